@@ -1,0 +1,148 @@
+"""The errors of sqlanon, one tree.
+
+    SqlanonError
+    ├── InputError                 exit code 2: something the user gave is unusable
+    │   ├── PolicyError            faults of the policy, all reported at once (``faults``)
+    │   ├── HierarchyError         a hierarchy is not a tree, is incomplete, or contradicts itself
+    │   ├── UncoveredValuesError   the source holds values that a hierarchy does not list
+    │   ├── SourceError            the source cannot be read, has no such table or column
+    │   ├── SourceChangedError     the source changed between planning and publication
+    │   ├── TargetError            the target exists, or cannot be written
+    │   └── UnsupportedError       a type or an option that an engine cannot serve
+    ├── NoSolutionError            exit code 1: no node of the lattice meets the policy (``nearest``)
+    ├── SearchStoppedError         exit code 1: stopped before any solution was found
+    ├── AuditError                 exit code 1: what was written does not satisfy the policy; nothing was published
+    └── EngineError                exit code 2: the database refused a statement (``statement``, ``kind``)
+
+A message is a sentence of fact with names and numbers, then ``Hint:`` with the next action. It never
+holds a cell value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+class SqlanonError(Exception):
+    """Base of every error that sqlanon raises on purpose.
+
+    Args:
+        message: one sentence of fact.
+        hint: the next action, without the word ``Hint``.
+    """
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        self.message = message
+        self.hint = hint
+        super().__init__(f"{message} Hint: {hint}" if hint else message)
+
+
+class InputError(SqlanonError):
+    """Something that the user gave cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault of a policy: the key it sits at, what is wrong, and the cure."""
+
+    key: str
+    message: str
+    hint: str
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.message} Hint: {self.hint}"
+
+
+class PolicyError(InputError):
+    """The policy has faults; all of them are in ``faults``."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self.faults = tuple(faults)
+        count = len(self.faults)
+        head = f"The policy has {count} fault{'s' if count != 1 else ''}."
+        super().__init__("\n  - ".join([head, *map(str, self.faults)]))
+
+
+class HierarchyError(InputError):
+    """A hierarchy is not a tree, lacks levels, or contradicts itself."""
+
+
+class UncoveredValuesError(InputError):
+    """The source holds values for which a hierarchy has no row.
+
+    Attributes:
+        counts: per column, (number of distinct values, number of records).
+        queries: per column, a query for the operator that lists the values.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str,
+        counts: Mapping[str, tuple[int, int]],
+        queries: Mapping[str, str],
+    ) -> None:
+        self.counts = dict(counts)
+        self.queries = dict(queries)
+        super().__init__(message, hint=hint)
+
+
+class SourceError(InputError):
+    """The source cannot be read, or has no such table or column."""
+
+
+class SourceChangedError(InputError):
+    """The source changed between planning and publication; nothing was published."""
+
+
+class TargetError(InputError):
+    """The target exists already, or cannot be written."""
+
+
+class UnsupportedError(InputError):
+    """A type or an option that the engine cannot serve; the message names the alternative."""
+
+
+class NoSolutionError(SqlanonError):
+    """No node of the lattice meets the policy.
+
+    Attributes:
+        nearest: ``{"levels": {column: level}, "suppressed": int}`` of the node that suppresses fewest records.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str, nearest: Mapping[str, object] | None) -> None:
+        self.nearest = dict(nearest) if nearest is not None else None
+        super().__init__(message, hint=hint)
+
+
+class SearchStoppedError(SqlanonError):
+    """The search was stopped before any solution was found."""
+
+    exit_code = 1
+
+
+class AuditError(SqlanonError):
+    """What was written does not satisfy the policy; nothing was published."""
+
+    exit_code = 1
+
+
+class EngineError(SqlanonError):
+    """The database refused a statement.
+
+    Attributes:
+        statement: name of the statement.
+        kind: class of the database's error, never its text when that can hold a value.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", statement: str, kind: str) -> None:
+        self.statement = statement
+        self.kind = kind
+        super().__init__(message, hint=hint)
