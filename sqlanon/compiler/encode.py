@@ -1,0 +1,360 @@
+"""The statements that encode a source: distinct values, branches of the hierarchies, lookups, leaves and base.
+
+Path codes: a value's branch number at each level, root first, leaf last; every (attribute, level) owns a field of
+bits in one of the words. Generalizing to level l clears the fields below l.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sqlanon import names
+from sqlanon.compiler.trees import (
+    aliased,
+    bigint,
+    both,
+    canonical,
+    column,
+    count_if,
+    either_bits,
+    keys,
+    masked,
+    named,
+    number,
+    same,
+    table,
+    total,
+)
+
+SOURCE = "source"
+COVERED = "covered"
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedColumn:
+    """A quasi-identifier while it is being encoded: its source column, and (word, shift) of its fields by level."""
+
+    name: str
+    type: str
+    height: int
+    fields: tuple[tuple[int, int, int], ...] = ()
+    """Per level: word, shift, bits."""
+
+
+def leaves(number_: int) -> str:
+    """Name of the column that counts the leaves under a value's generalization to a level."""
+    return f"leaves_{number_}"
+
+
+def branch(number_: int) -> str:
+    """Name of the column that numbers a value's branch at a level."""
+    return f"branch_{number_}"
+
+
+def included(columns: Sequence[str], basic: bool, table_name: str | None = None) -> exp.Expression:
+    """The records that take part: all (extended match), or those without a NULL (basic match)."""
+    if not basic:
+        return exp.true()
+    return both(exp.Not(this=exp.Is(this=column(name, table_name), expression=exp.null())) for name in columns)
+
+
+def record_counts(source: exp.Expression, columns: Sequence[str], basic: bool) -> exp.Select:
+    """One row: all records, and those that take part."""
+    return exp.select(
+        named(bigint(exp.Count(this=exp.Star())), "records"),
+        named(count_if(included(columns, basic)), "included"),
+    ).from_(source.copy())
+
+
+def distinct_values(
+    source: exp.Expression, name: str, type_name: str, columns: Sequence[str], basic: bool
+) -> exp.Select:
+    """Distinct values of a column: canonical text, one raw value, and the records that take part."""
+    text = canonical(name, type_name)
+    return (
+        exp.select(
+            named(text, "value"),
+            named(exp.AnyValue(this=column(name)), "raw"),
+            named(count_if(included(columns, basic)), names.COUNT),
+        )
+        .from_(source.copy())
+        .group_by(text.copy())
+    )
+
+
+def listed_from_builder(position: int, expressions: Sequence[exp.Expression]) -> exp.Select:
+    """The rows of a builder's hierarchy: the distinct values of the source and their generalizations."""
+    projections = [named(column("value"), names.level(0))]
+    projections += [named(item, names.level(i)) for i, item in enumerate(expressions, start=1)]
+    return (
+        exp.select(*projections)
+        .from_(table(names.distinct_values(position)))
+        .where(exp.Not(this=exp.Is(this=column("value"), expression=exp.null())))
+    )
+
+
+def tree_conflicts(position: int, height: int) -> exp.Select:
+    """One row: per level, the number of values with more than one parent at the next."""
+    counts = []
+    for lower in range(height - 1):
+        inner = (
+            exp.select(column(names.level(lower)))
+            .from_(table(names.listed(position)))
+            .group_by(column(names.level(lower)))
+            .having(
+                exp.GT(
+                    this=exp.Count(this=exp.Distinct(expressions=[column(names.level(lower + 1))])),
+                    expression=number(1),
+                )
+            )
+        )
+        counts.append(
+            named(exp.select(exp.Count(this=exp.Star())).from_(inner.subquery("conflicts")).subquery(), f"level_{lower}")
+        )
+    return exp.select(*counts)
+
+
+def hierarchy_facts(position: int, height: int) -> exp.Select:
+    """One row about the listed rows: leaves, NULL rows, distinct roots, one root, and roots' text met further down."""
+    relation = names.listed(position)
+    last = names.level(height - 1)
+    clash = [
+        exp.In(
+            this=column(names.level(lower)),
+            query=exp.select(column(last)).from_(table(relation)).subquery(),
+        )
+        for lower in range(height - 1)
+    ]
+    return exp.select(
+        named(exp.Count(this=exp.Star()), "leaves"),
+        named(count_if(exp.Is(this=column(names.level(0)), expression=exp.null())), "null_rows"),
+        named(exp.Count(this=exp.Distinct(expressions=[column(last)])), "roots"),
+        named(exp.Max(this=column(last)), "root"),
+        named(count_if(exp.or_(*clash, copy=False) if clash else exp.false()), "clashes"),
+    ).from_(table(relation))
+
+
+def branches(
+    position: int, height: int, *, domain: int, null_listed: bool, root: str | None, uncovered_top: bool
+) -> exp.Select:
+    """The values of the source with their levels, leaves and branch numbers.
+
+    NULL that the hierarchy does not list keeps its own branch under the root and joins it at the last level (when
+    there is one root and more than one level); a value without a row stands at the root (``uncovered_top``) or is
+    marked ``covered = 0``.
+    """
+    counted = [named(column(names.level(i)), names.level(i)) for i in range(height)]
+    counted += [
+        named(
+            number(domain)
+            if root is not None and i == height - 1
+            else exp.Window(this=exp.Count(this=exp.Star()), partition_by=[column(names.level(i))]),
+            leaves(i),
+        )
+        for i in range(height)
+    ]
+    listed = exp.select(*counted, named(number(1), "is_listed")).from_(table(names.listed(position)))
+
+    is_null = exp.Is(this=column("value", "v"), expression=exp.null())
+    is_listed = exp.Not(this=exp.Is(this=column("is_listed", "h"), expression=exp.null()))
+    lone_null = exp.false() if null_listed else is_null
+    joins_root = root is not None and height > 1
+
+    def cases(level: int, listed_value: exp.Expression, null_value: exp.Expression, top: exp.Expression) -> exp.Case:
+        return exp.Case(
+            ifs=[exp.If(this=lone_null.copy(), true=null_value), exp.If(this=is_listed.copy(), true=listed_value)],
+            default=top,
+        )
+
+    root_text = exp.Literal.string(root) if root is not None else exp.null()
+    projections: list[exp.Expression] = [column("value", "v"), column(names.COUNT, "v")]
+    for i in range(height):
+        at_root = joins_root and i == height - 1
+        null_text = root_text.copy() if at_root else exp.null()
+        top_text = root_text.copy() if uncovered_top else exp.null()
+        projections.append(named(cases(i, column(names.level(i), "h"), null_text, top_text), names.level(i)))
+        null_leaves = number(domain if at_root else 1)
+        projections.append(
+            named(bigint(cases(i, column(leaves(i), "h"), null_leaves, number(domain))), leaves(i))
+        )
+    covered = exp.true() if uncovered_top else exp.or_(lone_null.copy(), is_listed.copy(), copy=False)
+    projections.append(named(exp.Case(ifs=[exp.If(this=covered, true=number(1))], default=number(0)), COVERED))
+    joined = (
+        exp.select(*projections)
+        .from_(table(names.distinct_values(position), "v"))
+        .join(
+            listed.subquery("h"), on=same(column("value", "v"), column(names.level(0), "h")), join_type="left"
+        )
+    )
+    ranked: list[exp.Expression] = [exp.Star()]
+    for i in range(height):
+        partition = [column(COVERED)] + ([column(names.level(i + 1))] if i + 1 < height else [])
+        rank = exp.Window(
+            this=exp.DenseRank(),
+            partition_by=partition,
+            order=exp.Order(expressions=[exp.Ordered(this=column(names.level(i)), nulls_first=False)]),
+        )
+        ranked.append(named(exp.Sub(this=rank, expression=number(1)), branch(i)))
+    return exp.select(*ranked).from_(joined.subquery("joined"))
+
+
+def branch_facts(relation: str, height: int, type_name: str) -> exp.Select:
+    """One row: uncovered values and records, then per level largest branch, distinct values, and texts of a new type."""
+    is_covered = exp.EQ(this=column(COVERED), expression=number(1))
+    is_uncovered = exp.EQ(this=column(COVERED), expression=number(0))
+    projections: list[exp.Expression] = [
+        exp.Count(this=exp.Star()),
+        count_if(is_uncovered),
+        total(exp.Mul(this=exp.Sub(this=number(1), expression=column(COVERED)), expression=column(names.COUNT))),
+    ]
+    for i in range(height):
+        text = column(names.level(i))
+        back = exp.cast(exp.TryCast(this=text.copy(), to=exp.DataType.build(type_name, dialect="duckdb")), "VARCHAR")
+        foreign = exp.Not(this=same(back, text.copy()))
+        case = exp.Case(ifs=[exp.If(this=is_covered.copy(), true=text)])
+        projections += [
+            exp.Coalesce(this=exp.Max(this=column(branch(i))), expressions=[number(0)]),
+            exp.Count(this=exp.Distinct(expressions=[case])),
+            count_if(exp.and_(is_covered.copy(), foreign, copy=False)),
+        ]
+    return exp.select(*[named(p, f"f_{i}") for i, p in enumerate(projections)]).from_(table(relation))
+
+
+def lookup(relation: str, item: EncodedColumn, words: int) -> exp.Select:
+    """The lookup table: value, level texts, leaves, covered, and the attribute's bits in each word."""
+    projections: list[exp.Expression] = [column("value"), column(COVERED)]
+    projections += [column(names.level(i)) for i in range(item.height)]
+    projections += [column(leaves(i)) for i in range(item.height)]
+    for word in range(words):
+        parts: list[exp.Expression] = [
+            exp.BitwiseLeftShift(this=exp.paren(bigint(column(branch(i)))), expression=number(shift))
+            for i, (owner, shift, bits) in enumerate(item.fields)
+            if owner == word and bits
+        ]
+        projections.append(named(either_bits([exp.paren(p) for p in parts]), names.key(word)))
+    return exp.select(*projections).from_(table(relation))
+
+
+def leaf_rows(position: int, item: EncodedColumn, domain: int, masks: Sequence[Sequence[int]]) -> exp.Query:
+    """What suppressing a record costs: attribute, level, generalized key, D - leaves; distinct."""
+    words = len(masks[0])
+    selects = [
+        exp.select(
+            named(exp.cast(number(position), "BIGINT"), "attribute"),
+            named(exp.cast(number(i), "BIGINT"), "level"),
+            *[
+                named(masked(column(names.key(word)), number(masks[i][word])), names.key(word))
+                for word in range(words)
+            ],
+            named(bigint(exp.Sub(this=number(domain), expression=column(leaves(i)))), "cost"),
+        )
+        .distinct()
+        .from_(table(names.lookup(position)))
+        .where(exp.EQ(this=column(COVERED), expression=number(1)))
+        for i in range(item.height)
+    ]
+    query: exp.Query = selects[0]
+    for other in selects[1:]:
+        query = exp.union(query, other, distinct=False, copy=False)
+    return query
+
+
+def joined_lookups(
+    source: exp.Expression, items: Sequence[EncodedColumn], projections: Sequence[exp.Expression]
+) -> exp.Select:
+    """The source LEFT JOINed with its lookups, NULL-safe, so that no record is lost."""
+    query = exp.select(*projections).from_(aliased(source, SOURCE))
+    for position, item in enumerate(items):
+        name = names.lookup(position)
+        query = query.join(
+            table(name, name),
+            on=same(canonical(item.name, item.type, SOURCE), column("value", name)),
+            join_type="left",
+            copy=False,
+        )
+    return query
+
+
+def packed(items: Sequence[EncodedColumn], word: int) -> exp.Expression:
+    """The word of a record's key: the bits of all attributes that own some of it."""
+    return either_bits(
+        [
+            column(names.key(word), names.lookup(position))
+            for position, item in enumerate(items)
+            if any(owner == word and bits for owner, _, bits in item.fields)
+        ]
+    )
+
+
+def takes_part(items: Sequence[EncodedColumn], basic: bool) -> exp.Expression:
+    """The records that the base counts: not excluded, and every value covered."""
+    conditions = [
+        exp.EQ(this=column(COVERED, names.lookup(position)), expression=number(1)) for position in range(len(items))
+    ]
+    return both([*conditions, included([item.name for item in items], basic, SOURCE)])
+
+
+def base(source: exp.Expression, items: Sequence[EncodedColumn], words: int, basic: bool) -> exp.Select:
+    """The frequency set of the encoded records."""
+    projections = [named(packed(items, word), names.key(word)) for word in range(words)]
+    counted = named(bigint(exp.Count(this=exp.Star())), names.COUNT)
+    query = joined_lookups(source, items, [*projections, counted]).where(takes_part(items, basic), copy=False)
+    return query.group_by(*[packed(items, word) for word in range(words)], copy=False)
+
+
+def uncovered_records(source: exp.Expression, items: Sequence[EncodedColumn], basic: bool) -> exp.Select:
+    """The number of records that take part but hold a value without a row."""
+    uncovered = exp.Not(this=exp.paren(takes_part(items, False)))
+    query = joined_lookups(source, items, [named(bigint(exp.Count(this=exp.Star())), names.COUNT)])
+    return query.where(exp.and_(included([i.name for i in items], basic, SOURCE), uncovered), copy=False)
+
+
+def level_costs(position: int, item: EncodedColumn, domain: int, mask: Sequence[int]) -> exp.Select:
+    """One row: per level, the sum over the base's records of D - leaves, and its distinct values."""
+    words = len(mask)
+    grain = (
+        exp.select(
+            *[named(masked(column(names.key(w)), number(mask[w])), names.key(w)) for w in range(words)],
+            named(total(column(names.COUNT)), names.COUNT),
+        )
+        .from_(table(names.BASE))
+        .group_by(*[masked(column(names.key(w)), number(mask[w])) for w in range(words)])
+    )
+    costs = (
+        exp.select(*keys(words), *[column(leaves(i)) for i in range(item.height)])
+        .distinct()
+        .from_(table(names.lookup(position)))
+        .where(exp.EQ(this=column(COVERED), expression=number(1)))
+    )
+    return (
+        exp.select(
+            *[
+                named(
+                    exp.cast(
+                        exp.Coalesce(
+                            this=exp.Sum(
+                                this=exp.Mul(
+                                    this=exp.cast(column(names.COUNT, "g"), "HUGEINT"),
+                                    expression=exp.paren(
+                                        exp.Sub(this=number(domain), expression=column(leaves(i), "c"))
+                                    ),
+                                )
+                            ),
+                            expressions=[number(0)],
+                        ),
+                        "HUGEINT",
+                    ),
+                    f"cost_{i}",
+                )
+                for i in range(item.height)
+            ]
+        )
+        .from_(grain.subquery("g"))
+        .join(
+            costs.subquery("c"),
+            on=both(exp.EQ(this=column(names.key(w), "g"), expression=column(names.key(w), "c")) for w in range(words)),
+        )
+    )

@@ -1,0 +1,102 @@
+"""Small sqlglot trees that every statement is put together from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+
+from sqlglot import exp
+
+from sqlanon import names
+
+
+def column(name: str, table: str | None = None) -> exp.Column:
+    """A quoted column reference."""
+    return exp.column(exp.to_identifier(name, quoted=True), exp.to_identifier(table, quoted=True) if table else None)
+
+
+def table(name: str, alias: str | None = None) -> exp.Table:
+    """A quoted reference to a relation of ours."""
+    relation = exp.Table(this=exp.to_identifier(name, quoted=True))
+    return aliased(relation, alias) if alias else relation
+
+
+def aliased(relation: exp.Expression, alias: str) -> exp.Table:
+    """A copy of ``relation`` under ``alias``."""
+    copy = relation.copy()
+    copy.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+    assert isinstance(copy, exp.Table)
+    return copy
+
+
+def named(expression: exp.Expression, name: str) -> exp.Alias:
+    """``expression AS "name"``."""
+    return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=True))
+
+
+def number(value: int) -> exp.Expression:
+    """An integer literal (negative ones included)."""
+    return exp.convert(value)
+
+
+def bigint(expression: exp.Expression) -> exp.Cast:
+    """CAST to BIGINT: SUM over BIGINT is HUGEINT in DuckDB."""
+    return exp.cast(expression, "BIGINT")
+
+
+def masked(key: exp.Expression, mask: exp.Expression) -> exp.BitwiseAnd:
+    """``key & mask``."""
+    return exp.BitwiseAnd(this=key, expression=mask)
+
+
+def same(left: exp.Expression, right: exp.Expression) -> exp.NullSafeEQ:
+    """``left IS NOT DISTINCT FROM right``."""
+    return exp.NullSafeEQ(this=left, expression=right)
+
+
+def both(conditions: Iterable[exp.Expression]) -> exp.Expression:
+    """All conditions; TRUE when there are none."""
+    items = list(conditions)
+    return exp.and_(*items, copy=False) if items else exp.true()
+
+
+def either_bits(parts: Sequence[exp.Expression]) -> exp.Expression:
+    """``a | b | …``; 0 when there are none."""
+    return (
+        reduce(lambda left, right: exp.BitwiseOr(this=left, expression=right), parts)
+        if parts
+        else bigint(number(0))
+    )
+
+
+def count_if(condition: exp.Expression) -> exp.Expression:
+    """The number of rows that meet ``condition``, portable: SUM over a CASE."""
+    case = exp.Case(ifs=[exp.If(this=condition, true=number(1))], default=number(0))
+    return bigint(exp.Coalesce(this=exp.Sum(this=case), expressions=[number(0)]))
+
+
+def sum_if(condition: exp.Expression, value: exp.Expression) -> exp.Expression:
+    """The sum of ``value`` over the rows that meet ``condition``, 0 when there are none."""
+    case = exp.Case(ifs=[exp.If(this=condition, true=value)], default=number(0))
+    return bigint(exp.Coalesce(this=exp.Sum(this=case), expressions=[number(0)]))
+
+
+def total(value: exp.Expression) -> exp.Expression:
+    """``CAST(COALESCE(SUM(value), 0) AS BIGINT)``."""
+    return bigint(exp.Coalesce(this=exp.Sum(this=value), expressions=[number(0)]))
+
+
+def keys(words: int, table_name: str | None = None) -> list[exp.Column]:
+    """The key columns of a grain."""
+    return [column(names.key(word), table_name) for word in range(words)]
+
+
+def canonical(name: str, type_name: str, table_name: str | None = None) -> exp.Expression:
+    """The canonical text of a source column, by which it meets its hierarchy.
+
+    Floats are added to 0 first, so that -0.0 reads like 0.0; NULL stays NULL.
+    """
+    value: exp.Expression = column(name, table_name)
+    if type_name.upper() in ("FLOAT", "DOUBLE", "REAL"):
+        value = exp.Add(this=value, expression=number(0))
+    return exp.cast(value, "VARCHAR")

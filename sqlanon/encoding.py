@@ -1,0 +1,402 @@
+"""Encoding: from a relation of the source to lookups, leaves, base and the frozen catalog, all in the database.
+
+One aggregate pass a column collects distinct values; hierarchies meet those values only, so path codes are as short
+as the data allows (a hierarchy of 100,000 ZIP codes costs no more bits than the ZIP codes that occur).
+Domain sizes and leaves still count everything that a hierarchy lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlanon import names
+from sqlanon.catalog import Attribute, Catalog
+from sqlanon.compiler import encode
+from sqlanon.compiler.encode import EncodedColumn
+from sqlanon.compiler.trees import canonical, column, named, table, total
+from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.errors import (
+    HierarchyError,
+    InputError,
+    SourceChangedError,
+    SourceError,
+    UncoveredValuesError,
+    UnsupportedError,
+)
+from sqlanon.hierarchy.builders import levels as builder_levels
+from sqlanon.hierarchy.readers import check_rows, read_rows
+from sqlanon.hierarchy.specs import (
+    FileHierarchy,
+    GroupsHierarchy,
+    LevelsHierarchy,
+    TableHierarchy,
+)
+from sqlanon.policy import Column, Policy
+
+WORD_BITS = 62
+"""Usable bits of a signed BIGINT word."""
+SCALAR_TYPES = (
+    "VARCHAR", "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT",
+    "UINTEGER", "UBIGINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S",
+    "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE", "UUID", "ENUM",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """An encoded source: its catalog, the columns with the places of their bits, and the columns of the source."""
+
+    catalog: Catalog
+    items: tuple[EncodedColumn, ...]
+    source: exp.Expression
+    types: dict[str, str]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """A quasi-identifier after its hierarchy met the source: what packing needs to know."""
+
+    item: EncodedColumn
+    domain: int
+    bits: tuple[int, ...]
+    widths: tuple[int, ...]
+    keeps_type: tuple[bool, ...]
+    values: int
+    uncovered_values: int
+    uncovered_records: int
+
+
+def check_columns(policy: Policy, types: dict[str, str]) -> None:
+    """Every declared column exists, every column of the source is declared (or dropped by ``undeclared: drop``).
+
+    Raises:
+        SourceError: a declared column is not in the source.
+        InputError: a column of the source has no role.
+        UnsupportedError: a quasi-identifier has a type without a canonical text.
+    """
+    missing = [c.name for c in policy.columns if c.name not in types]
+    if missing:
+        raise SourceError(
+            f"The source has no column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}.",
+            hint=f"its columns are {', '.join(map(repr, types))}; names are matched exactly.",
+        )
+    declared = {c.name for c in policy.columns}
+    undeclared = [name for name in types if name not in declared]
+    if undeclared and policy.undeclared == "error":
+        raise InputError(
+            f"The columns {', '.join(map(repr, undeclared))} of the source have no role in the policy.",
+            hint="give each a role (quasi_identifier, keep, drop), or set undeclared: drop.",
+        )
+    for item in policy.quasi_identifiers:
+        base_type = types[item.name].split("(")[0].upper()
+        if base_type not in SCALAR_TYPES or types[item.name].endswith("]"):
+            raise UnsupportedError(
+                f"Column {item.name!r} has the type {base_type}, which cannot be a quasi-identifier.",
+                hint="cast it to text in a view of the source, or give the column the role drop.",
+            )
+
+
+def encode_source(engine: DuckDBEngine, source: exp.Expression, policy: Policy, types: dict[str, str]) -> Encoding:
+    """Load the hierarchies, encode the source and return its catalog.
+
+    Raises:
+        HierarchyError: a hierarchy is not a tree, or is incomplete.
+        UncoveredValuesError: values without a row, in any column, unless the policy says what to do.
+        SourceChangedError: the counts of the source do not add up.
+    """
+    columns = policy.quasi_identifiers
+    basic = policy.nulls == "basic"
+    names_ = [c.name for c in columns]
+    records, included = engine.run("count records", encode.record_counts(source, names_, basic))[0]
+    warnings: list[str] = []
+    measured: list[_Measured] = []
+    for position, spec in enumerate(columns):
+        distinct = encode.distinct_values(source, spec.name, types[spec.name], names_, basic)
+        engine.create("distinct values", names.distinct_values(position), distinct)
+        height = _list_rows(engine, position, spec, types[spec.name], policy, warnings)
+        measured.append(_measure(engine, position, spec, types[spec.name], height, policy))
+    _refuse_uncovered(policy, columns, measured, source, types)
+
+    items, masks, words = _pack(measured)
+    for position, (item, fact) in enumerate(zip(items, measured, strict=True)):
+        engine.create("lookup", names.lookup(position), encode.lookup(_branches(position), item, words))
+        engine.drop(_branches(position))
+        engine.drop(names.listed(position))
+        engine.drop(names.distinct_values(position))
+        leaf = encode.leaf_rows(position, item, fact.domain, masks[position])
+        if position == 0:
+            engine.create("leaf", names.LEAF, leaf)
+        else:
+            engine.run("leaf", exp.insert(leaf, table(names.LEAF)))
+    base_rows = engine.create("base", names.BASE, encode.base(source, items, words, basic))
+    encoded = engine.run("reconcile", encode_total())[0][0]
+    any_uncovered = any(fact.uncovered_values for fact in measured) and any(
+        _uncovered(policy, spec) == "suppress" for spec in columns
+    )
+    uncovered = (
+        engine.run("count uncovered", encode.uncovered_records(source, items, basic))[0][0] if any_uncovered else 0
+    )
+    if encoded + uncovered != included:
+        raise SourceChangedError(
+            f"The source has {included} records to encode, but {encoded} were encoded and {uncovered} are uncovered.",
+            hint="another process writes to the source; work on a copy, or run again.",
+        )
+    attributes = []
+    for position, (spec, item, fact) in enumerate(zip(columns, items, measured, strict=True)):
+        costs = engine.run("costs", encode.level_costs(position, item, fact.domain, masks[position][0]))[0]
+        attributes.append(
+            Attribute(
+                name=spec.name,
+                type=item.type,
+                height=item.height,
+                domain=fact.domain,
+                fields=_fields(item, words),
+                costs=tuple(int(cost) for cost in costs),
+                widths=fact.widths,
+                keeps_type=fact.keeps_type,
+                weight=float(spec.weight),
+            )
+        )
+    catalog = Catalog(
+        attributes=tuple(attributes),
+        words=words,
+        records=records,
+        excluded=records - included,
+        uncovered=uncovered,
+        base_rows=base_rows,
+        allowed=policy.allowed_suppressions(included),
+    )
+    return Encoding(catalog, items, source, types, tuple(warnings))
+
+
+def encode_total() -> exp.Select:
+    """The number of records in the base."""
+    return exp.select(named(total(column(names.COUNT)), names.COUNT)).from_(table(names.BASE))
+
+
+def _branches(position: int) -> str:
+    return names.lookup(position) + "_branches"
+
+
+def _uncovered(policy: Policy, spec: Column) -> str:
+    return spec.uncovered or policy.uncovered
+
+
+def _list_rows(
+    engine: DuckDBEngine, position: int, spec: Column, type_name: str, policy: Policy, warnings: list[str]
+) -> int:
+    """Make the table of listed rows and return the hierarchy's height."""
+    hierarchy = spec.hierarchy
+    rows: Sequence[tuple[str | None, ...]]
+    if isinstance(hierarchy, FileHierarchy):
+        rows = read_rows(hierarchy.path, hierarchy.delimiter, hierarchy.null, hierarchy.encoding)
+    elif isinstance(hierarchy, LevelsHierarchy | GroupsHierarchy):
+        rows = hierarchy.rows
+    elif isinstance(hierarchy, TableHierarchy):
+        rows = _table_rows(engine, hierarchy.table, spec.name)
+    else:
+        assert hierarchy is not None
+        return _list_built(engine, position, spec, type_name)
+    checked = check_rows(rows, spec.name)
+    if checked.collapsed:
+        warnings.append(
+            f"The hierarchy of column {spec.name!r} lists {checked.collapsed} identical rows more than once; "
+            "they count once."
+        )
+    height = len(checked.rows[0])
+    data = pa.table(
+        {
+            names.level(i): pa.array(items, pa.string())
+            for i, items in enumerate(zip(*checked.rows, strict=True))
+        }
+    )
+    engine.load("load hierarchy", names.listed(position), data)
+    return height
+
+
+def _table_rows(engine: DuckDBEngine, name: str, column_name: str) -> list[tuple[str | None, ...]]:
+    relation = engine.source_table(name)
+    available = engine.columns(relation)
+    query = exp.select(*[canonical(item, type_name) for item, type_name in available]).from_(relation)
+    rows = engine.run("read hierarchy", query)
+    if not rows:
+        raise HierarchyError(
+            f"The hierarchy table of column {column_name!r} is empty.", hint="fill it, or name another table."
+        )
+    return rows
+
+
+def _list_built(engine: DuckDBEngine, position: int, spec: Column, type_name: str) -> int:
+    values = names.distinct_values(position)
+    longest = engine.run(
+        "longest value",
+        exp.select(
+            exp.Coalesce(this=exp.Max(this=exp.Length(this=column("value"))), expressions=[exp.Literal.number(0)])
+        ).from_(table(values)),
+    )[0][0]
+    text_like = type_name.upper().startswith("ENUM")
+    raw = column("value") if text_like or type_name == "VARCHAR" else column("raw")
+    expressions = builder_levels(
+        spec.hierarchy, raw, "VARCHAR" if text_like else type_name, longest=max(int(longest), 1)
+    )
+    engine.create("build hierarchy", names.listed(position), encode.listed_from_builder(position, expressions))
+    height = len(expressions) + 1
+    if height > 1:
+        conflicts = engine.run("check tree", encode.tree_conflicts(position, height))[0]
+        for level, count in enumerate(conflicts):
+            if count:
+                raise HierarchyError(
+                    f"The hierarchy built for column {spec.name!r} is not a tree: {count} values of level {level} "
+                    f"belong to several values of level {level + 1}.",
+                    hint="choose a mask character or bounds that do not occur in the values.",
+                )
+    return height
+
+
+def _measure(
+    engine: DuckDBEngine, position: int, spec: Column, type_name: str, height: int, policy: Policy
+) -> _Measured:
+    """Let the hierarchy meet the distinct values of the source: branches, leaves, coverage."""
+    for key, limit in (("min_level", spec.min_level), ("max_level", spec.max_level)):
+        if limit is not None and limit > height - 1:
+            raise HierarchyError(
+                f"Column {spec.name!r} asks for {key} {limit}, but its hierarchy ends at level {height - 1}.",
+                hint=f"set {key} to at most {height - 1}.",
+            )
+    listed, null_rows, roots, root, clashes = engine.run("hierarchy facts", encode.hierarchy_facts(position, height))[0]
+    nulls = engine.run(
+        "null records",
+        exp.select(column(names.COUNT))
+        .from_(table(names.distinct_values(position)))
+        .where(exp.Is(this=column("value"), expression=exp.null())),
+    )
+    has_nulls = bool(nulls) and nulls[0][0] > 0
+    domain = listed + (1 if has_nulls and not null_rows else 0)
+    single_root = root if roots == 1 else None
+    top = _uncovered(policy, spec) == "top"
+    if top and single_root is None and listed:
+        raise HierarchyError(
+            f"Column {spec.name!r} says uncovered: top, but its hierarchy ends in {roots} values.",
+            hint="add a last level with one value, or say uncovered: suppress.",
+        )
+    if top and clashes and height > 1:
+        raise HierarchyError(
+            f"Column {spec.name!r} says uncovered: top, but {clashes} rows hold the text of the root below the root.",
+            hint="rename the root of the hierarchy, so that a published root cannot be mistaken for a value.",
+        )
+    query = encode.branches(
+        position,
+        height,
+        domain=max(domain, 1),
+        null_listed=bool(null_rows),
+        root=single_root,
+        uncovered_top=top and single_root is not None,
+    )
+    engine.create("branches", _branches(position), query)
+    facts = engine.run("branch facts", encode.branch_facts(_branches(position), height, _text_type(type_name)))[0]
+    values, uncovered_values, uncovered_records, *per_level = facts
+    largest, widths, foreign = per_level[0::3], per_level[1::3], per_level[2::3]
+    return _Measured(
+        item=EncodedColumn(spec.name, type_name, height),
+        domain=max(domain, 1),
+        bits=tuple(int(item).bit_length() for item in largest),
+        widths=tuple(widths),
+        keeps_type=tuple(not count for count in foreign),
+        values=values,
+        uncovered_values=uncovered_values,
+        uncovered_records=int(uncovered_records),
+    )
+
+
+def _text_type(type_name: str) -> str:
+    return "VARCHAR" if type_name.upper().startswith("ENUM") else type_name
+
+
+def _refuse_uncovered(
+    policy: Policy,
+    columns: Sequence[Column],
+    measured: Sequence[_Measured],
+    source: exp.Expression,
+    types: dict[str, str],
+) -> None:
+    counts: dict[str, tuple[int, int]] = {}
+    queries: dict[str, str] = {}
+    for spec, fact in zip(columns, measured, strict=True):
+        if fact.uncovered_values and _uncovered(policy, spec) == "error":
+            counts[spec.name] = (fact.uncovered_values, fact.uncovered_records)
+            queries[spec.name] = uncovered_query(source, spec, types[spec.name])
+    if counts:
+        told = "; ".join(
+            f"column {name!r}: {values} values in {records} records" for name, (values, records) in counts.items()
+        )
+        listing = "\n".join(f"  {name}: {query}" for name, query in queries.items())
+        raise UncoveredValuesError(
+            f"Hierarchies do not list all values of the source ({told}).",
+            hint="add the rows, or say uncovered: top (publish them at the root) or uncovered: suppress. "
+            f"These queries list the values of the source, compare them with the hierarchy:\n{listing}",
+            counts=counts,
+            queries=queries,
+        )
+
+
+def uncovered_query(source: exp.Expression, spec: Column, type_name: str) -> str:
+    """A query for the operator that lists the values of a column that its hierarchy does not."""
+    text = canonical(spec.name, type_name)
+    query = exp.select(named(text, "value"), named(exp.Count(this=exp.Star()), "records")).from_(source.copy())
+    query = query.where(exp.Not(this=exp.Is(this=text.copy(), expression=exp.null())))
+    hierarchy = spec.hierarchy
+    if isinstance(hierarchy, FileHierarchy):
+        options = {
+            "delim": exp.Literal.string(hierarchy.delimiter),
+            "header": exp.false(),
+            "all_varchar": exp.true(),
+            "names": exp.Array(expressions=[exp.Literal.string("listed")]),
+        }
+        arguments: list[exp.Expression] = [exp.Literal.string(str(hierarchy.path))]
+        arguments += [
+            exp.PropertyEQ(this=exp.to_identifier(key), expression=value) for key, value in options.items()
+        ]
+        reader = exp.Table(this=exp.Anonymous(this="read_csv", expressions=arguments))
+        listed = exp.select(column("listed")).from_(reader)
+        query = query.where(exp.Not(this=exp.In(this=text.copy(), query=listed.subquery())))
+    return query.group_by(text.copy()).sql(dialect="duckdb", identify=True)
+
+
+def _pack(
+    measured: Sequence[_Measured],
+) -> tuple[tuple[EncodedColumn, ...], list[list[list[int]]], int]:
+    """Give every (attribute, level) its field of bits; first fit into words of 62 bits.
+
+    Returns:
+        the columns with fields, the masks by attribute, level and word, and the number of words.
+    """
+    word, used = 0, 0
+    items = []
+    for fact in measured:
+        fields = []
+        for bits in fact.bits:
+            if used + bits > WORD_BITS:
+                word, used = word + 1, 0
+            fields.append((word, used, bits))
+            used += bits
+        items.append(replace(fact.item, fields=tuple(fields)))
+    words = word + 1
+    masks = []
+    for item in items:
+        per_level = _fields(item, words)
+        masks.append(
+            [[sum(field[w] for field in per_level[level:]) for w in range(words)] for level in range(item.height)]
+        )
+    return tuple(items), masks, words
+
+
+def _fields(item: EncodedColumn, words: int) -> tuple[tuple[int, ...], ...]:
+    return tuple(
+        tuple(((1 << bits) - 1) << shift if owner == word else 0 for word in range(words))
+        for owner, shift, bits in item.fields
+    )

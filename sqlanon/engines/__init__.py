@@ -1,0 +1,1 @@
+"""Database engines: everything that talks to a database, one engine a module."""

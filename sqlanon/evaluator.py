@@ -1,0 +1,118 @@
+"""The evaluator: nodes in, verdicts out. It owns the memo of verdicts and chooses grain, form and batch size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlanon.catalog import Catalog
+from sqlanon.compiler import evaluate as compiler
+from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.lattice import Node
+from sqlanon.search.base import Problem, Request, Verdict
+from sqlanon.snapshots import Snapshot, SnapshotStore
+
+CROSS_ROWS = 50_000
+"""Up to this many grain rows (one-word keys), a cross join with the masks beats a UNION ALL of the nodes."""
+CHUNK_ROWS = 4_000_000
+"""Largest grain rows x nodes of one statement."""
+
+
+class Evaluator:
+    """Judges nodes for one threshold k over the snapshots of a plan."""
+
+    def __init__(
+        self, engine: DuckDBEngine, catalog: Catalog, snapshots: SnapshotStore, problem: Problem, *, k: int
+    ) -> None:
+        self._engine = engine
+        self._catalog = catalog
+        self._snapshots = snapshots
+        self._problem = problem
+        self._k = k
+        self._memo: dict[Node, Verdict] = {}
+        self._texts: dict[tuple[str, int, str], str] = {}
+
+    @property
+    def evaluated(self) -> int:
+        """Distinct nodes that were given a verdict."""
+        return len(self._memo)
+
+    def judge(self, requests: Sequence[Request]) -> list[Verdict]:
+        """The verdicts of the requested nodes, in their order; a repeated node costs no statement."""
+        groups: dict[str, tuple[Snapshot, list[Node]]] = {}
+        wanted: dict[Node, Node] = {}
+        for request in requests:
+            if request.node not in self._memo:
+                wanted.setdefault(request.node, request.floor)
+        uses: dict[Node, int] = {}
+        for floor in wanted.values():
+            uses[floor] = uses.get(floor, 0) + 1
+        serving = {floor: self._snapshots.serve(floor, count) for floor, count in uses.items()}
+        for node, floor in wanted.items():
+            snapshot = self._snapshots.nearest(node) if serving[floor].rows > 1000 else serving[floor]
+            groups.setdefault(snapshot.table, (snapshot, []))[1].append(node)
+        for snapshot, nodes in groups.values():
+            size = max(1, min(64, CHUNK_ROWS // max(snapshot.rows, 1)))
+            for start in range(0, len(nodes), size):
+                self._judge_batch(snapshot, nodes[start : start + size])
+        return [self._memo[request.node] for request in requests]
+
+    def _judge_batch(self, snapshot: Snapshot, nodes: Sequence[Node]) -> None:
+        catalog, costs = self._catalog, self._problem.measure.needs_costs
+        rows = self._engine.run(
+            "evaluate", self._text(snapshot, len(nodes)), compiler.parameters(catalog, nodes, costs=costs)
+        )
+        for verdict in verdicts(self._problem, nodes, rows):
+            self._memo[verdict.node] = verdict
+
+    def _text(self, snapshot: Snapshot, nodes: int) -> str:
+        cross = self._catalog.words == 1 and snapshot.rows <= CROSS_ROWS
+        form: compiler.Form = "cross" if cross else "union"
+        slot = (snapshot.table, nodes, form)
+        if slot not in self._texts:
+            self._texts[slot] = self._engine.render(
+                compiler.batch(
+                    snapshot.table,
+                    nodes,
+                    self._catalog.words,
+                    attributes=len(self._catalog.attributes),
+                    k=self._k,
+                    costs=self._problem.measure.needs_costs,
+                    form=form,
+                )
+            )
+        return self._texts[slot]
+
+
+def verdicts(problem: Problem, nodes: Sequence[Node], rows: Sequence[tuple[object, ...]]) -> list[Verdict]:
+    """Fold the result rows of ``compiler.batch`` into one verdict per node (pure; any engine's rows will do)."""
+    catalog = problem.catalog
+    totals: dict[int, tuple[int, int, int, int | None, int | None]] = {}
+    costs = [[0] * len(catalog.attributes) for _ in nodes]
+    for row in rows:
+        position, attribute, classes, failing, suppressed, smallest, largest, cost = (
+            None if item is None else int(item)  # type: ignore[call-overload]
+            for item in row
+        )
+        if attribute == compiler.TOTALS:
+            totals[position] = (classes, failing, suppressed, smallest, largest)
+        else:
+            costs[position][attribute] = cost
+    result = []
+    for position, node in enumerate(nodes):
+        classes, failing, small, smallest, largest = totals.get(position, (0, 0, 0, None, None))
+        suppressed = small + catalog.uncovered
+        penalty = problem.measure.penalty(node, small, costs[position])
+        result.append(
+            Verdict(
+                node=node,
+                classes=classes - failing,
+                suppressed=suppressed,
+                smallest=smallest,
+                largest=largest,
+                penalty=penalty,
+                loss=problem.loss(problem.measure.floor(node), penalty),
+                feasible=classes > failing and suppressed <= catalog.allowed,
+                grain=classes,
+            )
+        )
+    return result

@@ -1,0 +1,51 @@
+"""Loss (Iyengar): the share of the domain that a published value may stand for.
+
+Per attribute, leaves(v) of D leaves lie under a published value v; a suppressed record counts D. Normalised so
+that an ungeneralized value costs 0 and a fully generalized or suppressed one 1 (SPEC-measures):
+
+    loss_i = (A_i - N/D) / (N - N/D) = sum over records of (leaves - 1) / (N * (D - 1))
+
+Why f + g is a bound: leaves(v) does not fall when v is generalized, so f = sum of (leaves - 1) over all records
+rises; g = sum over suppressed records of (D - leaves) falls, as fewer records are suppressed and leaves rises.
+Numerators are integers and are divided once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlanon.catalog import Catalog
+from sqlanon.lattice import Node
+
+
+class Loss:
+    """See the module's docstring. ``costs`` are sums of D - leaves over suppressed encoded records."""
+
+    name = "loss"
+    needs_costs = True
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        population, encoded = catalog.population, catalog.encoded
+        self._scale = tuple(
+            population * (attribute.domain - 1) if attribute.domain > 1 else 0
+            for attribute in catalog.attributes
+        )
+        # Records that `uncovered: suppress` removed cost D - 1 whatever the node.
+        self._floor = tuple(
+            tuple(
+                max(encoded * (a.domain - 1) - cost + catalog.uncovered * (a.domain - 1), 0) / scale
+                if scale
+                else 0.0
+                for cost in a.costs
+            )
+            for a, scale in zip(catalog.attributes, self._scale, strict=True)
+        )
+
+    def floor(self, node: Node) -> tuple[float, ...]:
+        """f per attribute: what generalization alone costs."""
+        return tuple(per_level[level] for per_level, level in zip(self._floor, node, strict=True))
+
+    def penalty(self, node: Node, suppressed: int, costs: Sequence[int]) -> tuple[float, ...]:
+        """g per attribute: what suppression adds."""
+        return tuple(cost / scale if scale else 0.0 for cost, scale in zip(costs, self._scale, strict=True))

@@ -1,0 +1,47 @@
+"""Precision (Sweeney): how far up its hierarchy a published value stands; a suppressed record stands at the top.
+
+    loss_i = ((N - S) * x_i / (height_i - 1) + S) / N,   0 for attributes of height 1
+
+Why f + g is a bound: f = x_i / (height_i - 1) rises with generalization; g = S/N * (1 - f) falls, because S
+falls and f rises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlanon.catalog import Catalog
+from sqlanon.lattice import Node
+
+
+class Precision:
+    """See the module's docstring. Needs the number of suppressed records only."""
+
+    name = "precision"
+    needs_costs = False
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def _share(self, node: Node) -> list[float]:
+        return [
+            level / (a.height - 1) if a.height > 1 else 0.0
+            for a, level in zip(self._catalog.attributes, node, strict=True)
+        ]
+
+    def _suppression(self, share: list[float], suppressed: int) -> tuple[float, ...]:
+        population = self._catalog.population
+        return tuple(
+            suppressed * (1.0 - part) / population if a.height > 1 and population else 0.0
+            for a, part in zip(self._catalog.attributes, share, strict=True)
+        )
+
+    def floor(self, node: Node) -> tuple[float, ...]:
+        """f per attribute: generalization, plus the records that ``uncovered: suppress`` removed."""
+        share = self._share(node)
+        extra = self._suppression(share, self._catalog.uncovered)
+        return tuple(part + more for part, more in zip(share, extra, strict=True))
+
+    def penalty(self, node: Node, suppressed: int, costs: Sequence[int]) -> tuple[float, ...]:
+        """g per attribute: what suppression adds."""
+        return self._suppression(self._share(node), suppressed)

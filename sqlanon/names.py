@@ -1,0 +1,57 @@
+"""The names of every relation and column that sqlanon makes, in one place.
+
+Relations of a search are temporary tables of the engine's own connection, so they cannot collide with the
+user's tables; the prefix keeps them apart from the user's temporary tables too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+PREFIX = "sqlanon_"
+STAGED = PREFIX + "staged"
+BASE = PREFIX + "base"
+LEAF = PREFIX + "leaf"
+COUNT = "n"
+SUPPRESSED_MARKER = "[suppressed]"
+"""What every column of a redacted record reads, unless the release holds that very text (see publication)."""
+
+
+def lookup(position: int) -> str:
+    """Name of the lookup table of the quasi-identifier at ``position``."""
+    return f"{PREFIX}lookup_{position}"
+
+
+def distinct_values(position: int) -> str:
+    """Name of the table of distinct values with their counts of the quasi-identifier at ``position``."""
+    return f"{PREFIX}values_{position}"
+
+
+def listed(position: int) -> str:
+    """Name of the table of the rows that the hierarchy of the quasi-identifier at ``position`` lists."""
+    return f"{PREFIX}listed_{position}"
+
+
+def level(number: int) -> str:
+    """Name of the column that holds the published text of a level."""
+    return f"level_{number}"
+
+
+def key(word: int) -> str:
+    """Name of the column that holds a word of the packed path code."""
+    return f"key_{word}"
+
+
+def snapshot(node: Sequence[int]) -> str:
+    """Name of the snapshot at ``node``; it depends on the node alone, never on a threshold."""
+    return f"{PREFIX}snapshot_" + "_".join(map(str, node))
+
+
+def unused(wanted: str, taken: Iterable[str]) -> str:
+    """``wanted``, or ``wanted`` with a number, so that it differs from every name in ``taken`` (any case)."""
+    lowered = {name.casefold() for name in taken}
+    name, number = wanted, 1
+    while name.casefold() in lowered:
+        number += 1
+        name = f"{wanted}_{number}"
+    return name
