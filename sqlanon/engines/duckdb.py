@@ -68,6 +68,7 @@ class DuckDBEngine:
         self.journal = Journal()
         self.owns_database = connection is None
         self.source_catalog: str | None = None
+        self.replay: list[tuple[str, str]] = []
         self.default_schema: tuple[str, ...] = ()
         failure: tuple[str, str] | None = None
         try:
@@ -164,7 +165,10 @@ class DuckDBEngine:
         ``query`` may be text that was rendered from a tree before, so that hot statements compile once.
         """
         text = query if isinstance(query, str) else self.render(query)
-        rows = self.run(name, f'CREATE TEMPORARY TABLE "{table}" AS {text}')
+        statement = f"CREATE TEMPORARY TABLE {_quoted(table)} AS {text}"
+        rows = self.run(name, statement)
+        if name != "snapshot":
+            self.replay.append((name, statement))
         return int(rows[0][0])
 
     def drop(self, table: str) -> None:

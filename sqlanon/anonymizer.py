@@ -1,0 +1,511 @@
+"""The wiring: policy and source in, plan and release out. The only module that knows all rooms."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlanon import names
+from sqlanon.accounting import Ledger
+from sqlanon.audit.release import audit_release
+from sqlanon.catalog import Catalog
+from sqlanon.certificate import Certificate
+from sqlanon.compiler import evaluate as compiler
+from sqlanon.compiler.trees import column, table
+from sqlanon.driver import Watcher, search
+from sqlanon.encoding import Encoding, check_columns, encode_source
+from sqlanon.engines.duckdb import VERSION as DUCKDB_VERSION
+from sqlanon.engines.duckdb import file_relation
+from sqlanon.errors import InputError, NoSolutionError
+from sqlanon.evaluator import Evaluator
+from sqlanon.lattice import Lattice, Node
+from sqlanon.measures import measure_named
+from sqlanon.policy import Model, Output, Policy
+from sqlanon.publication import check_target, publish
+from sqlanon.report.manifest import manifest, write_manifest
+from sqlanon.report.script import replayable_script
+from sqlanon.search.base import Problem, Progress, Request, Verdict, rank
+from sqlanon.snapshots import SnapshotStore
+from sqlanon.sources import Source, open_source
+
+VERSION = "0.1.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """A node that meets the policy: its levels, its loss and what it suppresses."""
+
+    levels: dict[str, int]
+    loss: float
+    suppressed: int
+    classes: int
+    smallest_class: int | None
+
+
+@dataclass(slots=True)
+class _Session:
+    """What a plan and its offspring (``with_privacy``) share; closed with the first of them."""
+
+    source: Source
+    encoding: Encoding
+    snapshots: SnapshotStore
+    closed: bool = False
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self.source.engine.close()
+
+
+@dataclass(slots=True)
+class Plan:
+    """An encoded source with the best node found; publishes nothing by itself. A context manager.
+
+    Attributes:
+        policy: the policy it obeys.
+        catalog: facts about the encoded source.
+        solution: the best node.
+        certificate: what is proven about it.
+        search: effort of the search (``evaluated``).
+        seconds: ``encode`` and ``search``.
+        warnings: what the user should know.
+    """
+
+    policy: Policy
+    catalog: Catalog
+    solution: Solution
+    certificate: Certificate
+    search: Progress
+    seconds: dict[str, float]
+    warnings: tuple[str, ...]
+    node: Node
+    _verdict: Verdict
+    _session: _Session
+    _evaluator: Evaluator
+    _problem: Problem
+
+    def __enter__(self) -> Plan:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Drop every temporary table and close the connection."""
+        self._session.close()
+
+    @property
+    def ledger(self) -> Ledger:
+        """Accounting of every record: records = published + suppressed + excluded."""
+        return self._ledger(self._verdict)
+
+    @property
+    def statements(self) -> int:
+        """Number of SQL statements so far."""
+        return self._session.source.engine.journal.statements
+
+    @property
+    def snapshots(self) -> int:
+        """Number of snapshots that were materialised so far."""
+        return self._session.snapshots.materialised
+
+    def _ledger(self, verdict: Verdict) -> Ledger:
+        catalog = self.catalog
+        return Ledger(
+            records=catalog.records,
+            published=catalog.population - verdict.suppressed,
+            suppressed=verdict.suppressed,
+            excluded=catalog.excluded,
+            reasons={
+                "small_class": verdict.suppressed - catalog.uncovered,
+                "uncovered": catalog.uncovered,
+                "null": catalog.excluded,
+            },
+            classes=verdict.classes,
+            smallest_class=verdict.smallest,
+            largest_class=verdict.largest,
+        )
+
+    def evaluate(self, levels: Mapping[str, int]) -> Verdict:
+        """The verdict of any node; columns that are not named stay at level 0.
+
+        Raises:
+            InputError: an unknown column, or a level that its hierarchy does not have.
+        """
+        node = self._node(levels)
+        return self._evaluator.judge([Request(node, self.catalog.bottom)])[0]
+
+    def evaluate_many(self, nodes: Sequence[Mapping[str, int]]) -> list[Verdict]:
+        """The verdicts of several nodes, in as few statements as possible."""
+        bottom = self.catalog.bottom
+        return self._evaluator.judge([Request(self._node(levels), bottom) for levels in nodes])
+
+    def node_sql(self, levels: Mapping[str, int]) -> str:
+        """A readable GROUP BY for a node: one row per class with its number of records."""
+        encoding = self._session.encoding
+        query = compiler.readable_grain(encoding.source, encoding.items, self._node(levels), self._basic)
+        return query.sql(dialect="duckdb", identify=True, pretty=True)
+
+    def classes(self, levels: Mapping[str, int]) -> pa.Table:
+        """The classes of a node, as ``node_sql`` gives them. For the operator: it holds values."""
+        return self._session.source.engine.arrow("classes", self.node_sql(levels))
+
+    def solutions(self, limit: int = 20) -> list[Solution]:
+        """The best feasible nodes that were judged, best first."""
+        return [_solution(self.catalog, v) for v in sorted(self.search.solutions, key=rank)[:limit]]
+
+    def with_privacy(self, *privacy: Model) -> Plan:
+        """A new search for other privacy models over the same encoded source; snapshots are reused.
+
+        The plans share one connection: closing either closes both.
+        """
+        return _search(self._session, replace(self.policy, privacy=tuple(privacy)), {"encode": 0.0}, None)
+
+    @property
+    def release_sql(self) -> str:
+        """The statement that gives the released rows, for the operator."""
+        return self._release_query().sql(dialect="duckdb", identify=True, pretty=True)
+
+    @property
+    def _basic(self) -> bool:
+        return self.policy.nulls == "basic"
+
+    def _node(self, levels: Mapping[str, int]) -> Node:
+        heights = {a.name: a.height for a in self.catalog.attributes}
+        for name, level in levels.items():
+            if name not in heights:
+                raise InputError(
+                    f"{name!r} is not a quasi-identifier of the policy.",
+                    hint=f"the quasi-identifiers are {', '.join(map(repr, heights))}.",
+                )
+            if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level < heights[name]:
+                raise InputError(
+                    f"Column {name!r} has no such level; its levels are 0 to {heights[name] - 1}.",
+                    hint="give a whole number in that range.",
+                )
+        return tuple(levels.get(name, 0) for name in heights)
+
+    def _released(self) -> dict[str, str]:
+        """The columns of the release with their types, in the order of the policy."""
+        attributes = dict(zip((a.name for a in self.catalog.attributes), range(len(self.node)), strict=True))
+        types: dict[str, str] = {}
+        for item in self.policy.columns:
+            if item.role == "drop":
+                continue
+            type_name = self._session.encoding.types[item.name]
+            if type_name.upper().startswith("ENUM"):
+                type_name = "VARCHAR"
+            position = attributes.get(item.name)
+            if position is not None:
+                attribute = self.catalog.attributes[position]
+                if not attribute.keeps_type[self.node[position]]:
+                    type_name = "VARCHAR"
+            types[item.name] = type_name
+        return types
+
+    def _release_query(self) -> exp.Query:
+        encoding = self._session.encoding
+        return compiler.release(
+            encoding.source,
+            encoding.items,
+            self.catalog,
+            self.node,
+            k=self.policy.k,
+            basic=self._basic,
+            published=self._released(),
+            snapshot=names.BASE,
+        )
+
+    def _lookups(self) -> dict[str, exp.Expression]:
+        """Per quasi-identifier, the relation of the texts that its chosen level publishes."""
+        return {
+            a.name: exp.select(
+                exp.Alias(this=column(names.level(level)), alias=exp.to_identifier("value", quoted=True))
+            )
+            .distinct()
+            .from_(table(names.lookup(position)))
+            .subquery("lookup")
+            for position, (a, level) in enumerate(zip(self.catalog.attributes, self.node, strict=True))
+        }
+
+    def publish(self, output: Output | None = None) -> Release:
+        """Write the release, audit what was written, and put it in place; without an output, only describe it.
+
+        Raises:
+            AuditError: what was written does not satisfy the policy; nothing was published.
+            SourceChangedError, TargetError: see there; nothing was published.
+        """
+        output = output or self.policy.output
+        start = time.perf_counter()
+        released = self._released()
+        ledger = self.ledger
+        target: dict[str, str] = {}
+        marker = None
+        if output is not None:
+            publication = publish(
+                self._session.source.engine,
+                query=self._release_query(),
+                columns=list(released),
+                types=list(released.values()),
+                quasi_identifiers=[a.name for a in self.catalog.attributes],
+                k=self.policy.k,
+                nulls=self.policy.nulls,
+                ledger=ledger,
+                output_kind=output.kind,
+                target=output.target,
+                if_exists=self.policy.if_exists,
+                suppressed=self.policy.suppressed,
+                target_catalog=self._session.source.target_catalog,
+                source_path=self._session.source.path,
+                lookups=self._lookups(),
+                verify_source=self._session.source.verify,
+            )
+            target, marker = dict(publication.output), publication.marker
+        document = manifest(
+            policy_fingerprint=self.policy.fingerprint(),
+            levels=self.solution.levels,
+            heights={a.name: a.height for a in self.catalog.attributes},
+            ledger=ledger,
+            certificate=self.certificate,
+            k=self.policy.k,
+            models=[{"type": m.type, **dict(m.parameters)} for m in self.policy.privacy],
+            columns={c.name: c.role for c in self.policy.columns if c.role != "drop"},
+            output=target,
+            versions={"sqlanon": VERSION, "duckdb": DUCKDB_VERSION},
+        )
+        if output is not None and output.kind == "file":
+            write_manifest(document, Path(output.target + ".manifest.json"))
+        seconds = {**self.seconds, "publish": time.perf_counter() - start}
+        return Release(
+            levels=dict(self.solution.levels),
+            ledger=ledger,
+            certificate=self.certificate,
+            manifest=document,
+            sql=self.script(),
+            output=target,
+            seconds=seconds,
+            warnings=self.warnings + _view_warning(output),
+            plan=self,
+            marker=marker,
+            _kind=output.kind if output else None,
+            _target=output.target if output else "",
+        )
+
+    def script(self) -> str:
+        """The replayable SQL of the run, for the operator: encoding, base, the chosen node, and the release."""
+        encoding = self._session.encoding
+        statements = [(name, text) for name, text in self._session.source.engine.replay if name != "stage"]
+        grain = compiler.readable_grain(encoding.source, encoding.items, self.node, self._basic)
+        statements.append(("classes of the chosen node", grain.sql(dialect="duckdb", identify=True, pretty=True)))
+        statements.append(("release", self.release_sql))
+        return replayable_script(statements)
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A published (or, without an output, a described) release. A context manager that closes its plan.
+
+    Attributes:
+        levels: column -> generalization level.
+        ledger: accounting of every record.
+        certificate: what is proven about the loss.
+        manifest: what travels with the release: no values, small counts coarsened.
+        sql: the replayable script, for the operator.
+        output: what was written, ``{"view" | "table" | "file": name}``.
+    """
+
+    levels: dict[str, int]
+    ledger: Ledger
+    certificate: Certificate
+    manifest: dict[str, Any]
+    sql: str
+    output: dict[str, str]
+    seconds: dict[str, float]
+    warnings: tuple[str, ...]
+    plan: Plan
+    marker: str | None = None
+    _kind: str | None = None
+    _target: str = ""
+    _cache: list[pa.Table] = field(default_factory=list)
+
+    def __enter__(self) -> Release:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Drop every temporary table and close the connection."""
+        self.plan.close()
+
+    def to_arrow(self) -> pa.Table:
+        """The released rows: read from the target, or, without one, made, shuffled and audited in memory."""
+        if not self._cache:
+            self._cache.append(self._read())
+        return self._cache[0]
+
+    def _read(self) -> pa.Table:
+        engine = self.plan._session.source.engine
+        if self._kind in ("view", "table"):
+            return engine.arrow("read release", exp.select("*").from_(engine.source_table(self._target)))
+        path = Path(self._target)
+        if self._kind == "file" and path.suffix.lower() != ".duckdb":
+            return engine.arrow("read release", exp.select("*").from_(file_relation(path, {})))
+        if self._kind == "file":
+            with open_source(path, "release") as written:
+                return written.engine.arrow("read release", exp.select("*").from_(written.relation))
+        released = "sqlanon_release"
+        query = exp.select("*").from_(self.plan._release_query().subquery("release"))
+        engine.create("release", released, query.order_by(exp.Rand()))
+        attributes = [a.name for a in self.plan.catalog.attributes]
+        try:
+            audit_release(
+                engine,
+                table(released),
+                columns=list(self.plan._released()),
+                quasi_identifiers=attributes,
+                k=self.plan.policy.k,
+                published=self.ledger.published,
+                redacted=0,
+                marker=None,
+                nulls=self.plan.policy.nulls,
+                lookups=self.plan._lookups(),
+            )
+            return engine.arrow("read release", exp.select("*").from_(table(released)))
+        finally:
+            engine.drop(released)
+
+
+def _view_warning(output: Output | None) -> tuple[str, ...]:
+    if output is None or output.kind == "file":
+        return ()
+    return (
+        f"A {output.kind} in the source database protects nobody who can open that database; "
+        "for hand-over publish a fresh file (output: {file: …}).",
+    )
+
+
+def _solution(catalog: Catalog, verdict: Verdict) -> Solution:
+    return Solution(
+        levels=catalog.levels(verdict.node),
+        loss=verdict.loss,
+        suppressed=verdict.suppressed,
+        classes=verdict.classes,
+        smallest_class=verdict.smallest,
+    )
+
+
+def plan(
+    source: object, policy: Policy, *, watch: Watcher | None = None, writable: bool | None = None
+) -> Plan:
+    """Encode a source and search its lattice; publishes nothing.
+
+    Args:
+        source: a path to a DuckDB, Parquet or CSV file, or an open DuckDB connection; None takes the policy's.
+        watch: called after every batch of verdicts.
+        writable: open a database file for writing; by default only if the policy's output goes into it.
+
+    Raises:
+        InputError and its children: the policy, a hierarchy or the source is unusable.
+        NoSolutionError: no node meets the policy.
+        SearchStoppedError: a limit was reached before any solution was found.
+    """
+    start = time.perf_counter()
+    if writable is None:
+        writable = policy.output is not None and policy.output.kind in ("view", "table")
+    opened = open_policy_source(source, policy, writable=writable)
+    try:
+        if policy.output is not None:
+            check_target(
+                opened.engine,
+                output_kind=policy.output.kind,
+                target=policy.output.target,
+                if_exists=policy.if_exists,
+                target_catalog=opened.target_catalog,
+                source_path=opened.path,
+            )
+        check_columns(policy, opened.types)
+        encoding = encode_source(opened.engine, opened.relation, policy, opened.types)
+        session = _Session(opened, encoding, SnapshotStore(opened.engine, encoding.catalog))
+        return _search(session, policy, {"encode": time.perf_counter() - start}, watch)
+    except BaseException:
+        opened.engine.close()
+        raise
+
+
+def open_policy_source(source: object, policy: Policy, *, writable: bool = False) -> Source:
+    """Open the source given, or the policy's own."""
+    if source is None:
+        if policy.source is None:
+            raise InputError("There is no source.", hint="add the key source to the policy, or pass one.")
+        source = policy.resolve(policy.source)
+    engine = policy.engine
+    return open_source(
+        source,
+        policy.table,
+        csv=policy.csv,
+        settings={
+            "memory_limit": engine.memory_limit,
+            "threads": engine.threads,
+            "temp_directory": engine.temp_directory,
+        },
+        writable=writable,
+    )
+
+
+def _search(session: _Session, policy: Policy, seconds: dict[str, float], watch: Watcher | None) -> Plan:
+    catalog = session.encoding.catalog
+    if catalog.population == 0:
+        raise NoSolutionError(
+            f"The source holds no records to publish ({catalog.records} in all, {catalog.excluded} excluded).",
+            hint="check the source; with nulls: basic every record with a NULL is excluded.",
+            nearest=None,
+        )
+    start = time.perf_counter()
+    limits = policy.quasi_identifiers
+    lattice = Lattice(
+        tuple(c.min_level or 0 for c in limits),
+        tuple(a.height - 1 if c.max_level is None else c.max_level for a, c in zip(catalog.attributes, limits, strict=True)),
+    )
+    problem = Problem(catalog, lattice, measure_named(policy.quality.measure, catalog), policy.quality.aggregate)
+    evaluator = Evaluator(session.source.engine, catalog, session.snapshots, problem, k=policy.k)
+    verdict, certificate, progress = search(problem, evaluator, policy.search, watch=watch)
+    return Plan(
+        policy=policy,
+        catalog=catalog,
+        solution=_solution(catalog, verdict),
+        certificate=certificate,
+        search=progress,
+        seconds={**seconds, "search": time.perf_counter() - start},
+        warnings=session.encoding.warnings,
+        node=verdict.node,
+        _verdict=verdict,
+        _session=session,
+        _evaluator=evaluator,
+        _problem=problem,
+    )
+
+
+def anonymize(source: object, policy: Policy, *, watch: Watcher | None = None) -> Release:
+    """Plan and publish: the main job, from a table to an audited release with a proof.
+
+    Raises:
+        SqlanonError: see ``plan`` and ``Plan.publish``; on any error nothing is left behind.
+    """
+    made = plan(source, policy, watch=watch)
+    try:
+        return made.publish()
+    except BaseException:
+        made.close()
+        raise

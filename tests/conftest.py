@@ -1,0 +1,35 @@
+"""Shared fixtures. Real datasets are used when they stand beside the checkout; a user's machine skips those tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real datasets and oracles."""
+    if not (SHARED / "data").is_dir():
+        pytest.skip("the real datasets are not on this machine")
+    return SHARED
+
+
+@pytest.fixture
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    """An open DuckDB database in memory."""
+    with duckdb.connect() as made:
+        yield made
+
+
+def text_table(connection: duckdb.DuckDBPyConnection, columns: list[str], rows: list[tuple], name: str = "t") -> None:
+    """Make a table of text columns."""
+    data = pa.table({c: pa.array([r[i] for r in rows], pa.string()) for i, c in enumerate(columns)})
+    connection.register("arrow_rows", data)
+    connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM arrow_rows')
+    connection.unregister("arrow_rows")
