@@ -279,9 +279,9 @@ def _measure(
     domain = listed + (1 if has_nulls and not null_rows else 0)
     single_root = root if roots == 1 else None
     top = _uncovered(policy, spec) == "top"
-    if top and single_root is None and listed:
+    if top and listed and (single_root is None or height == 1):
         raise HierarchyError(
-            f"Column {spec.name!r} says uncovered: top, but its hierarchy ends in {roots} values.",
+            f"Column {spec.name!r} says uncovered: top, but its hierarchy has {height} levels that end in {roots} values.",
             hint="add a last level with one value, or say uncovered: suppress.",
         )
     if top and clashes and height > 1:

@@ -101,7 +101,7 @@ def judge(
     for i, tree in enumerate(trees):
         if measure == "precision":
             share = node[i] / (tree.height - 1) if tree.height > 1 else 0
-            losses.append(((n - suppressed) * share + suppressed) / n if tree.height > 1 else 0.0)
+            losses.append(((n - suppressed) * share + suppressed) / n if tree.height > 1 and n else 0.0)
             continue
         domain = tree.domain(has_nulls[i])
         if domain <= 1:

@@ -150,7 +150,7 @@ def branches(
     counted += [
         named(
             number(domain)
-            if root is not None and i == height - 1
+            if root is not None and i == height - 1 and height > 1
             else exp.Window(this=exp.Count(this=exp.Star()), partition_by=[column(names.level(i))]),
             leaves(i),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,9 @@ HINTS: dict[str, str] = {
     "ConversionException": "a value does not fit the type of its column; check the column types of the source.",
     "InvalidInputException": "check that the file has the declared format (delimiter, quoting, encoding).",
 }
+
+
+Fetch = Callable[[str, list[Any]], Any]
 
 
 def _describe(error: duckdb.Error) -> tuple[str, str]:
@@ -108,21 +111,29 @@ class DuckDBEngine:
         Raises:
             EngineError: the database refused it; names the statement and the kind of error only.
         """
-        return list(self._guard(name, statement, parameters, "fetchall"))
+
+        def fetch(text: str, bound: list[Any]) -> list[tuple[Any, ...]]:
+            return self._connection.execute(text, bound).fetchall()
+
+        rows: list[tuple[Any, ...]] = self._guard(name, statement, parameters, fetch)
+        return rows
 
     def arrow(self, name: str, statement: exp.Expression | str) -> pa.Table:
         """Run a named statement and return its rows as an Arrow table."""
-        table: pa.Table = self._guard(name, statement, (), "to_arrow_table")
+
+        def fetch(text: str, bound: list[Any]) -> pa.Table:
+            return self._connection.sql(text, params=bound).to_arrow_table()
+
+        table: pa.Table = self._guard(name, statement, (), fetch)
         return table
 
-    def _guard(self, name: str, statement: exp.Expression | str, parameters: Sequence[Any], fetch: str) -> Any:
+    def _guard(self, name: str, statement: exp.Expression | str, parameters: Sequence[Any], fetch: Fetch) -> Any:
         text = statement if isinstance(statement, str) else self.render(statement)
         start = time.perf_counter()
         failure: tuple[str, str] | None = None
         interrupted = False
         try:
-            cursor = self._connection.execute(text, list(parameters))
-            return getattr(cursor, fetch)()
+            return fetch(text, list(parameters))
         except duckdb.InterruptException:
             interrupted = True
         except duckdb.Error as error:
@@ -173,7 +184,7 @@ class DuckDBEngine:
 
     def drop(self, table: str) -> None:
         """Drop a temporary table of ours, if it is there."""
-        self.run("drop", exp.Drop(this=exp.to_table(table, quoted=True), kind="TABLE", exists=True))
+        self.run("drop", f"DROP TABLE IF EXISTS {_quoted(table)}")
 
     def columns(self, relation: exp.Expression) -> list[tuple[str, str]]:
         """(name, type) of the columns of a relation, in order."""

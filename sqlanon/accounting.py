@@ -1,0 +1,133 @@
+"""The ledger: every record of the source is published, suppressed or excluded, to the row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from sqlanon.errors import AuditError
+
+SUPPRESSION_REASONS = ("small_class", "uncovered")
+REASONS = (*SUPPRESSION_REASONS, "null")
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Accounting of every record.
+
+    Attributes:
+        records: all records of the source: published + suppressed + excluded.
+        excluded: records with a NULL in a quasi-identifier, under the basic match.
+        reasons: ``small_class`` + ``uncovered`` = suppressed; ``null`` = excluded.
+        classes, smallest_class, largest_class: of the published records; None where there are none.
+
+    Raises:
+        AuditError: the counts do not add up.
+    """
+
+    records: int
+    published: int
+    suppressed: int
+    excluded: int
+    reasons: Mapping[str, int] = field(hash=False)
+    classes: int
+    smallest_class: int | None
+    largest_class: int | None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reasons", MappingProxyType(dict(self.reasons)))
+        if set(self.reasons) != set(REASONS):
+            raise AuditError(
+                f"The ledger must give the reasons {', '.join(REASONS)}.", hint="this is a defect of sqlanon; report it."
+            )
+        if min(self.published, self.suppressed, self.excluded, *self.reasons.values()) < 0:
+            raise AuditError(f"The ledger holds a negative count ({self._sum()}).", hint=_DEFECT)
+        if self.records != self.published + self.suppressed + self.excluded:
+            raise AuditError(f"The ledger does not add up ({self._sum()}).", hint=_DEFECT)
+        if self.suppressed != sum(self.reasons[reason] for reason in SUPPRESSION_REASONS):
+            raise AuditError(f"The reasons do not add up to {self.suppressed} suppressed records.", hint=_DEFECT)
+        if self.excluded != self.reasons["null"]:
+            raise AuditError(f"The reasons do not add up to {self.excluded} excluded records.", hint=_DEFECT)
+
+    def _sum(self) -> str:
+        return (
+            f"{self.records} records, {self.published} published, {self.suppressed} suppressed, "
+            f"{self.excluded} excluded"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The exact counts, for the operator."""
+        return {
+            "records": self.records,
+            "published": self.published,
+            "suppressed": self.suppressed,
+            "excluded": self.excluded,
+            "reasons": dict(self.reasons),
+            "classes": self.classes,
+            "smallest_class": self.smallest_class,
+            "largest_class": self.largest_class,
+        }
+
+    def coarsened(self, k: int) -> dict[str, Any]:
+        """The counts for files that travel: small ones read ``<k``, and subtraction does not give them back.
+
+        A reader can count the published rows P in the release, and the suppressed ones S too where suppressed
+        records are redacted. The rules, and why they hold:
+
+        1. A count c is small when 0 < c < k, and then reads ``<k``. Zero is shown, unless k = 2: there ``<2``
+           must cover 0 and 1, or it would mean exactly 1. So ``<k`` has at least two readings.
+        2. ``records`` is exact when S and E (excluded) are; otherwise it is the range of the sums that the
+           other texts allow. It is computed from those texts alone, so it says nothing that they do not.
+        3. The split of S into ``small_class`` and ``uncovered`` is shown when neither part is small. Otherwise
+           both parts read alike, ``<k`` when S is small and ``<=S`` when it is not, whichever part is the small
+           one: a reader who knows S still has at least two splits that read the same, because with (a, S - a)
+           also (S - a, a) reads so, and with a = S - a also (a - 1, a + 1) does.
+        4. S itself hides from a reader of a release that drops its suppressed records. In a redacted release
+           S is there to count; who redacts chooses to show it.
+
+        E is independent of S and its only reason is ``null``. Class sizes are at least k and countable in the
+        release. Brute-forced in ``tests/test_accounting.py``.
+
+        >>> Ledger(103, 100, 3, 0, {"small_class": 3, "uncovered": 0, "null": 0}, 9, 5, 30).coarsened(5)["records"]
+        '101-104'
+        """
+        split = [self.reasons[reason] for reason in SUPPRESSION_REASONS]
+        if any(_small(part, k) for part in split):
+            hidden = f"<{k}" if _small(self.suppressed, k) else f"<={self.suppressed}"
+            shown: list[int | str] = [hidden for _ in split]
+        else:
+            shown = list(split)
+        totals = [(count, *_bounds(count, k)) for count in (self.published, self.suppressed, self.excluded)]
+        low, high = sum(total[1] for total in totals), sum(total[2] for total in totals)
+        return {
+            "records": self.records if low == high else f"{low}-{high}",
+            "published": _text(self.published, k),
+            "suppressed": _text(self.suppressed, k),
+            "excluded": _text(self.excluded, k),
+            "reasons": {**dict(zip(SUPPRESSION_REASONS, shown, strict=True)), "null": _text(self.excluded, k)},
+            "classes": self.classes,
+            "smallest_class": self.smallest_class,
+            "largest_class": self.largest_class,
+        }
+
+    def hides(self, k: int) -> bool:
+        """True when ``coarsened(k)`` hides a count."""
+        return any(_small(c, k) for c in (self.published, self.suppressed, self.excluded, *self.reasons.values()))
+
+
+_DEFECT = "this is a defect of sqlanon or the source changed; run again, and report it if it stays."
+
+
+def _small(count: int, k: int) -> bool:
+    return (1 if k > 2 else 0) <= count < k if k > 1 else False
+
+
+def _bounds(count: int, k: int) -> tuple[int, int]:
+    """Smallest and largest count that reads like ``count``."""
+    return (1 if k > 2 else 0, k - 1) if _small(count, k) else (count, count)
+
+
+def _text(count: int, k: int) -> int | str:
+    return f"<{k}" if _small(count, k) else count

@@ -1,0 +1,1 @@
+"""Audits: what was written, checked by SQL that shares nothing with the compiler."""
