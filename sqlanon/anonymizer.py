@@ -142,12 +142,12 @@ class Plan:
             InputError: an unknown column, or a level that its hierarchy does not have.
         """
         node = self._node(levels)
-        return self._evaluator.judge([Request(node, self.catalog.bottom)])[0]
+        return self._evaluator.judge([Request(node, self.catalog.bottom)], exact=True)[0]
 
     def evaluate_many(self, nodes: Sequence[Mapping[str, int]]) -> list[Verdict]:
         """The verdicts of several nodes, in as few statements as possible."""
         bottom = self.catalog.bottom
-        return self._evaluator.judge([Request(self._node(levels), bottom) for levels in nodes])
+        return self._evaluator.judge([Request(self._node(levels), bottom) for levels in nodes], exact=True)
 
     def node_sql(self, levels: Mapping[str, int]) -> str:
         """A readable GROUP BY for a node: one row per class with its number of records."""

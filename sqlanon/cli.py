@@ -205,7 +205,6 @@ def explanation(policy: Policy, node: str | None) -> str:
     """The SQL of a node: as a person reads it, as the search judges it, and as it is published."""
     with _planned(policy, node) as made:
         statement = compiler.batch(
-            "sqlanon_base",
             1,
             made.catalog.words,
             attributes=len(made.catalog.attributes),

@@ -16,6 +16,7 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.catalog import Attribute, Catalog
 from sqlanon.compiler import encode
+from sqlanon.compiler import evaluate as compiler
 from sqlanon.compiler.encode import EncodedColumn
 from sqlanon.compiler.trees import canonical, column, named, table, total
 from sqlanon.engines.duckdb import DuckDBEngine
@@ -171,7 +172,15 @@ def encode_source(engine: DuckDBEngine, source: exp.Expression, policy: Policy, 
         base_rows=base_rows,
         allowed=policy.allowed_suppressions(included),
     )
+    engine.load("load masks", names.MASKS, pa.table(_mask_columns(catalog)))
     return Encoding(catalog, items, source, types, tuple(warnings))
+
+
+def _mask_columns(catalog: Catalog) -> dict[str, pa.Array]:
+    return {
+        name: pa.array(values, pa.string() if name == "digit" else pa.int64())
+        for name, values in compiler.mask_rows(catalog).items()
+    }
 
 
 def encode_total() -> exp.Select:

@@ -29,19 +29,23 @@ class Evaluator:
         self._problem = problem
         self._k = k
         self._memo: dict[Node, Verdict] = {}
-        self._texts: dict[tuple[str, int, str], str] = {}
+        self._texts: dict[tuple[str, int, bool], str] = {}
 
     @property
     def evaluated(self) -> int:
         """Distinct nodes that were given a verdict."""
         return len(self._memo)
 
-    def judge(self, requests: Sequence[Request]) -> list[Verdict]:
-        """The verdicts of the requested nodes, in their order; a repeated node costs no statement."""
+    def judge(self, requests: Sequence[Request], *, exact: bool = False) -> list[Verdict]:
+        """The verdicts of the requested nodes, in their order; a repeated node costs no statement.
+
+        ``exact`` asks for the costs of nodes beyond the suppression limit too.
+        """
         groups: dict[str, tuple[Snapshot, list[Node]]] = {}
         wanted: dict[Node, Node] = {}
         for request in requests:
-            if request.node not in self._memo:
+            known = self._memo.get(request.node)
+            if known is None or (exact and not known.exact):
                 wanted.setdefault(request.node, request.floor)
         uses: dict[Node, int] = {}
         for floor in wanted.values():
@@ -53,37 +57,37 @@ class Evaluator:
         for snapshot, nodes in groups.values():
             size = max(1, min(64, CHUNK_ROWS // max(snapshot.rows, 1)))
             for start in range(0, len(nodes), size):
-                self._judge_batch(snapshot, nodes[start : start + size])
+                self._judge_batch(snapshot, nodes[start : start + size], exact)
         return [self._memo[request.node] for request in requests]
 
-    def _judge_batch(self, snapshot: Snapshot, nodes: Sequence[Node]) -> None:
-        catalog, costs = self._catalog, self._problem.measure.needs_costs
-        rows = self._engine.run(
-            "evaluate", self._text(snapshot, len(nodes)), compiler.parameters(catalog, nodes, costs=costs)
-        )
-        for verdict in verdicts(self._problem, nodes, rows):
-            self._memo[verdict.node] = verdict
-
-    def _text(self, snapshot: Snapshot, nodes: int) -> str:
+    def _judge_batch(self, snapshot: Snapshot, nodes: Sequence[Node], exact: bool) -> None:
         cross = self._catalog.words == 1 and snapshot.rows <= CROSS_ROWS
         form: compiler.Form = "cross" if cross else "union"
-        slot = (snapshot.table, nodes, form)
+        self._snapshots.show(snapshot)
+        bound = compiler.parameters(self._catalog, nodes, form=form)
+        rows = self._engine.run("evaluate", self._text(len(nodes), form, exact), bound)
+        for verdict in verdicts(self._problem, nodes, rows, exact=exact):
+            self._memo[verdict.node] = verdict
+
+    def _text(self, nodes: int, form: compiler.Form, exact: bool) -> str:
+        slot = (form, nodes, exact)
         if slot not in self._texts:
-            self._texts[slot] = self._engine.render(
-                compiler.batch(
-                    snapshot.table,
-                    nodes,
-                    self._catalog.words,
-                    attributes=len(self._catalog.attributes),
-                    k=self._k,
-                    costs=self._problem.measure.needs_costs,
-                    form=form,
-                )
+            query = compiler.batch(
+                nodes,
+                self._catalog.words,
+                attributes=len(self._catalog.attributes),
+                k=self._k,
+                costs=self._problem.measure.needs_costs,
+                form=form,
+                limit=None if exact else self._catalog.allowed - self._catalog.uncovered,
             )
+            self._texts[slot] = self._engine.render(query)
         return self._texts[slot]
 
 
-def verdicts(problem: Problem, nodes: Sequence[Node], rows: Sequence[tuple[object, ...]]) -> list[Verdict]:
+def verdicts(
+    problem: Problem, nodes: Sequence[Node], rows: Sequence[tuple[object, ...]], *, exact: bool
+) -> list[Verdict]:
     """Fold the result rows of ``compiler.batch`` into one verdict per node (pure; any engine's rows will do)."""
     catalog = problem.catalog
     totals: dict[int, tuple[int, int, int, int | None, int | None]] = {}
@@ -113,6 +117,7 @@ def verdicts(problem: Problem, nodes: Sequence[Node], rows: Sequence[tuple[objec
                 loss=problem.loss(problem.measure.floor(node), penalty),
                 feasible=classes > failing and suppressed <= catalog.allowed,
                 grain=classes,
+                exact=exact or suppressed <= catalog.allowed or not problem.measure.needs_costs,
             )
         )
     return result

@@ -53,6 +53,7 @@ class SnapshotStore:
         self._table_budget = table_budget
         self._asked: dict[Node, int] = {}
         self._clock = 0
+        self._shown = ""
         self.materialised = 0
 
     def nearest(self, node: Node) -> Snapshot:
@@ -75,6 +76,12 @@ class SnapshotStore:
         source.hits += uses
         return source
 
+    def show(self, snapshot: Snapshot) -> None:
+        """Let the view of the grain show ``snapshot``."""
+        if self._shown != snapshot.table:
+            self._engine.view("show", names.GRAIN, snapshot.table)
+            self._shown = snapshot.table
+
     def _materialise(self, floor: Node, source: Snapshot) -> Snapshot:
         table = names.snapshot(floor)
         rows = self._engine.create("snapshot", table, roll_up(source.table, self._catalog.masks(floor)))
@@ -93,12 +100,17 @@ class SnapshotStore:
         for victim in sorted(self._kept.values(), key=lambda snapshot: snapshot.used):
             if held + rows <= self._row_budget and len(self._kept) < self._table_budget:
                 return
-            self._engine.drop(victim.table)
+            self._drop(victim)
             del self._kept[victim.node]
             held -= victim.rows
 
     def drop_all(self) -> None:
         """Drop every snapshot but the base."""
         for snapshot in self._kept.values():
-            self._engine.drop(snapshot.table)
+            self._drop(snapshot)
         self._kept.clear()
+
+    def _drop(self, snapshot: Snapshot) -> None:
+        if self._shown == snapshot.table:
+            self._shown = ""
+        self._engine.drop(snapshot.table)

@@ -104,7 +104,7 @@ def judge(
             losses.append(((n - suppressed) * share + suppressed) / n if tree.height > 1 and n else 0.0)
             continue
         domain = tree.domain(has_nulls[i])
-        if domain <= 1:
+        if domain <= 1 or n == 0:
             losses.append(0.0)
             continue
         total = sum(

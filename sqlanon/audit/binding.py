@@ -25,7 +25,7 @@ def bind(
     columns: Mapping[str, Sequence[str]] | None = None,
     values: Mapping[str, int | str] | None = None,
     released_type: str | None = None,
-) -> exp.Query:
+) -> exp.Select:
     """The audit ``sql/audit/<file>`` about the given relations.
 
     Args:
@@ -35,7 +35,7 @@ def bind(
         released_type: what ``AS_RELEASED`` casts to.
     """
     tree = sqlfiles.parse(f"audit/{file}")
-    assert isinstance(tree, exp.Query)
+    assert isinstance(tree, exp.Select)
     placeholders = list(tree.find_all(exp.Placeholder))
     tables = [node for node in tree.find_all(exp.Table) if not node.db and node.name in relations]
     for placeholder in placeholders:

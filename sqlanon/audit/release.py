@@ -85,12 +85,12 @@ def release_audits(
     marker: str | None,
     nulls: str,
     lookups: Mapping[str, exp.Expression] | None,
-) -> list[tuple[str, exp.Query]]:
+) -> list[tuple[str, exp.Select]]:
     """The audits as (name, SELECT of the offending rows), without running them."""
     rows = {"release": relation}
     every = {"released_column": list(types)}
     audits = [("row_count", bind("row_count.sql", relations=rows, values={"expected": published + redacted}))]
-    records = relation
+    records: exp.Expression = relation
     if marker is not None:
         marked = {"marker": marker}
         audits.append(("redacted_rows", bind("redacted_rows.sql", relations=rows, columns=every, values=marked)))

@@ -39,7 +39,10 @@ def _placeholder() -> exp.Expression:
 
 
 def _values(name: str, columns: Sequence[str], rows: int) -> exp.CTE:
-    tuples = [exp.Tuple(expressions=[_placeholder() for _ in columns]) for _ in range(rows)]
+    tuples = [
+        exp.Tuple(expressions=[exp.Placeholder() if c == "levels" else _placeholder() for c in columns])
+        for _ in range(rows)
+    ]
     alias = exp.TableAlias(
         this=exp.to_identifier(name, quoted=True),
         columns=[exp.to_identifier(item, quoted=True) for item in columns],
@@ -74,18 +77,26 @@ def roll_up(grain: str, masks: Sequence[int]) -> exp.Select:
 
 
 def batch(
-    grain: str, nodes: int, words: int, *, attributes: int, k: int, costs: bool, form: Form
+    nodes: int,
+    words: int,
+    *,
+    attributes: int,
+    k: int,
+    costs: bool,
+    form: Form,
+    limit: int | None = None,
 ) -> exp.Query:
     """One verdict row per node of a batch, and one row per node and attribute with the cost of suppression.
 
     Result columns: ``node`` (position in the batch), ``attribute`` (TOTALS or its position), ``classes``,
     ``failing`` (classes), ``suppressed`` (records), ``smallest`` and ``largest`` passing class, ``cost``.
-    The text depends on sizes, never on the nodes: masks are bound by ``parameters``.
+    The text depends on sizes, never on the nodes: masks are bound by ``parameters``. With a ``limit``, nodes that
+    suppress more records have no cost rows: a search needs none of a node that it must reject.
     """
     mask_names = [f"mask_{w}" for w in range(words)]
     ctes: list[exp.CTE] = []
+    ctes.append(_values("nodes", ["node", *mask_names, "levels"], nodes))
     if form == "cross":
-        ctes.append(_values("nodes", ["node", *mask_names], nodes))
         parts = [masked(column(names.key(w), "grain"), column(mask_names[w], "nodes")) for w in range(words)]
         classes: exp.Query = (
             exp.select(
@@ -93,7 +104,7 @@ def batch(
                 *[named(part, names.key(w)) for w, part in enumerate(parts)],
                 named(total(column(names.COUNT, "grain")), names.COUNT),
             )
-            .from_(table(grain, "grain"))
+            .from_(table(names.GRAIN, "grain"))
             .join(table("nodes"), join_type="cross")
             .group_by(column("node", "nodes"), *[part.copy() for part in parts])
         )
@@ -107,7 +118,7 @@ def batch(
                     *[named(masked(column(names.key(w)), _placeholder()), names.key(w)) for w in range(words)],
                     named(total(column(names.COUNT)), names.COUNT),
                 )
-                .from_(table(grain))
+                .from_(table(names.GRAIN))
                 .group_by(*positions)
             )
         classes = selects[0]
@@ -135,7 +146,18 @@ def batch(
     )
     if not costs or not attributes:
         return _with(totals, ctes)
-    ctes.append(_values("levels", ["node", "attribute", "level", *mask_names], nodes * attributes))
+    ctes.append(_cte("totals", totals, materialized=True))
+    levels = (
+        exp.select(
+            column("node", "nodes"),
+            column("attribute", "m"),
+            column("level", "m"),
+            *[column(mask, "m") for mask in mask_names],
+        )
+        .from_(table("nodes"))
+        .join(table(names.MASKS, "m"), on=exp.EQ(this=_digit(), expression=column("digit", "m")))
+    )
+    ctes.append(_cte("levels", levels))
     parts = [masked(column(names.key(w), "classes"), column(mask_names[w], "levels")) for w in range(words)]
     dimensions = [column("node", "levels"), column("attribute", "levels"), column("level", "levels")]
     failing = (
@@ -149,8 +171,15 @@ def batch(
         .where(exp.LT(this=column(names.COUNT, "classes"), expression=number(k)))
         .group_by(*dimensions, *[part.copy() for part in parts])
     )
-    ctes.append(_cte("failing", failing))
     leaf_keys = ["attribute", "level", *[names.key(w) for w in range(words)]]
+    if limit is not None:
+        failing = failing.join(
+            table("totals"),
+            on=exp.and_(
+                exp.EQ(this=column("node", "totals"), expression=column("node", "levels")),
+                exp.LTE(this=column("suppressed", "totals"), expression=number(limit)),
+            ),
+        )
     cost = (
         exp.select(
             column("node", "failing"),
@@ -165,20 +194,44 @@ def batch(
         )
         .group_by(column("node", "failing"), column("attribute", "failing"))
     )
-    return _with(exp.union(totals, cost, distinct=False, copy=False), ctes)
+    ctes.append(_cte("failing", failing))
+    everything = exp.select("*").from_(table("totals"))
+    return _with(exp.union(everything, cost, distinct=False, copy=False), ctes)
 
 
-def parameters(catalog: Catalog, nodes: Sequence[Node], *, costs: bool) -> list[int]:
+def _digit() -> exp.Expression:
+    """The character of ``nodes.levels`` that stands for the attribute of ``m``: portable, and one value a node."""
+    start = exp.Add(this=column("attribute", "m"), expression=number(1))
+    return exp.Substring(this=column("levels", "nodes"), start=start, length=number(1))
+
+
+def digits(node: Node) -> str:
+    """The levels of a node, one character each."""
+    return "".join(chr(ord("0") + level) for level in node)
+
+
+def parameters(catalog: Catalog, nodes: Sequence[Node], *, form: Form) -> list[int | str]:
     """What ``batch`` binds for these nodes, in the order of its placeholders."""
-    bound: list[int] = []
+    bound: list[int | str] = []
     for position, node in enumerate(nodes):
-        bound += [position, *catalog.masks(node)]
-    if costs:
+        bound += [position, *catalog.masks(node), digits(node)]
+    if form == "union":
         for position, node in enumerate(nodes):
-            for index, (attribute, level) in enumerate(zip(catalog.attributes, node, strict=True)):
-                bound += [position, index, level]
-                bound += [attribute.mask(level, word) for word in range(catalog.words)]
+            bound += [position, *catalog.masks(node)]
     return bound
+
+
+def mask_rows(catalog: Catalog) -> dict[str, list[int] | list[str]]:
+    """The rows of the table of masks, by column: attribute, level, digit, and one mask a word."""
+    pairs = [(i, a, level) for i, a in enumerate(catalog.attributes) for level in range(a.height)]
+    rows: dict[str, list[int] | list[str]] = {
+        "attribute": [i for i, _, _ in pairs],
+        "level": [level for _, _, level in pairs],
+        "digit": [digits((level,)) for _, _, level in pairs],
+    }
+    for word in range(catalog.words):
+        rows[f"mask_{word}"] = [a.mask(level, word) for _, a, level in pairs]
+    return rows
 
 
 def readable_grain(source: exp.Expression, items: Sequence[EncodedColumn], node: Node, basic: bool) -> exp.Select:

@@ -182,6 +182,10 @@ class DuckDBEngine:
             self.replay.append((name, statement))
         return int(rows[0][0])
 
+    def view(self, name: str, view: str, table: str) -> None:
+        """Let the temporary view ``view`` show ``table``."""
+        self.run(name, f"CREATE OR REPLACE TEMPORARY VIEW {_quoted(view)} AS SELECT * FROM {_quoted(table)}")
+
     def drop(self, table: str) -> None:
         """Drop a temporary table of ours, if it is there."""
         self.run("drop", f"DROP TABLE IF EXISTS {_quoted(table)}")

@@ -39,6 +39,8 @@ class Verdict:
         loss: the aggregated loss.
         feasible: the suppressed count is within the limit, and something is published.
         grain: rows of the node's grain.
+        exact: ``penalty`` and ``loss`` are exact; False for a node that suppresses more than the limit, whose
+            costs a search need not know: they are lower bounds then.
     """
 
     node: Node
@@ -50,6 +52,7 @@ class Verdict:
     loss: float
     feasible: bool
     grain: int
+    exact: bool = True
 
 
 @dataclass(frozen=True, slots=True)

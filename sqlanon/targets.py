@@ -1,0 +1,282 @@
+"""Where a release goes: names in a database, files, and the checks that need no work to have been done."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from sqlanon.engines.duckdb import DIALECT, DuckDBEngine
+from sqlanon.errors import EngineError, TargetError
+
+FILE_ENDINGS = (".duckdb", ".parquet", ".csv")
+RELEASED = "_released"
+"""A view release stands on a table of its own: the view's name with this ending."""
+MANIFEST = ".manifest.json"
+"""A file release has its manifest beside it: the file's name with this ending."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A full name of a relation of a database."""
+
+    catalog: str
+    schema: str
+    name: str
+
+    @property
+    def table(self) -> exp.Table:
+        """The reference to it."""
+        parts = {"this": self.name, "db": self.schema, "catalog": self.catalog}
+        return exp.Table(**{part: exp.to_identifier(name, quoted=True) for part, name in parts.items()})
+
+    def named(self, name: str) -> Place:
+        """Another relation of the same schema."""
+        return replace(self, name=name)
+
+    def same(self, other: Place) -> bool:
+        """True when both name one relation (DuckDB's names ignore case)."""
+        mine, theirs = (self.catalog, self.schema, self.name), (other.catalog, other.schema, other.name)
+        return [part.casefold() for part in mine] == [part.casefold() for part in theirs]
+
+
+def place(engine: DuckDBEngine, target: str | exp.Table, target_catalog: str | None) -> Place:
+    """The full name of ``target``: ``name``, ``schema.name`` or ``database.schema.name``.
+
+    Raises:
+        TargetError: it is no name.
+    """
+    names: list[str] | None = None
+    try:
+        table = exp.to_table(target, dialect=DIALECT) if isinstance(target, str) else target
+        names = [part.name for part in table.parts]
+    except SqlglotError:
+        names = None
+    if not names or len(names) > 3 or not all(names):
+        raise TargetError(f"The target {str(target)!r} is no name of a relation.", hint="write name or schema.name.")
+    where = exp.select(exp.func("current_database"), exp.func("current_schema"))
+    catalog, schema = map(str, engine.run("current schema", where)[0])
+    if target_catalog is not None and target_catalog.casefold() != catalog.casefold():
+        catalog, schema = target_catalog, "main"
+    if engine.default_schema:
+        schema = engine.default_schema[-1]
+    if len(names) == 2 and target_catalog is None and _is_other_database(engine, names[0], catalog):
+        names = [names[0], "main", names[1]]
+    return Place(*[catalog, schema][: 3 - len(names)], *names)
+
+
+def _is_other_database(engine: DuckDBEngine, name: str, current: str) -> bool:
+    attached = {str(row[0]).casefold() for row in _databases(engine)}
+    return name.casefold() in attached and name.casefold() != current.casefold()
+
+
+def _databases(engine: DuckDBEngine) -> list[tuple[object, ...]]:
+    columns = [exp.column(name, quoted=True) for name in ("database_name", "path")]
+    return engine.run("databases", exp.select(*columns).from_(exp.Anonymous(this="duckdb_databases")))
+
+
+def existing(engine: DuckDBEngine, where: Place) -> str | None:
+    """``table`` or ``view`` when there is such a relation, else None."""
+    for kind in ("table", "view"):
+        conditions = [
+            exp.EQ(this=exp.Lower(this=exp.column(column, quoted=True)), expression=exp.Lower(this=exp.convert(name)))
+            for column, name in (
+                ("database_name", where.catalog),
+                ("schema_name", where.schema),
+                (f"{kind}_name", where.name),
+            )
+        ]
+        found = exp.select(exp.convert(1)).from_(exp.Anonymous(this=f"duckdb_{kind}s")).where(*conditions)
+        if engine.run("existing", found):
+            return kind
+    return None
+
+
+def check_target(
+    engine: DuckDBEngine,
+    *,
+    output_kind: str,
+    target: str,
+    if_exists: str,
+    target_catalog: str | None,
+    source_path: Path | None,
+    source: exp.Expr | None = None,
+) -> None:
+    """Refuse a target that cannot be published to, before any work.
+
+    Args:
+        source: a tree that mentions the relations read (the source, or the query of the release).
+
+    Raises:
+        TargetError: it exists, it is the source, or it cannot be written.
+    """
+    if output_kind == "file":
+        _check_file(engine, Path(target), if_exists, source_path)
+        return
+    if source_path is not None and target_catalog is None:
+        raise TargetError(
+            f"A source file of the kind {source_path.suffix or 'without ending'!r} cannot hold a {output_kind}.",
+            hint="publish to a file: output: {file: release.parquet}.",
+        )
+    where = place(engine, target, target_catalog)
+    places = {where: output_kind}
+    if output_kind == "view":
+        places[where.named(where.name + RELEASED)] = "table"
+    for candidate, kind in places.items():
+        _check_relation(engine, candidate, kind, if_exists, target_catalog, source)
+
+
+def _check_relation(
+    engine: DuckDBEngine,
+    where: Place,
+    kind: str,
+    if_exists: str,
+    target_catalog: str | None,
+    source: exp.Expr | None,
+) -> None:
+    read = [table for table in (source.find_all(exp.Table) if source else ()) if isinstance(table.this, exp.Identifier)]
+    found = existing(engine, where)
+    if found and any(where.same(place(engine, table, target_catalog if table.db else None)) for table in read):
+        raise TargetError(f"The target {where.name!r} is the source itself.", hint="choose another name.")
+    if found and if_exists != "replace":
+        raise TargetError(
+            f"The target {where.schema}.{where.name} exists already.",
+            hint="choose another name, or set if_exists: replace.",
+        )
+    if found and found != kind:
+        raise TargetError(
+            f"The target {where.schema}.{where.name} exists and is a {found}, so no {kind} of ours to replace.",
+            hint="choose another name, or drop it yourself.",
+        )
+
+
+def _check_file(engine: DuckDBEngine, path: Path, if_exists: str, source_path: Path | None) -> None:
+    if path.suffix.lower() not in FILE_ENDINGS:
+        raise TargetError(
+            f"The target file {path.name!r} has an ending that is not known.",
+            hint=f"use {', '.join(FILE_ENDINGS)}.",
+        )
+    held = [Path(str(row[1])) for row in _databases(engine) if row[1]]
+    for used in [*([source_path] if source_path else []), *held]:
+        if _same_file(path, used):
+            raise TargetError(f"The target file {path.name!r} is in use as a source.", hint="choose another name.")
+    check_directory(path)
+    if os.path.lexists(path) and (if_exists != "replace" or path.is_dir()):
+        raise TargetError(
+            f"The target file {path.name!r} exists already.",
+            hint="choose another name, or set if_exists: replace.",
+        )
+
+
+def _same_file(left: Path, right: Path) -> bool:
+    try:
+        return left.samefile(right)
+    except OSError:
+        return False
+
+
+def check_directory(path: Path) -> None:
+    """Raise TargetError unless a file can be made beside ``path``."""
+    directory = path.absolute().parent
+    if not directory.is_dir():
+        raise TargetError(
+            f"The directory {str(directory)!r} of the target {path.name!r} is not there.",
+            hint="make it first, or choose another target.",
+        )
+    probe = _partial_name(path)
+    failure = None
+    try:
+        probe.touch(exist_ok=False)
+        probe.unlink()
+    except OSError as error:
+        failure = error.strerror
+    if failure:
+        raise TargetError(
+            f"The directory {str(directory)!r} of the target {path.name!r} cannot be written ({failure}).",
+            hint="check its permissions and the room on the disk.",
+        )
+
+
+def _partial_name(path: Path) -> Path:
+    path = path.absolute()
+    return path.with_name(f".{path.name}.sqlanon-{os.getpid()}-{secrets.token_hex(4)}.partial{path.suffix}")
+
+
+@contextmanager
+def partial_file(path: Path) -> Iterator[Path]:
+    """A name beside ``path`` to write under; whatever is left of it is removed at the end, come what may.
+
+    Partial files of the same target whose process is dead (kill -9, power cut) are removed first. The name keeps
+    the ending of ``path``, by which files are read back.
+    """
+    _remove_stale(path)
+    partial = _partial_name(path)
+    try:
+        yield partial
+    finally:
+        for leftover in (partial, Path(f"{partial}.wal"), Path(f"{partial}.tmp")):
+            with suppress(OSError):
+                leftover.unlink()
+
+
+def _remove_stale(path: Path) -> None:
+    start = f".{path.name}.sqlanon-"
+    for candidate in path.absolute().parent.iterdir():
+        pid = candidate.name.removeprefix(start).split("-")[0]
+        if candidate.name.startswith(start) and ".partial" in candidate.name and pid.isdigit() and not _alive(int(pid)):
+            with suppress(OSError):
+                candidate.unlink()
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def put_in_place(partial: Path, path: Path, *, if_exists: str = "replace") -> None:
+    """Rename ``partial`` to ``path`` atomically; both the file and the name are on the disk when this returns.
+
+    Raises:
+        TargetError: the target appeared meanwhile and must not be replaced, or the disk refused.
+    """
+    failure = None
+    try:
+        _sync(partial)
+        if if_exists != "replace" and os.path.lexists(path):
+            failure = "it appeared meanwhile"
+        else:
+            os.replace(partial, path)
+            _sync(path.absolute().parent)
+    except OSError as error:
+        failure = str(error.strerror)
+    if failure:
+        raise TargetError(f"The target file {path.name!r} could not be put in place ({failure}).", hint="run again.")
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def as_target_error(error: EngineError, path: Path) -> TargetError | EngineError:
+    """A failed write of a file is a fault of the target; anything else stays what it is."""
+    if error.kind != "IOException":
+        return error
+    return TargetError(
+        f"The target file {path.name!r} could not be written. {error.message}",
+        hint="check the permissions and the room on the disk, also of engine.temp_directory.",
+    )
