@@ -40,14 +40,17 @@ class Ledger:
         object.__setattr__(self, "reasons", MappingProxyType(dict(self.reasons)))
         if set(self.reasons) != set(REASONS):
             raise AuditError(
-                f"The ledger must give the reasons {', '.join(REASONS)}.", hint="this is a defect of sqlanon; report it."
+                f"The ledger must give the reasons {', '.join(REASONS)}.",
+                hint="this is a defect of sqlanon; report it.",
             )
         if min(self.published, self.suppressed, self.excluded, *self.reasons.values()) < 0:
             raise AuditError(f"The ledger holds a negative count ({self._sum()}).", hint=_DEFECT)
         if self.records != self.published + self.suppressed + self.excluded:
             raise AuditError(f"The ledger does not add up ({self._sum()}).", hint=_DEFECT)
         if self.suppressed != sum(self.reasons[reason] for reason in SUPPRESSION_REASONS):
-            raise AuditError(f"The reasons do not add up to {self.suppressed} suppressed records.", hint=_DEFECT)
+            raise AuditError(
+                f"The reasons do not add up to {self.suppressed} suppressed records.", hint=_DEFECT
+            )
         if self.excluded != self.reasons["null"]:
             raise AuditError(f"The reasons do not add up to {self.excluded} excluded records.", hint=_DEFECT)
 
@@ -80,9 +83,10 @@ class Ledger:
            must cover 0 and 1, or it would mean exactly 1. So ``<k`` has at least two readings.
         2. ``records`` is exact when S and E (excluded) are; otherwise it is the range of the sums that the
            other texts allow. It is computed from those texts alone, so it says nothing that they do not.
-        3. The split of S into ``small_class`` and ``uncovered`` is shown when neither part is small. Otherwise
-           both parts read alike, ``<k`` when S is small and ``<=S`` when it is not, whichever part is the small
-           one: a reader who knows S still has at least two splits that read the same, because with (a, S - a)
+        3. The split of S into ``small_class`` and ``uncovered`` is shown when neither part is small.
+           Otherwise both parts read alike, ``<k`` when S is small and ``<=S`` when it is not, whichever part
+           is the small one: a reader who knows S still has at least two splits that read the same,
+           because with (a, S - a)
            also (S - a, a) reads so, and with a = S - a also (a - 1, a + 1) does.
         4. S itself hides from a reader of a release that drops its suppressed records. In a redacted release
            S is there to count; who redacts chooses to show it.
@@ -90,7 +94,8 @@ class Ledger:
         E is independent of S and its only reason is ``null``. Class sizes are at least k and countable in the
         release. Brute-forced in ``tests/test_accounting.py``.
 
-        >>> Ledger(103, 100, 3, 0, {"small_class": 3, "uncovered": 0, "null": 0}, 9, 5, 30).coarsened(5)["records"]
+        >>> reasons = {"small_class": 3, "uncovered": 0, "null": 0}
+        >>> Ledger(103, 100, 3, 0, reasons, 9, 5, 30).coarsened(5)["records"]
         '101-104'
         """
         split = [self.reasons[reason] for reason in SUPPRESSION_REASONS]
@@ -106,7 +111,10 @@ class Ledger:
             "published": _text(self.published, k),
             "suppressed": _text(self.suppressed, k),
             "excluded": _text(self.excluded, k),
-            "reasons": {**dict(zip(SUPPRESSION_REASONS, shown, strict=True)), "null": _text(self.excluded, k)},
+            "reasons": {
+                **dict(zip(SUPPRESSION_REASONS, shown, strict=True)),
+                "null": _text(self.excluded, k),
+            },
             "classes": self.classes,
             "smallest_class": self.smallest_class,
             "largest_class": self.largest_class,
@@ -114,7 +122,9 @@ class Ledger:
 
     def hides(self, k: int) -> bool:
         """True when ``coarsened(k)`` hides a count."""
-        return any(_small(c, k) for c in (self.published, self.suppressed, self.excluded, *self.reasons.values()))
+        return any(
+            _small(c, k) for c in (self.published, self.suppressed, self.excluded, *self.reasons.values())
+        )
 
 
 _DEFECT = "this is a defect of sqlanon or the source changed; run again, and report it if it stays."

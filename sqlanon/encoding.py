@@ -34,6 +34,7 @@ from sqlanon.hierarchy.specs import (
     FileHierarchy,
     GroupsHierarchy,
     LevelsHierarchy,
+    RedactHierarchy,
     TableHierarchy,
 )
 from sqlanon.policy import Column, Policy
@@ -249,9 +250,13 @@ def _list_built(engine: DuckDBEngine, position: int, spec: Column, type_name: st
         ).from_(table(values)),
     )[0][0]
     text_like = type_name.upper().startswith("ENUM")
-    raw = column("value") if text_like or type_name == "VARCHAR" else column("raw")
+    by_text = text_like or type_name == "VARCHAR" or isinstance(spec.hierarchy, RedactHierarchy)
+    assert spec.hierarchy is not None
     expressions = builder_levels(
-        spec.hierarchy, raw, "VARCHAR" if text_like else type_name, longest=max(int(longest), 1)
+        spec.hierarchy,
+        column("value") if by_text else column("raw"),
+        "VARCHAR" if by_text else type_name,
+        longest=max(int(longest), 1),
     )
     engine.create("build hierarchy", names.listed(position), encode.listed_from_builder(position, expressions))
     height = len(expressions) + 1

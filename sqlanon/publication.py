@@ -1,10 +1,11 @@
-"""Publication: write under a temporary name, audit what was written, then rename. On any failure nothing is left.
+"""Publication: write under a temporary name, audit what was written, then rename. A failure leaves nothing.
 
 - A table or a view is made in one transaction: nobody sees it before the audits have passed, and a crash or a
   failed audit rolls everything back.
 - A view stands on a released table of its own (``<view>_released``), never on the source.
-- A file is written beside its target and renamed at the end. A DuckDB file is always a fresh one (dropped rows
-  would stay behind in an old one as raw bytes), and is audited by a fresh connection that sees nothing else.
+- A file is written beside its target and renamed at the end. A DuckDB file is always a fresh one (dropped
+  rows would stay behind in an old one as raw bytes), and is audited by a fresh connection that sees
+  nothing else.
 
 Rows are shuffled; ENUM types become text. Comments, constraints and defaults do not survive a SELECT.
 """
@@ -23,7 +24,7 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.accounting import Ledger
 from sqlanon.audit.release import audit_release
-from sqlanon.engines.duckdb import DIALECT, DuckDBEngine, file_relation
+from sqlanon.engines.duckdb import DuckDBEngine, file_relation
 from sqlanon.errors import EngineError, SourceChangedError
 from sqlanon.targets import (
     MANIFEST,
@@ -36,18 +37,17 @@ from sqlanon.targets import (
     place,
     put_in_place,
 )
+from sqlanon.written_rows import column, release_query, typed_texts, unused_marker, written_types
 
-__all__ = ["Publication", "check_target", "publish", "release_query"]
+__all__ = ["Publication", "check_target", "publish"]
 
-NOT_IN_PARQUET = ("HUGEINT", "UHUGEINT", "BIT", "BIGNUM", "VARINT")
-"""Types that Parquet would turn into floats, or refuse; they are written as text."""
 
 Audit = Callable[[DuckDBEngine, exp.Expression, Mapping[str, exp.Expression]], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What was published: ``{"view" | "table" | "file": target}``, and the text of redacted rows (None: dropped)."""
+    """What was published: ``{"view" | "table" | "file": target}``, and the redaction marker, if any."""
 
     output: dict[str, str]
     marker: str | None
@@ -55,7 +55,7 @@ class Publication:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """What every kind of target needs: the rows, how many are due, the audits, and a last look at the source."""
+    """What every kind of target needs: the rows, their number, the audits, a last look at the source."""
 
     query: exp.Query
     columns: tuple[str, ...]
@@ -117,7 +117,7 @@ def publish(
     ending = Path(target).suffix.lower() if output_kind == "file" else ""
     marker = unused_marker(engine, query, columns) if suppressed == "redact" else None
     redacted = ledger.suppressed if marker is not None else 0
-    written = dict(zip(columns, _written_types(types, ending, marker), strict=True))
+    written = dict(zip(columns, written_types(types, ending, marker), strict=True))
     audit = bound(
         _audit, columns=columns, quasi_identifiers=quasi_identifiers, k=k, published=ledger.published,
         redacted=redacted, marker=marker, nulls=nulls,
@@ -128,7 +128,7 @@ def publish(
         columns=tuple(columns),
         rows=ledger.published + redacted,
         audit=audit,
-        lookups={name: _typed(lookup, source_types[name]) for name, lookup in (lookups or {}).items()},
+        lookups={name: typed_texts(lookup, source_types[name]) for name, lookup in (lookups or {}).items()},
         verify_source=verify_source,
         if_exists=if_exists,
     )
@@ -137,45 +137,6 @@ def publish(
     else:
         _publish_relation(engine, draft, place(engine, target, target_catalog), view=output_kind == "view")
     return Publication({output_kind: target}, marker)
-
-
-def release_query(
-    query: exp.Query, types: Mapping[str, str], written: Mapping[str, str], *, marker: str | None, redacted: int
-) -> exp.Query:
-    """The statement that is written: the rows in their written types, the redacted rows, shuffled."""
-    rows: exp.Query = exp.select(
-        *[
-            _named(_column(name) if types[name] == new else _cast(_column(name), new), name)
-            for name, new in written.items()
-        ]
-    ).from_(query.subquery("published"))
-    if marker is not None and redacted:
-        fillers = exp.Table(this=exp.Anonymous(this="range", expressions=[exp.convert(redacted)]))
-        texts = exp.select(*[_named(exp.Literal.string(marker), name) for name in written]).from_(fillers)
-        rows = exp.union(rows, texts, distinct=False)
-    every = exp.select(*[_column(name) for name in written])
-    return every.from_(rows.subquery("released")).order_by(exp.Rand())
-
-
-def unused_marker(engine: DuckDBEngine, query: exp.Query, columns: Sequence[str]) -> str:
-    """The text of redacted rows: the usual marker, or that with a number, so that no published value equals it."""
-    number, marker = 1, names.SUPPRESSED_MARKER
-    while True:
-        hits = [exp.EQ(this=_cast(_column(name), "VARCHAR"), expression=exp.convert(marker)) for name in columns]
-        probe = exp.select(exp.convert(1)).from_(query.subquery("published")).where(exp.or_(*hits)).limit(1)
-        if not hits or not engine.run("marker", probe):
-            return marker
-        number += 1
-        marker = f"{names.SUPPRESSED_MARKER} {number}"
-
-
-def _written_types(types: Sequence[str], ending: str, marker: str | None) -> list[str]:
-    """ENUMs leave as text; everything does for CSV and beside redacted rows."""
-    as_text = ending == ".csv" or marker is not None
-    refused = NOT_IN_PARQUET if ending == ".parquet" else ()
-    return [
-        "VARCHAR" if as_text or "ENUM(" in name.upper() or name.upper() in refused else name for name in types
-    ]
 
 
 def _audit(
@@ -210,7 +171,8 @@ def _publish_relation(engine: DuckDBEngine, draft: _Draft, where: Place, *, view
     temporary = where.named(f"{names.PREFIX}release_{token_hex(4)}")
     with engine.transaction():
         schema = exp.Table(
-            db=exp.to_identifier(where.schema, quoted=True), catalog=exp.to_identifier(where.catalog, quoted=True)
+            db=exp.to_identifier(where.schema, quoted=True),
+            catalog=exp.to_identifier(where.catalog, quoted=True),
         )
         engine.run("create schema", exp.Create(this=schema, kind="SCHEMA", exists=True))
         engine.run("write", exp.Create(this=temporary.table, kind="TABLE", expression=draft.query))
@@ -219,11 +181,11 @@ def _publish_relation(engine: DuckDBEngine, draft: _Draft, where: Place, *, view
         if draft.if_exists == "replace":
             for old, kind in ((where, "VIEW" if view else "TABLE"), (base, "TABLE")):
                 if existing(engine, old) == kind.lower():
-                    engine.run("drop old release", exp.Drop(this=old.table, kind=kind))
+                    engine.run("drop old release", exp.Drop(tables=[old.table], kind=kind))
         rename = exp.AlterRename(this=exp.Table(this=exp.to_identifier(base.name, quoted=True)))
         engine.run("rename", exp.Alter(this=temporary.table, kind="TABLE", actions=[rename]))
         if view:
-            rows = exp.select(*[_column(name) for name in draft.columns]).from_(base.table)
+            rows = exp.select(*[column(name) for name in draft.columns]).from_(base.table)
             engine.run("create view", exp.Create(this=where.table, kind="VIEW", expression=rows))
             draft.audit(engine, where.table, draft.lookups)
 
@@ -261,9 +223,11 @@ def _write_database(engine: DuckDBEngine, draft: _Draft, partial: Path, table_na
 
 
 def _audit_database(engine: DuckDBEngine, draft: _Draft, partial: Path, table_name: str) -> None:
-    """Audit the closed file as a stranger: a new connection, read-only, with nothing but the texts of the lookups."""
+    """Audit the closed file as a stranger: a new read-only connection with only the lookups' texts."""
     settings = ("memory_limit", "threads", "temp_directory")
-    wanted = exp.select(*[exp.Anonymous(this="current_setting", expressions=[exp.convert(s)]) for s in settings])
+    wanted = exp.select(
+        *[exp.Anonymous(this="current_setting", expressions=[exp.convert(s)]) for s in settings]
+    )
     values = engine.run("settings", wanted)[0]
     stranger = DuckDBEngine(settings={s: value for s, value in zip(settings, values, strict=True) if value})
     try:
@@ -293,26 +257,4 @@ def _write_flat(engine: DuckDBEngine, draft: _Draft, partial: Path) -> None:
         options = {"FORMAT": exp.var("PARQUET")}
     parameters = [exp.CopyParameter(this=exp.var(name), expression=value) for name, value in options.items()]
     rows = draft.query.subquery()
-    engine.run(
-        "write", exp.Copy(this=rows, kind=False, files=[exp.convert(str(partial))], params=parameters)
-    )
-
-
-def _typed(lookup: exp.Expression, type_name: str) -> exp.Subquery:
-    """``lookup`` with its texts as values of ``type_name`` read: 05 in an INTEGER column reads 5."""
-    value = _column("value") if type_name == "VARCHAR" else _cast(_cast(_column("value"), type_name), "VARCHAR")
-    relation = lookup.copy()
-    relation.set("alias", exp.TableAlias(this=exp.to_identifier("texts", quoted=True)))
-    return exp.select(_named(value, "value")).from_(relation).subquery("typed")
-
-
-def _column(name: str) -> exp.Column:
-    return exp.column(exp.to_identifier(name, quoted=True))
-
-
-def _named(expression: exp.Expression, name: str) -> exp.Alias:
-    return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=True))
-
-
-def _cast(expression: exp.Expression, type_name: str) -> exp.Cast:
-    return exp.cast(expression, exp.DataType.build(type_name, dialect=DIALECT))
+    engine.run("write", exp.Copy(this=rows, kind=False, files=[exp.convert(str(partial))], params=parameters))

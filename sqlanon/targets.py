@@ -59,7 +59,9 @@ def place(engine: DuckDBEngine, target: str | exp.Table, target_catalog: str | N
     except SqlglotError:
         names = None
     if not names or len(names) > 3 or not all(names):
-        raise TargetError(f"The target {str(target)!r} is no name of a relation.", hint="write name or schema.name.")
+        raise TargetError(
+            f"The target {str(target)!r} is no name of a relation.", hint="write name or schema.name."
+        )
     where = exp.select(exp.func("current_database"), exp.func("current_schema"))
     catalog, schema = map(str, engine.run("current schema", where)[0])
     if target_catalog is not None and target_catalog.casefold() != catalog.casefold():
@@ -85,7 +87,10 @@ def existing(engine: DuckDBEngine, where: Place) -> str | None:
     """``table`` or ``view`` when there is such a relation, else None."""
     for kind in ("table", "view"):
         conditions = [
-            exp.EQ(this=exp.Lower(this=exp.column(column, quoted=True)), expression=exp.Lower(this=exp.convert(name)))
+            exp.EQ(
+                this=exp.Lower(this=exp.column(column, quoted=True)),
+                expression=exp.Lower(this=exp.convert(name)),
+            )
             for column, name in (
                 ("database_name", where.catalog),
                 ("schema_name", where.schema),
@@ -121,7 +126,7 @@ def check_target(
         return
     if source_path is not None and target_catalog is None:
         raise TargetError(
-            f"A source file of the kind {source_path.suffix or 'without ending'!r} cannot hold a {output_kind}.",
+            f"A source file of the kind {source_path.suffix!r} cannot hold a {output_kind}.",
             hint="publish to a file: output: {file: release.parquet}.",
         )
     where = place(engine, target, target_catalog)
@@ -140,9 +145,15 @@ def _check_relation(
     target_catalog: str | None,
     source: exp.Expr | None,
 ) -> None:
-    read = [table for table in (source.find_all(exp.Table) if source else ()) if isinstance(table.this, exp.Identifier)]
+    read = [
+        table
+        for table in (source.find_all(exp.Table) if source else ())
+        if isinstance(table.this, exp.Identifier)
+    ]
     found = existing(engine, where)
-    if found and any(where.same(place(engine, table, target_catalog if table.db else None)) for table in read):
+    if found and any(
+        where.same(place(engine, table, target_catalog if table.db else None)) for table in read
+    ):
         raise TargetError(f"The target {where.name!r} is the source itself.", hint="choose another name.")
     if found and if_exists != "replace":
         raise TargetError(
@@ -151,7 +162,7 @@ def _check_relation(
         )
     if found and found != kind:
         raise TargetError(
-            f"The target {where.schema}.{where.name} exists and is a {found}, so no {kind} of ours to replace.",
+            f"The target {where.schema}.{where.name} exists and is a {found}, not a {kind}.",
             hint="choose another name, or drop it yourself.",
         )
 
@@ -165,7 +176,9 @@ def _check_file(engine: DuckDBEngine, path: Path, if_exists: str, source_path: P
     held = [Path(str(row[1])) for row in _databases(engine) if row[1]]
     for used in [*([source_path] if source_path else []), *held]:
         if _same_file(path, used):
-            raise TargetError(f"The target file {path.name!r} is in use as a source.", hint="choose another name.")
+            raise TargetError(
+                f"The target file {path.name!r} is in use as a source.", hint="choose another name."
+            )
     check_directory(path)
     if os.path.lexists(path) and (if_exists != "replace" or path.is_dir()):
         raise TargetError(
@@ -212,8 +225,8 @@ def _partial_name(path: Path) -> Path:
 def partial_file(path: Path) -> Iterator[Path]:
     """A name beside ``path`` to write under; whatever is left of it is removed at the end, come what may.
 
-    Partial files of the same target whose process is dead (kill -9, power cut) are removed first. The name keeps
-    the ending of ``path``, by which files are read back.
+    Partial files of the same target whose process is dead (kill -9, power cut) are removed first. The name
+    keeps the ending of ``path``, by which files are read back.
     """
     _remove_stale(path)
     partial = _partial_name(path)
@@ -229,7 +242,12 @@ def _remove_stale(path: Path) -> None:
     start = f".{path.name}.sqlanon-"
     for candidate in path.absolute().parent.iterdir():
         pid = candidate.name.removeprefix(start).split("-")[0]
-        if candidate.name.startswith(start) and ".partial" in candidate.name and pid.isdigit() and not _alive(int(pid)):
+        if (
+            candidate.name.startswith(start)
+            and ".partial" in candidate.name
+            and pid.isdigit()
+            and not _alive(int(pid))
+        ):
             with suppress(OSError):
                 candidate.unlink()
 
@@ -245,7 +263,7 @@ def _alive(pid: int) -> bool:
 
 
 def put_in_place(partial: Path, path: Path, *, if_exists: str = "replace") -> None:
-    """Rename ``partial`` to ``path`` atomically; both the file and the name are on the disk when this returns.
+    """Rename ``partial`` to ``path`` atomically; file and name are on the disk when this returns.
 
     Raises:
         TargetError: the target appeared meanwhile and must not be replaced, or the disk refused.
@@ -261,7 +279,9 @@ def put_in_place(partial: Path, path: Path, *, if_exists: str = "replace") -> No
     except OSError as error:
         failure = str(error.strerror)
     if failure:
-        raise TargetError(f"The target file {path.name!r} could not be put in place ({failure}).", hint="run again.")
+        raise TargetError(
+            f"The target file {path.name!r} could not be put in place ({failure}).", hint="run again."
+        )
 
 
 def _sync(path: Path) -> None:

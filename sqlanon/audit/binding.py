@@ -1,7 +1,7 @@
 """Binds the audits of ``sql/audit`` to a relation, on the tree.
 
-In the files, ``quasi_identifier``, ``released_column`` and ``audited_column`` stand for lists of columns. In a
-SELECT or GROUP BY they become the list; in ``ANY_OF(condition)`` and ``ALL_OF(condition)`` the condition is
+In the files, ``quasi_identifier``, ``released_column`` and ``audited_column`` stand for lists of columns. In
+a SELECT or GROUP BY they become the list; in ``ANY_OF(condition)`` and ``ALL_OF(condition)`` the condition is
 repeated for every column and joined by OR or AND (of no column: FALSE, TRUE). ``AS_RELEASED(x)`` casts to the
 released column's type, ``:name`` is a value, and the tables ``release`` and ``lookup`` stand for relations.
 """
@@ -13,7 +13,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from sqlanon import sqlfiles
+from sqlanon.sqlfiles import parse
 
 LISTS = ("quasi_identifier", "released_column", "audited_column")
 
@@ -34,7 +34,7 @@ def bind(
         values: placeholder -> value.
         released_type: what ``AS_RELEASED`` casts to.
     """
-    tree = sqlfiles.parse(f"audit/{file}")
+    tree = parse(f"audit/{file}")
     assert isinstance(tree, exp.Select)
     placeholders = list(tree.find_all(exp.Placeholder))
     tables = [node for node in tree.find_all(exp.Table) if not node.db and node.name in relations]
@@ -42,7 +42,11 @@ def bind(
         placeholder.replace(exp.convert((values or {})[placeholder.name]))
     for call in list(tree.find_all(exp.Anonymous)):
         if call.name.upper() == "AS_RELEASED":
-            call.replace(exp.cast(call.expressions[0], exp.DataType.build(released_type or "VARCHAR", dialect="duckdb")))
+            call.replace(
+                exp.cast(
+                    call.expressions[0], exp.DataType.build(released_type or "VARCHAR", dialect="duckdb")
+                )
+            )
     for name, wanted in (columns or {}).items():
         _expand(tree, name, wanted)
     for node in tables:

@@ -44,9 +44,14 @@ def check_relation(
         )
     wanted = [actual[name.casefold()] for name in quasi_identifiers]
     query = bind(
-        "class_sizes.sql", relations={"release": relation}, columns={"quasi_identifier": wanted}, values={"k": k}
+        "class_sizes.sql",
+        relations={"release": relation},
+        columns={"quasi_identifier": wanted},
+        values={"k": k},
     )
     classes, records, failing_classes, failing_records, smallest = engine.run("check classes", query)[0]
     if not records:
-        raise InputError("The relation holds no records, so there is nothing to check.", hint="check the table name.")
+        raise InputError(
+            "The relation holds no records, so there is nothing to check.", hint="check the table name."
+        )
     return CheckResult(not failing_classes, records, classes, failing_classes, failing_records, smallest)

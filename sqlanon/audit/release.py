@@ -43,8 +43,9 @@ def audit_release(
     if found != list(columns):
         extra = [name for name in found if name not in columns]
         raise AuditError(
-            f"The audit unexpected_columns failed: the release has {len(found)} columns, {len(extra)} of them "
-            f"unexpected ({', '.join(map(repr, extra)) or 'none'}); {len(columns)} in the order of the policy are due.",
+            f"The audit unexpected_columns failed: the release has {len(found)} columns, "
+            f"{len(extra)} of them unexpected ({', '.join(map(repr, extra)) or 'none'}); "
+            f"{len(columns)} in the order of the policy are due.",
             hint="nothing was published; report it as a defect of sqlanon.",
         )
     failures: dict[str, int] = {}
@@ -93,17 +94,26 @@ def release_audits(
     records: exp.Expression = relation
     if marker is not None:
         marked = {"marker": marker}
-        audits.append(("redacted_rows", bind("redacted_rows.sql", relations=rows, columns=every, values=marked)))
+        audits.append(
+            ("redacted_rows", bind("redacted_rows.sql", relations=rows, columns=every, values=marked))
+        )
         audits.append(
             (
                 "redacted_count",
-                bind("redacted_count.sql", relations=rows, columns=every, values={**marked, "expected": redacted}),
+                bind(
+                    "redacted_count.sql",
+                    relations=rows,
+                    columns=every,
+                    values={**marked, "expected": redacted},
+                ),
             )
         )
         records = bind("records.sql", relations=rows, columns=every, values=marked)
     among = {"release": records}
     quasi = {"quasi_identifier": list(quasi_identifiers)}
-    audits.append(("small_classes", bind("small_classes.sql", relations=among, columns=quasi, values={"k": k})))
+    audits.append(
+        ("small_classes", bind("small_classes.sql", relations=among, columns=quasi, values={"k": k}))
+    )
     if nulls == "basic":
         audits.append(("null_records", bind("null_records.sql", relations=among, columns=quasi)))
     for name, lookup in (lookups or {}).items():

@@ -1,4 +1,4 @@
-"""The manifest: what travels with a release. Names, levels and counts; no values, no paths, no small counts."""
+"""The manifest: what travels with a release. Names and counts; no values, no paths, no small counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The replayable script of a run. For the operator: it refers to the source, and may quote hierarchy texts."""
+"""The replayable script of a run. For the operator: it refers to the source and may quote texts."""
 
 from __future__ import annotations
 

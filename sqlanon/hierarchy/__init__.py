@@ -1,0 +1,1 @@
+"""Generalization hierarchies: what a policy says of them (specs), files (readers), and SQL for the rest (builders)."""

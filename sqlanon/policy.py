@@ -1,0 +1,157 @@
+"""The policy: what the user wants, as frozen facts. Reading and checking one is ``policy_parsing``'s work."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import ROUND_FLOOR, Decimal
+from pathlib import Path
+from typing import Any
+
+from sqlanon.hierarchy import specs
+
+ROLES = ("quasi_identifier", "sensitive", "keep", "drop")
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A privacy model and its parameters, e.g. ``Model("k_anonymity", {"k": 5})``."""
+
+    type: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the source: its role and, for a quasi-identifier, its hierarchy and limits."""
+
+    name: str
+    role: str
+    hierarchy: specs.HierarchySpec | None = None
+    min_level: int | None = None
+    max_level: int | None = None
+    weight: float = 1.0
+    uncovered: str | None = None
+    models: tuple[Model, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """The quality measure and the aggregate that folds the attributes' losses."""
+
+    measure: str = "loss"
+    aggregate: str = "arithmetic_mean"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """The strategy and the limits of the search; ``gap`` is the relative gap that is good enough."""
+
+    strategy: str = "auto"
+    time_limit: float | None = None
+    max_evaluations: int | None = None
+    gap: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where the release goes: kind is view, table or file; a file's target is an absolute path."""
+
+    kind: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """Settings of the embedded engine."""
+
+    memory_limit: str | None = None
+    threads: int | None = None
+    temp_directory: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What to publish and how safe it must be. Every fault raises one PolicyError that lists them all."""
+
+    columns: tuple[Column, ...]
+    privacy: tuple[Model, ...]
+    source: str | None = None
+    table: str | None = None
+    csv: Mapping[str, Any] = field(default_factory=dict)
+    undeclared: str = "error"
+    uncovered: str = "error"
+    suppression_limit: Decimal = Decimal(0)
+    suppression_count: int | None = None
+    nulls: str = "extended"
+    quality: Quality = Quality()
+    search: SearchOptions = SearchOptions()
+    suppressed: str = "drop"
+    output: Output | None = None
+    if_exists: str = "error"
+    engine: EngineOptions = EngineOptions()
+    version: int = 1
+    base_directory: Path = field(default_factory=Path.cwd, compare=False)
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Policy:
+        """Read a policy from a .yaml, .yml, .json or .toml file; relative paths are relative to it.
+
+        Raises:
+            InputError: the file cannot be read.
+            PolicyError: the policy has faults.
+        """
+        from sqlanon.policy_parsing import load
+
+        return load(Path(path))
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], *, base_directory: str | Path | None = None) -> Policy:
+        """Make a policy from the keys of a policy file.
+
+        Raises:
+            PolicyError: the policy has faults.
+        """
+        from sqlanon.policy_parsing import parse
+
+        return parse(document, Path(base_directory) if base_directory is not None else Path.cwd())
+
+    def __post_init__(self) -> None:
+        from sqlanon.policy_parsing import check
+
+        check(self)
+
+    @property
+    def quasi_identifiers(self) -> tuple[Column, ...]:
+        """The quasi-identifiers in the order of the policy."""
+        return tuple(c for c in self.columns if c.role == "quasi_identifier")
+
+    @property
+    def k(self) -> int:
+        """The largest k of the policy's k-anonymity models."""
+        return max(int(m.parameters["k"]) for m in self.privacy)
+
+    def allowed_suppressions(self, records: int) -> int:
+        """The largest number of records that may be suppressed: floor(limit * records) in decimal arithmetic."""
+        if self.suppression_count is not None:
+            return min(self.suppression_count, records)
+        return int((self.suppression_limit * records).to_integral_value(ROUND_FLOOR))
+
+    def resolve(self, path: str) -> str:
+        """A path of the policy as an absolute one; URLs pass through."""
+        return path if "://" in path else str((self.base_directory / path).absolute())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The keys of a policy file that say the same; ``from_dict`` gives an equal policy."""
+        from sqlanon.policy_writing import document
+
+        return document(self)
+
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of the policy, independent of the folders it names."""
+        from sqlanon.policy_writing import document
+
+        canonical = json.dumps(document(self, portable=True), default=str)
+        return hashlib.sha256(canonical.encode()).hexdigest()

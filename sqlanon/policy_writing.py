@@ -1,0 +1,92 @@
+"""The policy as the keys of a policy file."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from sqlanon.hierarchy import specs
+from sqlanon.policy import Column, Policy
+
+
+def document(policy: Policy, *, portable: bool = False) -> dict[str, Any]:
+    """The keys of a policy file; ``portable`` leaves out folders and what does not change the result."""
+    result: dict[str, Any] = {"version": policy.version}
+    if policy.source is not None:
+        result["source"] = Path(policy.source).name if portable else policy.source
+    if policy.table is not None:
+        result["table"] = policy.table
+    if policy.csv:
+        result["csv"] = dict(policy.csv)
+    result["columns"] = {c.name: _column(c, portable) for c in policy.columns}
+    result["privacy"] = [{"type": m.type, **m.parameters} for m in policy.privacy]
+    for key in ("undeclared", "uncovered", "nulls", "suppressed", "if_exists"):
+        result[key] = getattr(policy, key)
+    if policy.suppression_count is None:
+        result["suppression_limit"] = str(policy.suppression_limit.normalize())
+    else:
+        result["suppression_count"] = policy.suppression_count
+    result["quality"] = {"measure": policy.quality.measure, "aggregate": policy.quality.aggregate}
+    result["search"] = _without_none(policy.search)
+    if policy.output is not None:
+        target = policy.output.target
+        result["output"] = {policy.output.kind: Path(target).name if portable else target}
+    if not portable and (engine := _without_none(policy.engine)):
+        result["engine"] = engine
+    return result
+
+
+def _without_none(options: Any) -> dict[str, Any]:
+    pairs = ((f.name, getattr(options, f.name)) for f in fields(options))
+    return {name: value for name, value in pairs if value is not None}
+
+
+def _column(column: Column, portable: bool) -> dict[str, Any]:
+    result: dict[str, Any] = {"role": column.role}
+    for key in ("min_level", "max_level", "uncovered"):
+        if (value := getattr(column, key)) is not None:
+            result[key] = value
+    if column.weight != 1.0:
+        result["weight"] = column.weight
+    if column.models:
+        result["models"] = [{"type": m.type, **m.parameters} for m in column.models]
+    if column.hierarchy is not None:
+        result["hierarchy"] = _hierarchy(column.hierarchy, portable)
+    return result
+
+
+def _hierarchy(spec: specs.HierarchySpec, portable: bool) -> dict[str, Any]:
+    if isinstance(spec, specs.FileHierarchy):
+        options = {k: v for k, v in _without_none(spec).items() if k != "path"}
+        return {"file": spec.path.name if portable else str(spec.path), **options}
+    if isinstance(spec, specs.TableHierarchy):
+        return {"table": spec.table}
+    if isinstance(spec, specs.LevelsHierarchy):
+        if portable:  # NULL and the text 'null' would be one key in JSON
+            return {"levels": [list(row) for row in sorted(spec.rows, key=repr)]}
+        return {"levels": {row[0]: list(row[1:]) for row in spec.rows}}
+    if isinstance(spec, specs.GroupsHierarchy):
+        return {"groups": _tree(spec.rows)}
+    if isinstance(spec, specs.SuppressHierarchy):
+        return {"suppress": {}}
+    options = {
+        key: list(value) if isinstance(value, tuple) else value if isinstance(value, int | str) else str(value)
+        for key, value in _without_none(spec).items()
+    }
+    kind = {
+        specs.RedactHierarchy: "redact",
+        specs.IntervalsHierarchy: "intervals",
+        specs.DatesHierarchy: "dates",
+    }[type(spec)]
+    return {kind: options}
+
+
+def _tree(rows: specs.Rows) -> Any:
+    """Rows (value, group, …, root) back to the nested mapping they came from."""
+    if all(len(row) == 2 for row in rows):
+        return [row[0] for row in rows]
+    tree: dict[Any, list[tuple[str | None, ...]]] = {}
+    for row in rows:
+        tree.setdefault(row[-2], []).append(row[:-1])
+    return {group: _tree(tuple(members)) for group, members in tree.items()}

@@ -1,0 +1,80 @@
+"""The rows of a release as they are written: typed, redacted, shuffled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from sqlanon import names
+from sqlanon.engines.duckdb import DIALECT, DuckDBEngine
+
+NOT_IN_PARQUET = ("HUGEINT", "UHUGEINT", "BIT", "BIGNUM", "VARINT")
+"""Types that Parquet would turn into floats, or refuse; they are written as text."""
+
+
+def release_query(
+    query: exp.Query,
+    types: Mapping[str, str],
+    written: Mapping[str, str],
+    *,
+    marker: str | None,
+    redacted: int,
+) -> exp.Query:
+    """The statement that is written: the rows in their written types, the redacted rows, shuffled."""
+    rows: exp.Query = exp.select(
+        *[
+            _named(column(name) if types[name] == new else _cast(column(name), new), name)
+            for name, new in written.items()
+        ]
+    ).from_(query.subquery("published"))
+    if marker is not None and redacted:
+        fillers = exp.Table(this=exp.Anonymous(this="range", expressions=[exp.convert(redacted)]))
+        texts = exp.select(*[_named(exp.Literal.string(marker), name) for name in written]).from_(fillers)
+        rows = exp.union(rows, texts, distinct=False)
+    every = exp.select(*[column(name) for name in written])
+    return every.from_(rows.subquery("released")).order_by(exp.Rand())
+
+
+def unused_marker(engine: DuckDBEngine, query: exp.Query, columns: Sequence[str]) -> str:
+    """The text of redacted rows: the usual marker, with a number if a published value equals it."""
+    number, marker = 1, names.SUPPRESSED_MARKER
+    while True:
+        hits = [
+            exp.EQ(this=_cast(column(name), "VARCHAR"), expression=exp.convert(marker)) for name in columns
+        ]
+        probe = exp.select(exp.convert(1)).from_(query.subquery("published")).where(exp.or_(*hits)).limit(1)
+        if not hits or not engine.run("marker", probe):
+            return marker
+        number += 1
+        marker = f"{names.SUPPRESSED_MARKER} {number}"
+
+
+def written_types(types: Sequence[str], ending: str, marker: str | None) -> list[str]:
+    """ENUMs leave as text; everything does for CSV and beside redacted rows."""
+    as_text = ending == ".csv" or marker is not None
+    refused = NOT_IN_PARQUET if ending == ".parquet" else ()
+    return [
+        "VARCHAR" if as_text or "ENUM(" in name.upper() or name.upper() in refused else name for name in types
+    ]
+
+
+def typed_texts(lookup: exp.Expression, type_name: str) -> exp.Subquery:
+    """``lookup`` with its texts as values of ``type_name`` read: 05 in an INTEGER column reads 5."""
+    value = column("value") if type_name == "VARCHAR" else _cast(_cast(column("value"), type_name), "VARCHAR")
+    relation = lookup.copy()
+    relation.set("alias", exp.TableAlias(this=exp.to_identifier("texts", quoted=True)))
+    return exp.select(_named(value, "value")).from_(relation).subquery("typed")
+
+
+def column(name: str) -> exp.Column:
+    """A quoted column reference."""
+    return exp.column(exp.to_identifier(name, quoted=True))
+
+
+def _named(expression: exp.Expression, name: str) -> exp.Alias:
+    return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=True))
+
+
+def _cast(expression: exp.Expression, type_name: str) -> exp.Cast:
+    return exp.cast(expression, exp.DataType.build(type_name, dialect=DIALECT))

@@ -1,0 +1,186 @@
+"""Every audit returns the row that was broken, and nothing of a sound release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from sqlglot import exp
+
+from sqlanon.audit.check import check_relation
+from sqlanon.audit.release import audit_release
+from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.errors import AuditError, InputError, SourceError
+
+MARKER = "[suppressed]"
+RELATION = exp.to_table("written", quoted=True)
+SOUND: dict[str, Any] = {
+    "columns": ["age", "zip", "illness"],
+    "quasi_identifiers": ["age", "zip"],
+    "k": 2,
+    "published": 4,
+    "redacted": 0,
+    "marker": None,
+    "nulls": "extended",
+    "lookups": None,
+}
+
+
+@pytest.fixture
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as opened:
+        opened.execute(
+            "CREATE TABLE written AS SELECT * FROM (VALUES ('20-29', '1*', 'flu'), ('20-29', '1*', 'cold'), "
+            "('30-39', NULL, 'flu'), ('30-39', NULL, NULL)) AS t(age, zip, illness)"
+        )
+        opened.execute("CREATE TABLE ages AS SELECT * FROM (VALUES ('20-29'), ('30-39')) AS t(value)")
+        opened.execute("CREATE TABLE zips AS SELECT * FROM (VALUES ('1*'), (NULL)) AS t(value)")
+        yield opened
+
+
+@pytest.fixture
+def engine(connection: duckdb.DuckDBPyConnection) -> Iterator[DuckDBEngine]:
+    opened = DuckDBEngine(connection=connection)
+    yield opened
+    opened.close()
+
+
+def audit(engine: DuckDBEngine, **changes: Any) -> None:
+    audit_release(engine, RELATION, **{**SOUND, **changes})
+
+
+def test_a_sound_release_passes(engine: DuckDBEngine) -> None:
+    audit(engine, lookups={"age": exp.to_table("ages"), "zip": exp.to_table("zips")})
+
+
+@pytest.mark.parametrize(
+    ("mutation", "changes", "failed"),
+    [
+        ("UPDATE written SET age = '20-28' WHERE illness = 'cold'", {}, r"small_classes \(2 offending\)"),
+        ("UPDATE written SET zip = '' WHERE illness IS NULL", {}, r"small_classes \(2 offending\)"),
+        ("DELETE FROM written WHERE illness = 'cold'", {}, r"row_count \(1 offending\), small_classes \(1"),
+        ("SELECT 1", {"published": 5}, r"row_count \(1 offending\)"),
+        ("SELECT 1", {"nulls": "basic"}, r"null_records \(2 offending\)"),
+        ("SELECT 1", {"k": 3}, r"small_classes \(2 offending\)"),
+        (
+            "UPDATE written SET age = '27' WHERE age = '20-29'",
+            {"lookups": {"age": exp.to_table("ages")}},
+            r"untranslated_values of age \(1 offending\)",
+        ),
+        (
+            "DELETE FROM zips WHERE value IS NULL",
+            {"lookups": {"zip": exp.to_table("zips")}},
+            r"untranslated_values of zip \(1 offending\)",
+        ),
+        ("ALTER TABLE written ADD COLUMN name TEXT", {}, "unexpected_columns.*'name'"),
+        ("ALTER TABLE written RENAME illness TO diagnosis", {}, "unexpected_columns"),
+        ("ALTER TABLE written ALTER illness TYPE ENUM('flu', 'cold')", {}, r"enum_types \(1 offending\)"),
+    ],
+)
+def test_a_broken_row_is_returned(
+    connection: duckdb.DuckDBPyConnection, engine: DuckDBEngine, mutation: str, changes: Any, failed: str
+) -> None:
+    connection.execute(mutation)
+    with pytest.raises(AuditError, match=failed) as caught:
+        audit(engine, **changes)
+    assert "flu" not in str(caught.value) and "20-2" not in str(caught.value)
+
+
+REDACTED = {"published": 4, "redacted": 1, "marker": MARKER}
+
+
+def test_redacted_rows_form_no_class(connection: duckdb.DuckDBPyConnection, engine: DuckDBEngine) -> None:
+    connection.execute(f"INSERT INTO written VALUES ('{MARKER}', '{MARKER}', '{MARKER}')")
+    audit(engine, **REDACTED, lookups={"age": exp.to_table("ages")})
+
+
+@pytest.mark.parametrize("left", ["NULL", "''", "'flu'"])
+def test_a_rest_of_a_redacted_record_is_returned(
+    connection: duckdb.DuckDBPyConnection, engine: DuckDBEngine, left: str
+) -> None:
+    connection.execute(f"INSERT INTO written VALUES ('{MARKER}', '{MARKER}', {left})")
+    with pytest.raises(AuditError, match=r"redacted_rows \(1 offending\), redacted_count \(1"):
+        audit(engine, **REDACTED)
+
+
+def test_a_missing_redacted_row_is_returned(engine: DuckDBEngine) -> None:
+    with pytest.raises(AuditError, match="row_count.*redacted_count"):
+        audit(engine, **REDACTED)
+
+
+def test_without_quasi_identifiers_all_records_are_one_class(engine: DuckDBEngine) -> None:
+    audit(engine, quasi_identifiers=[], k=4)
+    audit(engine, quasi_identifiers=[], k=4, nulls="basic")
+    with pytest.raises(AuditError, match="small_classes"):
+        audit(engine, quasi_identifiers=[], k=5)
+
+
+def test_typed_columns_are_compared_as_values(
+    connection: duckdb.DuckDBPyConnection, engine: DuckDBEngine
+) -> None:
+    connection.execute("CREATE OR REPLACE TABLE written AS SELECT 5 AS n FROM range(2)")
+    connection.execute("CREATE TABLE texts AS SELECT '05' AS value")
+    one = {
+        "columns": ["n"],
+        "quasi_identifiers": ["n"],
+        "published": 2,
+        "lookups": {"n": exp.to_table("texts")},
+    }
+    audit(engine, **one)
+    connection.execute("UPDATE written SET n = 6")
+    with pytest.raises(AuditError, match="untranslated_values"):
+        audit(engine, **one)
+
+
+@pytest.mark.parametrize(
+    "name", ["order", 'a"b', "quasi_identifier", "released_column", "release", "records", "x; DROP TABLE y"]
+)
+def test_hostile_column_names(connection: duckdb.DuckDBPyConnection, engine: DuckDBEngine, name: str) -> None:
+    quoted = '"' + name.replace('"', '""') + '"'
+    connection.execute(f"ALTER TABLE written RENAME age TO {quoted}")
+    hostile: dict[str, Any] = {"columns": [name, "zip", "illness"], "quasi_identifiers": [name, "zip"]}
+    audit(engine, **hostile, lookups={name: exp.to_table("ages")})
+    connection.execute(f"INSERT INTO written VALUES ('{MARKER}', '{MARKER}', '{MARKER}')")
+    audit(engine, **hostile, **REDACTED)
+    with pytest.raises(AuditError, match="small_classes"):
+        audit(engine, **hostile, **{**REDACTED, "k": 3})
+    assert check_relation(engine, RELATION, quasi_identifiers=[name], k=2).smallest_class == 1
+
+
+def test_check_counts_failing_classes(connection: duckdb.DuckDBPyConnection, engine: DuckDBEngine) -> None:
+    result = check_relation(engine, RELATION, quasi_identifiers=["age", "illness"], k=2)
+    assert (result.holds, result.records, result.classes) == (False, 4, 4)
+    assert (result.failing_classes, result.failing_records, result.smallest_class) == (4, 4, 1)
+    assert check_relation(engine, RELATION, quasi_identifiers=["ZIP"], k=2).holds
+    assert check_relation(engine, RELATION, quasi_identifiers=[], k=4).classes == 1
+
+
+def test_check_refuses_what_it_cannot_check(
+    connection: duckdb.DuckDBPyConnection, engine: DuckDBEngine
+) -> None:
+    with pytest.raises(SourceError, match="'nope'"):
+        check_relation(engine, RELATION, quasi_identifiers=["nope"], k=2)
+    with pytest.raises(InputError, match="k is 0"):
+        check_relation(engine, RELATION, quasi_identifiers=["age"], k=0)
+    connection.execute("DELETE FROM written")
+    for columns in ([], ["age"]):
+        with pytest.raises(InputError, match="no records"):
+            check_relation(engine, RELATION, quasi_identifiers=columns, k=2)
+
+
+def test_the_macros_run_without_python(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute(Path(__file__).parents[1].joinpath("sql/macros/duckdb.sql").read_text())
+    small = "FROM sqlanon_small_classes('written', ['age', 'zip'], $k)"
+    assert connection.execute(small, {"k": 2}).fetchall() == []
+    assert connection.execute(small, {"k": 3}).fetchall() == [(2,), (2,)]
+    assert connection.execute("FROM sqlanon_class_sizes('written', ['age', 'zip'])").fetchall() == [(2, 2)]
+    with pytest.raises(duckdb.BinderException):
+        connection.execute("FROM sqlanon_small_classes('written', ['nope'], 2)")
+
+
+def test_audits_share_no_code_with_the_compiler() -> None:
+    for file in Path(__file__).parents[1].joinpath("sqlanon/audit").glob("*.py"):
+        assert "sqlanon.compiler" not in file.read_text()
