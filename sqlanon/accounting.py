@@ -48,9 +48,7 @@ class Ledger:
         if self.records != self.published + self.suppressed + self.excluded:
             raise AuditError(f"The ledger does not add up ({self._sum()}).", hint=_DEFECT)
         if self.suppressed != sum(self.reasons[reason] for reason in SUPPRESSION_REASONS):
-            raise AuditError(
-                f"The reasons do not add up to {self.suppressed} suppressed records.", hint=_DEFECT
-            )
+            raise AuditError(f"The reasons do not add up to {self.suppressed} suppressed records.", hint=_DEFECT)
         if self.excluded != self.reasons["null"]:
             raise AuditError(f"The reasons do not add up to {self.excluded} excluded records.", hint=_DEFECT)
 
@@ -122,9 +120,7 @@ class Ledger:
 
     def hides(self, k: int) -> bool:
         """True when ``coarsened(k)`` hides a count."""
-        return any(
-            _small(c, k) for c in (self.published, self.suppressed, self.excluded, *self.reasons.values())
-        )
+        return any(_small(c, k) for c in (self.published, self.suppressed, self.excluded, *self.reasons.values()))
 
 
 _DEFECT = "this is a defect of sqlanon or the source changed; run again, and report it if it stays."

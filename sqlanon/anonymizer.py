@@ -225,7 +225,7 @@ class Plan:
             snapshot=names.BASE,
         )
 
-    def _lookups(self) -> dict[str, exp.Expression]:
+    def _lookups(self) -> dict[str, exp.Expr]:
         """Per quasi-identifier, the relation of the texts that its chosen level publishes."""
         return {
             a.name: exp.select(
@@ -406,9 +406,7 @@ def _solution(catalog: Catalog, verdict: Verdict) -> Solution:
     )
 
 
-def plan(
-    source: object, policy: Policy, *, watch: Watcher | None = None, writable: bool | None = None
-) -> Plan:
+def plan(source: object, policy: Policy, *, watch: Watcher | None = None, writable: bool | None = None) -> Plan:
     """Encode a source and search its lattice; publishes nothing.
 
     Args:
@@ -476,7 +474,10 @@ def _search(session: _Session, policy: Policy, seconds: dict[str, float], watch:
     limits = policy.quasi_identifiers
     lattice = Lattice(
         tuple(c.min_level or 0 for c in limits),
-        tuple(a.height - 1 if c.max_level is None else c.max_level for a, c in zip(catalog.attributes, limits, strict=True)),
+        tuple(
+            a.height - 1 if c.max_level is None else c.max_level
+            for a, c in zip(catalog.attributes, limits, strict=True)
+        ),
     )
     problem = Problem(catalog, lattice, measure_named(policy.quality.measure, catalog), policy.quality.aggregate)
     evaluator = Evaluator(session.source.engine, catalog, session.snapshots, problem, k=policy.k)

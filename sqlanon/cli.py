@@ -235,12 +235,14 @@ def _planned(policy: Policy, node: str | None) -> Iterator[Plan]:
             raise InputError(
                 f"--node takes {len(names)} whole numbers.", hint=f"one level each for {', '.join(names)}, with commas."
             )
-        fixed = {name: level for name, level in zip(names, levels, strict=True)}
+        fixed = dict(zip(names, levels, strict=True))
         columns = tuple(
             replace(c, min_level=fixed[c.name], max_level=fixed[c.name]) if c.name in fixed else c
             for c in policy.columns
         )
-        loose = replace(policy, columns=columns, suppression_count=None, suppression_limit=type(policy.suppression_limit)(1))
+        loose = replace(
+            policy, columns=columns, suppression_count=None, suppression_limit=type(policy.suppression_limit)(1)
+        )
         with plan(None, loose, watch=None) as made:
             yield made
         return
@@ -295,7 +297,7 @@ def check(
             verdict = "holds" if found.holds else "does not hold"
             print(
                 f"{k}-anonymity {verdict}: {found.records} records in {found.classes} classes, the smallest has "
-                f"{found.smallest_class}; {found.failing_classes} classes ({found.failing_records} records) are smaller."
+                f"{found.smallest_class}; {found.failing_classes} ({found.failing_records} records) are smaller."
             )
         return 0 if found.holds else 1
 

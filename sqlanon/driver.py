@@ -93,7 +93,7 @@ def _certify(problem: Problem, progress: Progress, strategy: str, stopped: str) 
 def _give_up(problem: Problem, progress: Progress, stopped: str) -> None:
     if not progress.finished:
         raise SearchStoppedError(
-            f"The search was stopped ({stopped}) after {progress.evaluated} evaluations, before any solution was found.",
+            f"The search was stopped ({stopped}) after {progress.evaluated} evaluations, before any solution.",
             hint="raise time_limit or max_evaluations.",
         )
     catalog, nearest = problem.catalog, progress.nearest

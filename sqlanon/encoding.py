@@ -54,7 +54,7 @@ class Encoding:
 
     catalog: Catalog
     items: tuple[EncodedColumn, ...]
-    source: exp.Expression
+    source: exp.Expr
     types: dict[str, str]
     warnings: tuple[str, ...]
 
@@ -103,7 +103,7 @@ def check_columns(policy: Policy, types: dict[str, str]) -> None:
             )
 
 
-def encode_source(engine: DuckDBEngine, source: exp.Expression, policy: Policy, types: dict[str, str]) -> Encoding:
+def encode_source(engine: DuckDBEngine, source: exp.Expr, policy: Policy, types: dict[str, str]) -> Encoding:
     """Load the hierarchies, encode the source and return its catalog.
 
     Raises:
@@ -220,10 +220,7 @@ def _list_rows(
         )
     height = len(checked.rows[0])
     data = pa.table(
-        {
-            names.level(i): pa.array(items, pa.string())
-            for i, items in enumerate(zip(*checked.rows, strict=True))
-        }
+        {names.level(i): pa.array(items, pa.string()) for i, items in enumerate(zip(*checked.rows, strict=True))}
     )
     engine.load("load hierarchy", names.listed(position), data)
     return height
@@ -295,7 +292,7 @@ def _measure(
     top = _uncovered(policy, spec) == "top"
     if top and listed and (single_root is None or height == 1):
         raise HierarchyError(
-            f"Column {spec.name!r} says uncovered: top, but its hierarchy has {height} levels that end in {roots} values.",
+            f"Column {spec.name!r} says uncovered: top, but its {height} levels end in {roots} values.",
             hint="add a last level with one value, or say uncovered: suppress.",
         )
     if top and clashes and height > 1:
@@ -335,7 +332,7 @@ def _refuse_uncovered(
     policy: Policy,
     columns: Sequence[Column],
     measured: Sequence[_Measured],
-    source: exp.Expression,
+    source: exp.Expr,
     types: dict[str, str],
 ) -> None:
     counts: dict[str, tuple[int, int]] = {}
@@ -358,7 +355,7 @@ def _refuse_uncovered(
         )
 
 
-def uncovered_query(source: exp.Expression, spec: Column, type_name: str) -> str:
+def uncovered_query(source: exp.Expr, spec: Column, type_name: str) -> str:
     """A query for the operator that lists the values of a column that its hierarchy does not."""
     text = canonical(spec.name, type_name)
     query = exp.select(named(text, "value"), named(exp.Count(this=exp.Star()), "records")).from_(source.copy())
@@ -371,10 +368,8 @@ def uncovered_query(source: exp.Expression, spec: Column, type_name: str) -> str
             "all_varchar": exp.true(),
             "names": exp.Array(expressions=[exp.Literal.string("listed")]),
         }
-        arguments: list[exp.Expression] = [exp.Literal.string(str(hierarchy.path))]
-        arguments += [
-            exp.PropertyEQ(this=exp.to_identifier(key), expression=value) for key, value in options.items()
-        ]
+        arguments: list[exp.Expr] = [exp.Literal.string(str(hierarchy.path))]
+        arguments += [exp.PropertyEQ(this=exp.to_identifier(key), expression=value) for key, value in options.items()]
         reader = exp.Table(this=exp.Anonymous(this="read_csv", expressions=arguments))
         listed = exp.select(column("listed")).from_(reader)
         query = query.where(exp.Not(this=exp.In(this=text.copy(), query=listed.subquery())))

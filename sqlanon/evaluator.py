@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from sqlanon.catalog import Catalog
 from sqlanon.compiler import evaluate as compiler
@@ -85,18 +86,13 @@ class Evaluator:
         return self._texts[slot]
 
 
-def verdicts(
-    problem: Problem, nodes: Sequence[Node], rows: Sequence[tuple[object, ...]], *, exact: bool
-) -> list[Verdict]:
+def verdicts(problem: Problem, nodes: Sequence[Node], rows: Sequence[tuple[Any, ...]], *, exact: bool) -> list[Verdict]:
     """Fold the result rows of ``compiler.batch`` into one verdict per node (pure; any engine's rows will do)."""
     catalog = problem.catalog
     totals: dict[int, tuple[int, int, int, int | None, int | None]] = {}
     costs = [[0] * len(catalog.attributes) for _ in nodes]
     for row in rows:
-        position, attribute, classes, failing, suppressed, smallest, largest, cost = (
-            None if item is None else int(item)  # type: ignore[call-overload]
-            for item in row
-        )
+        position, attribute, classes, failing, suppressed, smallest, largest, cost = row
         if attribute == compiler.TOTALS:
             totals[position] = (classes, failing, suppressed, smallest, largest)
         else:

@@ -178,8 +178,9 @@ def _intervals(faults: Collector, key: str, options: Mapping[str, Any]) -> specs
     if isinstance(fanouts, str) or not isinstance(fanouts, Sequence):
         faults.add(f"{key}.fanouts", "This is not a list.", "write fanouts: [2, 5].")
         good = False
-    elif not all([faults.integer(f"{key}.fanouts", fanout, 2) for fanout in fanouts]):
-        good = False
+    else:
+        for fanout in fanouts:
+            good = faults.integer(f"{key}.fanouts", fanout, 2) and good
     if options.get("labels", "range") not in ("range", "start"):
         faults.add(f"{key}.labels", "This is not a kind of label.", "say range or start.")
         good = False

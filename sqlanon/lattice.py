@@ -34,14 +34,9 @@ class Lattice:
 
     def nodes(self) -> Iterator[Node]:
         """Every node, lazily, in lexicographic order."""
-        return itertools.product(
-            *(range(low, high + 1) for low, high in zip(self.bottom, self.top, strict=True))
-        )
+        return itertools.product(*(range(low, high + 1) for low, high in zip(self.bottom, self.top, strict=True)))
 
     def __contains__(self, node: object) -> bool:
         return (
-            isinstance(node, tuple)
-            and len(node) == len(self.bottom)
-            and leq(self.bottom, node)
-            and leq(node, self.top)
+            isinstance(node, tuple) and len(node) == len(self.bottom) and leq(self.bottom, node) and leq(node, self.top)
         )

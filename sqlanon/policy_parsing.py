@@ -167,7 +167,7 @@ def load(path: Path) -> Policy:
         elif path.suffix.lower() == ".toml":
             document = tomllib.loads(text, parse_float=Decimal)
         else:
-            document = yaml.load(text, Loader=_UniqueKeyLoader)  # noqa: S506 - a SafeLoader
+            document = yaml.load(text, Loader=_UniqueKeyLoader)
     except OSError as error:
         failure = error.strerror or "it cannot be opened"
     except yaml.MarkedYAMLError as error:
@@ -281,11 +281,17 @@ def _check_column(faults: Faults, column: Column) -> None:
     if column.role not in ROLES:
         faults.add(f"{key}.role", "This role is not known.", f"choose one of {', '.join(ROLES)}.")
     if column.role == "quasi_identifier" and column.hierarchy is None:
-        faults.add(f"{key}.hierarchy", "A quasi-identifier needs a hierarchy.", "add one, e.g. hierarchy: {suppress: {}}.")
+        faults.add(
+            f"{key}.hierarchy", "A quasi-identifier needs a hierarchy.", "add one, e.g. hierarchy: {suppress: {}}."
+        )
     if column.role in ("keep", "drop"):
         for name, given in (("hierarchy", column.hierarchy), ("models", column.models or None)):
             if given is not None:
-                faults.add(f"{key}.{name}", f"A column with the role {column.role} takes none.", "remove it, or change the role.")
+                faults.add(
+                    f"{key}.{name}",
+                    f"A column with the role {column.role} takes none.",
+                    "remove it, or change the role.",
+                )
     if column.role == "sensitive" and not column.models:
         faults.add(f"{key}.models", "A sensitive column needs a model.", "add one, or use the role keep.")
     for number, model in enumerate(column.models):
@@ -390,7 +396,11 @@ def _output(faults: Faults, value: Any, base_directory: Path) -> Output | None:
         return None
     keys = faults.mapping("output", value, kinds)
     if len(keys) != 1:
-        faults.add("output", "This does not name exactly one target.", "write {file: release.parquet}, {table: …} or {view: …}.")
+        faults.add(
+            "output",
+            "This does not name exactly one target.",
+            "write {file: release.parquet}, {table: …} or {view: …}.",
+        )
         return None
     [(kind, target)] = keys.items()
     if not faults.text(f"output.{kind}", target):

@@ -42,7 +42,7 @@ from sqlanon.written_rows import column, release_query, typed_texts, unused_mark
 __all__ = ["Publication", "check_target", "publish"]
 
 
-Audit = Callable[[DuckDBEngine, exp.Expression, Mapping[str, exp.Expression]], None]
+Audit = Callable[[DuckDBEngine, exp.Expr, Mapping[str, exp.Expr]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class _Draft:
     columns: tuple[str, ...]
     rows: int
     audit: Audit
-    lookups: Mapping[str, exp.Expression]
+    lookups: Mapping[str, exp.Expr]
     verify_source: Callable[[], None]
     if_exists: str
 
@@ -82,7 +82,7 @@ def publish(
     suppressed: str,
     target_catalog: str | None,
     source_path: Path | None,
-    lookups: Mapping[str, exp.Expression] | None,
+    lookups: Mapping[str, exp.Expr] | None,
     verify_source: Callable[[], None],
     table_name: str = "release",
 ) -> Publication:
@@ -141,8 +141,8 @@ def publish(
 
 def _audit(
     engine: DuckDBEngine,
-    relation: exp.Expression,
-    lookups: Mapping[str, exp.Expression],
+    relation: exp.Expr,
+    lookups: Mapping[str, exp.Expr],
     *,
     columns: Sequence[str],
     quasi_identifiers: Sequence[str],
@@ -225,14 +225,12 @@ def _write_database(engine: DuckDBEngine, draft: _Draft, partial: Path, table_na
 def _audit_database(engine: DuckDBEngine, draft: _Draft, partial: Path, table_name: str) -> None:
     """Audit the closed file as a stranger: a new read-only connection with only the lookups' texts."""
     settings = ("memory_limit", "threads", "temp_directory")
-    wanted = exp.select(
-        *[exp.Anonymous(this="current_setting", expressions=[exp.convert(s)]) for s in settings]
-    )
+    wanted = exp.select(*[exp.Anonymous(this="current_setting", expressions=[exp.convert(s)]) for s in settings])
     values = engine.run("settings", wanted)[0]
     stranger = DuckDBEngine(settings={s: value for s, value in zip(settings, values, strict=True) if value})
     try:
         stranger.attach(partial, "release", read_only=True)
-        lookups: dict[str, exp.Expression] = {}
+        lookups: dict[str, exp.Expr] = {}
         for position, (name, lookup) in enumerate(draft.lookups.items()):
             texts = engine.arrow("lookup texts", exp.select(exp.Star()).from_(lookup.copy()))
             stranger.load("lookup texts", names.lookup(position), texts)
@@ -245,7 +243,7 @@ def _audit_database(engine: DuckDBEngine, draft: _Draft, partial: Path, table_na
 def _write_flat(engine: DuckDBEngine, draft: _Draft, partial: Path) -> None:
     """COPY; in CSV a NULL is an empty field and an empty text a quoted one, so that both survive."""
     if partial.suffix.lower() == ".csv":
-        options: dict[str, exp.Expression] = {
+        options: dict[str, exp.Expr] = {
             "FORMAT": exp.var("CSV"),
             "HEADER": exp.true(),
             "DELIMITER": exp.Literal.string(","),

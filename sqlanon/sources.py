@@ -29,7 +29,7 @@ class Source:
     """
 
     engine: DuckDBEngine
-    relation: exp.Expression
+    relation: exp.Expr
     types: dict[str, str]
     path: Path | None
     target_catalog: str | None
@@ -111,9 +111,7 @@ def _open_file(
             failure = error.message
         else:
             engine.source_catalog = ATTACHED
-            return _described(
-                engine, _table(engine, table_name), path, ATTACHED, None if writable else stamp
-            )
+            return _described(engine, _table(engine, table_name), path, ATTACHED, None if writable else stamp)
         raise SourceError(
             f"The database file {path.name!r} cannot be opened. {failure}",
             hint="close other programs that hold it open, and check that it is a DuckDB file.",
@@ -140,7 +138,7 @@ def _table(engine: DuckDBEngine, table_name: str | None) -> exp.Table:
 
 def _described(
     engine: DuckDBEngine,
-    relation: exp.Expression,
+    relation: exp.Expr,
     path: Path | None,
     target_catalog: str | None,
     stamp: tuple[int, int] | None,

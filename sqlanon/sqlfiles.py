@@ -25,10 +25,10 @@ def read(relative: str) -> str:
 
 
 @cache
-def _parsed(relative: str) -> exp.Expression:
+def _parsed(relative: str) -> exp.Expr:
     return sqlglot.parse_one(read(relative), dialect="duckdb")
 
 
-def parse(relative: str) -> exp.Expression:
+def parse(relative: str) -> exp.Expr:
     """The one statement of a file, as a tree of its own that the caller may change."""
     return _parsed(relative).copy()

@@ -59,9 +59,7 @@ def place(engine: DuckDBEngine, target: str | exp.Table, target_catalog: str | N
     except SqlglotError:
         names = None
     if not names or len(names) > 3 or not all(names):
-        raise TargetError(
-            f"The target {str(target)!r} is no name of a relation.", hint="write name or schema.name."
-        )
+        raise TargetError(f"The target {str(target)!r} is no name of a relation.", hint="write name or schema.name.")
     where = exp.select(exp.func("current_database"), exp.func("current_schema"))
     catalog, schema = map(str, engine.run("current schema", where)[0])
     if target_catalog is not None and target_catalog.casefold() != catalog.casefold():
@@ -145,15 +143,9 @@ def _check_relation(
     target_catalog: str | None,
     source: exp.Expr | None,
 ) -> None:
-    read = [
-        table
-        for table in (source.find_all(exp.Table) if source else ())
-        if isinstance(table.this, exp.Identifier)
-    ]
+    read = [table for table in (source.find_all(exp.Table) if source else ()) if isinstance(table.this, exp.Identifier)]
     found = existing(engine, where)
-    if found and any(
-        where.same(place(engine, table, target_catalog if table.db else None)) for table in read
-    ):
+    if found and any(where.same(place(engine, table, target_catalog if table.db else None)) for table in read):
         raise TargetError(f"The target {where.name!r} is the source itself.", hint="choose another name.")
     if found and if_exists != "replace":
         raise TargetError(
@@ -176,9 +168,7 @@ def _check_file(engine: DuckDBEngine, path: Path, if_exists: str, source_path: P
     held = [Path(str(row[1])) for row in _databases(engine) if row[1]]
     for used in [*([source_path] if source_path else []), *held]:
         if _same_file(path, used):
-            raise TargetError(
-                f"The target file {path.name!r} is in use as a source.", hint="choose another name."
-            )
+            raise TargetError(f"The target file {path.name!r} is in use as a source.", hint="choose another name.")
     check_directory(path)
     if os.path.lexists(path) and (if_exists != "replace" or path.is_dir()):
         raise TargetError(
@@ -242,12 +232,7 @@ def _remove_stale(path: Path) -> None:
     start = f".{path.name}.sqlanon-"
     for candidate in path.absolute().parent.iterdir():
         pid = candidate.name.removeprefix(start).split("-")[0]
-        if (
-            candidate.name.startswith(start)
-            and ".partial" in candidate.name
-            and pid.isdigit()
-            and not _alive(int(pid))
-        ):
+        if candidate.name.startswith(start) and ".partial" in candidate.name and pid.isdigit() and not _alive(int(pid)):
             with suppress(OSError):
                 candidate.unlink()
 
@@ -279,9 +264,7 @@ def put_in_place(partial: Path, path: Path, *, if_exists: str = "replace") -> No
     except OSError as error:
         failure = str(error.strerror)
     if failure:
-        raise TargetError(
-            f"The target file {path.name!r} could not be put in place ({failure}).", hint="run again."
-        )
+        raise TargetError(f"The target file {path.name!r} could not be put in place ({failure}).", hint="run again.")
 
 
 def _sync(path: Path) -> None:

@@ -40,9 +40,7 @@ def unused_marker(engine: DuckDBEngine, query: exp.Query, columns: Sequence[str]
     """The text of redacted rows: the usual marker, with a number if a published value equals it."""
     number, marker = 1, names.SUPPRESSED_MARKER
     while True:
-        hits = [
-            exp.EQ(this=_cast(column(name), "VARCHAR"), expression=exp.convert(marker)) for name in columns
-        ]
+        hits = [exp.EQ(this=_cast(column(name), "VARCHAR"), expression=exp.convert(marker)) for name in columns]
         probe = exp.select(exp.convert(1)).from_(query.subquery("published")).where(exp.or_(*hits)).limit(1)
         if not hits or not engine.run("marker", probe):
             return marker
@@ -54,12 +52,10 @@ def written_types(types: Sequence[str], ending: str, marker: str | None) -> list
     """ENUMs leave as text; everything does for CSV and beside redacted rows."""
     as_text = ending == ".csv" or marker is not None
     refused = NOT_IN_PARQUET if ending == ".parquet" else ()
-    return [
-        "VARCHAR" if as_text or "ENUM(" in name.upper() or name.upper() in refused else name for name in types
-    ]
+    return ["VARCHAR" if as_text or "ENUM(" in name.upper() or name.upper() in refused else name for name in types]
 
 
-def typed_texts(lookup: exp.Expression, type_name: str) -> exp.Subquery:
+def typed_texts(lookup: exp.Expr, type_name: str) -> exp.Subquery:
     """``lookup`` with its texts as values of ``type_name`` read: 05 in an INTEGER column reads 5."""
     value = column("value") if type_name == "VARCHAR" else _cast(_cast(column("value"), type_name), "VARCHAR")
     relation = lookup.copy()
@@ -72,9 +68,9 @@ def column(name: str) -> exp.Column:
     return exp.column(exp.to_identifier(name, quoted=True))
 
 
-def _named(expression: exp.Expression, name: str) -> exp.Alias:
+def _named(expression: exp.Expr, name: str) -> exp.Alias:
     return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=True))
 
 
-def _cast(expression: exp.Expression, type_name: str) -> exp.Cast:
+def _cast(expression: exp.Expr, type_name: str) -> exp.Cast:
     return exp.cast(expression, exp.DataType.build(type_name, dialect=DIALECT))

@@ -1,4 +1,4 @@
-"""Random tables full of NULLs, empty strings, 'NULL' and '*': every verdict, release and optimum equals a brute force."""
+"""Random tables of NULLs, empty strings, 'NULL' and '*': verdicts, releases and optima equal a brute force."""
 
 from __future__ import annotations
 
@@ -127,8 +127,7 @@ def test_exhaustive_resolves_ties_over_the_whole_lattice() -> None:
         k = document["privacy"][0]["k"]
         weights = [c["weight"] for c in document["columns"].values()]
         answers = {
-            n: brute.judge(rows, trees, n, k, nulls=document["nulls"], measure="precision")
-            for n in brute.nodes(trees)
+            n: brute.judge(rows, trees, n, k, nulls=document["nulls"], measure="precision") for n in brute.nodes(trees)
         }
         population = len(rows) - next(iter(answers.values())).excluded
         allowed = int(document["suppression_limit"] * population + 1e-9)

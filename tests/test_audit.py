@@ -107,7 +107,7 @@ def test_a_rest_of_a_redacted_record_is_returned(
 
 
 def test_a_missing_redacted_row_is_returned(engine: DuckDBEngine) -> None:
-    with pytest.raises(AuditError, match="row_count.*redacted_count"):
+    with pytest.raises(AuditError, match=r"row_count.*redacted_count"):
         audit(engine, **REDACTED)
 
 
@@ -118,9 +118,7 @@ def test_without_quasi_identifiers_all_records_are_one_class(engine: DuckDBEngin
         audit(engine, quasi_identifiers=[], k=5)
 
 
-def test_typed_columns_are_compared_as_values(
-    connection: duckdb.DuckDBPyConnection, engine: DuckDBEngine
-) -> None:
+def test_typed_columns_are_compared_as_values(connection: duckdb.DuckDBPyConnection, engine: DuckDBEngine) -> None:
     connection.execute("CREATE OR REPLACE TABLE written AS SELECT 5 AS n FROM range(2)")
     connection.execute("CREATE TABLE texts AS SELECT '05' AS value")
     one = {
@@ -158,9 +156,7 @@ def test_check_counts_failing_classes(connection: duckdb.DuckDBPyConnection, eng
     assert check_relation(engine, RELATION, quasi_identifiers=[], k=4).classes == 1
 
 
-def test_check_refuses_what_it_cannot_check(
-    connection: duckdb.DuckDBPyConnection, engine: DuckDBEngine
-) -> None:
+def test_check_refuses_what_it_cannot_check(connection: duckdb.DuckDBPyConnection, engine: DuckDBEngine) -> None:
     with pytest.raises(SourceError, match="'nope'"):
         check_relation(engine, RELATION, quasi_identifiers=["nope"], k=2)
     with pytest.raises(InputError, match="k is 0"):

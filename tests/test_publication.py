@@ -27,9 +27,7 @@ KINDS = ["table", "view", "release.duckdb", "release.parquet", "release.csv"]
 
 def ledger(published: int, suppressed: int = 3) -> Ledger:
     reasons = {"small_class": suppressed, "uncovered": 0, "null": 0}
-    return Ledger(
-        published + suppressed, published, suppressed, 0, reasons, 2, published // 2, published // 2
-    )
+    return Ledger(published + suppressed, published, suppressed, 0, reasons, 2, published // 2, published // 2)
 
 
 @pytest.fixture
@@ -102,16 +100,13 @@ def leftovers(directory: Path) -> list[str]:
 def relations(engine: DuckDBEngine) -> set[str]:
     rows = engine.run(
         "tables",
-        "SELECT table_name FROM duckdb_tables() "
-        "UNION SELECT view_name FROM duckdb_views() WHERE NOT internal",
+        "SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views() WHERE NOT internal",
     )
     return {str(row[0]) for row in rows}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_holds_the_rows_shuffled_and_nothing_else(
-    engine: DuckDBEngine, tmp_path: Path, kind: str
-) -> None:
+def test_every_kind_holds_the_rows_shuffled_and_nothing_else(engine: DuckDBEngine, tmp_path: Path, kind: str) -> None:
     expected = engine.run("rows", QUERY)
     publication = run(engine, kind, tmp_path)
     assert publication.marker is None
@@ -157,11 +152,7 @@ def test_redacted_rows_hold_one_unused_marker(engine: DuckDBEngine, tmp_path: Pa
     [
         ({"k": ROWS}, AuditError),
         (
-            {
-                "lookups": {
-                    "sex": exp.Subquery(this=exp.select(exp.Alias(this=exp.convert("0"), alias="value")))
-                }
-            },
+            {"lookups": {"sex": exp.Subquery(this=exp.select(exp.Alias(this=exp.convert("0"), alias="value")))}},
             AuditError,
         ),
         ({"ledger": ledger(ROWS - 1)}, SourceChangedError),
@@ -241,9 +232,7 @@ def test_the_partial_file_of_a_living_process_is_left_alone(engine: DuckDBEngine
 
 
 @pytest.mark.parametrize("kind", KINDS[2:])
-def test_a_place_that_cannot_be_written_is_a_target_error(
-    engine: DuckDBEngine, tmp_path: Path, kind: str
-) -> None:
+def test_a_place_that_cannot_be_written_is_a_target_error(engine: DuckDBEngine, tmp_path: Path, kind: str) -> None:
     (tmp_path / "file").touch()
     for place in (f"file/{kind}", f"absent/{kind}"):
         with pytest.raises(TargetError, match="is not there"):
@@ -296,9 +285,7 @@ def test_a_flat_source_holds_no_tables(engine: DuckDBEngine, tmp_path: Path) -> 
 @pytest.mark.parametrize("kind", ["table", "view"])
 def test_the_users_own_connection_receives_tables(tmp_path: Path, kind: str) -> None:
     with duckdb.connect() as user:
-        user.execute(
-            "CREATE TABLE people AS SELECT i AS id, CAST(i % 2 AS INTEGER) AS sex FROM range(100) AS t(i)"
-        )
+        user.execute("CREATE TABLE people AS SELECT i AS id, CAST(i % 2 AS INTEGER) AS sex FROM range(100) AS t(i)")
         engine = DuckDBEngine(connection=user)
         run(
             engine, kind, tmp_path, sql='SELECT "id", "sex" FROM people', columns=["id", "sex"],

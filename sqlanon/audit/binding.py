@@ -21,7 +21,7 @@ LISTS = ("quasi_identifier", "released_column", "audited_column")
 def bind(
     file: str,
     *,
-    relations: Mapping[str, exp.Expression],
+    relations: Mapping[str, exp.Expr],
     columns: Mapping[str, Sequence[str]] | None = None,
     values: Mapping[str, int | str] | None = None,
     released_type: str | None = None,
@@ -43,9 +43,7 @@ def bind(
     for call in list(tree.find_all(exp.Anonymous)):
         if call.name.upper() == "AS_RELEASED":
             call.replace(
-                exp.cast(
-                    call.expressions[0], exp.DataType.build(released_type or "VARCHAR", dialect="duckdb")
-                )
+                exp.cast(call.expressions[0], exp.DataType.build(released_type or "VARCHAR", dialect="duckdb"))
             )
     for name, wanted in (columns or {}).items():
         _expand(tree, name, wanted)
@@ -54,7 +52,7 @@ def bind(
     return tree
 
 
-def _expand(tree: exp.Expression, name: str, columns: Sequence[str]) -> None:
+def _expand(tree: exp.Expr, name: str, columns: Sequence[str]) -> None:
     for call in list(tree.find_all(exp.Anonymous)):
         word = call.name.upper()
         if word in ("ANY_OF", "ALL_OF") and _mentions(call, name):
@@ -73,23 +71,23 @@ def _expand(tree: exp.Expression, name: str, columns: Sequence[str]) -> None:
             node.replace(_column(columns[0]))
 
 
-def _listed(item: exp.Expression, name: str, columns: Sequence[str]) -> list[exp.Expression]:
+def _listed(item: exp.Expr, name: str, columns: Sequence[str]) -> list[exp.Expr]:
     return [_column(column) for column in columns] if _is_placeholder(item, name) else [item]
 
 
-def _mentions(node: exp.Expression, name: str) -> bool:
+def _mentions(node: exp.Expr, name: str) -> bool:
     return any(_is_placeholder(column, name) for column in node.find_all(exp.Column))
 
 
-def _for_column(condition: exp.Expression, name: str, column: str) -> exp.Expression:
+def _for_column(condition: exp.Expr, name: str, column: str) -> exp.Expr:
     return condition.copy().transform(partial(_replaced, name=name, column=column))
 
 
-def _replaced(node: exp.Expression, *, name: str, column: str) -> exp.Expression:
+def _replaced(node: exp.Expr, *, name: str, column: str) -> exp.Expr:
     return _column(column) if _is_placeholder(node, name) else node
 
 
-def _is_placeholder(node: exp.Expression, name: str) -> bool:
+def _is_placeholder(node: exp.Expr, name: str) -> bool:
     return isinstance(node, exp.Column) and node.name == name and not node.this.args.get("quoted")
 
 
@@ -97,7 +95,7 @@ def _column(name: str) -> exp.Column:
     return exp.column(exp.to_identifier(name, quoted=True))
 
 
-def _aliased(relation: exp.Expression, alias: str) -> exp.Expression:
+def _aliased(relation: exp.Expr, alias: str) -> exp.Expr:
     """``relation AS "alias"``: of a table or a subquery its own alias, of a query a subquery."""
     copy = relation.copy()
     if isinstance(copy, exp.Query) and not isinstance(copy, exp.Subquery):

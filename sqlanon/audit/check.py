@@ -25,7 +25,7 @@ class CheckResult:
 
 
 def check_relation(
-    engine: DuckDBEngine, relation: exp.Expression, *, quasi_identifiers: Sequence[str], k: int
+    engine: DuckDBEngine, relation: exp.Expr, *, quasi_identifiers: Sequence[str], k: int
 ) -> CheckResult:
     """Count the classes of ``relation`` over the quasi-identifiers; without any, all records are one class.
 
@@ -51,7 +51,5 @@ def check_relation(
     )
     classes, records, failing_classes, failing_records, smallest = engine.run("check classes", query)[0]
     if not records:
-        raise InputError(
-            "The relation holds no records, so there is nothing to check.", hint="check the table name."
-        )
+        raise InputError("The relation holds no records, so there is nothing to check.", hint="check the table name.")
     return CheckResult(not failing_classes, records, classes, failing_classes, failing_records, smallest)

@@ -13,7 +13,7 @@ from sqlanon.errors import AuditError
 
 def audit_release(
     engine: DuckDBEngine,
-    relation: exp.Expression,
+    relation: exp.Expr,
     *,
     columns: Sequence[str],
     quasi_identifiers: Sequence[str],
@@ -22,7 +22,7 @@ def audit_release(
     redacted: int,
     marker: str | None,
     nulls: str,
-    lookups: Mapping[str, exp.Expression] | None,
+    lookups: Mapping[str, exp.Expr] | None,
 ) -> None:
     """Run every audit of ``sql/audit`` and report all that fail.
 
@@ -76,7 +76,7 @@ def audit_release(
 
 
 def release_audits(
-    relation: exp.Expression,
+    relation: exp.Expr,
     *,
     types: Mapping[str, str],
     quasi_identifiers: Sequence[str],
@@ -85,18 +85,16 @@ def release_audits(
     redacted: int,
     marker: str | None,
     nulls: str,
-    lookups: Mapping[str, exp.Expression] | None,
+    lookups: Mapping[str, exp.Expr] | None,
 ) -> list[tuple[str, exp.Select]]:
     """The audits as (name, SELECT of the offending rows), without running them."""
     rows = {"release": relation}
     every = {"released_column": list(types)}
     audits = [("row_count", bind("row_count.sql", relations=rows, values={"expected": published + redacted}))]
-    records: exp.Expression = relation
+    records: exp.Expr = relation
     if marker is not None:
         marked = {"marker": marker}
-        audits.append(
-            ("redacted_rows", bind("redacted_rows.sql", relations=rows, columns=every, values=marked))
-        )
+        audits.append(("redacted_rows", bind("redacted_rows.sql", relations=rows, columns=every, values=marked)))
         audits.append(
             (
                 "redacted_count",
@@ -111,9 +109,7 @@ def release_audits(
         records = bind("records.sql", relations=rows, columns=every, values=marked)
     among = {"release": records}
     quasi = {"quasi_identifier": list(quasi_identifiers)}
-    audits.append(
-        ("small_classes", bind("small_classes.sql", relations=among, columns=quasi, values={"k": k}))
-    )
+    audits.append(("small_classes", bind("small_classes.sql", relations=among, columns=quasi, values={"k": k})))
     if nulls == "basic":
         audits.append(("null_records", bind("null_records.sql", relations=among, columns=quasi)))
     for name, lookup in (lookups or {}).items():

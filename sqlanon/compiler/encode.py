@@ -54,14 +54,14 @@ def branch(number_: int) -> str:
     return f"branch_{number_}"
 
 
-def included(columns: Sequence[str], basic: bool, table_name: str | None = None) -> exp.Expression:
+def included(columns: Sequence[str], basic: bool, table_name: str | None = None) -> exp.Expr:
     """The records that take part: all (extended match), or those without a NULL (basic match)."""
     if not basic:
         return exp.true()
     return both(exp.Not(this=exp.Is(this=column(name, table_name), expression=exp.null())) for name in columns)
 
 
-def record_counts(source: exp.Expression, columns: Sequence[str], basic: bool) -> exp.Select:
+def record_counts(source: exp.Expr, columns: Sequence[str], basic: bool) -> exp.Select:
     """One row: all records, and those that take part."""
     return exp.select(
         named(bigint(exp.Count(this=exp.Star())), "records"),
@@ -69,9 +69,7 @@ def record_counts(source: exp.Expression, columns: Sequence[str], basic: bool) -
     ).from_(source.copy())
 
 
-def distinct_values(
-    source: exp.Expression, name: str, type_name: str, columns: Sequence[str], basic: bool
-) -> exp.Select:
+def distinct_values(source: exp.Expr, name: str, type_name: str, columns: Sequence[str], basic: bool) -> exp.Select:
     """Distinct values of a column: canonical text, one raw value, and the records that take part."""
     text = canonical(name, type_name)
     return (
@@ -85,7 +83,7 @@ def distinct_values(
     )
 
 
-def listed_from_builder(position: int, expressions: Sequence[exp.Expression]) -> exp.Select:
+def listed_from_builder(position: int, expressions: Sequence[exp.Expr]) -> exp.Select:
     """The rows of a builder's hierarchy: the distinct values of the source and their generalizations."""
     projections = [named(column("value"), names.level(0))]
     projections += [named(item, names.level(i)) for i, item in enumerate(expressions, start=1)]
@@ -112,7 +110,9 @@ def tree_conflicts(position: int, height: int) -> exp.Select:
             )
         )
         counts.append(
-            named(exp.select(exp.Count(this=exp.Star())).from_(inner.subquery("conflicts")).subquery(), f"level_{lower}")
+            named(
+                exp.select(exp.Count(this=exp.Star())).from_(inner.subquery("conflicts")).subquery(), f"level_{lower}"
+            )
         )
     return exp.select(*counts)
 
@@ -163,33 +163,29 @@ def branches(
     lone_null = exp.false() if null_listed else is_null
     joins_root = root is not None and height > 1
 
-    def cases(level: int, listed_value: exp.Expression, null_value: exp.Expression, top: exp.Expression) -> exp.Case:
+    def cases(level: int, listed_value: exp.Expr, null_value: exp.Expr, top: exp.Expr) -> exp.Case:
         return exp.Case(
             ifs=[exp.If(this=lone_null.copy(), true=null_value), exp.If(this=is_listed.copy(), true=listed_value)],
             default=top,
         )
 
     root_text = exp.Literal.string(root) if root is not None else exp.null()
-    projections: list[exp.Expression] = [column("value", "v"), column(names.COUNT, "v")]
+    projections: list[exp.Expr] = [column("value", "v"), column(names.COUNT, "v")]
     for i in range(height):
         at_root = joins_root and i == height - 1
         null_text = root_text.copy() if at_root else exp.null()
         top_text = root_text.copy() if uncovered_top else exp.null()
         projections.append(named(cases(i, column(names.level(i), "h"), null_text, top_text), names.level(i)))
         null_leaves = number(domain if at_root else 1)
-        projections.append(
-            named(bigint(cases(i, column(leaves(i), "h"), null_leaves, number(domain))), leaves(i))
-        )
+        projections.append(named(bigint(cases(i, column(leaves(i), "h"), null_leaves, number(domain))), leaves(i)))
     covered = exp.true() if uncovered_top else exp.or_(lone_null.copy(), is_listed.copy(), copy=False)
     projections.append(named(exp.Case(ifs=[exp.If(this=covered, true=number(1))], default=number(0)), COVERED))
     joined = (
         exp.select(*projections)
         .from_(table(names.distinct_values(position), "v"))
-        .join(
-            listed.subquery("h"), on=same(column("value", "v"), column(names.level(0), "h")), join_type="left"
-        )
+        .join(listed.subquery("h"), on=same(column("value", "v"), column(names.level(0), "h")), join_type="left")
     )
-    ranked: list[exp.Expression] = [exp.Star()]
+    ranked: list[exp.Expr] = [exp.Star()]
     for i in range(height):
         partition = [column(COVERED)] + ([column(names.level(i + 1))] if i + 1 < height else [])
         rank = exp.Window(
@@ -202,10 +198,10 @@ def branches(
 
 
 def branch_facts(relation: str, height: int, type_name: str) -> exp.Select:
-    """One row: uncovered values and records, then per level largest branch, distinct values, and texts of a new type."""
+    """One row: (un)covered values and records, then per level largest branch, distinct values, texts of a new type."""
     is_covered = exp.EQ(this=column(COVERED), expression=number(1))
     is_uncovered = exp.EQ(this=column(COVERED), expression=number(0))
-    projections: list[exp.Expression] = [
+    projections: list[exp.Expr] = [
         exp.Count(this=exp.Star()),
         count_if(is_uncovered),
         total(exp.Mul(this=exp.Sub(this=number(1), expression=column(COVERED)), expression=column(names.COUNT))),
@@ -225,11 +221,11 @@ def branch_facts(relation: str, height: int, type_name: str) -> exp.Select:
 
 def lookup(relation: str, item: EncodedColumn, words: int) -> exp.Select:
     """The lookup table: value, level texts, leaves, covered, and the attribute's bits in each word."""
-    projections: list[exp.Expression] = [column("value"), column(COVERED)]
+    projections: list[exp.Expr] = [column("value"), column(COVERED)]
     projections += [column(names.level(i)) for i in range(item.height)]
     projections += [column(leaves(i)) for i in range(item.height)]
     for word in range(words):
-        parts: list[exp.Expression] = [
+        parts: list[exp.Expr] = [
             exp.BitwiseLeftShift(this=exp.paren(bigint(column(branch(i)))), expression=number(shift))
             for i, (owner, shift, bits) in enumerate(item.fields)
             if owner == word and bits
@@ -245,10 +241,7 @@ def leaf_rows(position: int, item: EncodedColumn, domain: int, masks: Sequence[S
         exp.select(
             named(exp.cast(number(position), "BIGINT"), "attribute"),
             named(exp.cast(number(i), "BIGINT"), "level"),
-            *[
-                named(masked(column(names.key(word)), number(masks[i][word])), names.key(word))
-                for word in range(words)
-            ],
+            *[named(masked(column(names.key(word)), number(masks[i][word])), names.key(word)) for word in range(words)],
             named(bigint(exp.Sub(this=number(domain), expression=column(leaves(i)))), "cost"),
         )
         .distinct()
@@ -262,9 +255,7 @@ def leaf_rows(position: int, item: EncodedColumn, domain: int, masks: Sequence[S
     return query
 
 
-def joined_lookups(
-    source: exp.Expression, items: Sequence[EncodedColumn], projections: Sequence[exp.Expression]
-) -> exp.Select:
+def joined_lookups(source: exp.Expr, items: Sequence[EncodedColumn], projections: Sequence[exp.Expr]) -> exp.Select:
     """The source LEFT JOINed with its lookups, NULL-safe, so that no record is lost."""
     query = exp.select(*projections).from_(aliased(source, SOURCE))
     for position, item in enumerate(items):
@@ -278,7 +269,7 @@ def joined_lookups(
     return query
 
 
-def packed(items: Sequence[EncodedColumn], word: int) -> exp.Expression:
+def packed(items: Sequence[EncodedColumn], word: int) -> exp.Expr:
     """The word of a record's key: the bits of all attributes that own some of it."""
     return either_bits(
         [
@@ -289,7 +280,7 @@ def packed(items: Sequence[EncodedColumn], word: int) -> exp.Expression:
     )
 
 
-def takes_part(items: Sequence[EncodedColumn], basic: bool) -> exp.Expression:
+def takes_part(items: Sequence[EncodedColumn], basic: bool) -> exp.Expr:
     """The records that the base counts: not excluded, and every value covered."""
     conditions = [
         exp.EQ(this=column(COVERED, names.lookup(position)), expression=number(1)) for position in range(len(items))
@@ -297,7 +288,7 @@ def takes_part(items: Sequence[EncodedColumn], basic: bool) -> exp.Expression:
     return both([*conditions, included([item.name for item in items], basic, SOURCE)])
 
 
-def base(source: exp.Expression, items: Sequence[EncodedColumn], words: int, basic: bool) -> exp.Select:
+def base(source: exp.Expr, items: Sequence[EncodedColumn], words: int, basic: bool) -> exp.Select:
     """The frequency set of the encoded records."""
     projections = [named(packed(items, word), names.key(word)) for word in range(words)]
     counted = named(bigint(exp.Count(this=exp.Star())), names.COUNT)
@@ -305,7 +296,7 @@ def base(source: exp.Expression, items: Sequence[EncodedColumn], words: int, bas
     return query.group_by(*[packed(items, word) for word in range(words)], copy=False)
 
 
-def uncovered_records(source: exp.Expression, items: Sequence[EncodedColumn], basic: bool) -> exp.Select:
+def uncovered_records(source: exp.Expr, items: Sequence[EncodedColumn], basic: bool) -> exp.Select:
     """The number of records that take part but hold a value without a row."""
     uncovered = exp.Not(this=exp.paren(takes_part(items, False)))
     query = joined_lookups(source, items, [named(bigint(exp.Count(this=exp.Star())), names.COUNT)])

@@ -34,7 +34,7 @@ TOTALS = -1
 """The ``attribute`` of the row that holds a node's counts; other rows hold an attribute's cost."""
 
 
-def _placeholder() -> exp.Expression:
+def _placeholder() -> exp.Expr:
     return bigint(exp.Placeholder())
 
 
@@ -199,7 +199,7 @@ def batch(
     return _with(exp.union(everything, cost, distinct=False, copy=False), ctes)
 
 
-def _digit() -> exp.Expression:
+def _digit() -> exp.Expr:
     """The character of ``nodes.levels`` that stands for the attribute of ``m``: portable, and one value a node."""
     start = exp.Add(this=column("attribute", "m"), expression=number(1))
     return exp.Substring(this=column("levels", "nodes"), start=start, length=number(1))
@@ -234,11 +234,9 @@ def mask_rows(catalog: Catalog) -> dict[str, list[int] | list[str]]:
     return rows
 
 
-def readable_grain(source: exp.Expression, items: Sequence[EncodedColumn], node: Node, basic: bool) -> exp.Select:
+def readable_grain(source: exp.Expr, items: Sequence[EncodedColumn], node: Node, basic: bool) -> exp.Select:
     """A node as a person would write it: the source joined with its lookups, grouped by the published texts."""
-    texts = [
-        column(names.level(level), names.lookup(position)) for position, level in enumerate(node)
-    ]
+    texts = [column(names.level(level), names.lookup(position)) for position, level in enumerate(node)]
     counted = names.unused(names.COUNT, [item.name for item in items])
     query = joined_lookups(
         source,
@@ -252,7 +250,7 @@ def readable_grain(source: exp.Expression, items: Sequence[EncodedColumn], node:
 
 
 def release(
-    source: exp.Expression,
+    source: exp.Expr,
     items: Sequence[EncodedColumn],
     catalog: Catalog,
     node: Node,
@@ -271,11 +269,11 @@ def release(
     """
     masks = catalog.masks(node)
     position_of = {item.name: position for position, item in enumerate(items)}
-    projections: list[exp.Expression] = []
+    projections: list[exp.Expr] = []
     for index, (name, type_name) in enumerate(published.items()):
         if name in position_of:
             position = position_of[name]
-            value: exp.Expression = column(names.level(node[position]), names.lookup(position))
+            value: exp.Expr = column(names.level(node[position]), names.lookup(position))
         else:
             value = column(name, SOURCE)
         if name in position_of or type_name == "VARCHAR":
@@ -295,9 +293,7 @@ def release(
             table("classes"),
             on=both(
                 exp.EQ(this=left, expression=right)
-                for left, right in zip(
-                    keys(catalog.words, "records"), keys(catalog.words, "classes"), strict=True
-                )
+                for left, right in zip(keys(catalog.words, "records"), keys(catalog.words, "classes"), strict=True)
             ),
         )
     )

@@ -21,7 +21,7 @@ def table(name: str, alias: str | None = None) -> exp.Table:
     return aliased(relation, alias) if alias else relation
 
 
-def aliased(relation: exp.Expression, alias: str) -> exp.Table:
+def aliased(relation: exp.Expr, alias: str) -> exp.Table:
     """A copy of ``relation`` under ``alias``."""
     copy = relation.copy()
     copy.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
@@ -29,59 +29,55 @@ def aliased(relation: exp.Expression, alias: str) -> exp.Table:
     return copy
 
 
-def named(expression: exp.Expression, name: str) -> exp.Alias:
+def named(expression: exp.Expr, name: str) -> exp.Alias:
     """``expression AS "name"``."""
     return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=True))
 
 
-def number(value: int) -> exp.Expression:
+def number(value: int) -> exp.Expr:
     """An integer literal (negative ones included)."""
     return exp.convert(value)
 
 
-def bigint(expression: exp.Expression) -> exp.Cast:
+def bigint(expression: exp.Expr) -> exp.Cast:
     """CAST to BIGINT: SUM over BIGINT is HUGEINT in DuckDB."""
     return exp.cast(expression, "BIGINT")
 
 
-def masked(key: exp.Expression, mask: exp.Expression) -> exp.BitwiseAnd:
+def masked(key: exp.Expr, mask: exp.Expr) -> exp.BitwiseAnd:
     """``key & mask``."""
     return exp.BitwiseAnd(this=key, expression=mask)
 
 
-def same(left: exp.Expression, right: exp.Expression) -> exp.NullSafeEQ:
+def same(left: exp.Expr, right: exp.Expr) -> exp.NullSafeEQ:
     """``left IS NOT DISTINCT FROM right``."""
     return exp.NullSafeEQ(this=left, expression=right)
 
 
-def both(conditions: Iterable[exp.Expression]) -> exp.Expression:
+def both(conditions: Iterable[exp.Expr]) -> exp.Expr:
     """All conditions; TRUE when there are none."""
     items = list(conditions)
     return exp.and_(*items, copy=False) if items else exp.true()
 
 
-def either_bits(parts: Sequence[exp.Expression]) -> exp.Expression:
+def either_bits(parts: Sequence[exp.Expr]) -> exp.Expr:
     """``a | b | …``; 0 when there are none."""
-    return (
-        reduce(lambda left, right: exp.BitwiseOr(this=left, expression=right), parts)
-        if parts
-        else bigint(number(0))
-    )
+    return reduce(lambda left, right: exp.BitwiseOr(this=left, expression=right), parts) if parts else bigint(number(0))
 
 
-def count_if(condition: exp.Expression) -> exp.Expression:
+def count_if(condition: exp.Expr) -> exp.Expr:
     """The number of rows that meet ``condition``, portable: SUM over a CASE."""
     case = exp.Case(ifs=[exp.If(this=condition, true=number(1))], default=number(0))
     return bigint(exp.Coalesce(this=exp.Sum(this=case), expressions=[number(0)]))
 
 
-def sum_if(condition: exp.Expression, value: exp.Expression) -> exp.Expression:
+def sum_if(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
     """The sum of ``value`` over the rows that meet ``condition``, 0 when there are none."""
     case = exp.Case(ifs=[exp.If(this=condition, true=value)], default=number(0))
     return bigint(exp.Coalesce(this=exp.Sum(this=case), expressions=[number(0)]))
 
 
-def total(value: exp.Expression) -> exp.Expression:
+def total(value: exp.Expr) -> exp.Expr:
     """``CAST(COALESCE(SUM(value), 0) AS BIGINT)``."""
     return bigint(exp.Coalesce(this=exp.Sum(this=value), expressions=[number(0)]))
 
@@ -91,12 +87,12 @@ def keys(words: int, table_name: str | None = None) -> list[exp.Column]:
     return [column(names.key(word), table_name) for word in range(words)]
 
 
-def canonical(name: str, type_name: str, table_name: str | None = None) -> exp.Expression:
+def canonical(name: str, type_name: str, table_name: str | None = None) -> exp.Expr:
     """The canonical text of a source column, by which it meets its hierarchy.
 
     Floats are added to 0 first, so that -0.0 reads like 0.0; NULL stays NULL.
     """
-    value: exp.Expression = column(name, table_name)
+    value: exp.Expr = column(name, table_name)
     if type_name.upper() in ("FLOAT", "DOUBLE", "REAL"):
         value = exp.Add(this=value, expression=number(0))
     return exp.cast(value, "VARCHAR")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -94,13 +94,11 @@ class DuckDBEngine:
         """Drop every temporary table and close the connection (of the user's: our cursor only)."""
         self._connection.close()
 
-    def render(self, statement: exp.Expression) -> str:
+    def render(self, statement: exp.Expr) -> str:
         """The text of ``statement`` in DuckDB's dialect, every identifier quoted."""
         return statement.sql(dialect=DIALECT, identify=True)
 
-    def run(
-        self, name: str, statement: exp.Expression | str, parameters: Sequence[Any] = ()
-    ) -> list[tuple[Any, ...]]:
+    def run(self, name: str, statement: exp.Expr | str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run a named statement and return its rows.
 
         Args:
@@ -118,7 +116,7 @@ class DuckDBEngine:
         rows: list[tuple[Any, ...]] = self._guard(name, statement, parameters, fetch)
         return rows
 
-    def arrow(self, name: str, statement: exp.Expression | str) -> pa.Table:
+    def arrow(self, name: str, statement: exp.Expr | str) -> pa.Table:
         """Run a named statement and return its rows as an Arrow table."""
 
         def fetch(text: str, bound: list[Any]) -> pa.Table:
@@ -127,7 +125,7 @@ class DuckDBEngine:
         table: pa.Table = self._guard(name, statement, (), fetch)
         return table
 
-    def _guard(self, name: str, statement: exp.Expression | str, parameters: Sequence[Any], fetch: Fetch) -> Any:
+    def _guard(self, name: str, statement: exp.Expr | str, parameters: Sequence[Any], fetch: Fetch) -> Any:
         text = statement if isinstance(statement, str) else self.render(statement)
         start = time.perf_counter()
         failure: tuple[str, str] | None = None
@@ -190,7 +188,7 @@ class DuckDBEngine:
         """Drop a temporary table of ours, if it is there."""
         self.run("drop", f"DROP TABLE IF EXISTS {_quoted(table)}")
 
-    def columns(self, relation: exp.Expression) -> list[tuple[str, str]]:
+    def columns(self, relation: exp.Expr) -> list[tuple[str, str]]:
         """(name, type) of the columns of a relation, in order."""
         query = exp.select("*").from_(relation)
         rows = self.run("describe", exp.Describe(this=query))
@@ -225,10 +223,8 @@ class DuckDBEngine:
             yield
             self.run("commit", "COMMIT")
         except BaseException:
-            try:
+            with suppress(EngineError):  # the database may have rolled back by itself
                 self.run("rollback", "ROLLBACK")
-            except EngineError:
-                pass  # the database has rolled back by itself
             raise
 
 
@@ -245,7 +241,7 @@ def is_connection(source: object) -> bool:
     return isinstance(source, duckdb.DuckDBPyConnection)
 
 
-def file_relation(path: Path, csv: Mapping[str, Any]) -> exp.Expression:
+def file_relation(path: Path, csv: Mapping[str, Any]) -> exp.Expr:
     """The table function that reads a Parquet or CSV file; CSV is read as text.
 
     Only an unquoted empty field of a CSV file is NULL, unless ``csv`` has a ``null`` text.
@@ -257,7 +253,7 @@ def file_relation(path: Path, csv: Mapping[str, Any]) -> exp.Expression:
     if suffix in (".parquet", ".pq"):
         return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(str(path))]))
     if suffix in (".csv", ".tsv", ".txt"):
-        options: dict[str, exp.Expression] = {
+        options: dict[str, exp.Expr] = {
             "delim": exp.Literal.string(csv.get("delimiter") or ("\t" if suffix == ".tsv" else ",")),
             "quote": exp.Literal.string(csv.get("quote") or '"'),
             "nullstr": exp.Literal.string(csv.get("null") or ""),
@@ -268,7 +264,7 @@ def file_relation(path: Path, csv: Mapping[str, Any]) -> exp.Expression:
             "null_padding": exp.false(),
             "strict_mode": exp.true(),
         }
-        arguments: list[exp.Expression] = [exp.Literal.string(str(path))]
+        arguments: list[exp.Expr] = [exp.Literal.string(str(path))]
         arguments += [exp.PropertyEQ(this=exp.to_identifier(name), expression=value) for name, value in options.items()]
         return exp.Table(this=exp.Anonymous(this="read_csv", expressions=arguments))
     raise SourceError(

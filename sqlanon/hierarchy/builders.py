@@ -26,7 +26,7 @@ MAX_SCALE = 7
 FAR = 10**15
 
 
-def levels(spec: HierarchySpec, value: exp.Expression, type_name: str, *, longest: int) -> list[exp.Expression]:
+def levels(spec: HierarchySpec, value: exp.Expr, type_name: str, *, longest: int) -> list[exp.Expr]:
     """The expressions of level 1, 2, … (text; NULL for a NULL value) of a column expression.
 
     Args:
@@ -46,12 +46,12 @@ def levels(spec: HierarchySpec, value: exp.Expression, type_name: str, *, longes
     return _dates(spec, value, type_name)
 
 
-def _unless_null(value: exp.Expression, result: exp.Expression) -> exp.Expression:
+def _unless_null(value: exp.Expr, result: exp.Expr) -> exp.Expr:
     missing = exp.Is(this=value.copy(), expression=exp.null())
     return exp.Case(ifs=[exp.If(this=missing, true=exp.null())], default=result)
 
 
-def _redact(spec: RedactHierarchy, value: exp.Expression, longest: int) -> list[exp.Expression]:
+def _redact(spec: RedactHierarchy, value: exp.Expr, longest: int) -> list[exp.Expr]:
     """Level i keeps the first (last) ``longest - i`` characters and pads to ``longest`` with the mask character.
 
     A tree: with T the text of level i, level i + 1 is the padding of T's first longest - i - 1 characters, since
@@ -60,12 +60,10 @@ def _redact(spec: RedactHierarchy, value: exp.Expression, longest: int) -> list[
     """
     cut, pad = ("LEFT", "RPAD") if spec.direction == "right" else ("RIGHT", "LPAD")
     count = min(spec.steps or longest, longest)
-    result: list[exp.Expression] = []
+    result: list[exp.Expr] = []
     for level in range(1, count + 1):
         kept = exp.Anonymous(this=cut, expressions=[value.copy(), exp.Literal.number(longest - level)])
-        padded = exp.Anonymous(
-            this=pad, expressions=[kept, exp.Literal.number(longest), exp.Literal.string(spec.char)]
-        )
+        padded = exp.Anonymous(this=pad, expressions=[kept, exp.Literal.number(longest), exp.Literal.string(spec.char)])
         result.append(padded)
     if count < longest:
         result.append(_unless_null(value, exp.Literal.string(ROOT)))
@@ -77,15 +75,15 @@ def _scale(*numbers: Decimal | None) -> int:
     return max([0, *(-int(e) for e in exponents)])
 
 
-def _huge(expression: exp.Expression) -> exp.Expression:
+def _huge(expression: exp.Expr) -> exp.Expr:
     return exp.cast(expression, "INT128")
 
 
-def _integer(value: int) -> exp.Expression:
+def _integer(value: int) -> exp.Expr:
     return _huge(exp.convert(value))
 
 
-def _floor_div(numerator: exp.Expression, divisor: int) -> exp.Expression:
+def _floor_div(numerator: exp.Expr, divisor: int) -> exp.Expr:
     """Floor division of integers: (n - ((n % d) + d) % d) // d, exact for negative numbers too."""
     d = _integer(divisor)
     rest = exp.Mod(this=exp.paren(numerator.copy()), expression=d.copy())
@@ -98,7 +96,7 @@ def _decimal_scale(type_name: str) -> int:
     return int(type_name.rstrip(")").split(",")[-1]) if "," in type_name else 0
 
 
-def _intervals(spec: IntervalsHierarchy, value: exp.Expression, type_name: str) -> list[exp.Expression]:
+def _intervals(spec: IntervalsHierarchy, value: exp.Expr, type_name: str) -> list[exp.Expr]:
     """Half-open intervals; every coarser level is computed from the integer bucket of level 1, hence a tree.
 
     Values below ``lower`` or at least ``upper`` keep one label each on all levels, apart from the intervals.
@@ -121,29 +119,26 @@ def _intervals(spec: IntervalsHierarchy, value: exp.Expression, type_name: str) 
     if base_type in FLOATS:
         double = exp.cast(value.copy(), "DOUBLE")
         shifted = exp.Sub(this=double, expression=exp.cast(exp.Literal.string(str(spec.origin)), "DOUBLE"))
-        quotient = exp.Div(
-            this=exp.paren(shifted), expression=exp.cast(exp.Literal.string(str(spec.width)), "DOUBLE")
-        )
+        quotient = exp.Div(this=exp.paren(shifted), expression=exp.cast(exp.Literal.string(str(spec.width)), "DOUBLE"))
         bucket_float = exp.Floor(this=quotient)
         infinite = exp.Not(this=exp.Anonymous(this="ISFINITE", expressions=[double.copy()]))
         special.append(exp.If(this=infinite, true=text))
-        bucket = exp.TryCast(this=bucket_float, to=exp.DataType.build("INT128", dialect="duckdb"))
+        bucket: exp.Expr = exp.TryCast(this=bucket_float, to=exp.DataType.build("INT128", dialect="duckdb"))
         far = exp.GT(this=exp.Abs(this=bucket_float.copy()), expression=exp.convert(FAR))
-        far_text = exp.Literal.string("far")
     else:
         scaled = exp.Mul(this=value.copy(), expression=exp.convert(factor)) if factor > 1 else value.copy()
         if base_type in INTEGERS and factor > 1:
             scaled = exp.Mul(this=_huge(value.copy()), expression=_integer(factor))
         bucket = _floor_div(exp.Sub(this=_huge(exp.paren(scaled)), expression=_integer(origin)), width)
-        far, far_text = None, None
+        far = None
     for bound, compare, sign in ((spec.lower, exp.LT, "<"), (spec.upper, exp.GTE, ">=")):
         if bound is not None:
             number = exp.cast(exp.Literal.string(str(bound)), "DOUBLE" if base_type in FLOATS else "DECIMAL(38, 9)")
             left = exp.cast(value.copy(), "DOUBLE" if base_type in FLOATS else "DECIMAL(38, 9)")
-            label = exp.Literal.string(f"{sign}{bound}")
-            special.append(exp.If(this=compare(this=left, expression=number), true=label))
-    if far is not None and far_text is not None:
-        special.append(exp.If(this=far, true=far_text))
+            beyond = exp.Literal.string(f"{sign}{bound}")
+            special.append(exp.If(this=compare(this=left, expression=number), true=beyond))
+    if far is not None:
+        special.append(exp.If(this=far, true=exp.Literal.string("far")))
     result = []
     for depth in range(len(spec.fanouts) + 1):
         joined = math.prod(spec.fanouts[:depth])
@@ -161,7 +156,7 @@ def _intervals(spec: IntervalsHierarchy, value: exp.Expression, type_name: str) 
     return [*result, _unless_null(value, exp.Literal.string(ROOT))]
 
 
-def _number_text(scaled: exp.Expression, scale: int) -> exp.Expression:
+def _number_text(scaled: exp.Expr, scale: int) -> exp.Expr:
     if not scale:
         return exp.cast(exp.paren(scaled.copy()), "VARCHAR")
     unit = exp.cast(exp.Literal.string(str(Decimal(1).scaleb(-scale))), f"DECIMAL({scale + 1}, {scale})")
@@ -169,7 +164,7 @@ def _number_text(scaled: exp.Expression, scale: int) -> exp.Expression:
     return exp.cast(exp.paren(exp.Mul(this=whole, expression=unit)), "VARCHAR")
 
 
-def _dates(spec: DatesHierarchy, value: exp.Expression, type_name: str) -> list[exp.Expression]:
+def _dates(spec: DatesHierarchy, value: exp.Expr, type_name: str) -> list[exp.Expr]:
     """Calendar periods: a day has one month, a month one quarter, a quarter one year, a year one decade."""
     base_type = type_name.upper()
     if base_type != "DATE" and not base_type.startswith("TIMESTAMP"):
@@ -181,14 +176,16 @@ def _dates(spec: DatesHierarchy, value: exp.Expression, type_name: str) -> list[
     year = exp.Anonymous(this="YEAR", expressions=[moment.copy()])
     quarter = exp.cast(exp.Anonymous(this="QUARTER", expressions=[moment.copy()]), "VARCHAR")
     decade = exp.Mul(
-        this=exp.cast(exp.Floor(this=exp.Div(this=year.copy(), expression=exp.cast(exp.convert(10), "DOUBLE"))), "BIGINT"),
+        this=exp.cast(
+            exp.Floor(this=exp.Div(this=year.copy(), expression=exp.cast(exp.convert(10), "DOUBLE"))), "BIGINT"
+        ),
         expression=exp.convert(10),
     )
 
-    def text(pattern: str) -> exp.Expression:
+    def text(pattern: str) -> exp.Expr:
         return exp.Anonymous(this="STRFTIME", expressions=[moment.copy(), exp.Literal.string(pattern)])
 
-    def joined(*parts: exp.Expression) -> exp.Expression:
+    def joined(*parts: exp.Expr) -> exp.Expr:
         return exp.Concat(expressions=list(parts), safe=False, coalesce=False)
 
     periods = {
@@ -200,7 +197,7 @@ def _dates(spec: DatesHierarchy, value: exp.Expression, type_name: str) -> list[
         "decade": joined(exp.cast(decade, "VARCHAR"), exp.Literal.string("s")),
     }
     finite = exp.Anonymous(this="ISFINITE", expressions=[moment.copy()])
-    result: list[exp.Expression] = []
+    result: list[exp.Expr] = []
     for name in spec.levels:
         if name == "day" and base_type == "DATE":
             continue  # level 0 reads the same

@@ -28,15 +28,12 @@ class Loss:
         self._catalog = catalog
         population, encoded = catalog.population, catalog.encoded
         self._scale = tuple(
-            population * (attribute.domain - 1) if attribute.domain > 1 else 0
-            for attribute in catalog.attributes
+            population * (attribute.domain - 1) if attribute.domain > 1 else 0 for attribute in catalog.attributes
         )
         # Records that `uncovered: suppress` removed cost D - 1 whatever the node.
         self._floor = tuple(
             tuple(
-                max(encoded * (a.domain - 1) - cost + catalog.uncovered * (a.domain - 1), 0) / scale
-                if scale
-                else 0.0
+                max(encoded * (a.domain - 1) - cost + catalog.uncovered * (a.domain - 1), 0) / scale if scale else 0.0
                 for cost in a.costs
             )
             for a, scale in zip(catalog.attributes, self._scale, strict=True)

@@ -41,8 +41,7 @@ def manifest(
         "policy_fingerprint": policy_fingerprint,
         "models": [_plain(model) for model in models],
         "columns": [
-            {"name": name, "role": role}
-            | ({"level": levels[name], "height": heights[name]} if name in levels else {})
+            {"name": name, "role": role} | ({"level": levels[name], "height": heights[name]} if name in levels else {})
             for name, role in columns.items()
         ],
         "ledger": ledger.coarsened(k),

@@ -89,9 +89,7 @@ class Progress:
     def see(self, verdict: Verdict) -> None:
         """Account for a verdict: incumbent (ties as in SPEC-measures), nearest, and the list of solutions."""
         self.evaluated += 1
-        if verdict.classes and (self.nearest is None or _nearer(verdict, self.nearest)):
-            self.nearest = verdict
-        elif self.nearest is None:
+        if (verdict.classes and (self.nearest is None or _nearer(verdict, self.nearest))) or self.nearest is None:
             self.nearest = verdict
         if not verdict.feasible:
             return
