@@ -1,0 +1,73 @@
+"""The written reading order holds, duckdb has one home, and the public names are the ones that are promised."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import sqlanon
+
+PACKAGE = Path(sqlanon.__file__).parent
+ORDER = (
+    "hierarchy", "compiler", "engines", "audit", "report",  # these five hold a docstring only
+    "errors", "names", "sqlfiles", "hierarchy.specs", "policy", "policy_writing", "hierarchy_parsing",
+    "policy_parsing", "hierarchy.readers", "hierarchy.builders", "lattice", "catalog", "measures.base",
+    "measures.loss", "measures.precision", "measures", "search.base", "search.box", "search.exhaustive", "search",
+    "compiler.trees", "compiler.encode", "compiler.evaluate", "journal", "engines.duckdb",
+    "encoding", "snapshots", "evaluator", "certificate", "driver", "accounting", "audit.binding", "audit.release",
+    "audit.check", "sources", "targets", "written_rows", "publication", "report.manifest", "report.script",
+    "anonymizer", "demo", "cli",
+)  # fmt: skip
+LAZY = {("policy", "policy_parsing"), ("policy", "policy_writing")}
+"""A policy reads and writes itself through these; they are imported where they are called."""
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        if name:
+            found[name] = path
+    return found
+
+
+def imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found
+
+
+def test_every_module_has_its_place_in_the_reading_order() -> None:
+    assert set(modules()) == set(ORDER)
+
+
+def test_a_module_imports_only_from_modules_before_it() -> None:
+    place = {name: number for number, name in enumerate(ORDER)}
+    for name, path in modules().items():
+        for imported in imports(path):
+            target = imported.removeprefix("sqlanon.")
+            if imported.startswith("sqlanon.") and target in place and (name, target) not in LAZY:
+                assert place[target] < place[name], f"{name} imports {target}"
+
+
+def test_duckdb_is_imported_in_its_engine_only() -> None:
+    for name, path in modules().items():
+        if name != "engines.duckdb":
+            assert "duckdb" not in imports(path), name
+
+
+def test_exported_names_exist_and_are_sorted() -> None:
+    assert sorted(sqlanon.__all__) == list(sqlanon.__all__)
+    assert all(hasattr(sqlanon, name) for name in sqlanon.__all__)
+
+
+def test_the_pure_core_knows_no_engine() -> None:
+    for name, path in modules().items():
+        if name.startswith(("search", "measures", "lattice", "catalog", "compiler", "hierarchy", "policy")):
+            assert not any("engines" in item for item in imports(path)), name
