@@ -19,7 +19,7 @@ class Attribute:
         domain: D, number of leaves of the hierarchy (SPEC: plus one for NULLs that it does not list).
         fields: per level, the bits that tell its branches apart, one mask per word.
         costs: per level, the sum over the encoded records of (D - leaves of the record's value); integer.
-        widths: per level, the number of distinct generalized values present in the source.
+        widths: per level, the number of distinct generalized values (NULL is one) among those of the source.
         text_levels: per level, True when the published value no longer has the source's type.
         weight: importance in attribute-based measures.
     """

@@ -31,5 +31,6 @@ def text_table(connection: duckdb.DuckDBPyConnection, columns: list[str], rows: 
     """Make a table of text columns."""
     data = pa.table({c: pa.array([r[i] for r in rows], pa.string()) for i, c in enumerate(columns)})
     connection.register("arrow_rows", data)
-    connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM arrow_rows')
+    quoted = name.replace('"', '""')
+    connection.execute(f'CREATE TABLE "{quoted}" AS SELECT * FROM arrow_rows')
     connection.unregister("arrow_rows")

@@ -211,9 +211,14 @@ def branch_facts(relation: str, height: int, type_name: str) -> exp.Select:
         back = exp.cast(exp.TryCast(this=text.copy(), to=exp.DataType.build(type_name, dialect="duckdb")), "VARCHAR")
         foreign = exp.Not(this=same(back, text.copy()))
         case = exp.Case(ifs=[exp.If(this=is_covered.copy(), true=text)])
+        is_null = exp.and_(is_covered.copy(), exp.Is(this=text.copy(), expression=exp.null()), copy=False)
+        has_null = exp.Coalesce(
+            this=exp.Max(this=exp.Case(ifs=[exp.If(this=is_null, true=number(1))], default=number(0))),
+            expressions=[number(0)],
+        )
         projections += [
             exp.Coalesce(this=exp.Max(this=column(branch(i))), expressions=[number(0)]),
-            exp.Count(this=exp.Distinct(expressions=[case])),
+            exp.Add(this=exp.Count(this=exp.Distinct(expressions=[case])), expression=exp.paren(has_null)),
             count_if(exp.and_(is_covered.copy(), foreign, copy=False)),
         ]
     return exp.select(*[named(p, f"f_{i}") for i, p in enumerate(projections)]).from_(table(relation))

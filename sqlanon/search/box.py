@@ -54,7 +54,7 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
         heapq.heappush(queue, Box(bound, serial, bottom, top))
 
     progress.lower_bound = 0.0
-    [verdict] = yield [Request(lattice.top, lattice.bottom)]
+    [verdict] = yield [Request(useful_top(problem), lattice.bottom)]
     progress.see(verdict)
     push(lattice.bottom, verdict, 0.0)
     while queue and not _reached(queue[0].bound, progress, gap):
@@ -71,6 +71,22 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
             push(high_bottom, box.top, box.bound)
     progress.lower_bound = queue[0].bound if queue else None
     progress.finished = True
+
+
+def useful_top(problem: Problem) -> Node:
+    """The least general node that has the classes of the lattice's top.
+
+    Levels are partitions of the values, each a coarsening of the one below; equally many parts mean the same
+    partition. A level with the partition of a lower one forms the same classes and costs at least as much, so no
+    node above this one can be better than its projection into the box below.
+    """
+    top = []
+    for attribute, low, high in zip(
+        problem.catalog.attributes, problem.lattice.bottom, problem.lattice.top, strict=True
+    ):
+        same = (level for level in range(low, high + 1) if attribute.widths[level] == attribute.widths[high])
+        top.append(next(same))
+    return tuple(top)
 
 
 def _reached(bound: float, progress: Progress, gap: float) -> bool:
