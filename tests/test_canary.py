@@ -1,0 +1,117 @@
+"""A value planted in every column appears in no message, log, journal, manifest or error, at any log level."""
+
+from __future__ import annotations
+
+import json
+import logging
+import traceback
+from pathlib import Path
+
+import duckdb
+import pytest
+from conftest import text_table
+
+import sqlanon
+from sqlanon.hierarchy.readers import check_rows, read_rows
+
+CANARY = "Zz7canaryqQ"
+COLUMNS = ["a", "b", "c", "d"]
+
+
+def told(error: BaseException) -> str:
+    """Everything that an error could print, its context included."""
+    return "".join(traceback.format_exception(error)) + repr(error.__context__) + repr(vars(error))
+
+
+def document(**keys: object) -> dict:
+    levels = {v: ["*"] for v in ("x", "y", CANARY)}
+    return {
+        "table": "t",
+        "columns": {
+            "a": {"role": "quasi_identifier", "hierarchy": {"levels": levels}},
+            "b": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
+            "c": {"role": "keep"},
+            "d": {"role": "drop"},
+        },
+        "privacy": [{"type": "k_anonymity", "k": 2}],
+        "suppression_limit": 1,
+        **keys,
+    }
+
+
+@pytest.fixture
+def planted(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    rows = [(CANARY, CANARY, CANARY, CANARY)] + [("xy"[i % 2], "pq"[i % 2], "k", "m") for i in range(20)]
+    text_table(connection, COLUMNS, rows)
+    return connection
+
+
+def test_no_log_journal_or_manifest_holds_a_value(
+    planted: duckdb.DuckDBPyConnection, caplog: pytest.LogCaptureFixture, tmp_path: Path, capfd: pytest.CaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    policy = sqlanon.Policy.from_dict(document(output={"file": str(tmp_path / "r.parquet")}))
+    with sqlanon.anonymize(planted, policy) as release:
+        journal = repr(release.plan._session.source.engine.journal.entries)
+        certificate = repr(release.certificate) + repr(release.ledger) + repr(release.plan.solutions())
+    manifest = (tmp_path / "r.parquet.manifest.json").read_text()
+    assert json.loads(manifest)["ledger"]["suppressed"] == "<2"
+    printed = "".join(capfd.readouterr())
+    assert "evaluate" in caplog.text
+    for place in (caplog.text, journal, manifest, certificate, printed, policy.fingerprint()):
+        assert CANARY not in place
+    assert CANARY.encode() not in (tmp_path / "r.parquet").read_bytes()
+
+
+FAULTY = {
+    "uncovered": {"columns": {**document()["columns"], "a": {"role": "quasi_identifier", "hierarchy": {"levels": {"x": "*", "y": "*"}}}}},
+    "contradiction": {"columns": {**document()["columns"], "a": {"role": "quasi_identifier", "hierarchy": {"levels": {CANARY: [CANARY, "1"], "x": [CANARY, "2"], "y": ["u", "1"]}}}}},
+    "not a number": {"columns": {**document()["columns"], "b": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5}}}}},
+    "no dates": {"columns": {**document()["columns"], "b": {"role": "quasi_identifier", "hierarchy": {"dates": {}}}}},
+    "no solution": {"privacy": [{"type": "k_anonymity", "k": 100}]},
+    "no table": {"table": "nowhere"},
+    "undeclared": {"columns": {"c": {"role": "keep"}}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_no_error_holds_a_value(name: str, planted: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(sqlanon.SqlanonError) as caught:
+        sqlanon.plan(planted, sqlanon.Policy.from_dict(document(**FAULTY[name])))
+    assert CANARY not in told(caught.value)
+    assert "Hint" in str(caught.value)
+
+
+def test_the_database_is_not_quoted_when_it_refuses_a_value(planted: duckdb.DuckDBPyConnection) -> None:
+    policy = sqlanon.Policy.from_dict(document())
+    with sqlanon.plan(planted, policy) as plan, pytest.raises(sqlanon.EngineError) as caught:
+        plan._session.source.engine.run("cast", "SELECT CAST(a AS INTEGER) FROM t")
+    assert CANARY not in told(caught.value)
+
+
+def test_no_hierarchy_error_holds_a_value(tmp_path: Path) -> None:
+    path = tmp_path / "h.csv"
+    for text in (
+        f"{CANARY};a\n{CANARY};b\n",
+        f"{CANARY};a;b\nx;a\n",
+        f"{CANARY};\n",
+        f'"{CANARY}',
+        f"{CANARY};a;1\nx;a;2\n",
+    ):
+        path.write_text(text)
+        with pytest.raises(sqlanon.HierarchyError) as caught:
+            check_rows(read_rows(path, ";", None, "utf-8"), "a")
+        assert CANARY not in told(caught.value)
+
+
+def test_no_policy_error_holds_a_value(tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    for text in (
+        f"columns: {{a: {{role: {CANARY}, hierarchy: {{levels: {{{CANARY}: [x], y: [x, z]}}}}}}}}\n",
+        f"columns: [{CANARY}\n",
+        f"a: 1\na: {CANARY}\n",
+    ):
+        path.write_text(text)
+        with pytest.raises(sqlanon.InputError) as caught:
+            sqlanon.Policy.from_file(path)
+        assert CANARY not in told(caught.value)
