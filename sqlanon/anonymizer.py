@@ -290,7 +290,6 @@ class Plan:
             ledger=ledger,
             certificate=self.certificate,
             manifest=document,
-            sql=self.script(),
             output=target,
             seconds=seconds,
             warnings=self.warnings + _view_warning(output),
@@ -303,7 +302,9 @@ class Plan:
     def script(self) -> str:
         """The replayable SQL of the run, for the operator: encoding, base, the chosen node, and the release."""
         encoding = self._session.encoding
-        statements = [(name, text) for name, text in self._session.source.engine.replay if name != "stage"]
+        statements = [
+            (name, text if isinstance(text, str) else text()) for name, text in self._session.source.engine.replay
+        ]
         grain = compiler.readable_grain(encoding.source, encoding.items, self.node, self._basic)
         statements.append(("classes of the chosen node", grain.sql(dialect="duckdb", identify=True, pretty=True)))
         statements.append(("release", self.release_sql))
@@ -319,7 +320,6 @@ class Release:
         ledger: accounting of every record.
         certificate: what is proven about the loss.
         manifest: what travels with the release: no values, small counts coarsened.
-        sql: the replayable script, for the operator.
         output: what was written, ``{"view" | "table" | "file": name}``.
     """
 
@@ -327,7 +327,6 @@ class Release:
     ledger: Ledger
     certificate: Certificate
     manifest: dict[str, Any]
-    sql: str
     output: dict[str, str]
     seconds: dict[str, float]
     warnings: tuple[str, ...]
@@ -348,6 +347,11 @@ class Release:
     def close(self) -> None:
         """Drop every temporary table and close the connection."""
         self.plan.close()
+
+    @property
+    def sql(self) -> str:
+        """The replayable SQL script of the run, for the operator: it holds hierarchies and paths, never records."""
+        return self.plan.script()
 
     def to_arrow(self) -> pa.Table:
         """The released rows: read from the target, or, without one, made, shuffled and audited in memory."""

@@ -134,7 +134,7 @@ def encode_source(engine: DuckDBEngine, source: exp.Expr, policy: Policy, types:
         if position == 0:
             engine.create("leaf", names.LEAF, leaf)
         else:
-            engine.run("leaf", exp.insert(leaf, table(names.LEAF)))
+            engine.insert("leaf", names.LEAF, leaf)
     base_rows = engine.create("base", names.BASE, encode.base(source, items, words, basic))
     encoded = engine.run("reconcile", encode_total())[0][0]
     any_uncovered = any(fact.uncovered_values for fact in measured) and any(

@@ -19,6 +19,8 @@ WORTH = 0.5
 """A new snapshot is kept when it has at most this share of the rows it was rolled up from."""
 
 
+SMALL = 5_000
+"""A grain of so few rows is not worth rolling up further: a statement costs more than it saves."""
 NEVER = -(2**62)
 """Count of requests of a floor whose grain was tried and found too large."""
 
@@ -69,7 +71,7 @@ class SnapshotStore:
         source = self.nearest(floor)
         asked = self._asked.get(floor, 0) + uses
         self._asked[floor] = asked
-        if asked >= USES_BEFORE and source.rows > 1000 and floor != source.node:
+        if asked >= USES_BEFORE and source.rows > SMALL and floor != source.node:
             source = self._materialise(floor, source)
         self._clock += 1
         source.used = self._clock

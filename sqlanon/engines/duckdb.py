@@ -71,7 +71,7 @@ class DuckDBEngine:
         self.journal = Journal()
         self.owns_database = connection is None
         self.source_catalog: str | None = None
-        self.replay: list[tuple[str, str]] = []
+        self.replay: list[tuple[str, str | Callable[[], str]]] = []
         self.default_schema: tuple[str, ...] = ()
         failure: tuple[str, str] | None = None
         try:
@@ -82,6 +82,7 @@ class DuckDBEngine:
             else:
                 self._connection = connection.cursor()
             self._connection.execute("SET SESSION TimeZone = 'UTC'")
+            self._connection.execute("SET enable_progress_bar = false")  # it would be printed to standard output
         except duckdb.Error as error:
             failure = _describe(error)
         if failure:
@@ -154,7 +155,8 @@ class DuckDBEngine:
         )
 
     def load(self, name: str, table: str, data: pa.Table) -> None:
-        """Make the temporary table ``table`` from an Arrow table."""
+        """Make the temporary table ``table`` from an Arrow table; the replayable script lists its rows."""
+        self.replay.append((name, lambda: f"CREATE TEMPORARY TABLE {_quoted(table)} AS {self.render(_rows(data))}"))
         arrow_name = table + "_arrow"
         self._connection.register(arrow_name, data)
         try:
@@ -179,6 +181,12 @@ class DuckDBEngine:
         if name != "snapshot":
             self.replay.append((name, statement))
         return int(rows[0][0])
+
+    def insert(self, name: str, table: str, query: exp.Query) -> None:
+        """Add the rows of a query to a temporary table of ours."""
+        statement = self.render(exp.insert(query, exp.to_table(table, quoted=True)))
+        self.run(name, statement)
+        self.replay.append((name, statement))
 
     def view(self, name: str, view: str, table: str) -> None:
         """Let the temporary view ``view`` show ``table``."""
@@ -209,7 +217,9 @@ class DuckDBEngine:
     def attach(self, path: Path, alias: str, *, read_only: bool) -> None:
         """Attach a DuckDB file under ``alias``."""
         options = " (READ_ONLY)" if read_only else ""
-        self.run("attach", f"ATTACH {_literal(path)} AS {_quoted(alias)}{options}")
+        statement = f"ATTACH {_literal(path)} AS {_quoted(alias)}{options}"
+        self.run("attach", statement)
+        self.replay.append(("attach", statement))
 
     def detach(self, alias: str) -> None:
         """Detach the database ``alias``; DuckDB checkpoints it."""
@@ -226,6 +236,14 @@ class DuckDBEngine:
             with suppress(EngineError):  # the database may have rolled back by itself
                 self.run("rollback", "ROLLBACK")
             raise
+
+
+def _rows(data: pa.Table) -> exp.Query:
+    """The rows of a small Arrow table as a SELECT over VALUES; only rendered when a script is asked for."""
+    tuples = [exp.Tuple(expressions=[exp.convert(v) for v in row.values()]) for row in data.to_pylist()]
+    columns = [exp.to_identifier(name, quoted=True) for name in data.column_names]
+    alias = exp.TableAlias(this=exp.to_identifier("rows", quoted=True), columns=columns)
+    return exp.select("*").from_(exp.Values(expressions=tuples, alias=alias))
 
 
 def _literal(value: object) -> str:

@@ -18,7 +18,7 @@ from sqlanon.lattice import Node
 from sqlanon.measures.base import weights
 from sqlanon.search.base import TIE, Problem, Progress, Request, Strategy, Verdict
 
-BATCH = 4
+BATCH = 8
 """Boxes split at once: one statement judges the tops of all of them."""
 
 
