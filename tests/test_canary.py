@@ -63,15 +63,20 @@ def test_no_log_journal_or_manifest_holds_a_value(
     assert CANARY.encode() not in (tmp_path / "r.parquet").read_bytes()
 
 
+def with_hierarchy(name: str, hierarchy: dict) -> dict:
+    columns = document()["columns"]
+    return {"columns": {**columns, name: {"role": "quasi_identifier", "hierarchy": hierarchy}}}
+
+
 FAULTY = {
-    "uncovered": {"columns": {**document()["columns"], "a": {"role": "quasi_identifier", "hierarchy": {"levels": {"x": "*", "y": "*"}}}}},
-    "contradiction": {"columns": {**document()["columns"], "a": {"role": "quasi_identifier", "hierarchy": {"levels": {CANARY: [CANARY, "1"], "x": [CANARY, "2"], "y": ["u", "1"]}}}}},
-    "not a number": {"columns": {**document()["columns"], "b": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5}}}}},
-    "no dates": {"columns": {**document()["columns"], "b": {"role": "quasi_identifier", "hierarchy": {"dates": {}}}}},
+    "uncovered": with_hierarchy("a", {"levels": {"x": "*", "y": "*"}}),
+    "contradiction": with_hierarchy("a", {"levels": {CANARY: [CANARY, "1"], "x": [CANARY, "2"], "y": ["u", "1"]}}),
+    "not a number": with_hierarchy("b", {"intervals": {"width": 5}}),
+    "no dates": with_hierarchy("b", {"dates": {}}),
     "no solution": {"privacy": [{"type": "k_anonymity", "k": 100}]},
     "no table": {"table": "nowhere"},
     "undeclared": {"columns": {"c": {"role": "keep"}}},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", FAULTY)

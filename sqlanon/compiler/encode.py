@@ -204,7 +204,9 @@ def branch_facts(relation: str, height: int, type_name: str) -> exp.Select:
     projections: list[exp.Expr] = [
         exp.Count(this=exp.Star()),
         count_if(is_uncovered),
-        total(exp.Mul(this=exp.Sub(this=number(1), expression=column(COVERED)), expression=column(names.COUNT))),
+        total(
+            exp.Mul(this=exp.paren(exp.Sub(this=number(1), expression=column(COVERED))), expression=column(names.COUNT))
+        ),
     ]
     for i in range(height):
         text = column(names.level(i))
