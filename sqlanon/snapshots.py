@@ -14,7 +14,9 @@ from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.lattice import Node, leq
 
 USES_BEFORE = 2
-"""A floor must be asked for this often (requests) before its grain is tried as a snapshot."""
+"""A floor must be asked for this often (requests) before its grain is tried as a snapshot,"""
+READ_BEFORE = 150_000
+"""and its requests must have read this many rows: about what trying costs."""
 WORTH = 0.5
 """A new snapshot is kept when it has at most this share of the rows it was rolled up from."""
 
@@ -71,7 +73,8 @@ class SnapshotStore:
         source = self.nearest(floor)
         asked = self._asked.get(floor, 0) + uses
         self._asked[floor] = asked
-        if asked >= USES_BEFORE and source.rows > SMALL and floor != source.node:
+        busy = asked >= USES_BEFORE and asked * source.rows >= READ_BEFORE
+        if busy and source.rows > SMALL and floor != source.node:
             source = self._materialise(floor, source)
         self._clock += 1
         source.used = self._clock
