@@ -18,7 +18,7 @@ from sqlanon.catalog import Attribute, Catalog
 from sqlanon.compiler import encode
 from sqlanon.compiler import evaluate as compiler
 from sqlanon.compiler.encode import EncodedColumn
-from sqlanon.compiler.trees import canonical, column, named, table, total
+from sqlanon.compiler.trees import column, named, table, total
 from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.errors import (
     HierarchyError,
@@ -28,15 +28,7 @@ from sqlanon.errors import (
     UncoveredValuesError,
     UnsupportedError,
 )
-from sqlanon.hierarchy.builders import levels as builder_levels
-from sqlanon.hierarchy.readers import check_rows, read_rows
-from sqlanon.hierarchy.specs import (
-    FileHierarchy,
-    GroupsHierarchy,
-    LevelsHierarchy,
-    RedactHierarchy,
-    TableHierarchy,
-)
+from sqlanon.lookups import list_rows, uncovered_query
 from sqlanon.policy import Column, Policy
 
 WORD_BITS = 62
@@ -120,7 +112,7 @@ def encode_source(engine: DuckDBEngine, source: exp.Expr, policy: Policy, types:
     for position, spec in enumerate(columns):
         distinct = encode.distinct_values(source, spec.name, types[spec.name], names_, basic)
         engine.create("distinct values", names.distinct_values(position), distinct)
-        height = _list_rows(engine, position, spec, types[spec.name], policy, warnings)
+        height = list_rows(engine, position, spec, types[spec.name], warnings)
         measured.append(_measure(engine, position, spec, types[spec.name], height, policy))
     _refuse_uncovered(policy, columns, measured, source, types)
 
@@ -195,78 +187,6 @@ def _branches(position: int) -> str:
 
 def _uncovered(policy: Policy, spec: Column) -> str:
     return spec.uncovered or policy.uncovered
-
-
-def _list_rows(
-    engine: DuckDBEngine, position: int, spec: Column, type_name: str, policy: Policy, warnings: list[str]
-) -> int:
-    """Make the table of listed rows and return the hierarchy's height."""
-    hierarchy = spec.hierarchy
-    rows: Sequence[tuple[str | None, ...]]
-    if isinstance(hierarchy, FileHierarchy):
-        rows = read_rows(hierarchy.path, hierarchy.delimiter, hierarchy.null, hierarchy.encoding)
-    elif isinstance(hierarchy, LevelsHierarchy | GroupsHierarchy):
-        rows = hierarchy.rows
-    elif isinstance(hierarchy, TableHierarchy):
-        rows = _table_rows(engine, hierarchy.table, spec.name)
-    else:
-        assert hierarchy is not None
-        return _list_built(engine, position, spec, type_name)
-    checked = check_rows(rows, spec.name)
-    if checked.collapsed:
-        warnings.append(
-            f"The hierarchy of column {spec.name!r} lists {checked.collapsed} identical rows more than once; "
-            "they count once."
-        )
-    height = len(checked.rows[0])
-    data = pa.table(
-        {names.level(i): pa.array(items, pa.string()) for i, items in enumerate(zip(*checked.rows, strict=True))}
-    )
-    engine.load("load hierarchy", names.listed(position), data)
-    return height
-
-
-def _table_rows(engine: DuckDBEngine, name: str, column_name: str) -> list[tuple[str | None, ...]]:
-    relation = engine.source_table(name)
-    available = engine.columns(relation)
-    query = exp.select(*[canonical(item, type_name) for item, type_name in available]).from_(relation)
-    rows = engine.run("read hierarchy", query)
-    if not rows:
-        raise HierarchyError(
-            f"The hierarchy table of column {column_name!r} is empty.", hint="fill it, or name another table."
-        )
-    return rows
-
-
-def _list_built(engine: DuckDBEngine, position: int, spec: Column, type_name: str) -> int:
-    values = names.distinct_values(position)
-    longest = engine.run(
-        "longest value",
-        exp.select(
-            exp.Coalesce(this=exp.Max(this=exp.Length(this=column("value"))), expressions=[exp.Literal.number(0)])
-        ).from_(table(values)),
-    )[0][0]
-    text_like = type_name.upper().startswith("ENUM")
-    by_text = text_like or type_name == "VARCHAR" or isinstance(spec.hierarchy, RedactHierarchy)
-    assert spec.hierarchy is not None
-    expressions = builder_levels(
-        spec.hierarchy,
-        column("value") if by_text else column("raw"),
-        "VARCHAR" if by_text else type_name,
-        longest=max(int(longest), 1),
-    )
-    engine.create("build hierarchy", names.listed(position), encode.listed_from_builder(position, expressions))
-    height = len(expressions) + 1
-    if height > 1:
-        conflicts = engine.run("check tree", encode.tree_conflicts(position, height))[0]
-        for level, count in enumerate(conflicts):
-            if count:
-                raise HierarchyError(
-                    f"The hierarchy built for column {spec.name!r} is not a tree: {count} values of level {level} "
-                    f"belong to several values of level {level + 1}.",
-                    hint="choose a mask character or bounds that do not occur in the values.",
-                )
-    return height
 
 
 def _measure(
@@ -353,27 +273,6 @@ def _refuse_uncovered(
             counts=counts,
             queries=queries,
         )
-
-
-def uncovered_query(source: exp.Expr, spec: Column, type_name: str) -> str:
-    """A query for the operator that lists the values of a column that its hierarchy does not."""
-    text = canonical(spec.name, type_name)
-    query = exp.select(named(text, "value"), named(exp.Count(this=exp.Star()), "records")).from_(source.copy())
-    query = query.where(exp.Not(this=exp.Is(this=text.copy(), expression=exp.null())))
-    hierarchy = spec.hierarchy
-    if isinstance(hierarchy, FileHierarchy):
-        options = {
-            "delim": exp.Literal.string(hierarchy.delimiter),
-            "header": exp.false(),
-            "all_varchar": exp.true(),
-            "names": exp.Array(expressions=[exp.Literal.string("listed")]),
-        }
-        arguments: list[exp.Expr] = [exp.Literal.string(str(hierarchy.path))]
-        arguments += [exp.PropertyEQ(this=exp.to_identifier(key), expression=value) for key, value in options.items()]
-        reader = exp.Table(this=exp.Anonymous(this="read_csv", expressions=arguments))
-        listed = exp.select(column("listed")).from_(reader)
-        query = query.where(exp.Not(this=exp.In(this=text.copy(), query=listed.subquery())))
-    return query.group_by(text.copy()).sql(dialect="duckdb", identify=True)
 
 
 def _pack(

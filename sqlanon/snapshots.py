@@ -35,7 +35,6 @@ class Snapshot:
     table: str
     rows: int
     used: int = 0
-    hits: int = 0
 
 
 class SnapshotStore:
@@ -78,7 +77,6 @@ class SnapshotStore:
             source = self._materialise(floor, source)
         self._clock += 1
         source.used = self._clock
-        source.hits += uses
         return source
 
     def show(self, snapshot: Snapshot) -> None:
@@ -108,12 +106,6 @@ class SnapshotStore:
             self._drop(victim)
             del self._kept[victim.node]
             held -= victim.rows
-
-    def drop_all(self) -> None:
-        """Drop every snapshot but the base."""
-        for snapshot in self._kept.values():
-            self._drop(snapshot)
-        self._kept.clear()
 
     def _drop(self, snapshot: Snapshot) -> None:
         if self._shown == snapshot.table:

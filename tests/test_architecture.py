@@ -13,7 +13,7 @@ ORDER = (
     "errors", "names", "sqlfiles", "hierarchy.specs", "policy", "policy_writing", "hierarchy_parsing",
     "policy_parsing", "hierarchy.readers", "hierarchy.builders", "lattice", "catalog", "measures.base",
     "measures.loss", "measures.precision", "measures", "search.base", "search.box", "search.exhaustive", "search",
-    "compiler.trees", "compiler.encode", "compiler.evaluate", "journal", "engines.duckdb",
+    "compiler.trees", "compiler.encode", "compiler.evaluate", "journal", "engines.duckdb", "lookups",
     "encoding", "snapshots", "evaluator", "certificate", "driver", "accounting", "audit.binding", "audit.release",
     "audit.check", "sources", "targets", "written_rows", "publication", "report.manifest", "report.script",
     "anonymizer", "demo", "cli",

@@ -60,8 +60,6 @@ class DuckDBEngine:
         InputError: a setting is refused by DuckDB.
     """
 
-    dialect = DIALECT
-
     def __init__(
         self,
         *,
@@ -69,7 +67,6 @@ class DuckDBEngine:
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         self.journal = Journal()
-        self.owns_database = connection is None
         self.source_catalog: str | None = None
         self.replay: list[tuple[str, str | Callable[[], str]]] = []
         self.default_schema: tuple[str, ...] = ()
