@@ -27,7 +27,7 @@ from sqlanon.errors import InputError, NoSolutionError
 from sqlanon.evaluator import Evaluator
 from sqlanon.lattice import Lattice, Node
 from sqlanon.measures import measure_named
-from sqlanon.policy import Model, Output, Policy
+from sqlanon.policy import EngineOptions, Model, Output, Policy
 from sqlanon.publication import check_target, publish
 from sqlanon.report.manifest import manifest, write_manifest
 from sqlanon.report.script import replayable_script
@@ -391,6 +391,12 @@ class Release:
             engine.drop(released)
 
 
+def _ignored_options(source: Source, policy: Policy) -> tuple[str, ...]:
+    if source.path is not None or policy.engine == EngineOptions():
+        return ()
+    return ("The keys of engine do not apply to an open connection, which keeps its own settings.",)
+
+
 def _view_warning(output: Output | None) -> tuple[str, ...]:
     if output is None or output.kind == "file":
         return ()
@@ -493,7 +499,7 @@ def _search(session: _Session, policy: Policy, seconds: dict[str, float], watch:
         certificate=certificate,
         search=progress,
         seconds={**seconds, "search": time.perf_counter() - start},
-        warnings=session.encoding.warnings,
+        warnings=session.encoding.warnings + _ignored_options(session.source, policy),
         node=verdict.node,
         _verdict=verdict,
         _session=session,

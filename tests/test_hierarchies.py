@@ -165,3 +165,17 @@ def test_identical_rows_are_collapsed_with_a_warning(connection: duckdb.DuckDBPy
     with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
         assert "identical rows" in plan.warnings[0]
         assert plan.catalog.attributes[0].domain == 4
+
+
+def test_values_of_excluded_records_need_no_row(connection: duckdb.DuckDBPyConnection) -> None:
+    text_table(connection, ["a", "b"], [("x", "1"), ("x", "1"), ("unlisted", None)])
+    document = {
+        "table": "t",
+        "columns": {"a": qi({"levels": {"x": "*"}}), "b": qi({"suppress": {}})},
+        "privacy": [{"type": "k_anonymity", "k": 2}],
+        "nulls": "basic",
+    }
+    with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(document)) as release:
+        assert (release.ledger.published, release.ledger.excluded) == (2, 1)
+    with pytest.raises(sqlanon.UncoveredValuesError):
+        sqlanon.plan(connection, sqlanon.Policy.from_dict({**document, "nulls": "extended"}))

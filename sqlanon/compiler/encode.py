@@ -200,7 +200,10 @@ def branches(
 def branch_facts(relation: str, height: int, type_name: str) -> exp.Select:
     """One row: (un)covered values and records, then per level largest branch, distinct values, texts of a new type."""
     is_covered = exp.EQ(this=column(COVERED), expression=number(1))
-    is_uncovered = exp.EQ(this=column(COVERED), expression=number(0))
+    is_uncovered = exp.and_(  # values of excluded records alone do not matter
+        exp.EQ(this=column(COVERED), expression=number(0)),
+        exp.GT(this=column(names.COUNT), expression=number(0)),
+    )
     projections: list[exp.Expr] = [
         exp.Count(this=exp.Star()),
         count_if(is_uncovered),
