@@ -6,8 +6,12 @@ Each builder is a tree by construction (the argument stands with it), and the en
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
+from functools import cache
 
+import sqlglot
 from sqlglot import exp
 
 from sqlanon.errors import HierarchyError, UnsupportedError
@@ -20,10 +24,16 @@ from sqlanon.hierarchy.specs import (
 )
 
 ROOT = "*"
-INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+INTEGERS = (
+    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
+    "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
+)  # fmt: skip
 FLOATS = ("FLOAT", "DOUBLE")
-MAX_SCALE = 7
+MAX_DIGITS = 37
+LIMIT = 10**37
+"""Largest integer that intervals compute with: sums of five of them fit INT128."""
 FAR = 10**15
+"""Largest number of intervals from the origin at which a DOUBLE quotient is wrong by less than 1."""
 
 
 def levels(spec: HierarchySpec, value: exp.Expr, type_name: str, *, longest: int) -> list[exp.Expr]:
@@ -70,36 +80,43 @@ def _redact(spec: RedactHierarchy, value: exp.Expr, longest: int) -> list[exp.Ex
     return result
 
 
-def _scale(*numbers: Decimal | None) -> int:
-    exponents = [n.normalize().as_tuple().exponent for n in numbers if n is not None]
-    return max([0, *(-int(e) for e in exponents)])
+def _scale(number: Decimal) -> int:
+    """Decimal places without trailing zeros; not by ``normalize``, which rounds to the context's precision."""
+    _, digits, exponent = number.as_tuple()
+    text = "".join(map(str, digits))
+    return max(0, -int(exponent) - len(text) + len(text.rstrip("0"))) if number else 0
 
 
-def _huge(expression: exp.Expr) -> exp.Expr:
-    return exp.cast(expression, "INT128")
+@cache
+def _template(sql: str) -> exp.Expr:
+    return sqlglot.parse_one(sql, dialect="duckdb")
 
 
-def _integer(value: int) -> exp.Expr:
-    return _huge(exp.convert(value))
+def _bind(sql: str, **parts: exp.Expr | int | str) -> exp.Expr:
+    """A template of ours with its placeholders replaced on the tree; integers become INT128, texts literals."""
+
+    def replace(node: exp.Expr) -> exp.Expr:
+        if not isinstance(node, exp.Placeholder):
+            return node
+        part = parts[node.name]
+        if isinstance(part, int):
+            return exp.cast(exp.convert(part), "INT128")
+        return exp.Literal.string(part) if isinstance(part, str) else exp.paren(part.copy())
+
+    return _template(sql).transform(replace)
 
 
-def _floor_div(numerator: exp.Expr, divisor: int) -> exp.Expr:
-    """Floor division of integers: (n - ((n % d) + d) % d) // d, exact for negative numbers too."""
-    d = _integer(divisor)
-    rest = exp.Mod(this=exp.paren(numerator.copy()), expression=d.copy())
-    positive = exp.Mod(this=exp.paren(exp.Add(this=exp.paren(rest), expression=d.copy())), expression=d.copy())
-    exact = exp.Sub(this=exp.paren(numerator.copy()), expression=exp.paren(positive))
-    return exp.IntDiv(this=exp.paren(exact), expression=d.copy())
-
-
-def _decimal_scale(type_name: str) -> int:
-    return int(type_name.rstrip(")").split(",")[-1]) if "," in type_name else 0
+def _plain(number: Decimal) -> str:
+    return format(number, "f")
 
 
 def _intervals(spec: IntervalsHierarchy, value: exp.Expr, type_name: str) -> list[exp.Expr]:
-    """Half-open intervals; every coarser level is computed from the integer bucket of level 1, hence a tree.
+    """Half-open intervals between exact decimal edges.
 
-    Values below ``lower`` or at least ``upper`` keep one label each on all levels, apart from the intervals.
+    A tree: the index of a value's interval on level 1 is an integer, and each coarser level is a function of it.
+    The index is counted from an offset below all values, a multiple of every fan-out, so that dividing is flooring.
+    Values below ``lower`` or at least ``upper``, NaN, infinities, and values too large to compute with (``far``) keep
+    one label each on all levels, apart from the intervals; ``lower`` and ``upper`` need not be edges.
     """
     base_type = type_name.upper().split("(")[0]
     if base_type not in (*INTEGERS, *FLOATS, "DECIMAL"):
@@ -107,61 +124,126 @@ def _intervals(spec: IntervalsHierarchy, value: exp.Expr, type_name: str) -> lis
             f"intervals cannot serve the type {base_type}.",
             hint="cast the column to a number in a view of the source, or use another hierarchy.",
         )
-    scale = max(_scale(spec.width, spec.origin), _decimal_scale(type_name) if base_type == "DECIMAL" else 0)
-    if scale > MAX_SCALE:
-        raise HierarchyError(
-            f"intervals can keep {MAX_SCALE} decimal places, not {scale}.", hint="round the width, origin or column."
-        )
-    factor = 10**scale
-    width, origin = int(spec.width * factor), int(spec.origin * factor)
-    special: list[exp.If] = [exp.If(this=exp.Is(this=value.copy(), expression=exp.null()), true=exp.null())]
-    text = exp.cast(value.copy(), "VARCHAR")
+    numbers = [number for number in (spec.width, spec.origin, spec.lower, spec.upper) if number is not None]
+    if any(_scale(number) > MAX_DIGITS or number.adjusted() > MAX_DIGITS for number in numbers):
+        raise _too_long()
+    scale = max(_scale(spec.width), _scale(spec.origin), _decimal_scale(type_name) if base_type == "DECIMAL" else 0)
+    width, origin = (int(Fraction(number) * 10**scale) for number in (spec.width, spec.origin))
+    widest = math.prod(spec.fanouts)
+    remote = base_type in FLOATS and abs(origin) > FAR * width
+    if max(width * widest, abs(origin)) > LIMIT or remote:
+        raise _too_long()
+    reach = min(FAR, LIMIT // width) if base_type in FLOATS else 2 * LIMIT // width
+    offset = widest * -(-(reach + 2) // widest)
+    shift = origin - offset * width
     if base_type in FLOATS:
-        double = exp.cast(value.copy(), "DOUBLE")
-        shifted = exp.Sub(this=double, expression=exp.cast(exp.Literal.string(str(spec.origin)), "DOUBLE"))
-        quotient = exp.Div(this=exp.paren(shifted), expression=exp.cast(exp.Literal.string(str(spec.width)), "DOUBLE"))
-        bucket_float = exp.Floor(this=quotient)
-        infinite = exp.Not(this=exp.Anonymous(this="ISFINITE", expressions=[double.copy()]))
-        special.append(exp.If(this=infinite, true=text))
-        bucket: exp.Expr = exp.TryCast(this=bucket_float, to=exp.DataType.build("INT128", dialect="duckdb"))
-        far = exp.GT(this=exp.Abs(this=bucket_float.copy()), expression=exp.convert(FAR))
+        number, index = _float_index(spec, value, base_type, scale, shift, offset)
+        text = exp.cast(value.copy(), "VARCHAR")
+        special = [
+            exp.If(this=_bind("NOT ISFINITE(:number)", number=number), true=text),
+            *_beyond(spec, number, lambda bound: _bind("CAST(:bound AS DOUBLE)", bound=_plain(bound))),
+            exp.If(this=_bind("ABS(:bucket) > :reach", bucket=_bucket(spec, number), reach=reach), true=_far()),
+        ]
     else:
-        scaled = exp.Mul(this=value.copy(), expression=exp.convert(factor)) if factor > 1 else value.copy()
-        if base_type in INTEGERS and factor > 1:
-            scaled = exp.Mul(this=_huge(value.copy()), expression=_integer(factor))
-        bucket = _floor_div(exp.Sub(this=_huge(exp.paren(scaled)), expression=_integer(origin)), width)
-        far = None
-    for bound, compare, sign in ((spec.lower, exp.LT, "<"), (spec.upper, exp.GTE, ">=")):
-        if bound is not None:
-            number = exp.cast(exp.Literal.string(str(bound)), "DOUBLE" if base_type in FLOATS else "DECIMAL(38, 9)")
-            left = exp.cast(value.copy(), "DOUBLE" if base_type in FLOATS else "DECIMAL(38, 9)")
-            beyond = exp.Literal.string(f"{sign}{bound}")
-            special.append(exp.If(this=compare(this=left, expression=number), true=beyond))
-    if far is not None:
-        special.append(exp.If(this=far, true=exp.Literal.string("far")))
-    result = []
+        number = _scaled(value, scale)
+        index = _bind("(:number - :shift) // :width", number=number, shift=shift, width=width)
+        special = [
+            *_beyond(spec, number, lambda bound: _bind(":bound", bound=_scaled_bound(bound, scale))),
+            exp.If(
+                this=_bind("(:number BETWEEN :least AND :most) IS NOT TRUE", number=number, least=-LIMIT, most=LIMIT),
+                true=_far(),
+            ),
+        ]
+    missing = exp.If(this=exp.Is(this=value.copy(), expression=exp.null()), true=exp.null())
+    result: list[exp.Expr] = []
     for depth in range(len(spec.fanouts) + 1):
         joined = math.prod(spec.fanouts[:depth])
-        coarse = bucket if joined == 1 else _floor_div(bucket, joined)
-        start = exp.Add(
-            this=exp.Mul(this=exp.paren(coarse.copy()), expression=_integer(joined * width)),
-            expression=_integer(origin),
-        )
-        label = _number_text(start, scale)
+        coarse = _bind(":index // :joined * :width", index=index, joined=joined, width=joined * width)
+        label = _number_text(_bind(":coarse + :shift", coarse=coarse, shift=shift), scale)
         if spec.labels == "range":
-            end = exp.Add(this=exp.paren(start.copy()), expression=_integer(joined * width))
-            parts = [exp.Literal.string("["), label, exp.Literal.string(", "), _number_text(end, scale)]
-            label = exp.Concat(expressions=[*parts, exp.Literal.string(")")], safe=False, coalesce=False)
-        result.append(exp.Case(ifs=[item.copy() for item in special], default=label))
+            end = _number_text(_bind(":coarse + :shift", coarse=coarse, shift=shift + joined * width), scale)
+            label = _bind("'[' || :start || ', ' || :end || ')'", start=label, end=end)
+        result.append(exp.Case(ifs=[item.copy() for item in (missing, *special)], default=label))
     return [*result, _unless_null(value, exp.Literal.string(ROOT))]
 
 
-def _number_text(scaled: exp.Expr, scale: int) -> exp.Expr:
+def _too_long() -> HierarchyError:
+    return HierarchyError(
+        "intervals cannot compute exactly with a width, fan-outs, an origin or a bound of so many digits.",
+        hint="round these numbers, or take fewer fan-outs.",
+    )
+
+
+def _decimal_scale(type_name: str) -> int:
+    return int(type_name.rstrip(")").split(",")[-1]) if "," in type_name else 0
+
+
+def _far() -> exp.Expr:
+    return exp.Literal.string("far")
+
+
+def _beyond(spec: IntervalsHierarchy, number: exp.Expr, side: Callable[[Decimal], exp.Expr]) -> list[exp.If]:
+    result = []
+    for bound, compare, sign in ((spec.lower, ":number < :bound", "<"), (spec.upper, ":number >= :bound", ">=")):
+        if bound is not None:
+            label = exp.Literal.string(f"{sign}{_plain(bound)}")
+            result.append(exp.If(this=_bind(compare, number=number, bound=side(bound)), true=label))
+    return result
+
+
+def _scaled(value: exp.Expr, scale: int) -> exp.Expr:
+    """The integer value * 10^scale, exactly, by its digits; NULL when it does not fit."""
     if not scale:
-        return exp.cast(exp.paren(scaled.copy()), "VARCHAR")
-    unit = exp.cast(exp.Literal.string(str(Decimal(1).scaleb(-scale))), f"DECIMAL({scale + 1}, {scale})")
-    whole = exp.cast(exp.paren(scaled.copy()), "DECIMAL(28, 0)")
-    return exp.cast(exp.paren(exp.Mul(this=whole, expression=unit)), "VARCHAR")
+        return exp.TryCast(this=value.copy(), to=exp.DataType.build("INT128", dialect="duckdb"))
+    decimal = exp.TryCast(this=value.copy(), to=exp.DataType.build(f"DECIMAL(38, {scale})", dialect="duckdb"))
+    return _bind("CAST(REPLACE(CAST(:decimal AS VARCHAR), '.', '') AS INT128)", decimal=decimal)
+
+
+def _scaled_bound(bound: Decimal, scale: int) -> int:
+    """The least integer at or above bound * 10^scale: an integer is below the one when it is below the other."""
+    least: int = math.ceil(Fraction(bound) * 10**scale)
+    return max(-16 * LIMIT, min(16 * LIMIT, least))
+
+
+def _bucket(spec: IntervalsHierarchy, number: exp.Expr) -> exp.Expr:
+    sql = "FLOOR((:number - CAST(:origin AS DOUBLE)) / CAST(:width AS DOUBLE))"
+    return _bind(sql, number=number, origin=_plain(spec.origin), width=_plain(spec.width))
+
+
+def _float_index(
+    spec: IntervalsHierarchy, value: exp.Expr, base_type: str, scale: int, shift: int, offset: int
+) -> tuple[exp.Expr, exp.Expr]:
+    """The value as DOUBLE and its index: the rounded quotient, put right by comparing with the edges as DOUBLE.
+
+    Without the comparison 0.3 would stand in [0.2, 0.3), because 0.3 / 0.1 rounds to less than 3. Up to ``FAR`` the
+    quotient is wrong by less than 1. A FLOAT is read by its text, as it is published: 0.7 is 0.7.
+    """
+    text = exp.cast(value.copy(), "VARCHAR") if base_type == "FLOAT" else value
+    number = exp.cast(text.copy(), "DOUBLE")
+    width = int(spec.width.scaleb(scale))
+    bucket = exp.TryCast(this=_bucket(spec, number), to=exp.DataType.build("INT128", dialect="duckdb"))
+    guess = _bind(":bucket + :offset", bucket=bucket, offset=offset)
+    edge = ":guess * :width + :shift"
+    start, end = (_bind(edge, guess=guess, width=width, shift=place) for place in (shift, shift + width))
+    index = _bind(
+        ":guess + CASE WHEN :number < CAST(:start AS DOUBLE) THEN -1 "
+        "WHEN :number >= CAST(:end AS DOUBLE) THEN 1 ELSE 0 END",
+        guess=guess,
+        number=number,
+        start=_number_text(start, scale),
+        end=_number_text(end, scale),
+    )
+    return number, index
+
+
+def _number_text(scaled: exp.Expr, scale: int) -> exp.Expr:
+    """The decimal text of an integer that counts units of 10^-scale: zeros in front, then the point put in."""
+    text: exp.Expr = exp.cast(exp.paren(scaled.copy()), "VARCHAR")
+    steps = (("^(-?)", "\\1" + "0" * scale), (rf"^(-?)0*(\d+)(\d{{{scale}}})$", r"\1\2.\3")) if scale else ()
+    for pattern, replacement in steps:
+        arguments = [text, exp.Literal.string(pattern), exp.Literal.string(replacement)]
+        text = exp.Anonymous(this="REGEXP_REPLACE", expressions=arguments)
+    return text
 
 
 def _dates(spec: DatesHierarchy, value: exp.Expr, type_name: str) -> list[exp.Expr]:

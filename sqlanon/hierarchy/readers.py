@@ -6,8 +6,7 @@ as in CSV sources. No message holds a value: lines, levels and counts only.
 
 from __future__ import annotations
 
-import csv
-import io
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,97 +27,65 @@ class CheckedRows:
 
 
 def read_rows(path: Path, delimiter: str, null: str | None, encoding: str) -> list[Row]:
-    """The rows of a hierarchy file.
+    """The rows of a hierarchy file; blank lines are skipped.
 
     Args:
-        null: a text that stands for NULL beside the unquoted empty field; None for no such text.
+        null: a text that, unquoted, stands for NULL beside the unquoted empty field; None for no such text.
 
     Raises:
-        HierarchyError: the file cannot be read, or a quote is not closed.
+        HierarchyError: the file cannot be read, the delimiter is unusable, or a quoted field does not end well.
     """
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise HierarchyError(
+            f"The delimiter of the hierarchy file {path.name!r} is not usable.",
+            hint="give one character that is neither a quote nor a line end.",
+        )
     failure = ""
     text = ""
     try:
-        text = path.read_text(encoding=encoding).removeprefix("\ufeff")
+        text = path.read_bytes().decode(encoding).removeprefix("\ufeff")
     except OSError as error:
         failure = error.strerror or "it cannot be opened"
-    except (UnicodeDecodeError, LookupError):
+    except (UnicodeError, LookupError):
         failure = f"it is not {encoding} text"
     if failure:
         raise HierarchyError(
             f"The hierarchy file {path.name!r} cannot be read: {failure}.", hint="check its path and its encoding."
         )
     nulls = {"", null} if null is not None else {""}
-    if QUOTE not in text:
-        lines = text.split("\n")
-        return [
-            tuple(None if field in nulls else field for field in line.split(delimiter))
-            for line in (item.removesuffix("\r") for item in lines)
-            if line
-        ]
-    return _quoted_rows(text, delimiter, nulls, path.name)
+    if QUOTE in text:
+        return _quoted_rows(text, delimiter, nulls, path.name)
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return [tuple([None if field in nulls else field for field in line.split(delimiter)]) for line in lines if line]
 
 
 def _quoted_rows(text: str, delimiter: str, nulls: set[str], name: str) -> list[Row]:
-    """The slow path: QUOTE_NOTNULL reads an unquoted empty field as None and a quoted one as an empty text."""
-    rows: list[Row] = []
-    if hasattr(csv, "QUOTE_NOTNULL") and _reader_knows_null():
-        for fields in csv.reader(io.StringIO(text), delimiter=delimiter, quoting=csv.QUOTE_NOTNULL):
-            if fields:
-                rows.append(tuple(None if field is None or field in nulls - {""} else field for field in fields))
-        return rows
-    return _split(text, delimiter, nulls, name)
-
-
-def _reader_knows_null() -> bool:
-    reader = csv.reader(io.StringIO('"",'), quoting=getattr(csv, "QUOTE_NOTNULL", 0))
-    return list(reader) == [["", None]]
-
-
-def _split(text: str, delimiter: str, nulls: set[str], name: str) -> list[Row]:
+    """The slow path: one match a field with what ends it; possessive, so an open quote costs one pass."""
+    mark = re.escape(delimiter)
+    quoted = r'("[^"]*+(?:""[^"]*+)*+")'
+    field = re.compile(rf'(?:{quoted}|((?!")[^{mark}\r\n]*+))({mark}|\r\n|\n|\r|\Z)')
     rows: list[Row] = []
     row: list[str | None] = []
-    field: list[str] = []
-    quoted = inside = False
-    position, end = 0, len(text)
-
-    def close_field() -> None:
-        nonlocal quoted
-        value = "".join(field)
-        row.append(value if quoted or value not in nulls else None)
-        field.clear()
-        quoted = False
-
-    while position < end:
-        char = text[position]
-        if inside:
-            if char == QUOTE and text[position + 1 : position + 2] == QUOTE:
-                field.append(QUOTE)
-                position += 1
-            elif char == QUOTE:
-                inside = False
-            else:
-                field.append(char)
-        elif char == QUOTE and not field:
-            inside = quoted = True
-        elif char == delimiter:
-            close_field()
-        elif char == "\n" or (char == "\r" and text[position + 1 : position + 2] == "\n"):
-            if char == "\n":
-                if row or field or quoted:
-                    close_field()
-                    rows.append(tuple(row))
-                row = []
-        else:
-            field.append(char)
-        position += 1
-    if inside:
+    position = 0
+    for match in field.finditer(text):
+        if match.start() != position:
+            break
+        position = match.end()
+        in_quotes, plain, end = match.groups()
+        if in_quotes is not None:
+            row.append(in_quotes[1:-1].replace('""', QUOTE))
+        elif plain or row or end == delimiter:
+            row.append(None if plain in nulls else plain)
+        if end != delimiter:
+            if row:
+                rows.append(tuple(row))
+            row = []
+    if position != len(text) or row:
+        line = len(re.findall(r"\r\n|\r|\n", text[:position])) + 1
         raise HierarchyError(
-            f"A quote of the hierarchy file {name!r} is not closed.", hint='double a quote inside a field ("").'
+            f"A quoted field in line {line} of the hierarchy file {name!r} is not closed, or text follows its end.",
+            hint='double a quote inside a field (""), and quote the whole field.',
         )
-    if row or field or quoted:
-        close_field()
-        rows.append(tuple(row))
     return rows
 
 
