@@ -20,13 +20,15 @@ from sqlanon.certificate import Certificate
 from sqlanon.compiler import evaluate as compiler
 from sqlanon.compiler.trees import column, table
 from sqlanon.driver import Watcher, search
-from sqlanon.encoding import Encoding, check_columns, encode_source
+from sqlanon.encoding import Encoding, check_columns, encode_source, with_surprisals
 from sqlanon.engines.duckdb import VERSION as DUCKDB_VERSION
 from sqlanon.engines.duckdb import file_relation
 from sqlanon.errors import InputError, NoSolutionError
 from sqlanon.evaluator import Evaluator
 from sqlanon.lattice import Lattice, Node
 from sqlanon.measures import measure_named
+from sqlanon.models import least_size, models_of
+from sqlanon.models.base import PrivacyModel
 from sqlanon.policy import EngineOptions, Model, Output, Policy
 from sqlanon.publication import check_target, publish
 from sqlanon.report.manifest import manifest, write_manifest
@@ -168,12 +170,35 @@ class Plan:
 
         The plans share one connection: closing either closes both.
         """
-        return _search(self._session, replace(self.policy, privacy=tuple(privacy)), {"encode": 0.0}, None)
+        return self.with_policy(replace(self.policy, privacy=tuple(privacy)))
+
+    def with_policy(self, policy: Policy) -> Plan:
+        """A new search under another policy over the same encoded source; snapshots are reused.
+
+        Models, limits, levels, weights, quality and search may differ; quasi-identifiers, sensitive columns with their
+        hierarchies, the subset, and the treatment of NULLs and uncovered values may not. The plans share one
+        connection: closing either closes both.
+
+        Raises:
+            InputError: the policy needs another encoding.
+        """
+        if _encoded_for(policy) != _encoded_for(self.policy):
+            raise InputError(
+                "The other policy differs in what was encoded (quasi-identifiers, sensitive columns, hierarchies, "
+                "subset, NULLs or uncovered values).",
+                hint="make a new plan for it.",
+            )
+        return _search(self._session, policy, {"encode": 0.0}, None)
 
     @property
     def release_sql(self) -> str:
         """The statement that gives the released rows, for the operator."""
         return self._release_query().sql(dialect="duckdb", identify=True, pretty=True)
+
+    @property
+    def _threshold(self) -> int:
+        """The least size of a class that the models allow; smaller counts do not travel."""
+        return least_size(models_of(self.policy))
 
     @property
     def _basic(self) -> bool:
@@ -217,9 +242,8 @@ class Plan:
         return compiler.release(
             encoding.source,
             encoding.items,
-            self.catalog,
+            self._evaluator.question,
             self.node,
-            k=self.policy.k,
             basic=self._basic,
             published=self._released(),
             snapshot=names.BASE,
@@ -257,7 +281,7 @@ class Plan:
                 columns=list(released),
                 types=list(released.values()),
                 quasi_identifiers=[a.name for a in self.catalog.attributes],
-                k=self.policy.k,
+                k=self._threshold,
                 nulls=self.policy.nulls,
                 ledger=ledger,
                 output_kind=output.kind,
@@ -276,7 +300,7 @@ class Plan:
             heights={a.name: a.height for a in self.catalog.attributes},
             ledger=ledger,
             certificate=self.certificate,
-            k=self.policy.k,
+            k=self._threshold,
             models=[{"type": m.type, **dict(m.parameters)} for m in self.policy.privacy],
             columns={c.name: c.role for c in self.policy.columns if c.role != "drop"},
             output=target,
@@ -379,7 +403,7 @@ class Release:
                 table(released),
                 columns=list(self.plan._released()),
                 quasi_identifiers=attributes,
-                k=self.plan.policy.k,
+                k=self.plan._threshold,
                 published=self.ledger.published,
                 redacted=0,
                 marker=None,
@@ -472,6 +496,25 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
     )
 
 
+def _refuse_unmeetable(models: Sequence[PrivacyModel], catalog: Catalog) -> None:
+    """Raise NoSolutionError, with the reasons, when no class at all can pass."""
+    obstacles = [f"{model.label}: {told}" for model in models if (told := model.obstacle(catalog))]
+    if obstacles:
+        raise NoSolutionError(
+            f"No class can meet the policy: {'; '.join(obstacles)}.",
+            hint="lower the parameter of the model, or use more data.",
+            nearest=None,
+        )
+
+
+def _encoded_for(policy: Policy) -> tuple[object, ...]:
+    """What the encoding of a source depends on; policies that agree in it can share one."""
+    columns = tuple(
+        (c.name, c.role, c.hierarchy, c.uncovered) for c in policy.columns if c.role in ("quasi_identifier", "sensitive")
+    )
+    return (columns, policy.nulls, policy.uncovered, policy.subset)
+
+
 def _search(session: _Session, policy: Policy, seconds: dict[str, float], watch: Watcher | None) -> Plan:
     catalog = session.encoding.catalog
     if catalog.population == 0:
@@ -482,6 +525,13 @@ def _search(session: _Session, policy: Policy, seconds: dict[str, float], watch:
         )
     start = time.perf_counter()
     limits = policy.quasi_identifiers
+    catalog = replace(
+        catalog,
+        allowed=policy.allowed_suppressions(catalog.population),
+        attributes=tuple(
+            replace(a, weight=float(c.weight)) for a, c in zip(catalog.attributes, limits, strict=True)
+        ),
+    )
     lattice = Lattice(
         tuple(c.min_level or 0 for c in limits),
         tuple(
@@ -489,8 +539,15 @@ def _search(session: _Session, policy: Policy, seconds: dict[str, float], watch:
             for a, c in zip(catalog.attributes, limits, strict=True)
         ),
     )
-    problem = Problem(catalog, lattice, measure_named(policy.quality.measure, catalog), policy.quality.aggregate)
-    evaluator = Evaluator(session.source.engine, catalog, session.snapshots, problem, k=policy.k)
+    models = models_of(policy)
+    _refuse_unmeetable(models, catalog)
+    quality = policy.quality
+    measure = measure_named(quality.measure, catalog, quality.aggregate, least_size(models))
+    if measure.needs == "surprisals":
+        catalog = with_surprisals(session.source.engine, catalog)
+        measure = measure_named(quality.measure, catalog, quality.aggregate, least_size(models))
+    problem = Problem(catalog, lattice, measure)
+    evaluator = Evaluator(session.source.engine, catalog, session.snapshots, problem, models)
     verdict, certificate, progress = search(problem, evaluator, policy.search, watch=watch)
     return Plan(
         policy=policy,

@@ -22,6 +22,7 @@ class Attribute:
         widths: per level, the number of distinct generalized values (NULL is one) among those of the source.
         text_levels: per level, True when the published value no longer has the source's type.
         weight: importance in attribute-based measures.
+        surprisals: per level, the sum over generalized values of n ln n, n being the encoded records that hold it.
     """
 
     name: str
@@ -33,10 +34,32 @@ class Attribute:
     widths: tuple[int, ...]
     keeps_type: tuple[bool, ...]
     weight: float = 1.0
+    surprisals: tuple[float, ...] = ()
 
     def mask(self, level: int, word: int) -> int:
         """The bits of ``word`` that remain when this attribute is generalized to ``level``."""
         return sum(field[word] for field in self.fields[level:])
+
+
+@dataclass(frozen=True, slots=True)
+class SensitiveAttribute:
+    """A sensitive attribute after encoding: its codes stand in the key of a grain, beside the quasi-identifiers.
+
+    Attributes:
+        name: the column of the source.
+        height: number of levels of its hierarchy, 1 without one.
+        values: v, number of distinct values among the records that take part; NULL is one.
+        word: the word of the key that holds its code.
+        code: the bits of the code, in place: ``key & code`` is the value.
+        area: sum over all places of the cumulative share of the values in their order.
+    """
+
+    name: str
+    height: int
+    values: int
+    word: int
+    code: int
+    area: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +74,9 @@ class Catalog:
         uncovered: records suppressed before encoding (``uncovered: suppress``).
         base_rows: distinct encoded records.
         allowed: largest number of records that may be suppressed, ``uncovered`` included.
+        sensitive: the encoded sensitive attributes.
+        has_population: the grains count the records of the population beside those of the subset (δ-presence);
+            ``records`` and all that follows from it are about the subset.
     """
 
     attributes: tuple[Attribute, ...]
@@ -60,6 +86,8 @@ class Catalog:
     uncovered: int
     base_rows: int
     allowed: int
+    sensitive: tuple[SensitiveAttribute, ...] = ()
+    has_population: bool = False
 
     @property
     def population(self) -> int:
@@ -81,8 +109,21 @@ class Catalog:
         """The node that generalizes everything."""
         return tuple(attribute.height - 1 for attribute in self.attributes)
 
+    def sensitive_attribute(self, name: str) -> SensitiveAttribute:
+        """The sensitive attribute called ``name``."""
+        return next(attribute for attribute in self.sensitive if attribute.name == name)
+
+    @property
+    def codes(self) -> tuple[int, ...]:
+        """One mask per word: the bits of the sensitive codes."""
+        return tuple(sum(s.code for s in self.sensitive if s.word == word) for word in range(self.words))
+
+    def grain_masks(self, node: Node) -> tuple[int, ...]:
+        """One mask per word that generalizes the quasi-identifiers and keeps the sensitive codes."""
+        return tuple(mask | code for mask, code in zip(self.masks(node), self.codes, strict=True))
+
     def masks(self, node: Node) -> tuple[int, ...]:
-        """One mask per word: ``key & mask`` is the generalized key."""
+        """One mask per word: ``key & mask`` is the generalized key of a class, without sensitive codes."""
         return tuple(
             sum(a.mask(level, word) for a, level in zip(self.attributes, node, strict=True))
             for word in range(self.words)

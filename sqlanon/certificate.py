@@ -11,7 +11,7 @@ class Certificate:
     """What is proven.
 
     Attributes:
-        measure, aggregate: what ``loss`` is.
+        measure, aggregate: what ``loss`` is; measures of classes have no aggregate.
         loss: of the chosen node.
         lower_bound: no node that meets the policy loses less; None for strategies without a bound.
         gap: (loss - lower_bound) / loss, 0 when the loss is 0; None without a bound.
@@ -20,7 +20,7 @@ class Certificate:
     """
 
     measure: str
-    aggregate: str
+    aggregate: str | None
     loss: float
     lower_bound: float | None
     gap: float | None

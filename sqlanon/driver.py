@@ -10,7 +10,7 @@ from sqlanon.errors import NoSolutionError, SearchStoppedError
 from sqlanon.evaluator import Evaluator
 from sqlanon.policy import SearchOptions
 from sqlanon.search import strategy_named
-from sqlanon.search.base import TIE, Problem, Progress, Verdict
+from sqlanon.search.base import TIE, Problem, Progress, Request, Verdict
 
 Watcher = Callable[[Progress], None]
 """Called after every batch of verdicts, to show progress."""
@@ -50,7 +50,7 @@ def search(
     except KeyboardInterrupt:
         stopped = "interrupt"
     if progress.incumbent is None:
-        _give_up(problem, progress, stopped)
+        _give_up(problem, evaluator, progress, stopped)
     assert progress.incumbent is not None
     return progress.incumbent, _certify(problem, progress, name, stopped), progress
 
@@ -79,7 +79,7 @@ def _certify(problem: Problem, progress: Progress, strategy: str, stopped: str) 
         lower = loss
     return Certificate(
         measure=problem.measure.name,
-        aggregate=problem.aggregate,
+        aggregate=problem.measure.aggregate,
         loss=loss,
         lower_bound=lower,
         gap=(loss - lower) / loss if loss else 0.0,
@@ -90,7 +90,7 @@ def _certify(problem: Problem, progress: Progress, strategy: str, stopped: str) 
     )
 
 
-def _give_up(problem: Problem, progress: Progress, stopped: str) -> None:
+def _give_up(problem: Problem, evaluator: Evaluator, progress: Progress, stopped: str) -> None:
     if not progress.finished:
         raise SearchStoppedError(
             f"The search was stopped ({stopped}) after {progress.evaluated} evaluations, before any solution.",
@@ -101,10 +101,19 @@ def _give_up(problem: Problem, progress: Progress, stopped: str) -> None:
     told = ""
     if nearest is not None:
         report = {"levels": catalog.levels(nearest.node), "suppressed": nearest.suppressed}
-        told = f" The nearest node suppresses {nearest.suppressed}."
+        told = f" The nearest node suppresses {nearest.suppressed}{_culprits(evaluator, nearest)}."
     raise NoSolutionError(
         f"No node of the lattice meets the policy: at most {catalog.allowed} of {catalog.population} records may be "
         f"suppressed, and some must be published.{told}",
-        hint="raise suppression_limit, lower k, or loosen max_level.",
+        hint="raise suppression_limit, loosen the privacy models, or loosen max_level.",
         nearest=report,
     )
+
+
+def _culprits(evaluator: Evaluator, nearest: Verdict) -> str:
+    """Which models suppress how much at the nearest node."""
+    verdict = evaluator.judge([Request(nearest.node, nearest.node)], exact=True)[0]
+    if verdict.ruled_out:
+        return "; classes without records of the subset rule it out (public_only: reject)"
+    failing = [(label, count) for label, count in verdict.by_model if count]
+    return " (" + ", ".join(f"{label}: {count}" for label, count in failing) + ")" if failing else ""

@@ -14,7 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon import names
-from sqlanon.catalog import Attribute, Catalog
+from sqlanon.catalog import Attribute, Catalog, SensitiveAttribute
 from sqlanon.compiler import encode
 from sqlanon.compiler import evaluate as compiler
 from sqlanon.compiler.encode import EncodedColumn
@@ -29,7 +29,9 @@ from sqlanon.errors import (
     UnsupportedError,
 )
 from sqlanon.lookups import list_rows, uncovered_query
+from sqlanon.hierarchy import specs
 from sqlanon.policy import Column, Policy
+from sqlanon.subset import with_membership
 
 WORD_BITS = 62
 """Usable bits of a signed BIGINT word."""
@@ -42,7 +44,10 @@ SCALAR_TYPES = (
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """An encoded source: its catalog, the columns with the places of their bits, and the columns of the source."""
+    """An encoded source: its catalog, the columns with the places of their bits, and the columns of the source.
+
+    ``items`` are the quasi-identifiers, then the sensitive columns; ``source`` tells the records of a subset.
+    """
 
     catalog: Catalog
     items: tuple[EncodedColumn, ...]
@@ -53,7 +58,7 @@ class Encoding:
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """A quasi-identifier after its hierarchy met the source: what packing needs to know."""
+    """A column after its hierarchy met the source: what packing needs to know."""
 
     item: EncodedColumn
     domain: int
@@ -63,6 +68,8 @@ class _Measured:
     values: int
     uncovered_values: int
     uncovered_records: int
+    single_root: bool
+    quasi_identifiers: int
 
 
 def check_columns(policy: Policy, types: dict[str, str]) -> None:
@@ -86,13 +93,17 @@ def check_columns(policy: Policy, types: dict[str, str]) -> None:
             f"The columns {', '.join(map(repr, undeclared))} of the source have no role in the policy.",
             hint="give each a role (quasi_identifier, keep, drop), or set undeclared: drop.",
         )
-    for item in policy.quasi_identifiers:
+    for item in (*policy.quasi_identifiers, *policy.sensitive):
         base_type = types[item.name].split("(")[0].upper()
         if base_type not in SCALAR_TYPES or types[item.name].endswith("]"):
             raise UnsupportedError(
-                f"Column {item.name!r} has the type {base_type}, which cannot be a quasi-identifier.",
+                f"Column {item.name!r} has the type {base_type}, which cannot be {_article(item.role)}.",
                 hint="cast it to text in a view of the source, or give the column the role drop.",
             )
+
+
+def _article(role: str) -> str:
+    return "a quasi-identifier" if role == "quasi_identifier" else "sensitive"
 
 
 def encode_source(engine: DuckDBEngine, source: exp.Expr, policy: Policy, types: dict[str, str]) -> Encoding:
@@ -103,45 +114,64 @@ def encode_source(engine: DuckDBEngine, source: exp.Expr, policy: Policy, types:
         UncoveredValuesError: values without a row, in any column, unless the policy says what to do.
         SourceChangedError: the counts of the source do not add up.
     """
-    columns = policy.quasi_identifiers
+    quasi = policy.quasi_identifiers
+    columns = (*quasi, *policy.sensitive)
     basic = policy.nulls == "basic"
-    names_ = [c.name for c in columns]
-    records, included = engine.run("count records", encode.record_counts(source, names_, basic))[0]
+    names_ = [c.name for c in quasi]
+    members = policy.subset is not None
+    if members:
+        source = with_membership(engine, source, policy, types)
+    records, included = engine.run("count records", encode.record_counts(source, names_, basic, members))[0]
     warnings: list[str] = []
     measured: list[_Measured] = []
     for position, spec in enumerate(columns):
-        distinct = encode.distinct_values(source, spec.name, types[spec.name], names_, basic)
+        sensitive = spec.role == "sensitive"
+        distinct = encode.distinct_values(
+            source, spec.name, types[spec.name], names_, basic, members=members, included_only=sensitive
+        )
         engine.create("distinct values", names.distinct_values(position), distinct)
         height = list_rows(engine, position, spec, types[spec.name], warnings)
-        measured.append(_measure(engine, position, spec, types[spec.name], height, policy))
+        fact = _measure(engine, position, spec, types[spec.name], height, policy)
+        measured.append(replace(fact, item=replace(fact.item, sensitive=sensitive, has_population=members)))
     _refuse_uncovered(policy, columns, measured, source, types)
 
     items, masks, words = _pack(measured)
-    for position, (item, fact) in enumerate(zip(items, measured, strict=True)):
+    sensitive_attributes = []
+    for position, (spec, item, fact) in enumerate(zip(columns, items, measured, strict=True)):
         engine.create("lookup", names.lookup(position), encode.lookup(_branches(position), item, words))
+        if item.sensitive:
+            sensitive_attributes.append(_distribution(engine, position, spec, item, fact))
         engine.drop(_branches(position))
         engine.drop(names.listed(position))
         engine.drop(names.distinct_values(position))
+        if item.sensitive:
+            continue
         leaf = encode.leaf_rows(position, item, fact.domain, masks[position])
         if position == 0:
             engine.create("leaf", names.LEAF, leaf)
         else:
             engine.insert("leaf", names.LEAF, leaf)
-    base_rows = engine.create("base", names.BASE, encode.base(source, items, words, basic))
+    base_rows = engine.create("base", names.BASE, encode.base(source, items, words, basic, members=members))
     encoded = engine.run("reconcile", encode_total())[0][0]
     any_uncovered = any(fact.uncovered_values for fact in measured) and any(
-        _uncovered(policy, spec) == "suppress" for spec in columns
+        _uncovered(policy, spec) == "suppress" for spec in quasi
     )
     uncovered = (
         engine.run("count uncovered", encode.uncovered_records(source, items, basic))[0][0] if any_uncovered else 0
     )
+    if uncovered and members:
+        raise UnsupportedError(
+            f"{uncovered} records hold values that no hierarchy lists; whether they belong to a class of the population "
+            "is not defined, so δ-presence cannot be judged.",
+            hint="list the values, or say uncovered: top.",
+        )
     if encoded + uncovered != included:
         raise SourceChangedError(
             f"The source has {included} records to encode, but {encoded} were encoded and {uncovered} are uncovered.",
             hint="another process writes to the source; work on a copy, or run again.",
         )
     attributes = []
-    for position, (spec, item, fact) in enumerate(zip(columns, items, measured, strict=True)):
+    for position, (spec, item, fact) in enumerate(zip(quasi, items[: len(quasi)], measured[: len(quasi)], strict=True)):
         costs = engine.run("costs", encode.level_costs(position, item, fact.domain, masks[position][0]))[0]
         attributes.append(
             Attribute(
@@ -164,9 +194,73 @@ def encode_source(engine: DuckDBEngine, source: exp.Expr, policy: Policy, types:
         uncovered=uncovered,
         base_rows=base_rows,
         allowed=policy.allowed_suppressions(included),
+        sensitive=tuple(sensitive_attributes),
+        has_population=members,
     )
-    engine.load("load masks", names.MASKS, pa.table(_mask_columns(catalog)))
+    if attributes:
+        engine.load("load masks", names.MASKS, pa.table(_mask_columns(catalog)))
     return Encoding(catalog, items, source, types, tuple(warnings))
+
+
+def _distribution(
+    engine: DuckDBEngine, position: int, spec: Column, item: EncodedColumn, fact: _Measured
+) -> SensitiveAttribute:
+    """The distribution of a sensitive column among all records that take part, and the ancestors of its values.
+
+    Raises:
+        HierarchyError: a hierarchical distance is asked for, but the hierarchy has no levels or no single root.
+    """
+    place = position - fact.quasi_identifiers
+    hierarchical = any(m.parameters.get("distance") == "hierarchical" for m in spec.models)
+    if hierarchical and (item.height < 2 or not fact.single_root):
+        raise HierarchyError(
+            f"The hierarchy of column {spec.name!r} has {item.height} levels and "
+            f"{'one root' if fact.single_root else 'several roots'}; a hierarchical distance needs two levels and a root.",
+            hint="add a last level with one value, or use the distance equal.",
+        )
+    listed = isinstance(
+        spec.hierarchy, specs.FileHierarchy | specs.LevelsHierarchy | specs.GroupsHierarchy | specs.TableHierarchy
+    )
+    engine.create("overall", names.overall(place), encode.overall(position, item, listed_order=listed))
+    facts = exp.select(
+        exp.Count(this=exp.Star()),
+        exp.Coalesce(this=exp.Max(this=column("area")), expressions=[exp.Literal.number(0)]),
+    ).from_(table(names.overall(place)))
+    values, area = engine.run("overall facts", facts)[0]
+    if item.height > 1 and fact.single_root:
+        engine.create("ancestors", names.ancestors(place), encode.ancestors(place, item))
+    return SensitiveAttribute(
+        name=spec.name,
+        height=item.height,
+        values=values,
+        word=item.fields[0][0],
+        code=encode.code_mask(item, 0),
+        area=float(area),
+    )
+
+
+def with_surprisals(engine: DuckDBEngine, catalog: Catalog) -> Catalog:
+    """The catalog with the sums of n ln n of every attribute and level, which non-uniform entropy needs."""
+    if all(attribute.surprisals for attribute in catalog.attributes):
+        return catalog
+    if catalog.uncovered:
+        raise UnsupportedError(
+            f"{catalog.uncovered} records hold values that no hierarchy lists; non-uniform entropy is not defined for them.",
+            hint="list the values, say uncovered: top, or use another measure.",
+        )
+    query: exp.Query | None = None
+    for position, attribute in enumerate(catalog.attributes):
+        for level in range(attribute.height):
+            mask = [attribute.mask(level, word) for word in range(catalog.words)]
+            one = encode.surprisals(position, level, mask)
+            query = one if query is None else exp.union(query, one, distinct=False, copy=False)
+    assert query is not None
+    found = {(a, level): value for a, level, value in engine.run("surprisals", query)}
+    attributes = tuple(
+        replace(a, surprisals=tuple(found[position, level] for level in range(a.height)))
+        for position, a in enumerate(catalog.attributes)
+    )
+    return replace(catalog, attributes=attributes)
 
 
 def _mask_columns(catalog: Catalog) -> dict[str, pa.Array]:
@@ -186,6 +280,8 @@ def _branches(position: int) -> str:
 
 
 def _uncovered(policy: Policy, spec: Column) -> str:
+    if spec.role == "sensitive":
+        return "error"
     return spec.uncovered or policy.uncovered
 
 
@@ -241,6 +337,8 @@ def _measure(
         values=values,
         uncovered_values=uncovered_values,
         uncovered_records=int(uncovered_records),
+        single_root=single_root is not None,
+        quasi_identifiers=len(policy.quasi_identifiers),
     )
 
 
@@ -287,6 +385,15 @@ def _pack(
     items = []
     for fact in measured:
         fields = []
+        if fact.item.sensitive:
+            if sum(fact.bits) > WORD_BITS:
+                raise UnsupportedError(
+                    f"The hierarchy of column {fact.item.name!r} branches too often: its codes take {sum(fact.bits)} "
+                    f"bits, {WORD_BITS} are there.",
+                    hint="leave out a level, or use the distance equal without a hierarchy.",
+                )
+            if used + sum(fact.bits) > WORD_BITS:  # a sensitive code stands in one word
+                word, used = word + 1, 0
         for bits in fact.bits:
             if used + bits > WORD_BITS:
                 word, used = word + 1, 0

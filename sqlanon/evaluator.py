@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlanon.catalog import Catalog
 from sqlanon.compiler import evaluate as compiler
+from sqlanon.compiler.evaluate import Question
 from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.lattice import Node
+from sqlanon.measures.base import Certain, Ground, Tally
+from sqlanon.models import least_size
+from sqlanon.models.base import PrivacyModel
 from sqlanon.search.base import Problem, Request, Verdict
 from sqlanon.snapshots import Snapshot, SnapshotStore
 
@@ -23,16 +28,23 @@ CHUNK_ROWS = 4_000_000
 
 
 class Evaluator:
-    """Judges nodes for one threshold k over the snapshots of a plan."""
+    """Judges nodes for the models of one policy over the snapshots of a plan."""
 
     def __init__(
-        self, engine: DuckDBEngine, catalog: Catalog, snapshots: SnapshotStore, problem: Problem, *, k: int
+        self,
+        engine: DuckDBEngine,
+        catalog: Catalog,
+        snapshots: SnapshotStore,
+        problem: Problem,
+        models: Sequence[PrivacyModel],
     ) -> None:
         self._engine = engine
         self._catalog = catalog
         self._snapshots = snapshots
         self._problem = problem
-        self._k = k
+        limit = catalog.allowed - catalog.uncovered
+        self._question = Question(catalog, tuple(models), least_size(models), problem.measure.needs, limit)
+        self._full = replace(self._question, limit=None, by_model=True)
         self._memo: dict[Node, Verdict] = {}
         self._texts: dict[tuple[str, int, bool], str] = {}
 
@@ -41,15 +53,20 @@ class Evaluator:
         """Distinct nodes that were given a verdict."""
         return len(self._memo)
 
+    @property
+    def question(self) -> Question:
+        """What a verdict of ``judge(exact=True)`` answers."""
+        return self._full
+
     def judge(self, requests: Sequence[Request], *, exact: bool = False) -> list[Verdict]:
         """The verdicts of the requested nodes, in their order; a repeated node costs no statement.
 
-        ``exact`` asks for the costs of nodes beyond the suppression limit too.
+        ``exact`` asks for the costs of nodes that cannot be candidates too, and for the counts of each model.
         """
         wanted: dict[Node, Node] = {}
         for request in requests:
             known = self._memo.get(request.node)
-            if known is None or (exact and not known.exact):
+            if known is None or (exact and not known.by_model):
                 wanted.setdefault(request.node, request.floor)
         for floor in dict.fromkeys(wanted.values()):
             self._snapshots.serve(floor, sum(1 for other in wanted.values() if other == floor))
@@ -73,58 +90,72 @@ class Evaluator:
         return list(groups.values())
 
     def _judge_batch(self, snapshot: Snapshot, nodes: Sequence[Node], exact: bool) -> None:
+        question = self._full if exact else self._question
         cross = self._catalog.words == 1 and snapshot.rows <= CROSS_ROWS
         form: compiler.Form = "cross" if cross else "union"
         self._snapshots.show(snapshot)
-        bound = compiler.parameters(self._catalog, nodes, form=form)
-        rows = self._engine.run("evaluate", self._text(len(nodes), form, exact), bound)
-        for verdict in verdicts(self._problem, nodes, rows, exact=exact):
+        bound = compiler.parameters(question, nodes, form=form)
+        rows = self._engine.run("evaluate", self._text(question, len(nodes), form, exact), bound)
+        for verdict in verdicts(self._problem, question, nodes, rows):
             self._memo[verdict.node] = verdict
 
-    def _text(self, nodes: int, form: compiler.Form, exact: bool) -> str:
+    def _text(self, question: Question, nodes: int, form: compiler.Form, exact: bool) -> str:
         slot = (form, nodes, exact)
         if slot not in self._texts:
-            query = compiler.batch(
-                nodes,
-                self._catalog.words,
-                attributes=len(self._catalog.attributes),
-                k=self._k,
-                costs=self._problem.measure.needs_costs,
-                form=form,
-                limit=None if exact else self._catalog.allowed - self._catalog.uncovered,
-            )
-            self._texts[slot] = self._engine.render(query)
+            self._texts[slot] = self._engine.render(compiler.batch(question, nodes, form=form))
         return self._texts[slot]
 
 
-def verdicts(problem: Problem, nodes: Sequence[Node], rows: Sequence[tuple[Any, ...]], *, exact: bool) -> list[Verdict]:
+def verdicts(
+    problem: Problem, question: Question, nodes: Sequence[Node], rows: Sequence[tuple[Any, ...]]
+) -> list[Verdict]:
     """Fold the result rows of ``compiler.batch`` into one verdict per node (pure; any engine's rows will do)."""
     catalog = problem.catalog
-    totals: dict[int, tuple[int, int, int, int | None, int | None]] = {}
-    costs = [[0] * len(catalog.attributes) for _ in nodes]
+    totals: dict[int, dict[str, Any]] = {}
+    nothing: dict[str, Any] = dict.fromkeys(question.columns, 0) | {"smallest": None, "largest": None}
+    costs = [[0.0] * len(catalog.attributes) for _ in nodes]
+    lost_costs = [[0.0] * len(catalog.attributes) for _ in nodes]
     for row in rows:
-        position, attribute, classes, failing, suppressed, smallest, largest, cost = row
+        position, attribute = row[0], row[1]
         if attribute == compiler.TOTALS:
-            totals[position] = (classes, failing, suppressed, smallest, largest)
+            totals[position] = dict(zip(question.columns, row, strict=True))
         else:
-            costs[position][attribute] = cost
+            costs[position][attribute], lost_costs[position][attribute] = row[-2], row[-1]
     result = []
     for position, node in enumerate(nodes):
-        classes, failing, small, smallest, largest = totals.get(position, (0, 0, 0, None, None))
-        suppressed = small + catalog.uncovered
-        penalty = problem.measure.penalty(node, small, costs[position])
+        counts = totals.get(position, nothing)
+        suppressed, lost = counts["suppressed"] + catalog.uncovered, counts["lost"]
+        measure = problem.measure
+        certain = Certain(
+            suppressed=lost + catalog.uncovered,
+            penalty=measure.penalty(node, lost, lost_costs[position]),
+            forced=int(counts.get("forced", 0)),
+        )
+        ground = None
+        if question.needs == "classes":
+            ground = Ground(int(counts["spread"]), counts["large"], counts["small_records"])
+        tally = Tally(suppressed, costs[position], counts["classes"], int(counts.get("squares", 0)))
+        ruled_out = bool(question.rejects and counts["public_only"])
+        has_costs = not question.has_costs or question.limit is None or lost <= question.limit
         result.append(
             Verdict(
                 node=node,
-                classes=classes - failing,
+                classes=counts["classes"],
                 suppressed=suppressed,
-                smallest=smallest,
-                largest=largest,
-                penalty=penalty,
-                loss=problem.loss(problem.measure.floor(node), penalty),
-                feasible=classes > failing and suppressed <= catalog.allowed,
-                grain=classes,
-                exact=exact or suppressed <= catalog.allowed or not problem.measure.needs_costs,
+                smallest=counts["smallest"],
+                largest=counts["largest"],
+                loss=measure.loss(node, tally),
+                feasible=counts["classes"] > 0 and suppressed <= catalog.allowed and not ruled_out,
+                grain=counts["grain"],
+                certain=certain,
+                ruled_out=ruled_out,
+                ground=ground,
+                exact=has_costs,
+                by_model=tuple(
+                    (model.label, counts[f"model_{i}"]) for i, model in enumerate(question.models)
+                )
+                if question.by_model
+                else (),
             )
         )
     return result

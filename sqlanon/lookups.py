@@ -34,8 +34,10 @@ def list_rows(engine: DuckDBEngine, position: int, spec: Column, type_name: str,
         rows = hierarchy.rows
     elif isinstance(hierarchy, TableHierarchy):
         rows = _table_rows(engine, hierarchy.table, spec.name)
+    elif hierarchy is None:  # a sensitive column: its values, without levels above them
+        engine.create("list values", names.listed(position), encode.listed_from_builder(position, []))
+        return 1
     else:
-        assert hierarchy is not None
         return _list_built(engine, position, spec, type_name)
     checked = check_rows(rows, spec.name)
     if checked.collapsed:
@@ -46,6 +48,7 @@ def list_rows(engine: DuckDBEngine, position: int, spec: Column, type_name: str,
     height = len(checked.rows[0])
     data = pa.table(
         {names.level(i): pa.array(items, pa.string()) for i, items in enumerate(zip(*checked.rows, strict=True))}
+        | {"place": pa.array(range(len(checked.rows)), pa.int64())}
     )
     engine.load("load hierarchy", names.listed(position), data)
     return height

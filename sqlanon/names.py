@@ -16,6 +16,12 @@ MASKS = PREFIX + "masks"
 GRAIN = PREFIX + "grain"
 """A view of the grain that a batch is judged from, so that the text of a batch never names a snapshot."""
 COUNT = "n"
+POPULATION = "population"
+"""Column of a grain that counts the records of the population, beside ``n`` of the subset (δ-presence)."""
+MEMBER = PREFIX + "member"
+"""Column of a source that tells the records of the subset (δ-presence)."""
+RECORDS = PREFIX + "records"
+"""The records of the population with their membership, when the subset is a relation of its own."""
 SUPPRESSED_MARKER = "[suppressed]"
 """What every column of a redacted record reads, unless the release holds that very text (see publication)."""
 
@@ -33,6 +39,16 @@ def distinct_values(position: int) -> str:
 def listed(position: int) -> str:
     """Name of the table of the rows that the hierarchy of the quasi-identifier at ``position`` lists."""
     return f"{PREFIX}listed_{position}"
+
+
+def overall(position: int) -> str:
+    """Name of the table of the distribution of the sensitive attribute at ``position`` among all records."""
+    return f"{PREFIX}overall_{position}"
+
+
+def ancestors(position: int) -> str:
+    """Name of the table of the ancestors of the values of the sensitive attribute at ``position``."""
+    return f"{PREFIX}ancestors_{position}"
 
 
 def level(number: int) -> str:

@@ -39,10 +39,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """The quality measure and the aggregate that folds the attributes' losses."""
+    """The quality measure and the aggregate that folds the attributes' losses; None is the measure's own default."""
 
     measure: str = "loss"
-    aggregate: str = "arithmetic_mean"
+    aggregate: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +129,14 @@ class Policy:
         return tuple(c for c in self.columns if c.role == "quasi_identifier")
 
     @property
-    def k(self) -> int:
-        """The largest k of the policy's k-anonymity models."""
-        return max(int(m.parameters["k"]) for m in self.privacy)
+    def sensitive(self) -> tuple[Column, ...]:
+        """The sensitive columns in the order of the policy."""
+        return tuple(c for c in self.columns if c.role == "sensitive")
+
+    @property
+    def subset(self) -> Mapping[str, Any] | None:
+        """Where the subset of δ-presence comes from: one of ``file``, ``table`` and ``column``; None without one."""
+        return next((m.parameters["subset"] for m in self.privacy if m.type == "delta_presence"), None)
 
     def allowed_suppressions(self, records: int) -> int:
         """The largest number of records that may be suppressed: floor(limit * records) in decimal arithmetic."""

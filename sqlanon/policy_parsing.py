@@ -60,8 +60,9 @@ STRATEGIES = (
     "igreedy",
 )
 AGGREGATES = ("arithmetic_mean", "sum", "geometric_mean", "maximum")
-AVAILABLE_MODELS = ("k_anonymity",)
-AVAILABLE_MEASURES = ("loss", "precision")
+PRIVACY_MODELS = ("k_anonymity", "delta_presence")
+"""Models of all records; the others stand under the sensitive column they watch."""
+DISTANCES = ("equal", "hierarchical", "ordered")
 AVAILABLE_STRATEGIES = ("auto", "box", "exhaustive")
 TOP_KEYS = (
     "version", "source", "table", "csv", "columns", "undeclared", "uncovered", "privacy", "suppression_limit",
@@ -260,12 +261,16 @@ def _check_parts(
         _check_column(faults, column)
     if columns and all(c.role == "drop" for c in columns):
         faults.add("columns", "Every column is dropped.", "keep a column, or declare a quasi_identifier.")
-    if not any(m.type == "k_anonymity" for m in privacy):
-        faults.add("privacy", "There is no k-anonymity model.", "add {type: k_anonymity, k: 5}.")
+    if not privacy and not any(c.models for c in columns):
+        faults.add("privacy", "There is no privacy model.", "add {type: k_anonymity, k: 5}, say.")
     for number, model in enumerate(privacy):
-        _check_model(faults, f"privacy[{number}]", model)
-    faults.choice("quality.measure", quality.measure, MEASURES, AVAILABLE_MEASURES)
-    faults.choice("quality.aggregate", quality.aggregate, AGGREGATES)
+        _check_model(faults, f"privacy[{number}]", model, PRIVACY_MODELS)
+    subsets = [m.parameters.get("subset") for m in privacy if m.type == "delta_presence"]
+    if any(subset != subsets[0] for subset in subsets):
+        faults.add("privacy", "The δ-presence models name different subsets.", "name one subset.")
+    faults.choice("quality.measure", quality.measure, MEASURES)
+    if quality.aggregate is not None:
+        faults.choice("quality.aggregate", quality.aggregate, AGGREGATES)
     faults.choice("search.strategy", search.strategy, STRATEGIES, AVAILABLE_STRATEGIES)
     if search.time_limit is not None:
         faults.number("search.time_limit", search.time_limit, 0)
@@ -284,6 +289,10 @@ def _check_column(faults: Faults, column: Column) -> None:
         faults.add(
             f"{key}.hierarchy", "A quasi-identifier needs a hierarchy.", "add one, e.g. hierarchy: {suppress: {}}."
         )
+    if column.role == "quasi_identifier" and column.models:
+        faults.add(
+            f"{key}.models", "A quasi-identifier takes no models.", "write k_anonymity under privacy, or use sensitive."
+        )
     if column.role in ("keep", "drop"):
         for name, given in (("hierarchy", column.hierarchy), ("models", column.models or None)):
             if given is not None:
@@ -295,7 +304,11 @@ def _check_column(faults: Faults, column: Column) -> None:
     if column.role == "sensitive" and not column.models:
         faults.add(f"{key}.models", "A sensitive column needs a model.", "add one, or use the role keep.")
     for number, model in enumerate(column.models):
-        _check_model(faults, f"{key}.models[{number}]", model)
+        _check_model(faults, f"{key}.models[{number}]", model, tuple(set(MODELS) - set(PRIVACY_MODELS)))
+        if model.parameters.get("distance") == "hierarchical" and column.hierarchy is None:
+            faults.add(
+                f"{key}.hierarchy", "A hierarchical distance needs a hierarchy.", "add one, or use distance: equal."
+            )
     low, high = column.min_level, column.max_level
     fits = True
     for name, level in (("min_level", low), ("max_level", high)):
@@ -307,15 +320,59 @@ def _check_column(faults: Faults, column: Column) -> None:
         faults.choice(f"{key}.uncovered", column.uncovered, CHOICES["uncovered"])
 
 
-def _check_model(faults: Faults, key: str, model: Model) -> None:
-    faults.choice(f"{key}.type", model.type, tuple(MODELS), AVAILABLE_MODELS)
-    known = MODELS.get(model.type, tuple(model.parameters))
-    faults.mapping(key, model.parameters, known)
-    if model.type == "k_anonymity":
-        if "k" not in model.parameters:
-            faults.add(f"{key}.k", "k-anonymity needs k.", "add k: 5, say.")
-        else:
-            faults.integer(f"{key}.k", model.parameters["k"], 1)
+def _check_model(faults: Faults, key: str, model: Model, here: Sequence[str]) -> None:
+    """The faults of one model; ``here`` are the types that may stand in its place."""
+    faults.choice(f"{key}.type", model.type, tuple(MODELS))
+    if model.type not in MODELS:
+        return
+    if model.type not in here:
+        place = "under privacy" if model.type in PRIVACY_MODELS else "under models of the sensitive column it watches"
+        faults.add(f"{key}.type", f"{model.type} does not belong here.", f"write it {place}.")
+    given = faults.mapping(key, model.parameters, MODELS[model.type])
+    optional = ("distance", "public_only")
+    for name in MODELS[model.type]:
+        if name not in given and name not in optional:
+            faults.add(f"{key}.{name}", f"{model.type} needs {name}.", f"add {name}.")
+    for name, value in given.items():
+        _check_parameter(faults, f"{key}.{name}", model.type, name, value)
+    low, high = given.get("min"), given.get("max")
+    if isinstance(low, int | float | Decimal) and isinstance(high, int | float | Decimal) and low > high:
+        faults.add(f"{key}.min", "min is above max.", "swap them.")
+
+
+def _check_parameter(faults: Faults, key: str, model: str, name: str, value: Any) -> None:
+    if name == "k" or (name == "l" and model != "entropy_l_diversity"):
+        faults.integer(key, value, 1)
+    elif name == "l":
+        faults.number(key, value, 1)
+    elif name == "c":
+        if faults.number(key, value, 0) and value == 0:
+            faults.add(key, "No class meets c = 0.", "give a c above 0.")
+    elif name in ("t", "min", "max"):
+        faults.number(key, value, 0, 1)
+    elif name == "distance":
+        faults.choice(key, value, DISTANCES)
+    elif name == "public_only":
+        faults.choice(key, value, ("ignore", "reject"))
+    elif name == "subset":
+        _check_subset(faults, key, value)
+
+
+def _check_subset(faults: Faults, key: str, value: Any) -> None:
+    kinds = ("file", "table", "column")
+    options = ("delimiter", "null", "quote", "encoding", "header")
+    if not isinstance(value, Mapping):
+        faults.add(key, "This does not name a subset.", "write {file: …}, {table: …} or {column: …}.")
+        return
+    keys = faults.mapping(key, value, (*kinds, *options))
+    named = [kind for kind in kinds if kind in keys]
+    if len(named) != 1:
+        faults.add(key, "This does not name exactly one subset.", "write {file: …}, {table: …} or {column: …}.")
+        return
+    faults.text(f"{key}.{named[0]}", keys[named[0]])
+    if named != ["file"]:
+        for option in (name for name in options if name in keys):
+            faults.add(f"{key}.{option}", "This key belongs to files.", "remove it.")
 
 
 def _columns(faults: Faults, value: Any, base_directory: Path) -> tuple[Column, ...]:
@@ -367,8 +424,17 @@ def _models(faults: Faults, key: str, value: Any) -> tuple[Model, ...]:
         if not isinstance(item, Mapping) or not isinstance(item.get("type"), str):
             faults.add(f"{key}[{number}]", "A model needs a type.", "write {type: k_anonymity, k: 5}.")
             continue
-        models.append(Model(item["type"], {str(k): v for k, v in item.items() if k != "type"}))
+        parameters = {str(k): v for k, v in item.items() if k != "type"}
+        if isinstance(parameters.get("subset"), str):  # a plain string means a file
+            parameters["subset"] = {"file": parameters["subset"]}
+        if item["type"] != "entropy_l_diversity" and isinstance(parameters.get("l"), float | Decimal):
+            parameters["l"] = _whole(parameters["l"])
+        models.append(Model(item["type"], parameters))
     return tuple(models)
+
+
+def _whole(value: float | Decimal) -> Any:
+    return int(value) if math.isfinite(value) and value == int(value) else value
 
 
 def _suppression(faults: Faults, keys: Mapping[str, Any]) -> tuple[Decimal, int | None]:

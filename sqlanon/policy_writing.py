@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from sqlanon.hierarchy import specs
-from sqlanon.policy import Column, Policy
+from sqlanon.policy import Column, Model, Policy
 
 
 def document(policy: Policy, *, portable: bool = False) -> dict[str, Any]:
@@ -20,14 +21,14 @@ def document(policy: Policy, *, portable: bool = False) -> dict[str, Any]:
     if policy.csv:
         result["csv"] = dict(policy.csv)
     result["columns"] = {c.name: _column(c, portable) for c in policy.columns}
-    result["privacy"] = [{"type": m.type, **m.parameters} for m in policy.privacy]
+    result["privacy"] = [_model(m, portable) for m in policy.privacy]
     for key in ("undeclared", "uncovered", "nulls", "suppressed", "if_exists"):
         result[key] = getattr(policy, key)
     if policy.suppression_count is None:
         result["suppression_limit"] = str(policy.suppression_limit.normalize())
     else:
         result["suppression_count"] = policy.suppression_count
-    result["quality"] = {"measure": policy.quality.measure, "aggregate": policy.quality.aggregate}
+    result["quality"] = _without_none(policy.quality)
     result["search"] = _without_none(policy.search)
     if policy.output is not None:
         target = policy.output.target
@@ -42,6 +43,14 @@ def _without_none(options: Any) -> dict[str, Any]:
     return {name: value for name, value in pairs if value is not None}
 
 
+def _model(model: Model, portable: bool) -> dict[str, Any]:
+    result: dict[str, Any] = {"type": model.type, **model.parameters}
+    subset = result.get("subset")
+    if portable and isinstance(subset, Mapping) and "file" in subset:
+        result["subset"] = {**subset, "file": Path(subset["file"]).name}
+    return result
+
+
 def _column(column: Column, portable: bool) -> dict[str, Any]:
     result: dict[str, Any] = {"role": column.role}
     for key in ("min_level", "max_level", "uncovered"):
@@ -50,7 +59,7 @@ def _column(column: Column, portable: bool) -> dict[str, Any]:
     if column.weight != 1.0:
         result["weight"] = column.weight
     if column.models:
-        result["models"] = [{"type": m.type, **m.parameters} for m in column.models]
+        result["models"] = [_model(m, portable) for m in column.models]
     if column.hierarchy is not None:
         result["hierarchy"] = _hierarchy(column.hierarchy, portable)
     return result

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlanon.audit.binding import bind
+from sqlanon.binding import bind
 from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.errors import InputError, SourceError
 
@@ -44,7 +44,7 @@ def check_relation(
         )
     wanted = [actual[name.casefold()] for name in quasi_identifiers]
     query = bind(
-        "class_sizes.sql",
+        "audit/class_sizes.sql",
         relations={"release": relation},
         columns={"quasi_identifier": wanted},
         values={"k": k},

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from sqlanon.audit.binding import bind
+from sqlanon.binding import bind
 from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.errors import AuditError
 
@@ -90,31 +90,31 @@ def release_audits(
     """The audits as (name, SELECT of the offending rows), without running them."""
     rows = {"release": relation}
     every = {"released_column": list(types)}
-    audits = [("row_count", bind("row_count.sql", relations=rows, values={"expected": published + redacted}))]
+    audits = [("row_count", bind("audit/row_count.sql", relations=rows, values={"expected": published + redacted}))]
     records: exp.Expr = relation
     if marker is not None:
         marked = {"marker": marker}
-        audits.append(("redacted_rows", bind("redacted_rows.sql", relations=rows, columns=every, values=marked)))
+        audits.append(("redacted_rows", bind("audit/redacted_rows.sql", relations=rows, columns=every, values=marked)))
         audits.append(
             (
                 "redacted_count",
                 bind(
-                    "redacted_count.sql",
+                    "audit/redacted_count.sql",
                     relations=rows,
                     columns=every,
                     values={**marked, "expected": redacted},
                 ),
             )
         )
-        records = bind("records.sql", relations=rows, columns=every, values=marked)
+        records = bind("audit/records.sql", relations=rows, columns=every, values=marked)
     among = {"release": records}
     quasi = {"quasi_identifier": list(quasi_identifiers)}
-    audits.append(("small_classes", bind("small_classes.sql", relations=among, columns=quasi, values={"k": k})))
+    audits.append(("small_classes", bind("audit/small_classes.sql", relations=among, columns=quasi, values={"k": k})))
     if nulls == "basic":
-        audits.append(("null_records", bind("null_records.sql", relations=among, columns=quasi)))
+        audits.append(("null_records", bind("audit/null_records.sql", relations=among, columns=quasi)))
     for name, lookup in (lookups or {}).items():
         query = bind(
-            "untranslated_values.sql",
+            "audit/untranslated_values.sql",
             relations={"release": records, "lookup": lookup},
             columns={"audited_column": [name]},
             released_type=types[name],

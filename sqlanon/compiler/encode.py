@@ -35,13 +35,20 @@ COVERED = "covered"
 
 @dataclass(frozen=True, slots=True)
 class EncodedColumn:
-    """A quasi-identifier while it is being encoded: its source column, and (word, shift) of its fields by level."""
+    """A quasi-identifier or sensitive column while it is being encoded.
+
+    Attributes:
+        fields: per level word, shift and bits.
+        sensitive: it is a sensitive column.
+        has_population: the source tells the records of a subset (``names.MEMBER``).
+    """
 
     name: str
     type: str
     height: int
     fields: tuple[tuple[int, int, int], ...] = ()
-    """Per level: word, shift, bits."""
+    sensitive: bool = False
+    has_population: bool = False
 
 
 def leaves(number_: int) -> str:
@@ -54,24 +61,44 @@ def branch(number_: int) -> str:
     return f"branch_{number_}"
 
 
-def included(columns: Sequence[str], basic: bool, table_name: str | None = None) -> exp.Expr:
-    """The records that take part: all (extended match), or those without a NULL (basic match)."""
-    if not basic:
-        return exp.true()
-    return both(exp.Not(this=exp.Is(this=column(name, table_name), expression=exp.null())) for name in columns)
+def included(
+    columns: Sequence[str], basic: bool, table_name: str | None = None, *, members: bool = False
+) -> exp.Expr:
+    """The records that take part: all (extended match), or those without a NULL (basic match); of the subset only."""
+    conditions = [column(names.MEMBER, table_name)] if members else []
+    if basic:
+        conditions += [exp.Not(this=exp.Is(this=column(c, table_name), expression=exp.null())) for c in columns]
+    return both(conditions)
 
 
-def record_counts(source: exp.Expr, columns: Sequence[str], basic: bool) -> exp.Select:
-    """One row: all records, and those that take part."""
+def record_counts(source: exp.Expr, columns: Sequence[str], basic: bool, members: bool) -> exp.Select:
+    """One row: all records (of the subset, if there is one), and those that take part."""
     return exp.select(
-        named(bigint(exp.Count(this=exp.Star())), "records"),
-        named(count_if(included(columns, basic)), "included"),
+        named(count_if(included((), False, members=members)), "records"),
+        named(count_if(included(columns, basic, members=members)), "included"),
     ).from_(source.copy())
 
 
-def distinct_values(source: exp.Expr, name: str, type_name: str, columns: Sequence[str], basic: bool) -> exp.Select:
-    """Distinct values of a column: canonical text, one raw value, and the records that take part."""
+def distinct_values(
+    source: exp.Expr,
+    name: str,
+    type_name: str,
+    columns: Sequence[str],
+    basic: bool,
+    *,
+    members: bool = False,
+    included_only: bool = False,
+) -> exp.Select:
+    """Distinct values of a column: canonical text, one raw value, and the records that take part.
+
+    Args:
+        members: the source tells the records of a subset.
+        included_only: leave out values of other records than those (of the subset) that take part.
+    """
     text = canonical(name, type_name)
+    if included_only:
+        taking_part = included(columns, basic, members=members)
+        source = exp.select("*").from_(source.copy()).where(taking_part).subquery("taking_part")
     return (
         exp.select(
             named(text, "value"),
@@ -231,7 +258,7 @@ def branch_facts(relation: str, height: int, type_name: str) -> exp.Select:
 
 def lookup(relation: str, item: EncodedColumn, words: int) -> exp.Select:
     """The lookup table: value, level texts, leaves, covered, and the attribute's bits in each word."""
-    projections: list[exp.Expr] = [column("value"), column(COVERED)]
+    projections: list[exp.Expr] = [column("value"), column(COVERED), column(names.COUNT)]
     projections += [column(names.level(i)) for i in range(item.height)]
     projections += [column(leaves(i)) for i in range(item.height)]
     for word in range(words):
@@ -283,34 +310,51 @@ def packed(items: Sequence[EncodedColumn], word: int) -> exp.Expr:
     """The word of a record's key: the bits of all attributes that own some of it."""
     return either_bits(
         [
-            column(names.key(word), names.lookup(position))
+            _bits(item, word, position)
             for position, item in enumerate(items)
             if any(owner == word and bits for owner, _, bits in item.fields)
         ]
     )
 
 
+def _bits(item: EncodedColumn, word: int, position: int) -> exp.Expr:
+    bits = column(names.key(word), names.lookup(position))
+    if item.sensitive and item.has_population:  # only the values of the subset have codes
+        return exp.Coalesce(this=bits, expressions=[number(0)])
+    return bits
+
+
 def takes_part(items: Sequence[EncodedColumn], basic: bool) -> exp.Expr:
     """The records that the base counts: not excluded, and every value covered."""
+    quasi = [item.name for item in items if not item.sensitive]
     conditions = [
-        exp.EQ(this=column(COVERED, names.lookup(position)), expression=number(1)) for position in range(len(items))
+        exp.EQ(this=column(COVERED, names.lookup(position)), expression=number(1))
+        for position, item in enumerate(items)
+        if not item.sensitive
     ]
-    return both([*conditions, included([item.name for item in items], basic, SOURCE)])
+    return both([*conditions, included(quasi, basic, SOURCE)])
 
 
-def base(source: exp.Expr, items: Sequence[EncodedColumn], words: int, basic: bool) -> exp.Select:
-    """The frequency set of the encoded records."""
+def base(
+    source: exp.Expr, items: Sequence[EncodedColumn], words: int, basic: bool, *, members: bool = False
+) -> exp.Select:
+    """The frequency set of the encoded records, with the records of the population where there is a subset."""
     projections = [named(packed(items, word), names.key(word)) for word in range(words)]
-    counted = named(bigint(exp.Count(this=exp.Star())), names.COUNT)
-    query = joined_lookups(source, items, [*projections, counted]).where(takes_part(items, basic), copy=False)
+    everyone = bigint(exp.Count(this=exp.Star()))
+    if members:
+        counted = [named(count_if(column(names.MEMBER, SOURCE)), names.COUNT), named(everyone, names.POPULATION)]
+    else:
+        counted = [named(everyone, names.COUNT)]
+    query = joined_lookups(source, items, [*projections, *counted]).where(takes_part(items, basic), copy=False)
     return query.group_by(*[packed(items, word) for word in range(words)], copy=False)
 
 
 def uncovered_records(source: exp.Expr, items: Sequence[EncodedColumn], basic: bool) -> exp.Select:
     """The number of records that take part but hold a value without a row."""
-    uncovered = exp.Not(this=exp.paren(takes_part(items, False)))
-    query = joined_lookups(source, items, [named(bigint(exp.Count(this=exp.Star())), names.COUNT)])
-    return query.where(exp.and_(included([i.name for i in items], basic, SOURCE), uncovered), copy=False)
+    quasi = [item for item in items if not item.sensitive]
+    uncovered = exp.Not(this=exp.paren(takes_part(quasi, False)))
+    query = joined_lookups(source, quasi, [named(bigint(exp.Count(this=exp.Star())), names.COUNT)])
+    return query.where(exp.and_(included([i.name for i in quasi], basic, SOURCE), uncovered), copy=False)
 
 
 def level_costs(position: int, item: EncodedColumn, domain: int, mask: Sequence[int]) -> exp.Select:
@@ -358,4 +402,196 @@ def level_costs(position: int, item: EncodedColumn, domain: int, mask: Sequence[
             costs.subquery("c"),
             on=both(exp.EQ(this=column(names.key(w), "g"), expression=column(names.key(w), "c")) for w in range(words)),
         )
+    )
+
+
+def surprisals(position: int, level: int, mask: Sequence[int]) -> exp.Select:
+    """One row: attribute, level, and the sum of n ln n over the generalized values of the base's records."""
+    words = [(w, m) for w, m in enumerate(mask)]
+    grain = (
+        exp.select(named(total(column(names.COUNT)), names.COUNT))
+        .from_(table(names.BASE))
+        .group_by(*[masked(column(names.key(w)), number(m)) for w, m in words])
+        .having(exp.GT(this=total(column(names.COUNT)), expression=number(0)))
+    )
+    product = exp.Mul(this=column(names.COUNT), expression=exp.Ln(this=column(names.COUNT)))
+    return exp.select(
+        named(number(position), "attribute"),
+        named(number(level), "level"),
+        named(exp.Coalesce(this=exp.Sum(this=product), expressions=[number(0)]), "surprisal"),
+    ).from_(grain.subquery("grain"))
+
+
+def overall(position: int, item: EncodedColumn, *, listed_order: bool) -> exp.Select:
+    """The distribution of a sensitive column among the records that take part, in the order of its values.
+
+    Per value: its code, its records, its share, its place in the order, the cumulative share up to it (``through``),
+    the sum of these up to it (``area``), and ``alone``: the sum over all places of the difference between the cumulative
+    share and that of the value alone (ordered distance times v - 1). NULL comes last.
+    """
+    order = column("place", "h") if listed_order else column("raw", "v")
+    placed = (
+        exp.select(
+            named(masked(_code_word(position, item), number(code_mask(item, 0))), "value"),
+            named(column(names.COUNT, "v"), "records"),
+            named(
+                exp.Window(
+                    this=exp.RowNumber(),
+                    order=exp.Order(
+                        expressions=[
+                            exp.Ordered(this=exp.Is(this=column("value", "v"), expression=exp.null())),
+                            exp.Ordered(this=order, nulls_first=False),
+                            exp.Ordered(this=column("value", "v"), nulls_first=False),
+                        ]
+                    ),
+                ),
+                "place",
+            ),
+        )
+        .from_(table(names.distinct_values(position), "v"))
+        .join(
+            table(names.lookup(position), names.lookup(position)),
+            on=same(column("value", "v"), column("value", names.lookup(position))),
+        )
+    )
+    if listed_order:
+        placed = placed.join(
+            table(names.listed(position), "h"),
+            on=same(column("value", "v"), column(names.level(0), "h")),
+            join_type="left",
+        )
+    everyone = exp.Window(this=exp.Sum(this=column("records")))
+    share = exp.Div(this=exp.cast(column("records"), "DOUBLE"), expression=everyone, typed=False, safe=False)
+    shared = exp.select("*", named(share, "share")).from_(placed.subquery("placed"))
+    through = exp.select("*", named(_running(column("share")), "through")).from_(shared.subquery("shared"))
+    area = exp.select("*", named(_running(column("through")), "area")).from_(through.subquery("cumulated"))
+    before = exp.paren(exp.Sub(this=column("area"), expression=column("through")))
+    last = exp.Window(this=exp.Max(this=column("area")))
+    count = exp.Window(this=exp.Max(this=column("place")))
+    alone = exp.Sub(
+        this=exp.Add(
+            this=exp.Add(
+                this=before, expression=exp.paren(exp.Sub(this=count, expression=exp.paren(exp.Sub(
+                    this=column("place"), expression=number(1)))))
+            ),
+            expression=before.copy(),
+        ),
+        expression=last,
+    )
+    return exp.select("*", named(alone, "alone")).from_(area.subquery("measured"))
+
+
+def _running(value: exp.Expr) -> exp.Window:
+    return exp.Window(
+        this=exp.Sum(this=value), order=exp.Order(expressions=[exp.Ordered(this=column("place"))])
+    )
+
+
+def ancestors(place: int, item: EncodedColumn) -> exp.Query:
+    """Per value of a sensitive column and level below the root: its ancestor, the ancestor's share, and ``alone``, the
+    hierarchical distance between the value alone and all records."""
+    levels = []
+    for level in range(item.height - 1):
+        ancestor = masked(column("value"), number(code_mask(item, level)))
+        levels.append(
+            exp.select(
+                column("value"),
+                named(number(level), "level"),
+                named(ancestor, "ancestor"),
+                named(exp.Window(this=exp.Sum(this=column("share")), partition_by=[ancestor.copy()]), "share"),
+            ).from_(table(names.overall(place)))
+        )
+    query: exp.Query = levels[0]
+    for other in levels[1:]:
+        query = exp.union(query, other, distinct=False, copy=False)
+    distance = exp.Sub(this=number(1), expression=column("share"))
+    alone = exp.Window(this=exp.Avg(this=distance), partition_by=[column("value")])
+    return exp.select("*", named(alone, "alone")).from_(query.subquery("levels"))
+
+
+def code_mask(item: EncodedColumn, level: int) -> int:
+    """The bits of a sensitive column's code that remain at a level; all of them stand in one word."""
+    return sum(((1 << bits) - 1) << shift for _, shift, bits in item.fields[level:])
+
+
+def _code_word(position: int, item: EncodedColumn) -> exp.Expr:
+    return column(names.key(item.fields[0][0]), names.lookup(position))
+
+
+def memberships(source: exp.Expr, subset: exp.Expr, shared: Sequence[tuple[str, str]]) -> exp.Select:
+    """The records of the source, each with whether it belongs to the subset; copies are matched one to one.
+
+    Args:
+        shared: the columns that the subset has, with the types that they have in the source.
+    """
+    numbered = exp.select(
+        "*",
+        named(
+            exp.Window(this=exp.RowNumber(), partition_by=[canonical(name, type_) for name, type_ in shared]),
+            "sqlanon_copy",
+        ),
+    ).from_(source.copy())
+    counted = _copies(subset, shared)
+    on = both(same(canonical(name, type_, SOURCE), column(f"c_{i}", "subset")) for i, (name, type_) in enumerate(shared))
+    member = exp.LTE(
+        this=column("sqlanon_copy", SOURCE),
+        expression=exp.Coalesce(this=column("copies", "subset"), expressions=[number(0)]),
+    )
+    return (
+        exp.select(
+            exp.Column(this=exp.Star(**{"except_": [exp.to_identifier("sqlanon_copy", quoted=True)]}),
+                       table=exp.to_identifier(SOURCE, quoted=True)),
+            named(member, names.MEMBER),
+        )
+        .from_(numbered.subquery(SOURCE))
+        .join(counted.subquery("subset"), on=on, join_type="left")
+    )
+
+
+def membership_faults(
+    source: exp.Expr, subset: exp.Expr, shared: Sequence[tuple[str, str]], others: Sequence[tuple[str, str]]
+) -> exp.Select:
+    """One row: records of the subset without a record of the source, and ambiguous ones: of records that agree in the
+    shared columns only some belong to the subset, though they differ in ``others``."""
+    rows = exp.select(
+        *[named(canonical(name, type_), f"c_{i}") for i, (name, type_) in enumerate(shared)],
+        named(bigint(exp.Count(this=exp.Star())), "records"),
+        named(
+            exp.Count(this=exp.Distinct(expressions=[exp.Struct(expressions=[
+                exp.PropertyEQ(this=exp.to_identifier(f"o_{i}"), expression=canonical(name, type_))
+                for i, (name, type_) in enumerate(others)
+            ])])) if others else number(1),
+            "kinds",
+        ),
+    ).from_(source.copy()).group_by(*[canonical(name, type_) for name, type_ in shared])
+    on = both(same(column(f"c_{i}", "r"), column(f"c_{i}", "s")) for i in range(len(shared)))
+    records = exp.Coalesce(this=column("records", "r"), expressions=[number(0)])
+    missing = exp.Greatest(this=exp.Sub(this=column("copies", "s"), expression=records), expressions=[number(0)])
+    unclear = exp.and_(
+        exp.GT(this=column("kinds", "r"), expression=number(1)),
+        exp.LT(this=column("copies", "s"), expression=column("records", "r")),
+    )
+    return (
+        exp.select(named(total(missing), "missing"), named(count_if(unclear), "unclear"))
+        .from_(_copies(subset, shared).subquery("s"))
+        .join(rows.subquery("r"), on=on, join_type="left")
+    )
+
+
+def _copies(subset: exp.Expr, shared: Sequence[tuple[str, str]]) -> exp.Select:
+    """The distinct records of the subset as texts of the source's types, with their number."""
+    texts = [canonical(name, type_) for name, type_ in shared]
+    typed = exp.select(
+        *[
+            named(exp.cast(column(name), exp.DataType.build(type_, dialect="duckdb")), name)
+            for name, type_ in shared
+        ]
+    ).from_(subset.copy())
+    return (
+        exp.select(
+            *[named(text, f"c_{i}") for i, text in enumerate(texts)],
+            named(bigint(exp.Count(this=exp.Star())), "copies"),
+        )
+        .from_(typed.subquery("typed"))
+        .group_by(*[text.copy() for text in texts])
     )

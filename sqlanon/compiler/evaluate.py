@@ -7,11 +7,13 @@ same text on SQLite.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from sqlglot import exp
 
 from sqlanon import names
+from sqlanon.binding import bind
 from sqlanon.catalog import Catalog
 from sqlanon.compiler.encode import SOURCE, EncodedColumn, joined_lookups, packed, takes_part
 from sqlanon.compiler.trees import (
@@ -28,10 +30,65 @@ from sqlanon.compiler.trees import (
     total,
 )
 from sqlanon.lattice import Node
+from sqlanon.measures.base import Need
+from sqlanon.models.base import PrivacyModel
 
 Form = Literal["cross", "union"]
 TOTALS = -1
 """The ``attribute`` of the row that holds a node's counts; other rows hold an attribute's cost."""
+COUNTS = ("grain", "classes", "failing", "suppressed", "lost", "smallest", "largest")
+"""The counts of every totals row, after ``node`` and ``attribute``; ``Question.columns`` has the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of every node: the models, what the measure needs, and how far details are wanted.
+
+    Attributes:
+        models: the privacy models of the policy.
+        size: the least number of records of a class that can pass them.
+        needs: what the quality measure asks for.
+        limit: nodes that certainly suppress more encoded records have no cost rows; None: all have.
+        by_model: also count what each model suppresses alone.
+    """
+
+    catalog: Catalog
+    models: tuple[PrivacyModel, ...]
+    size: int
+    needs: Need | None
+    limit: int | None = None
+    by_model: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the result: ``node``, ``attribute``, counts, and the costs of suppressed and of lost records.
+
+        A totals row has no costs, a cost row has nothing else.
+        """
+        counts = list(COUNTS)
+        if self.needs == "classes":
+            counts += ["squares", "spread", "forced", "large", "small_records"]
+        if self.rejects:
+            counts.append("public_only")
+        if self.by_model:
+            counts += [f"model_{i}" for i in range(len(self.models))]
+        return ("node", "attribute", *counts, "cost", "lost_cost")
+
+    @property
+    def rejects(self) -> bool:
+        """A class without records of the subset rules a node out."""
+        return any(model.needs_rejection for model in self.models)
+
+    @property
+    def has_costs(self) -> bool:
+        """There are cost rows."""
+        return self.needs in ("costs", "surprisals") and bool(self.catalog.attributes)
+
+    @property
+    def histograms(self) -> tuple[str, ...]:
+        """The sensitive columns whose values the models count, in the order of the catalog."""
+        watched = {model.column for model in self.models}
+        return tuple(s.name for s in self.catalog.sensitive if s.name in watched)
 
 
 def _placeholder() -> exp.Expr:
@@ -63,90 +120,256 @@ def _with(query: exp.Query, ctes: list[exp.CTE]) -> exp.Query:
     return query
 
 
-def roll_up(grain: str, masks: Sequence[int]) -> exp.Select:
+def counters(has_population: bool, table_name: str | None = None) -> list[exp.Expr]:
+    """The summed counters of a grain: ``n``, and ``population`` where there is one."""
+    wanted = [names.COUNT, names.POPULATION] if has_population else [names.COUNT]
+    return [named(total(column(name, table_name)), name) for name in wanted]
+
+
+def roll_up(grain: str, masks: Sequence[int], has_population: bool = False) -> exp.Select:
     """The grain of a more general node, from the grain of a more special one."""
     parts = [masked(column(names.key(w)), number(mask)) for w, mask in enumerate(masks)]
     return (
         exp.select(
             *[named(part, names.key(w)) for w, part in enumerate(parts)],
-            named(total(column(names.COUNT)), names.COUNT),
+            *counters(has_population),
         )
         .from_(table(grain))
         .group_by(*[part.copy() for part in parts])
     )
 
 
-def batch(
-    nodes: int,
-    words: int,
-    *,
-    attributes: int,
-    k: int,
-    costs: bool,
-    form: Form,
-    limit: int | None = None,
-) -> exp.Query:
-    """One verdict row per node of a batch, and one row per node and attribute with the cost of suppression.
+def batch(question: Question, nodes: int, *, form: Form) -> exp.Query:
+    """The verdicts of ``nodes`` nodes over the grain: one row of counts a node, one cost row a node and attribute.
 
-    Result columns: ``node`` (position in the batch), ``attribute`` (TOTALS or its position), ``classes``,
-    ``failing`` (classes), ``suppressed`` (records), ``smallest`` and ``largest`` passing class, ``cost``.
-    The text depends on sizes, never on the nodes: masks are bound by ``parameters``. With a ``limit``, nodes that
-    suppress more records have no cost rows: a search needs none of a node that it must reject.
+    The text depends on the number of nodes only, never on the nodes: masks are bound by ``parameters``. Columns are
+    ``question.columns``.
     """
+    catalog = question.catalog
+    words = catalog.words
     mask_names = [f"mask_{w}" for w in range(words)]
-    ctes: list[exp.CTE] = []
-    ctes.append(_values("nodes", ["node", *mask_names, "levels"], nodes))
+    ctes = [_values("nodes", ["node", *mask_names, "levels"], nodes)]
     if form == "cross":
         parts = [masked(column(names.key(w), "grain"), column(mask_names[w], "nodes")) for w in range(words)]
-        classes: exp.Query = (
+        grouped: exp.Query = (
             exp.select(
                 column("node", "nodes"),
                 *[named(part, names.key(w)) for w, part in enumerate(parts)],
-                named(total(column(names.COUNT, "grain")), names.COUNT),
+                *counters(catalog.has_population, "grain"),
             )
             .from_(table(names.GRAIN, "grain"))
             .join(table("nodes"), join_type="cross")
             .group_by(column("node", "nodes"), *[part.copy() for part in parts])
         )
     else:
-        selects = []
-        for _ in range(nodes):
-            positions = [exp.Literal.number(2 + w) for w in range(words)]
-            selects.append(
-                exp.select(
-                    named(_placeholder(), "node"),
-                    *[named(masked(column(names.key(w)), _placeholder()), names.key(w)) for w in range(words)],
-                    named(total(column(names.COUNT)), names.COUNT),
-                )
-                .from_(table(names.GRAIN))
-                .group_by(*positions)
-            )
-        classes = selects[0]
+        selects = [
+            _grouped_node(names.GRAIN, _placeholder(), [_placeholder() for _ in range(words)], catalog.has_population)
+            for _ in range(nodes)
+        ]
+        grouped = selects[0]
         for other in selects[1:]:
-            classes = exp.union(classes, other, distinct=False, copy=False)
-    ctes.append(_cte("classes", classes, materialized=True))
+            grouped = exp.union(grouped, other, distinct=False, copy=False)
+    ctes += judged(question, grouped)
+    ctes.append(_cte("totals", _totals(question), materialized=True))
+    everything: exp.Query = exp.select("*").from_(table("totals"))
+    if question.has_costs:
+        ctes += _cost_ctes(question, mask_names)
+        everything = exp.union(everything, _costs(question), distinct=False, copy=False)
+    return _with(everything, ctes)
 
-    size = column(names.COUNT)
-    passes = exp.GTE(this=size, expression=number(k))
-    fails = exp.LT(this=size, expression=number(k))
-    none = bigint(exp.null())
-    totals = (
+
+def _grouped_node(grain: str, node: exp.Expr, masks: Sequence[exp.Expr], has_population: bool) -> exp.Select:
+    return (
         exp.select(
-            column("node"),
-            named(bigint(number(TOTALS)), "attribute"),
-            named(bigint(exp.Count(this=exp.Star())), "classes"),
-            named(count_if(fails.copy()), "failing"),
-            named(sum_if(fails.copy(), size.copy()), "suppressed"),
-            named(exp.Min(this=exp.Case(ifs=[exp.If(this=passes.copy(), true=size.copy())])), "smallest"),
-            named(exp.Max(this=exp.Case(ifs=[exp.If(this=passes.copy(), true=size.copy())])), "largest"),
-            named(none.copy(), "cost"),
+            named(node, "node"),
+            *[named(masked(column(names.key(w)), mask), names.key(w)) for w, mask in enumerate(masks)],
+            *counters(has_population),
         )
-        .from_(table("classes"))
-        .group_by(column("node"))
+        .from_(table(grain))
+        .group_by(*[exp.Literal.number(2 + w) for w in range(len(masks))])
     )
-    if not costs or not attributes:
-        return _with(totals, ctes)
-    ctes.append(_cte("totals", totals, materialized=True))
+
+
+def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
+    """From the grouped grain of some nodes to ``judged``: per node and class its counters, ``fails`` and ``lost``.
+
+    ``grouped`` holds ``node``, the keys (with the sensitive codes where a model counts values), and the counters.
+    The classes are folded from it, each model is bound to the histogram of its column or to the classes, and what they
+    say is joined: a class fails when any model fails, and loses the most that any failing model says.
+    """
+    catalog = question.catalog
+    key_names = ["node", *[names.key(w) for w in range(catalog.words)]]
+    class_keys = [named(part, names.key(w)) for w, part in enumerate(_without_codes(catalog))]
+    ctes: list[exp.CTE] = []
+    if question.histograms:
+        ctes.append(_cte("parts", grouped, materialized=True))
+        classes: exp.Query = (
+            exp.select(column("node"), *class_keys, *counters(catalog.has_population))
+            .from_(table("parts"))
+            .group_by(column("node"), *_without_codes(catalog))
+        )
+        ctes.append(_cte("classes", classes, materialized=True))
+        for position, name in enumerate(question.histograms):
+            ctes.append(_cte(f"histogram_{position}", _histogram(question, name)))
+    else:
+        ctes.append(_cte("classes", grouped, materialized=True))
+
+    query = exp.select(*[column(name, "classes") for name in key_names]).from_(table("classes"))
+    query = query.select(*[column(c, "classes") for c in _counter_names(catalog)], copy=False)
+    fails: list[exp.Expr] = []
+    lost: list[exp.Expr] = []
+    for position, model in enumerate(question.models):
+        says = _bound(question, model, key_names)
+        if model.column is None:
+            fails.append(_projection(says, "fails"))
+            lost.append(_projection(says, "lost"))
+            continue
+        name = f"model_{position}"
+        ctes.append(_cte(name, says))
+        matches = both(exp.EQ(this=column(k, "classes"), expression=column(k, name)) for k in key_names)
+        query = query.join(table(name), on=matches, join_type="left", copy=False)
+        fails.append(column("fails", name))
+        lost.append(column("lost", name))
+    failing = [exp.EQ(this=f, expression=number(1)) for f in fails]
+    query = query.select(
+        named(_case(exp.or_(*failing) if failing else exp.false(), number(1), number(0)), "fails"),
+        named(_greatest([_case(f.copy(), amount, number(0)) for f, amount in zip(failing, lost, strict=True)]), "lost"),
+        copy=False,
+    )
+    if question.by_model:
+        query = query.select(*[named(f.copy(), f"fails_{i}") for i, f in enumerate(fails)], copy=False)
+    ctes.append(_cte("judged", query, materialized=True))
+    return ctes
+
+
+def _without_codes(catalog: Catalog) -> list[exp.Expr]:
+    """The keys of a class: the bits of the sensitive codes cleared."""
+    return [
+        masked(column(names.key(w)), number(~codes)) if codes else column(names.key(w))
+        for w, codes in enumerate(catalog.codes)
+    ]
+
+
+def _counter_names(catalog: Catalog) -> list[str]:
+    return [names.COUNT, names.POPULATION] if catalog.has_population else [names.COUNT]
+
+
+def _histogram(question: Question, name: str) -> exp.Select:
+    """Per class and value of a sensitive column, the number of records; classes and values without records are absent."""
+    catalog = question.catalog
+    attribute = catalog.sensitive_attribute(name)
+    value = masked(column(names.key(attribute.word)), number(attribute.code))
+    keys_ = [named(part, names.key(w)) for w, part in enumerate(_without_codes(catalog))]
+    query = exp.select(column("node"), *keys_, named(value, "value")).from_(table("parts"))
+    query = query.where(exp.GT(this=column(names.COUNT), expression=number(0)))
+    if len(catalog.sensitive) == 1:
+        return query.select(column(names.COUNT), copy=False)
+    query = query.select(named(total(column(names.COUNT)), names.COUNT), copy=False)
+    return query.group_by(column("node"), *_without_codes(catalog), value.copy(), copy=False)
+
+
+def _bound(question: Question, model: PrivacyModel, key_names: Sequence[str]) -> exp.Select:
+    """The meaning of a model (``sql/model``) about the classes of the batch."""
+    relations: dict[str, exp.Expr] = {"classes": table("classes")}
+    if model.column is not None:
+        place = [s.name for s in question.catalog.sensitive].index(model.column)
+        relations["histogram"] = table(f"histogram_{question.histograms.index(model.column)}")
+        relations["overall"] = table(names.overall(place))
+        relations["ancestors"] = table(names.ancestors(place))
+    return bind(
+        model.file,
+        relations=relations,
+        columns={"class_key": key_names},
+        values=dict(model.values(question.catalog)),
+    )
+
+
+def _projection(query: exp.Select, name: str) -> exp.Expr:
+    """The expression that a model about classes alone gives for ``name``, to stand in a query over the classes."""
+    expression: exp.Expr = next(item.this for item in query.expressions if item.alias == name).copy()
+    for reference in list(expression.find_all(exp.Column)):
+        reference.set("table", exp.to_identifier("classes", quoted=True))
+    return expression
+
+
+def _case(condition: exp.Expr, then: exp.Expr, otherwise: exp.Expr) -> exp.Case:
+    return exp.Case(ifs=[exp.If(this=condition, true=then)], default=otherwise)
+
+
+def _greatest(items: list[exp.Expr]) -> exp.Expr:
+    if len(items) == 1:
+        return items[0]
+    return exp.Greatest(this=items[0], expressions=items[1:]) if items else number(0)
+
+
+def _totals(question: Question) -> exp.Select:
+    """One row a node: the counts of its classes."""
+    catalog = question.catalog
+    size = column(names.COUNT)
+    counted = exp.GT(this=size, expression=number(0))
+    passes = exp.EQ(this=column("fails"), expression=number(0))
+    fails = exp.EQ(this=column("fails"), expression=number(1))
+    if catalog.has_population:
+        passes, fails = exp.and_(counted.copy(), passes), exp.and_(counted.copy(), fails)
+    wide = exp.cast(size.copy(), "HUGEINT")
+    rest = bigint(number(max(question.size, 1)))
+    at_least = exp.Greatest(this=size.copy(), expressions=[rest])
+    large = exp.GTE(this=size.copy(), expression=rest.copy())
+    small = exp.LT(this=size.copy(), expression=rest.copy())
+    everything: dict[str, exp.Expr] = {
+        "grain": bigint(exp.Count(this=exp.Star())),
+        "classes": count_if(passes),
+        "failing": count_if(fails),
+        "suppressed": sum_if(fails.copy(), size.copy()),
+        "lost": sum_if(fails.copy(), column("lost")),
+        "smallest": exp.Min(this=exp.Case(ifs=[exp.If(this=passes.copy(), true=size.copy())])),
+        "largest": exp.Max(this=exp.Case(ifs=[exp.If(this=passes.copy(), true=size.copy())])),
+        "squares": _wide_sum(_case(passes.copy(), exp.Mul(this=wide, expression=size.copy()), number(0))),
+        "spread": _wide_sum(exp.Mul(this=wide.copy(), expression=at_least)),
+        "forced": _wide_sum(
+            _case(
+                fails.copy(),
+                exp.Mul(
+                    this=exp.cast(column("lost"), "HUGEINT"),
+                    expression=exp.paren(
+                        exp.Greatest(
+                            this=exp.Sub(this=number(catalog.population), expression=at_least.copy()),
+                            expressions=[number(0)],
+                        )
+                    ),
+                ),
+                number(0),
+            )
+        ),
+        "large": count_if(large),
+        "small_records": sum_if(small, size.copy()),
+        "public_only": count_if(exp.Not(this=exp.paren(counted.copy()))),
+        **{
+            f"model_{i}": sum_if(
+                exp.and_(counted.copy(), exp.EQ(this=column(f"fails_{i}"), expression=number(1))), size.copy()
+            )
+            for i in range(len(question.models))
+        },
+        "cost": _no_cost(question),
+        "lost_cost": _no_cost(question),
+    }
+    wanted = [named(everything[name], name) for name in question.columns[2:]]
+    attribute = named(bigint(number(TOTALS)), "attribute")
+    return exp.select(column("node"), attribute, *wanted).from_(table("judged")).group_by(column("node"))
+
+
+def _wide_sum(value: exp.Expr) -> exp.Expr:
+    """A sum of squares or products of counts: beyond 64 bits on large data."""
+    return exp.cast(exp.Coalesce(this=exp.Sum(this=value), expressions=[number(0)]), "HUGEINT")
+
+
+def _no_cost(question: Question) -> exp.Expr:
+    return exp.cast(exp.null(), "DOUBLE" if question.needs == "surprisals" else "BIGINT")
+
+
+def _cost_ctes(question: Question, mask_names: Sequence[str]) -> list[exp.CTE]:
+    """``levels`` of the nodes by attribute, and per attribute the generalized values in failing classes (``values``)."""
+    words = question.catalog.words
     levels = (
         exp.select(
             column("node", "nodes"),
@@ -157,46 +380,57 @@ def batch(
         .from_(table("nodes"))
         .join(table(names.MASKS, "m"), on=exp.EQ(this=_digit(), expression=column("digit", "m")))
     )
-    ctes.append(_cte("levels", levels))
-    parts = [masked(column(names.key(w), "classes"), column(mask_names[w], "levels")) for w in range(words)]
+    parts = [masked(column(names.key(w), "judged"), column(mask_names[w], "levels")) for w in range(words)]
     dimensions = [column("node", "levels"), column("attribute", "levels"), column("level", "levels")]
     failing = (
         exp.select(
             *[item.copy() for item in dimensions],
             *[named(part, names.key(w)) for w, part in enumerate(parts)],
-            named(total(column(names.COUNT, "classes")), names.COUNT),
+            named(total(column(names.COUNT, "judged")), names.COUNT),
+            named(total(column("lost", "judged")), "lost"),
         )
-        .from_(table("classes"))
-        .join(table("levels"), on=exp.EQ(this=column("node", "classes"), expression=column("node", "levels")))
-        .where(exp.LT(this=column(names.COUNT, "classes"), expression=number(k)))
+        .from_(table("judged"))
+        .join(table("levels"), on=exp.EQ(this=column("node", "judged"), expression=column("node", "levels")))
+        .where(exp.EQ(this=column("fails", "judged"), expression=number(1)))
         .group_by(*dimensions, *[part.copy() for part in parts])
     )
-    leaf_keys = ["attribute", "level", *[names.key(w) for w in range(words)]]
-    if limit is not None:
+    if question.limit is not None:
         failing = failing.join(
             table("totals"),
             on=exp.and_(
                 exp.EQ(this=column("node", "totals"), expression=column("node", "levels")),
-                exp.LTE(this=column("suppressed", "totals"), expression=number(limit)),
+                exp.LTE(this=column("lost", "totals"), expression=number(question.limit)),
             ),
         )
-    cost = (
-        exp.select(
-            column("node", "failing"),
-            column("attribute", "failing"),
-            *[none.copy() for _ in range(5)],
-            total(exp.Mul(this=column(names.COUNT, "failing"), expression=column("cost", "leaf"))),
-        )
-        .from_(table("failing"))
-        .join(
-            table(names.LEAF, "leaf"),
-            on=both(exp.EQ(this=column(c, "failing"), expression=column(c, "leaf")) for c in leaf_keys),
-        )
-        .group_by(column("node", "failing"), column("attribute", "failing"))
+    return [_cte("levels", levels), _cte("failing", failing)]
+
+
+def _costs(question: Question) -> exp.Select:
+    """One row a node and attribute: what suppressing costs there, and what the lost records cost at least."""
+    words = question.catalog.words
+    nothing = [exp.null() for _ in question.columns[2:-2]]
+    count, lost = column(names.COUNT, "failing"), column("lost", "failing")
+    query = exp.select(column("node", "failing"), column("attribute", "failing"), *nothing).from_(table("failing"))
+    query = query.group_by(column("node", "failing"), column("attribute", "failing"))
+    if question.needs == "surprisals":
+        return query.select(_surprisal(count), _surprisal(lost))
+    leaf_keys = ["attribute", "level", *[names.key(w) for w in range(words)]]
+    cost = column("cost", "leaf")
+    return query.join(
+        table(names.LEAF, "leaf"),
+        on=both(exp.EQ(this=column(c, "failing"), expression=column(c, "leaf")) for c in leaf_keys),
+    ).select(
+        total(exp.Mul(this=count, expression=cost)), total(exp.Mul(this=lost, expression=cost.copy()))
     )
-    ctes.append(_cte("failing", failing))
-    everything = exp.select("*").from_(table("totals"))
-    return _with(exp.union(everything, cost, distinct=False, copy=False), ctes)
+
+
+def _surprisal(count: exp.Expr) -> exp.Expr:
+    """Sum of n ln n; 0 ln 0 = 0."""
+    product = exp.Mul(this=count, expression=exp.Ln(this=count.copy()))
+    return exp.Coalesce(
+        this=exp.Sum(this=_case(exp.GT(this=count.copy(), expression=number(0)), product, exp.cast(number(0), "DOUBLE"))),
+        expressions=[number(0)],
+    )
 
 
 def _digit() -> exp.Expr:
@@ -210,14 +444,16 @@ def digits(node: Node) -> str:
     return "".join(chr(ord("0") + level) for level in node)
 
 
-def parameters(catalog: Catalog, nodes: Sequence[Node], *, form: Form) -> list[int | str]:
+def parameters(question: Question, nodes: Sequence[Node], *, form: Form) -> list[int | str]:
     """What ``batch`` binds for these nodes, in the order of its placeholders."""
+    catalog = question.catalog
+    masks = [catalog.grain_masks(node) if question.histograms else catalog.masks(node) for node in nodes]
     bound: list[int | str] = []
-    for position, node in enumerate(nodes):
-        bound += [position, *catalog.masks(node), digits(node)]
+    for position, (node, mask) in enumerate(zip(nodes, masks, strict=True)):
+        bound += [position, *mask, digits(node)]
     if form == "union":
-        for position, node in enumerate(nodes):
-            bound += [position, *catalog.masks(node)]
+        for position, mask in enumerate(masks):
+            bound += [position, *mask]
     return bound
 
 
@@ -234,41 +470,49 @@ def mask_rows(catalog: Catalog) -> dict[str, list[int] | list[str]]:
     return rows
 
 
-def readable_grain(source: exp.Expr, items: Sequence[EncodedColumn], node: Node, basic: bool) -> exp.Select:
-    """A node as a person would write it: the source joined with its lookups, grouped by the published texts."""
+def readable_grain(
+    source: exp.Expr, items: Sequence[EncodedColumn], node: Node, basic: bool, *, whole_population: bool = False
+) -> exp.Select:
+    """A node as a person would write it: the source joined with its lookups, grouped by the published texts.
+
+    With a subset it counts the records of the subset, or, for ``whole_population``, all records.
+    """
     texts = [column(names.level(level), names.lookup(position)) for position, level in enumerate(node)]
-    counted = names.unused(names.COUNT, [item.name for item in items])
+    quasi = [item for item in items if not item.sensitive]
+    counted = names.unused(names.COUNT, [item.name for item in quasi])
     query = joined_lookups(
         source,
-        items,
+        quasi,
         [
-            *[named(text, item.name) for text, item in zip(texts, items, strict=True)],
+            *[named(text, item.name) for text, item in zip(texts, quasi, strict=True)],
             named(bigint(exp.Count(this=exp.Star())), counted),
         ],
-    ).where(takes_part(items, basic), copy=False)
+    ).where(takes_part(quasi, basic), copy=False)
+    if not whole_population and any(item.has_population for item in items):
+        query = query.where(column(names.MEMBER, SOURCE), copy=False)
     return query.group_by(*[text.copy() for text in texts], copy=False) if texts else query
 
 
 def release(
     source: exp.Expr,
     items: Sequence[EncodedColumn],
-    catalog: Catalog,
+    question: Question,
     node: Node,
     *,
-    k: int,
     basic: bool,
     published: Mapping[str, str],
     snapshot: str,
 ) -> exp.Query:
-    """The rows of a release: every record whose class holds at least k, generalized; suppressed ones are absent.
+    """The rows of a release: every record whose class passes all models, generalized; suppressed ones are absent.
 
     Args:
         published: the columns of the release and their types, in order; quasi-identifiers are generalized, the
             others pass unchanged (ENUMs as text).
-        snapshot: the grain to read class sizes from.
+        snapshot: the grain to read the classes from.
     """
+    catalog = question.catalog
     masks = catalog.masks(node)
-    position_of = {item.name: position for position, item in enumerate(items)}
+    position_of = {item.name: position for position, item in enumerate(items) if not item.sensitive}
     projections: list[exp.Expr] = []
     for index, (name, type_name) in enumerate(published.items()):
         if name in position_of:
@@ -279,22 +523,32 @@ def release(
         if name in position_of or type_name == "VARCHAR":
             value = exp.cast(value, exp.DataType.build(type_name, dialect="duckdb"))
         projections.append(named(value, f"column_{index}"))
+    quasi = [item for item in items if not item.sensitive]
     for word in range(catalog.words):
-        key = masked(exp.paren(packed(items, word)), number(masks[word]))
+        key = masked(exp.paren(packed(quasi, word)), number(masks[word]))
         projections.append(named(key, names.key(word)))
-    records = joined_lookups(source, items, projections).where(takes_part(items, basic), copy=False)
-    classes = roll_up(snapshot, masks).having(
-        exp.GTE(this=total(column(names.COUNT)), expression=number(k)), copy=False
+    records = joined_lookups(source, quasi, projections).where(takes_part(quasi, basic), copy=False)
+    if catalog.has_population:
+        records = records.where(column(names.MEMBER, SOURCE), copy=False)
+    wanted = catalog.grain_masks(node) if question.histograms else masks
+    grouped = _grouped_node(
+        snapshot, bigint(number(0)), [bigint(number(mask)) for mask in wanted], catalog.has_population
+    )
+    passing = (
+        exp.select(*keys(catalog.words))
+        .from_(table("judged"))
+        .where(exp.EQ(this=column("fails"), expression=number(0)))
+        .where(exp.GT(this=column(names.COUNT), expression=number(0)))
     )
     query = (
         exp.select(*[named(column(f"column_{i}", "records"), name) for i, name in enumerate(published)])
         .from_(table("records"))
         .join(
-            table("classes"),
+            table("passing"),
             on=both(
                 exp.EQ(this=left, expression=right)
-                for left, right in zip(keys(catalog.words, "records"), keys(catalog.words, "classes"), strict=True)
+                for left, right in zip(keys(catalog.words, "records"), keys(catalog.words, "passing"), strict=True)
             ),
         )
     )
-    return _with(query, [_cte("records", records), _cte("classes", classes)])
+    return _with(query, [_cte("records", records), *judged(question, grouped), _cte("passing", passing)])

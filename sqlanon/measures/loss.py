@@ -6,7 +6,7 @@ that an ungeneralized value costs 0 and a fully generalized or suppressed one 1 
     loss_i = (A_i - N/D) / (N - N/D) = sum over records of (leaves - 1) / (N * (D - 1))
 
 Why f + g is a bound: leaves(v) does not fall when v is generalized, so f = sum of (leaves - 1) over all records
-rises; g = sum over suppressed records of (D - leaves) falls, as fewer records are suppressed and leaves rises.
+rises; g = sum over suppressed records of (D - leaves) rises with every record and falls as leaves rises.
 Numerators are integers and are divided once.
 """
 
@@ -16,16 +16,18 @@ from collections.abc import Sequence
 
 from sqlanon.catalog import Catalog
 from sqlanon.lattice import Node
+from sqlanon.measures.base import AttributeMeasure, Need
 
 
-class Loss:
+class Loss(AttributeMeasure):
     """See the module's docstring. ``costs`` are sums of D - leaves over suppressed encoded records."""
 
     name = "loss"
-    needs_costs = True
+    needs: Need | None = "costs"
+    ceiling = 1.0
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+    def __init__(self, catalog: Catalog, aggregate: str | None = None, size: int = 1) -> None:
+        super().__init__(catalog, aggregate, size)
         population, encoded = catalog.population, catalog.encoded
         self._scale = tuple(
             population * (attribute.domain - 1) if attribute.domain > 1 else 0 for attribute in catalog.attributes
@@ -43,6 +45,6 @@ class Loss:
         """f per attribute: what generalization alone costs."""
         return tuple(per_level[level] for per_level, level in zip(self._floor, node, strict=True))
 
-    def penalty(self, node: Node, suppressed: int, costs: Sequence[int]) -> tuple[float, ...]:
+    def penalty(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
         """g per attribute: what suppression adds."""
         return tuple(cost / scale if scale else 0.0 for cost, scale in zip(costs, self._scale, strict=True))

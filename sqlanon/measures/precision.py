@@ -2,26 +2,22 @@
 
     loss_i = ((N - S) * x_i / (height_i - 1) + S) / N,   0 for attributes of height 1
 
-Why f + g is a bound: f = x_i / (height_i - 1) rises with generalization; g = S/N * (1 - f) falls, because S
-falls and f rises.
+Why f + g is a bound: f = x_i / (height_i - 1) rises with generalization; g = S/N * (1 - f) rises with S and falls
+as f rises.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlanon.catalog import Catalog
 from sqlanon.lattice import Node
+from sqlanon.measures.base import AttributeMeasure
 
 
-class Precision:
+class Precision(AttributeMeasure):
     """See the module's docstring. Needs the number of suppressed records only."""
 
     name = "precision"
-    needs_costs = False
-
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
 
     def _share(self, node: Node) -> list[float]:
         return [
@@ -42,6 +38,6 @@ class Precision:
         extra = self._suppression(share, self._catalog.uncovered)
         return tuple(part + more for part, more in zip(share, extra, strict=True))
 
-    def penalty(self, node: Node, suppressed: int, costs: Sequence[int]) -> tuple[float, ...]:
+    def penalty(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
         """g per attribute: what suppression adds."""
         return self._suppression(self._share(node), suppressed)

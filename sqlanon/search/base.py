@@ -7,12 +7,12 @@ I/O, so a test can drive it with a dictionary.
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import dataclass, field
 
 from sqlanon.catalog import Catalog
 from sqlanon.lattice import Lattice, Node
-from sqlanon.measures.base import Measure, aggregate, weights
+from sqlanon.measures.base import Certain, Ground, Measure
 
 TIE = 1e-12
 """Losses that differ by less than this share are equal (SPEC-measures, ties)."""
@@ -35,12 +35,15 @@ class Verdict:
         classes: number of published classes.
         suppressed: records suppressed in all, those of ``uncovered: suppress`` included.
         smallest, largest: sizes of the smallest and largest published class, None when nothing is published.
-        penalty: g per attribute, what suppression adds to the loss.
-        loss: the aggregated loss.
-        feasible: the suppressed count is within the limit, and something is published.
-        grain: rows of the node's grain.
-        exact: ``penalty`` and ``loss`` are exact; False for a node that suppresses more than the limit, whose
-            costs a search need not know: they are lower bounds then.
+        loss: by the policy's measure; a lower bound unless ``exact``.
+        feasible: the suppressed count is within the limit, something is published, and nothing rules the node out.
+        grain: rows of the node's table of classes.
+        certain: what holds for every candidate at or below the node.
+        ruled_out: no node at or below this one can be a candidate (δ-presence, ``public_only: reject``).
+        ground: what the classes say about every node above, for measures that ask for it.
+        exact: ``loss`` is exact; False for a node that cannot be a candidate, whose costs a search need not know.
+        by_model: per privacy model of the policy, the records in classes that it fails, were it alone; only from
+            ``Plan.evaluate``.
     """
 
     node: Node
@@ -48,26 +51,38 @@ class Verdict:
     suppressed: int
     smallest: int | None
     largest: int | None
-    penalty: tuple[float, ...]
     loss: float
     feasible: bool
     grain: int
+    certain: Certain
+    ruled_out: bool = False
+    ground: Ground | None = None
     exact: bool = True
+    by_model: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What a strategy may know: the lattice, the measure, how losses fold, and the limits of the search."""
+    """What a strategy may know: the lattice and the measure. ``catalog.allowed`` is the limit on suppression."""
 
     catalog: Catalog
     lattice: Lattice
     measure: Measure
-    aggregate: str
 
-    def loss(self, floor: Sequence[float], penalty: Sequence[float]) -> float:
-        """The aggregated loss of attribute losses f + g; also a lower bound when f and g are lower bounds."""
-        parts = [min(f + g, 1.0) for f, g in zip(floor, penalty, strict=True)]
-        return aggregate(self.aggregate, parts, weights(self.catalog))
+    def hopeless(self, verdict: Verdict) -> bool:
+        """No node at or below this one can be a candidate: too much is certainly suppressed, or all of it."""
+        catalog = self.catalog
+        certain = verdict.certain.suppressed
+        return verdict.ruled_out or certain > catalog.allowed or certain >= catalog.population
+
+    def bound(self, bottom: Node, top: Verdict, ground: Ground | None = None) -> float:
+        """A lower bound on the loss of every candidate between ``bottom`` and ``top``."""
+        return self.measure.bound(bottom, ground, top.certain)
+
+    def least(self) -> float:
+        """A lower bound on the loss of every node, without any verdict."""
+        nothing = (0.0,) * len(self.lattice.bottom)
+        return self.measure.bound(self.lattice.bottom, None, Certain(self.catalog.uncovered, nothing))
 
 
 @dataclass(slots=True)
@@ -85,9 +100,13 @@ class Progress:
     finished: bool = False
     solutions: list[Verdict] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
+    _seen: set[Node] = field(default_factory=set)
 
     def see(self, verdict: Verdict) -> None:
         """Account for a verdict: incumbent (ties as in SPEC-measures), nearest, and the list of solutions."""
+        if verdict.node in self._seen:
+            return
+        self._seen.add(verdict.node)
         self.evaluated += 1
         if (verdict.classes and (self.nearest is None or _nearer(verdict, self.nearest))) or self.nearest is None:
             self.nearest = verdict

@@ -1,12 +1,13 @@
 """Monotone box branch and bound: the default strategy. Optimal, with a certificate at any time.
 
-Source: docs/design.md, section "The search". For a box [a, b] every node x in it has
-loss_i(x) >= f_i(a) + g_i(b) per attribute, and an aggregate that rises with every attribute's loss turns this into
-a bound on the loss. Suppression falls with generalization, so if b suppresses more than the limit, all of the box
-does. Best-first over boxes; when the least bound reaches the incumbent, the incumbent is optimal.
+Source: docs/design.md, section "The search". A box [a, b] is all nodes between a and b. What is certainly suppressed at b
+is suppressed at every candidate of the box (each privacy model proves its share, ``models/``), so if that is beyond the
+limit the box holds no candidate; and with what generalization costs at least at a it bounds the loss of all of
+them (each measure proves its bound, ``measures/``). Best-first over boxes; when the least bound reaches the incumbent,
+the incumbent is optimal.
 
-The argument holds for models whose failing records stay failing when the data is made more specific
-(k-anonymity here).
+Measures of classes draw their bound from a judged node at the bottom of the box too, so for them both halves of a
+split box are judged: the top of the lower, the bottom of the upper one.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import heapq
 from dataclasses import dataclass, field
 
 from sqlanon.lattice import Node
-from sqlanon.measures.base import weights
+from sqlanon.measures.base import Ground
 from sqlanon.search.base import TIE, Problem, Progress, Request, Strategy, Verdict
 
 BATCH = 8
@@ -24,12 +25,14 @@ BATCH = 8
 
 @dataclass(order=True, slots=True)
 class Box:
-    """All nodes between ``bottom`` and the node of ``top``, which has been judged."""
+    """All nodes between ``bottom`` and the node of ``top``, which has been judged; ``ground`` is of a judged node at or
+    below the bottom, for measures of classes."""
 
     bound: float
     serial: int
     bottom: Node = field(compare=False)
     top: Verdict = field(compare=False)
+    ground: Ground | None = field(compare=False)
 
 
 def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strategy:
@@ -38,37 +41,44 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
     ``progress.lower_bound`` is valid whenever the generator is suspended, so a search may stop at any time.
     """
     lattice = problem.lattice
+    grounded = problem.measure.needs == "classes"
     queue: list[Box] = []
     serial = 0
 
-    def push(bottom: Node, top: Verdict, inherited: float) -> None:
+    def push(bottom: Node, top: Verdict, ground: Ground | None, inherited: float) -> None:
         nonlocal serial
-        if top.suppressed > problem.catalog.allowed or top.classes == 0:
-            return  # so does, or publishes nothing, every node of the box
-        if bottom == top.node:
-            return  # judged already
-        bound = max(inherited, problem.loss(problem.measure.floor(bottom), top.penalty))
+        if problem.hopeless(top) or bottom == top.node:
+            return
+        bound = max(inherited, problem.bound(bottom, top, ground))
         if _reached(bound, progress, 0.0):
             return
         serial += 1
-        heapq.heappush(queue, Box(bound, serial, bottom, top))
+        heapq.heappush(queue, Box(bound, serial, bottom, top, ground))
 
-    progress.lower_bound = 0.0
-    [verdict] = yield [Request(useful_top(problem), lattice.bottom)]
-    progress.see(verdict)
-    push(lattice.bottom, verdict, 0.0)
+    progress.lower_bound = problem.least()
+    first = [useful_top(problem)]
+    if grounded and lattice.bottom != first[0]:
+        first.append(lattice.bottom)
+    verdicts = yield [Request(node, lattice.bottom) for node in first]
+    for verdict in verdicts:
+        progress.see(verdict)
+    push(lattice.bottom, verdicts[0], verdicts[-1].ground, 0.0)
     while queue and not _reached(queue[0].bound, progress, gap):
         progress.lower_bound = queue[0].bound
         taken = [heapq.heappop(queue)]
         while queue and len(taken) < BATCH and not _reached(queue[0].bound, progress, gap):
             taken.append(heapq.heappop(queue))
         halves = [_split(problem, box) for box in taken]
-        verdicts = yield [Request(low_top, box.bottom) for box, (low_top, _) in zip(taken, halves, strict=True)]
+        requests = [Request(low_top, box.bottom) for box, (low_top, _) in zip(taken, halves, strict=True)]
+        if grounded:
+            requests += [Request(high_bottom, box.bottom) for box, (_, high_bottom) in zip(taken, halves, strict=True)]
+        verdicts = yield requests
         for verdict in verdicts:
             progress.see(verdict)
-        for box, (_, high_bottom), verdict in zip(taken, halves, verdicts, strict=True):
-            push(box.bottom, verdict, box.bound)
-            push(high_bottom, box.top, box.bound)
+        tops, grounds = verdicts[: len(taken)], [verdict.ground for verdict in verdicts[len(taken) :]]
+        for number, (box, (_, high_bottom), top) in enumerate(zip(taken, halves, tops, strict=True)):
+            push(box.bottom, top, box.ground, box.bound)
+            push(high_bottom, box.top, grounds[number] if grounded else None, box.bound)
     progress.lower_bound = queue[0].bound if queue else None
     progress.finished = True
 
@@ -97,19 +107,18 @@ def _reached(bound: float, progress: Progress, gap: float) -> bool:
 
 
 def _split(problem: Problem, box: Box) -> tuple[Node, Node]:
-    """Top of the lower half and bottom of the upper half, cut where the widest f-gap of an attribute halves."""
+    """Top of the lower half and bottom of the upper half, cut where the widest gap of an attribute's gauge halves."""
     bottom, top = box.bottom, box.top.node
-    low, high = problem.measure.floor(bottom), problem.measure.floor(top)
-    importance = weights(problem.catalog)
+    low, high = problem.measure.gauge(bottom), problem.measure.gauge(top)
 
     def width(i: int) -> tuple[float, int]:
-        return ((high[i] - low[i]) * importance[i], top[i] - bottom[i])
+        return (high[i] - low[i], top[i] - bottom[i])
 
     axis = max((i for i in range(len(top)) if top[i] > bottom[i]), key=width)
     middle = (low[axis] + high[axis]) / 2.0
 
     def distance(level: int) -> float:
-        return abs(problem.measure.floor((*top[:axis], level, *top[axis + 1 :]))[axis] - middle)
+        return abs(problem.measure.gauge((*top[:axis], level, *top[axis + 1 :]))[axis] - middle)
 
     cut = min(range(bottom[axis], top[axis]), key=distance)
     return (*top[:axis], cut, *top[axis + 1 :]), (*bottom[:axis], cut + 1, *bottom[axis + 1 :])

@@ -13,7 +13,7 @@ BATCH = 64
 def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strategy:
     """Yield every node; ``gap`` is ignored. Stopped early, it has no bound but the lattice's bottom."""
     bottom = problem.lattice.bottom
-    progress.lower_bound = problem.loss(problem.measure.floor(bottom), (0.0,) * len(bottom))
+    progress.lower_bound = problem.least()
     nodes = problem.lattice.nodes()
     while batch := list(itertools.islice(nodes, BATCH)):
         # All nodes of a batch share their leading levels: their meet is the floor that snapshots may serve.

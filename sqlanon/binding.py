@@ -1,9 +1,9 @@
-"""Binds the audits of ``sql/audit`` to a relation, on the tree.
+"""Binds the files of ``sql/`` to relations, columns and values, on the tree.
 
-In the files, ``quasi_identifier``, ``released_column`` and ``audited_column`` stand for lists of columns. In
-a SELECT or GROUP BY they become the list; in ``ANY_OF(condition)`` and ``ALL_OF(condition)`` the condition is
-repeated for every column and joined by OR or AND (of no column: FALSE, TRUE). ``AS_RELEASED(x)`` casts to the
-released column's type, ``:name`` is a value, and the tables ``release`` and ``lookup`` stand for relations.
+In the files some column names stand for lists of columns (``class_key``, ``quasi_identifier``, …). In a SELECT,
+GROUP BY, PARTITION BY or USING they become the list; in ``ANY_OF(condition)`` and ``ALL_OF(condition)`` the condition
+is repeated for every column and joined by OR or AND (of no column: FALSE, TRUE). ``AS_RELEASED(x)`` casts to the
+released column's type, ``:name`` is a value, and table names stand for relations.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from sqlanon.sqlfiles import parse
 
-LISTS = ("quasi_identifier", "released_column", "audited_column")
+Value = int | float | str
 
 
 def bind(
@@ -23,23 +23,23 @@ def bind(
     *,
     relations: Mapping[str, exp.Expr],
     columns: Mapping[str, Sequence[str]] | None = None,
-    values: Mapping[str, int | str] | None = None,
+    values: Mapping[str, Value] | None = None,
     released_type: str | None = None,
 ) -> exp.Select:
-    """The audit ``sql/audit/<file>`` about the given relations.
+    """The statement of ``sql/<file>`` about the given relations.
 
     Args:
-        relations: placeholder table -> table, table function or subquery.
+        relations: placeholder table -> table, table function or query.
         columns: placeholder column -> columns.
         values: placeholder -> value.
         released_type: what ``AS_RELEASED`` casts to.
     """
-    tree = parse(f"audit/{file}")
+    tree = parse(file)
     assert isinstance(tree, exp.Select)
     placeholders = list(tree.find_all(exp.Placeholder))
     tables = [node for node in tree.find_all(exp.Table) if not node.db and node.name in relations]
     for placeholder in placeholders:
-        placeholder.replace(exp.convert((values or {})[placeholder.name]))
+        placeholder.replace(_literal((values or {})[placeholder.name]))
     for call in list(tree.find_all(exp.Anonymous)):
         if call.name.upper() == "AS_RELEASED":
             call.replace(
@@ -48,8 +48,15 @@ def bind(
     for name, wanted in (columns or {}).items():
         _expand(tree, name, wanted)
     for node in tables:
-        node.replace(_aliased(relations[node.name], node.name))
+        node.replace(_aliased(relations[node.name], node.alias or node.name))
     return tree
+
+
+def _literal(value: Value) -> exp.Expr:
+    """A literal; a float is cast to DOUBLE, because 0.2 alone is a DECIMAL to some databases."""
+    if isinstance(value, float):
+        return exp.cast(exp.Literal.number(repr(value)), "DOUBLE")
+    return exp.convert(value)
 
 
 def _expand(tree: exp.Expr, name: str, columns: Sequence[str]) -> None:
@@ -60,19 +67,24 @@ def _expand(tree: exp.Expr, name: str, columns: Sequence[str]) -> None:
             combine = exp.or_ if word == "ANY_OF" else exp.and_
             nothing = exp.false() if word == "ANY_OF" else exp.true()
             call.replace(exp.paren(combine(*conditions, copy=False), copy=False) if conditions else nothing)
-    for holder in list(tree.find_all(exp.Select, exp.Group)):
-        expressions = holder.expressions
-        if any(_is_placeholder(item, name) for item in expressions):
-            holder.set("expressions", [new for item in expressions for new in _listed(item, name, columns)])
-            if isinstance(holder, exp.Group) and not holder.expressions:
-                holder.pop()
+    for holder in list(tree.find_all(exp.Select, exp.Group, exp.Window, exp.Join)):
+        for key in ("expressions", "partition_by", "using"):
+            items = holder.args.get(key) or []
+            if any(_is_placeholder(item, name) for item in items):
+                holder.set(key, [new for item in items for new in _listed(item, name, columns)])
+        if isinstance(holder, exp.Group) and not holder.expressions:
+            holder.pop()
     for node in list(tree.find_all(exp.Column)):
         if _is_placeholder(node, name):
             node.replace(_column(columns[0]))
 
 
 def _listed(item: exp.Expr, name: str, columns: Sequence[str]) -> list[exp.Expr]:
-    return [_column(column) for column in columns] if _is_placeholder(item, name) else [item]
+    if not _is_placeholder(item, name):
+        return [item]
+    if isinstance(item, exp.Identifier):
+        return [exp.to_identifier(column, quoted=True) for column in columns]
+    return [_column(column, item.text("table")) for column in columns]
 
 
 def _mentions(node: exp.Expr, name: str) -> bool:
@@ -84,15 +96,17 @@ def _for_column(condition: exp.Expr, name: str, column: str) -> exp.Expr:
 
 
 def _replaced(node: exp.Expr, *, name: str, column: str) -> exp.Expr:
-    return _column(column) if _is_placeholder(node, name) else node
+    return _column(column, node.text("table")) if _is_placeholder(node, name) else node
 
 
 def _is_placeholder(node: exp.Expr, name: str) -> bool:
-    return isinstance(node, exp.Column) and node.name == name and not node.this.args.get("quoted")
+    identifier = node.this if isinstance(node, exp.Column) else node
+    return isinstance(identifier, exp.Identifier) and identifier.name == name and not identifier.args.get("quoted")
 
 
-def _column(name: str) -> exp.Column:
-    return exp.column(exp.to_identifier(name, quoted=True))
+def _column(name: str, table: str = "") -> exp.Column:
+    owner = exp.to_identifier(table, quoted=True) if table else None
+    return exp.column(exp.to_identifier(name, quoted=True), owner)
 
 
 def _aliased(relation: exp.Expr, alias: str) -> exp.Expr:

@@ -1,0 +1,30 @@
+"""Discernibility (Bayardo and Agrawal): a published record costs the size of its class, a suppressed one N.
+
+    loss = sum over published classes of n² + N * S
+
+The bound for a candidate x in a box [a, b], from a judged z <= a: a record's class at x is a union of classes of z and
+holds at least m records if it is published, so the record costs at least max(m, n_z), n_z being the size of its class at
+z; summed: ``Ground.spread``. Of a failing class y of b with n records at least lost(y) are suppressed and cost N; their
+classes at z lie within y, so what the first sum counts for each of them is at most max(m, n), and
+``Certain.forced`` may be added. Uncovered records cost N each.
+"""
+
+from __future__ import annotations
+
+from sqlanon.lattice import Node
+from sqlanon.measures.base import Certain, ClassMeasure, Ground, Tally
+
+
+class Discernibility(ClassMeasure):
+    """See the module's docstring. Integers throughout; one division-free sum."""
+
+    name = "discernibility"
+
+    def loss(self, node: Node, tally: Tally) -> float:
+        """The loss of a node."""
+        return float(tally.squares + self._catalog.population * tally.suppressed)
+
+    def bound(self, bottom: Node, ground: Ground | None, certain: Certain) -> float:
+        """See the module's docstring."""
+        spread = ground.spread if ground is not None else 0
+        return float(spread + certain.forced + self._catalog.population * self._catalog.uncovered)

@@ -1,0 +1,28 @@
+"""Height: the sum of the levels. Weights and suppression do not enter, so the bound is the height of the box's bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlanon.catalog import Catalog
+from sqlanon.lattice import Node
+from sqlanon.measures.base import AttributeMeasure
+
+
+class Height(AttributeMeasure):
+    """See the module's docstring."""
+
+    name = "height"
+    aggregates = ("sum",)
+
+    def __init__(self, catalog: Catalog, aggregate: str | None = None, size: int = 1) -> None:
+        super().__init__(catalog, aggregate, size)
+        self._weights = (1.0,) * len(catalog.attributes)
+
+    def floor(self, node: Node) -> tuple[float, ...]:
+        """The levels."""
+        return tuple(map(float, node))
+
+    def penalty(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
+        """Nothing."""
+        return (0.0,) * len(node)

@@ -1,0 +1,73 @@
+"""What a privacy model says of itself. Its meaning is a file of ``sql/model``: per class, does it fail, and if so how
+many of its records are suppressed at least, whatever more special node is looked at (``lost``).
+
+``lost`` is what makes a search prune: if a class y fails, every node below y suppresses at least lost(y) of its
+records, and the sum over the failing classes of a node bounds the suppression of all nodes below it. Each model's
+docstring has the proof, ``tests/test_claims.py`` the brute force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, Protocol
+
+from sqlanon.catalog import Catalog
+
+Number = int | float
+
+
+class PrivacyModel(Protocol):
+    """A privacy model with its parameters, bound to the column it watches.
+
+    Attributes:
+        type: its name in a policy.
+        column: the sensitive column, None for models of class sizes and presence.
+        file: its meaning in ``sql/model``.
+        size: no class with fewer records than this can pass.
+        monotone: the records of a failing class stay failing at every more special node (lost = all).
+        needs_rejection: a class without records of the subset rules a node out (δ-presence, ``reject``).
+    """
+
+    type: str
+    column: str | None
+    file: str
+    size: int
+    monotone: bool
+    needs_rejection: bool
+
+    @property
+    def label(self) -> str:
+        """What reports call it, e.g. ``occupation: entropy_l_diversity(l=3)``."""
+        ...
+
+    def values(self, catalog: Catalog) -> Mapping[str, Number]:
+        """What the placeholders of its file mean for an encoded source."""
+        ...
+
+    def obstacle(self, catalog: Catalog) -> str | None:
+        """Why no class at all can pass, in words and counts; None when some may."""
+        ...
+
+
+def labelled(column: str | None, type_name: str, **parameters: object) -> str:
+    """``column: type(parameter=value, …)``."""
+    told = ", ".join(f"{name}={value}" for name, value in parameters.items())
+    return f"{column}: {type_name}({told})" if column is not None else f"{type_name}({told})"
+
+
+def fraction(value: Any) -> tuple[int, int]:
+    """The exact numerator and denominator of a number as the user wrote it.
+
+    >>> fraction(0.05)
+    (1, 20)
+    """
+    return Decimal(str(value)).as_integer_ratio()
+
+
+def too_few_values(catalog: Catalog, column: str, wanted: float) -> str | None:
+    """The obstacle that all ℓ-diversities share: fewer values in the whole source than a class must hold."""
+    present = catalog.sensitive_attribute(column).values
+    if present >= wanted:
+        return None
+    return f"a class must hold {wanted:g} values of column {column!r}, but the source holds {present}"

@@ -1,0 +1,64 @@
+"""δ-presence: in every published class the share of records that belong to the subset lies between min and max.
+
+Source: Nergiz, Atzori and Clifton, 2007. The source is the population; the subset is what is published and what all
+other models, measures and limits are about. A class without records of the subset publishes nothing: with
+``public_only: ignore`` it does not count; with ``reject`` it has presence 0, cannot be suppressed, and rules the node
+out when min > 0.
+
+Not monotone under suppression. Above max: let U be the published parts of a failing class (share at most max, so
+u <= max p_U), R the suppressed ones; R holds at least as many records of the population as of the subset. Then
+n = u + r <= max (p - r) + r, so r >= (n - max p) / (1 - max). Below min: with ``reject`` at least 1, because at a
+candidate every part holds records of the subset, and parts that all reach min would make the whole reach it; with
+``ignore`` 0, because a part without records of the subset can absorb the excess. A class without records of the subset
+stays one in every part, so with ``reject`` it rules out all more special nodes too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from sqlanon.catalog import Catalog
+from sqlanon.models.base import fraction, labelled
+
+PUBLIC_ONLY = ("ignore", "reject")
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaPresence:
+    """See the module's docstring; min and max are taken as the decimal fractions they were written as."""
+
+    min: float | Decimal
+    max: float | Decimal
+    public_only: str = "ignore"
+    column: None = None
+    type = "delta_presence"
+    file = "model/delta_presence.sql"
+    monotone = False
+    size = 1
+
+    @property
+    def needs_rejection(self) -> bool:
+        """A class without records of the subset rules the node out."""
+        return self.public_only == "reject" and self.min > 0
+
+    @property
+    def label(self) -> str:
+        """For reports."""
+        return labelled(None, self.type, min=f"{float(self.min):g}", max=f"{float(self.max):g}")
+
+    def values(self, catalog: Catalog) -> Mapping[str, int]:
+        """The placeholders of the file."""
+        low, high = fraction(self.min), fraction(self.max)
+        return {
+            "min_numerator": low[0],
+            "min_denominator": low[1],
+            "max_numerator": high[0],
+            "max_denominator": high[1],
+            "below": int(self.needs_rejection),
+        }
+
+    def obstacle(self, catalog: Catalog) -> str | None:
+        """None: it depends on the classes."""
+        return None

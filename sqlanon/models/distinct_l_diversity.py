@@ -1,0 +1,43 @@
+"""Distinct ℓ-diversity: every published class holds at least ℓ values of the sensitive attribute.
+
+Source: Machanavajjhala et al., 2007. Monotone: a part of a class holds no more values than the class, so all records of
+a failing class are lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlanon.catalog import Catalog
+from sqlanon.models.base import labelled, too_few_values
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctLDiversity:
+    """See the module's docstring."""
+
+    column: str
+    l: int  # noqa: E741  the field's own name for it
+    type = "distinct_l_diversity"
+    file = "model/distinct_l_diversity.sql"
+    monotone = True
+    needs_rejection = False
+
+    @property
+    def size(self) -> int:
+        """ℓ values need ℓ records."""
+        return self.l
+
+    @property
+    def label(self) -> str:
+        """For reports."""
+        return labelled(self.column, self.type, l=self.l)
+
+    def values(self, catalog: Catalog) -> Mapping[str, int]:
+        """The placeholders of the file."""
+        return {"l": self.l}
+
+    def obstacle(self, catalog: Catalog) -> str | None:
+        """Fewer values than ℓ in the source."""
+        return too_few_values(catalog, self.column, self.l)

@@ -1,0 +1,47 @@
+"""Entropy ℓ-diversity: the entropy of the sensitive values of every published class is at least ln ℓ.
+
+Source: Machanavajjhala et al., 2007. Not monotone under suppression: a failing class may split into a part that passes
+and one that is suppressed. But entropy is concave: let y = U + R with U the union of the published parts (u of n
+records). H(U) >= the weighted mean of the parts' entropies >= ln ℓ, and H(y) >= (u/n) H(U) + (r/n) H(R) >= (u/n) ln ℓ.
+So u <= n H(y) / ln ℓ, and at least n (1 - H(y)/ln ℓ) records are lost; all of them when y holds fewer than ℓ values,
+because the entropy of a part with d values is at most ln d.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlanon.catalog import Catalog
+from sqlanon.models.base import labelled, too_few_values
+
+
+@dataclass(frozen=True, slots=True)
+class EntropyLDiversity:
+    """See the module's docstring; ℓ need not be whole."""
+
+    column: str
+    l: float  # noqa: E741  the field's own name for it
+    type = "entropy_l_diversity"
+    file = "model/entropy_l_diversity.sql"
+    monotone = False
+    needs_rejection = False
+
+    @property
+    def size(self) -> int:
+        """Entropy ln ℓ needs ℓ values, ℓ rounded up (less the tolerance of the definition)."""
+        return math.ceil(self.l - 1e-9)
+
+    @property
+    def label(self) -> str:
+        """For reports."""
+        return labelled(self.column, self.type, l=f"{self.l:g}")
+
+    def values(self, catalog: Catalog) -> Mapping[str, float]:
+        """The placeholders of the file."""
+        return {"l": float(self.l)}
+
+    def obstacle(self, catalog: Catalog) -> str | None:
+        """Fewer values than ℓ in the source."""
+        return too_few_values(catalog, self.column, self.size)

@@ -1,0 +1,45 @@
+"""k-anonymity: every published class holds at least k records. Source: Samarati and Sweeney, 1998.
+
+Monotone: a part of a class is no larger than the class, so the records of a class smaller than k are in classes
+smaller than k at every more special node; all of them are lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlanon.catalog import Catalog
+from sqlanon.models.base import labelled
+
+
+@dataclass(frozen=True, slots=True)
+class KAnonymity:
+    """See the module's docstring."""
+
+    k: int
+    column: None = None
+    type = "k_anonymity"
+    file = "model/k_anonymity.sql"
+    monotone = True
+    needs_rejection = False
+
+    @property
+    def size(self) -> int:
+        """A class has at least k records."""
+        return self.k
+
+    @property
+    def label(self) -> str:
+        """For reports."""
+        return labelled(None, self.type, k=self.k)
+
+    def values(self, catalog: Catalog) -> Mapping[str, int]:
+        """The placeholders of the file."""
+        return {"k": self.k}
+
+    def obstacle(self, catalog: Catalog) -> str | None:
+        """Fewer records than k."""
+        if catalog.population >= self.k:
+            return None
+        return f"a class must hold {self.k} records, but there are {catalog.population}"

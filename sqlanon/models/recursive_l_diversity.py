@@ -1,0 +1,60 @@
+"""Recursive (c, ℓ)-diversity: r1 < c (r_ℓ + r_(ℓ+1) + …) for the sorted counts of every published class, and ℓ values.
+
+Source: Machanavajjhala et al., 2007. Not monotone under suppression. But let v be the most frequent value of a failing
+class y, and T the records of y whose value is none of its ℓ - 1 most frequent ones (the tail). In a published part C,
+n_v(C) <= r1(C) < c tail(C), and tail(C) <= the records of C in T, because the ℓ - 1 most frequent values of C cover at
+least as much of C as those of y do. Summed over the published parts: n_v < c |T|. So v loses at least
+floor(r1 - c |T|) + 1 records; all records are lost when y holds fewer than ℓ values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from sqlanon.catalog import Catalog
+from sqlanon.models.base import fraction, labelled, too_few_values
+
+
+@dataclass(frozen=True, slots=True)
+class RecursiveLDiversity:
+    """See the module's docstring; c > 0 is taken as the decimal fraction it was written as."""
+
+    column: str
+    l: int  # noqa: E741  the field's own name for it
+    c: float | Decimal
+    type = "recursive_l_diversity"
+    file = "model/recursive_l_diversity.sql"
+    monotone = False
+    needs_rejection = False
+
+    @property
+    def size(self) -> int:
+        """ℓ values need ℓ records."""
+        return self.l
+
+    @property
+    def label(self) -> str:
+        """For reports."""
+        return labelled(self.column, self.type, l=self.l, c=f"{float(self.c):g}")
+
+    def values(self, catalog: Catalog) -> Mapping[str, int]:
+        """The placeholders of the file."""
+        numerator, denominator = fraction(self.c)
+        return {"l": self.l, "c_numerator": numerator, "c_denominator": denominator}
+
+    def obstacle(self, catalog: Catalog) -> str | None:
+        """Fewer values than ℓ in the source, or a c that no class can beat: its tail has at most v - ℓ + 1 of v parts."""
+        few = too_few_values(catalog, self.column, self.l)
+        if few is not None:
+            return few
+        present = catalog.sensitive_attribute(self.column).values
+        longest = present - self.l + 1
+        numerator, denominator = fraction(self.c)
+        if longest * numerator > denominator:  # r1 < c * tail <= c * longest * r_ℓ <= c * longest * r1
+            return None
+        return (
+            f"c = {float(self.c):g} is too small for column {self.column!r}: with {present} values and ℓ = {self.l} the "
+            f"tail of a class holds at most {longest} times its largest count"
+        )

@@ -1,0 +1,56 @@
+"""t-closeness: the sensitive values of every published class are distributed nearly as among all records.
+
+Source: Li, Li and Venkatasubramanian, 2007: earth mover's distance at most t, with equal, hierarchical or ordered ground
+distance (SPEC-measures). P is the distribution over all records, before suppression.
+
+Not monotone under suppression. But the distance D is convex: let y = U + R with U the union of the published parts (u of
+n records). D(U) <= the weighted mean of the parts' distances <= t, and D(y) <= (u/n) D(U) + (r/n) D(R)
+<= (u/n) t + (r/n) D_max, where D_max is the largest distance of a distribution over the values of y; being convex, D is
+largest at a single value. So at least n (D(y) - t) / (D_max - t) records are lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlanon.catalog import Catalog
+from sqlanon.models.base import Number, labelled
+
+DISTANCES = ("equal", "hierarchical", "ordered")
+
+
+@dataclass(frozen=True, slots=True)
+class TCloseness:
+    """See the module's docstring."""
+
+    column: str
+    t: float
+    distance: str = "equal"
+    type = "t_closeness"
+    monotone = False
+    needs_rejection = False
+    size = 1
+
+    @property
+    def file(self) -> str:
+        """One file a distance."""
+        return f"model/t_closeness_{self.distance}.sql"
+
+    @property
+    def label(self) -> str:
+        """For reports."""
+        return labelled(self.column, self.type, t=f"{float(self.t):g}", distance=self.distance)
+
+    def values(self, catalog: Catalog) -> Mapping[str, Number]:
+        """The placeholders of the file."""
+        attribute = catalog.sensitive_attribute(self.column)
+        if self.distance == "hierarchical":
+            return {"t": float(self.t), "levels": attribute.height - 1}
+        if self.distance == "ordered":
+            return {"t": float(self.t), "values": attribute.values, "area": float(attribute.area)}
+        return {"t": float(self.t)}
+
+    def obstacle(self, catalog: Catalog) -> str | None:
+        """None: one class of all records has the distance 0."""
+        return None

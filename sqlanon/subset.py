@@ -1,0 +1,87 @@
+"""The subset of δ-presence: which records of the source belong to what is published.
+
+The subset is named by a boolean column of the source, or by a relation (a file, a table) whose records are found again
+in the source by all columns that the two share; copies are matched one to one, NULL matches NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlglot import exp
+
+from sqlanon import names
+from sqlanon.compiler import encode
+from sqlanon.compiler.trees import column, count_if, named, table
+from sqlanon.engines.duckdb import DuckDBEngine, file_relation
+from sqlanon.errors import InputError, SourceError
+from sqlanon.policy import Policy
+
+
+def with_membership(engine: DuckDBEngine, source: exp.Expr, policy: Policy, types: Mapping[str, str]) -> exp.Expr:
+    """The source with the column ``names.MEMBER``: TRUE for the records of the policy's subset.
+
+    Raises:
+        SourceError: the subset cannot be read, or has no column of the source.
+        InputError: records of it are not in the source, or it leaves open which of them are meant.
+    """
+    subset = policy.subset
+    assert subset is not None
+    if "column" in subset:
+        return _flagged(engine, source, subset["column"], types)
+    if "file" in subset:
+        path = policy.base_directory / subset["file"]
+        if not path.is_file():
+            raise SourceError(
+                f"There is no subset file {path.name!r} in {str(path.absolute().parent)!r}.",
+                hint="check subset.file; relative paths are relative to the policy file.",
+            )
+        relation = file_relation(path.absolute(), {**policy.csv, **{k: v for k, v in subset.items() if k != "file"}})
+    else:
+        relation = engine.source_table(subset["table"])
+    found = [name for name, _ in engine.columns(relation)]
+    foreign = [name for name in found if name not in types]
+    if foreign or not found:
+        raise SourceError(
+            f"The subset has the columns {', '.join(map(repr, foreign)) or 'none'}, which the source lacks.",
+            hint="give it columns of the source only (all of them, or a key); check the delimiter of a CSV file.",
+        )
+    shared = [(name, _plain(types[name])) for name in found]
+    used = {c.name for c in policy.columns if c.role != "drop"}
+    others = [(name, _plain(type_name)) for name, type_name in types.items() if name in used and name not in found]
+    missing, unclear = engine.run(
+        "match subset", encode.membership_faults(source, relation, shared, others)
+    )[0]
+    if missing:
+        raise InputError(
+            f"{missing} records of the subset are not in the source.",
+            hint="the subset must be a part of the source; compare how the two write numbers, dates and NULL.",
+        )
+    if unclear:
+        raise InputError(
+            f"The subset does not say which records are meant: {unclear} of its records match several different ones.",
+            hint="give the subset all columns of the source, or a key.",
+        )
+    engine.create("membership", names.RECORDS, encode.memberships(source, relation, shared))
+    return table(names.RECORDS)
+
+
+def _flagged(engine: DuckDBEngine, source: exp.Expr, name: Any, types: Mapping[str, str]) -> exp.Expr:
+    if name not in types:
+        raise SourceError(f"The source has no column {name!r} that tells the subset.", hint="check subset.column.")
+    flag = exp.TryCast(this=column(name), to=exp.DataType.build("BOOLEAN"))
+    unclear = engine.run(
+        "check subset",
+        exp.select(named(count_if(exp.Is(this=flag, expression=exp.null())), "unclear")).from_(source.copy()),
+    )[0][0]
+    if unclear:
+        raise InputError(
+            f"Column {name!r}, which tells the subset, is neither true nor false in {unclear} records.",
+            hint="use a BOOLEAN column, or 0 and 1, without NULLs.",
+        )
+    return exp.select("*", named(flag.copy(), names.MEMBER)).from_(source.copy()).subquery("flagged")
+
+
+def _plain(type_name: str) -> str:
+    return "VARCHAR" if type_name.upper().startswith("ENUM") else type_name
