@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlanon.errors import AuditError
 
-SUPPRESSION_REASONS = ("small_class", "uncovered")
+SUPPRESSION_REASONS = ("failing_class", "uncovered")
 REASONS = (*SUPPRESSION_REASONS, "null")
 
 
@@ -18,10 +18,10 @@ class Ledger:
     """Accounting of every record.
 
     Attributes:
-        records: all records of the source: published + suppressed + excluded.
-        excluded: records with a NULL in a quasi-identifier, under the basic match.
-        reasons: ``small_class`` + ``uncovered`` = suppressed; ``null`` = excluded.
-        classes, smallest_class, largest_class: of the published records; None where there are none.
+        records: all records of the source: published + suppressed + excluded. excluded: records with a NULL in a
+        quasi-identifier, under the basic match. reasons: ``failing_class`` (some privacy model fails the class) +
+        ``uncovered`` = suppressed; ``null`` = excluded. classes, smallest_class, largest_class: of the published
+        records; None where there are none.
 
     Raises:
         AuditError: the counts do not add up.
@@ -81,7 +81,7 @@ class Ledger:
            must cover 0 and 1, or it would mean exactly 1. So ``<k`` has at least two readings.
         2. ``records`` is exact when S and E (excluded) are; otherwise it is the range of the sums that the
            other texts allow. It is computed from those texts alone, so it says nothing that they do not.
-        3. The split of S into ``small_class`` and ``uncovered`` is shown when neither part is small.
+        3. The split of S into ``failing_class`` and ``uncovered`` is shown when neither part is small.
            Otherwise both parts read alike, ``<k`` when S is small and ``<=S`` when it is not, whichever part
            is the small one: a reader who knows S still has at least two splits that read the same,
            because with (a, S - a)
@@ -92,7 +92,7 @@ class Ledger:
         E is independent of S and its only reason is ``null``. Class sizes are at least k and countable in the
         release. Brute-forced in ``tests/test_accounting.py``.
 
-        >>> reasons = {"small_class": 3, "uncovered": 0, "null": 0}
+        >>> reasons = {"failing_class": 3, "uncovered": 0, "null": 0}
         >>> Ledger(103, 100, 3, 0, reasons, 9, 5, 30).coarsened(5)["records"]
         '101-104'
         """

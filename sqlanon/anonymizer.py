@@ -14,11 +14,12 @@ from sqlglot import exp
 
 from sqlanon import names
 from sqlanon.accounting import Ledger
+from sqlanon.audit.models import ModelAudit, audit_of, needs
 from sqlanon.audit.release import audit_release
 from sqlanon.catalog import Catalog
 from sqlanon.certificate import Certificate
 from sqlanon.compiler import evaluate as compiler
-from sqlanon.compiler.trees import column, table
+from sqlanon.compiler.trees import column, named, table
 from sqlanon.driver import Watcher, search
 from sqlanon.encoding import Encoding, check_columns, encode_source, with_surprisals
 from sqlanon.engines.duckdb import VERSION as DUCKDB_VERSION
@@ -27,6 +28,7 @@ from sqlanon.errors import InputError, NoSolutionError
 from sqlanon.evaluator import Evaluator
 from sqlanon.lattice import Lattice, Node
 from sqlanon.measures import measure_named
+from sqlanon.measures.base import Measure
 from sqlanon.models import least_size, models_of
 from sqlanon.models.base import PrivacyModel
 from sqlanon.policy import EngineOptions, Model, Output, Policy
@@ -34,6 +36,7 @@ from sqlanon.publication import check_target, publish
 from sqlanon.report.manifest import manifest, write_manifest
 from sqlanon.report.script import replayable_script
 from sqlanon.search.base import Problem, Progress, Request, Verdict, rank
+from sqlanon.search.box import useful_top
 from sqlanon.snapshots import SnapshotStore
 from sqlanon.sources import Source, open_source
 
@@ -128,7 +131,7 @@ class Plan:
             suppressed=verdict.suppressed,
             excluded=catalog.excluded,
             reasons={
-                "small_class": verdict.suppressed - catalog.uncovered,
+                "failing_class": verdict.suppressed - catalog.uncovered,
                 "uncovered": catalog.uncovered,
                 "null": catalog.excluded,
             },
@@ -196,6 +199,11 @@ class Plan:
         return self._release_query().sql(dialect="duckdb", identify=True, pretty=True)
 
     @property
+    def question(self) -> compiler.Question:
+        """What ``evaluate`` asks of a node."""
+        return self._evaluator.question
+
+    @property
     def _threshold(self) -> int:
         """The least size of a class that the models allow; smaller counts do not travel."""
         return least_size(models_of(self.policy))
@@ -242,7 +250,7 @@ class Plan:
         return compiler.release(
             encoding.source,
             encoding.items,
-            self._evaluator.question,
+            self.question,
             self.node,
             basic=self._basic,
             published=self._released(),
@@ -260,6 +268,40 @@ class Plan:
             .subquery("lookup")
             for position, (a, level) in enumerate(zip(self.catalog.attributes, self.node, strict=True))
         }
+
+    def _audits(self) -> list[ModelAudit]:
+        """The audits of the policy's models, with what they are judged against."""
+        audits = []
+        for model in models_of(self.policy):
+            references: dict[str, exp.Expr] = {}
+            levels = 0
+            if model.type == "delta_presence":
+                references["population"] = self._population()
+            elif "reference" in needs(model):
+                assert model.column is not None
+                source = self._session.encoding
+                attribute = self.catalog.sensitive_attribute(model.column)
+                levels = attribute.height - 1
+                position = len(self.catalog.attributes) + self.catalog.sensitive.index(attribute)
+                references["reference"] = compiler.reference(source.source, source.items, position, self._basic)
+                references["hierarchy"] = compiler.listed_ancestors(position, levels)
+            audits.append(audit_of(model, references, levels=levels))
+        return audits
+
+    def _population(self) -> exp.Expr:
+        """The classes of the whole population at the chosen node, typed like the release."""
+        encoding = self._session.encoding
+        names_ = [a.name for a in self.catalog.attributes]
+        released = self._released()
+        classes = compiler.readable_grain(
+            encoding.source, encoding.items, self.node, self._basic, whole_population=True
+        )
+        counted = classes.expressions[-1].alias
+        typed = [
+            named(exp.cast(column(name), exp.DataType.build(released[name], dialect="duckdb")), name) for name in names_
+        ]
+        query = exp.select(*typed, named(column(counted), "sqlanon_count")).from_(classes.subquery("classes"))
+        return query.subquery("population")
 
     def publish(self, output: Output | None = None) -> Release:
         """Write the release, audit what was written, and put it in place; without an output, only describe it.
@@ -281,7 +323,7 @@ class Plan:
                 columns=list(released),
                 types=list(released.values()),
                 quasi_identifiers=[a.name for a in self.catalog.attributes],
-                k=self._threshold,
+                models=self._audits(),
                 nulls=self.policy.nulls,
                 ledger=ledger,
                 output_kind=output.kind,
@@ -301,7 +343,10 @@ class Plan:
             ledger=ledger,
             certificate=self.certificate,
             k=self._threshold,
-            models=[{"type": m.type, **dict(m.parameters)} for m in self.policy.privacy],
+            models=[
+                *({"type": m.type, **dict(m.parameters)} for m in self.policy.privacy),
+                *({"type": m.type, "column": c.name, **m.parameters} for c in self.policy.columns for m in c.models),
+            ],
             columns={c.name: c.role for c in self.policy.columns if c.role != "drop"},
             output=target,
             versions={"sqlanon": VERSION, "duckdb": DUCKDB_VERSION},
@@ -403,7 +448,7 @@ class Release:
                 table(released),
                 columns=list(self.plan._released()),
                 quasi_identifiers=attributes,
-                k=self.plan._threshold,
+                models=self.plan._audits(),
                 published=self.ledger.published,
                 redacted=0,
                 marker=None,
@@ -419,6 +464,13 @@ def _ignored_options(source: Source, policy: Policy) -> tuple[str, ...]:
     if source.path is not None or policy.engine == EngineOptions():
         return ()
     return ("The keys of engine do not apply to an open connection, which keeps its own settings.",)
+
+
+def _ignored_aggregate(policy: Policy, measure: Measure) -> tuple[str, ...]:
+    asked = policy.quality.aggregate
+    if asked is None or asked in measure.aggregates:
+        return ()
+    return (f"The aggregate {asked} does not apply to {measure.name}, which has its own definition.",)
 
 
 def _view_warning(output: Output | None) -> tuple[str, ...]:
@@ -496,21 +548,24 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
     )
 
 
-def _refuse_unmeetable(models: Sequence[PrivacyModel], catalog: Catalog) -> None:
-    """Raise NoSolutionError, with the reasons, when no class at all can pass."""
+def _refuse_unmeetable(models: Sequence[PrivacyModel], problem: Problem) -> None:
+    """Raise NoSolutionError, with the reasons, when no class at all can pass: then every node suppresses everything."""
+    catalog = problem.catalog
     obstacles = [f"{model.label}: {told}" for model in models if (told := model.obstacle(catalog))]
     if obstacles:
         raise NoSolutionError(
             f"No class can meet the policy: {'; '.join(obstacles)}.",
             hint="lower the parameter of the model, or use more data.",
-            nearest=None,
+            nearest={"levels": catalog.levels(useful_top(problem)), "suppressed": catalog.population},
         )
 
 
 def _encoded_for(policy: Policy) -> tuple[object, ...]:
     """What the encoding of a source depends on; policies that agree in it can share one."""
     columns = tuple(
-        (c.name, c.role, c.hierarchy, c.uncovered) for c in policy.columns if c.role in ("quasi_identifier", "sensitive")
+        (c.name, c.role, c.hierarchy, c.uncovered)
+        for c in policy.columns
+        if c.role in ("quasi_identifier", "sensitive")
     )
     return (columns, policy.nulls, policy.uncovered, policy.subset)
 
@@ -528,9 +583,7 @@ def _search(session: _Session, policy: Policy, seconds: dict[str, float], watch:
     catalog = replace(
         catalog,
         allowed=policy.allowed_suppressions(catalog.population),
-        attributes=tuple(
-            replace(a, weight=float(c.weight)) for a, c in zip(catalog.attributes, limits, strict=True)
-        ),
+        attributes=tuple(replace(a, weight=float(c.weight)) for a, c in zip(catalog.attributes, limits, strict=True)),
     )
     lattice = Lattice(
         tuple(c.min_level or 0 for c in limits),
@@ -540,13 +593,13 @@ def _search(session: _Session, policy: Policy, seconds: dict[str, float], watch:
         ),
     )
     models = models_of(policy)
-    _refuse_unmeetable(models, catalog)
     quality = policy.quality
     measure = measure_named(quality.measure, catalog, quality.aggregate, least_size(models))
     if measure.needs == "surprisals":
         catalog = with_surprisals(session.source.engine, catalog)
         measure = measure_named(quality.measure, catalog, quality.aggregate, least_size(models))
     problem = Problem(catalog, lattice, measure)
+    _refuse_unmeetable(models, problem)
     evaluator = Evaluator(session.source.engine, catalog, session.snapshots, problem, models)
     verdict, certificate, progress = search(problem, evaluator, policy.search, watch=watch)
     return Plan(
@@ -556,7 +609,9 @@ def _search(session: _Session, policy: Policy, seconds: dict[str, float], watch:
         certificate=certificate,
         search=progress,
         seconds={**seconds, "search": time.perf_counter() - start},
-        warnings=session.encoding.warnings + _ignored_options(session.source, policy),
+        warnings=session.encoding.warnings
+        + _ignored_options(session.source, policy)
+        + _ignored_aggregate(policy, measure),
         node=verdict.node,
         _verdict=verdict,
         _session=session,

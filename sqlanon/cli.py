@@ -18,17 +18,24 @@ import click
 from rich.console import Console
 from rich.progress import Progress as Bar
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+from sqlglot import exp
 
 from sqlanon.anonymizer import VERSION, Plan, Release, anonymize, plan
-from sqlanon.audit.check import check_relation
+from sqlanon.audit.check import CheckResult, check_relation
 from sqlanon.compiler import evaluate as compiler
 from sqlanon.demo import generate
 from sqlanon.driver import Watcher
+from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.errors import InputError, NoSolutionError, PolicyError, SqlanonError
 from sqlanon.hierarchy.readers import check_rows, read_rows
-from sqlanon.policy import Policy
+from sqlanon.lookups import list_ancestors
+from sqlanon.models import made as made_model
+from sqlanon.models.base import PrivacyModel
+from sqlanon.models.k_anonymity import KAnonymity
+from sqlanon.policy import Model, Policy
+from sqlanon.policy_parsing import model_named
 from sqlanon.search.base import Progress
-from sqlanon.sources import open_source
+from sqlanon.sources import open_source, reference_relation
 
 STDERR = Console(stderr=True, highlight=False)
 
@@ -204,14 +211,7 @@ def explain(policy: str, node: str | None) -> None:
 def explanation(policy: Policy, node: str | None) -> str:
     """The SQL of a node: as a person reads it, as the search judges it, and as it is published."""
     with _planned(policy, node) as made:
-        statement = compiler.batch(
-            1,
-            made.catalog.words,
-            attributes=len(made.catalog.attributes),
-            k=policy.k,
-            costs=policy.quality.measure == "loss",
-            form="cross" if made.catalog.words == 1 else "union",
-        )
+        statement = compiler.batch(made.question, 1, form="cross" if made.catalog.words == 1 else "union")
         levels = ", ".join(f"{name}={level}" for name, level in made.catalog.levels(made.node).items())
         return "\n\n".join(
             [
@@ -254,54 +254,108 @@ def _planned(policy: Policy, node: str | None) -> Iterator[Plan]:
 @click.argument("source", type=click.Path())
 @click.argument("table", required=False)
 @click.option("--qi", required=True, help="Quasi-identifiers, with commas.")
-@click.option("--k", type=click.IntRange(min=1), required=True)
-@click.option("--sensitive", multiple=True, help="Not in this version.")
-@click.option("--reference", help="Not in this version.")
-@click.option("--delimiter", default=None, help="Of a CSV source.")
+@click.option("--k", type=click.IntRange(min=1), help="Records that every class must hold.")
+@click.option(
+    "--sensitive",
+    multiple=True,
+    metavar="COLUMN:TYPE:KEY=VALUE,…",
+    help="A model of a column, e.g. x:entropy_l_diversity:l=3.",
+)
+@click.option("--delta-presence", metavar="min=…,max=…", help="Share of the reference's records, with the same --qi.")
+@click.option("--reference", type=click.Path(), help="What t-closeness and δ-presence are judged against.")
+@click.option("--reference-table", help="Its table, if it is a database.")
+@click.option("--delimiter", default=None, help="Of a CSV source or reference.")
 @click.option("--json", "as_json", is_flag=True)
 def check(
     source: str,
     table: str | None,
     qi: str,
-    k: int,
+    k: int | None,
     sensitive: Sequence[str],
+    delta_presence: str | None,
     reference: str | None,
+    reference_table: str | None,
     delimiter: str | None,
     as_json: bool,
 ) -> None:
-    """Test whether a relation, as it stands, is k-anonymous on --qi: exit 0 holds, 1 does not, 2 cannot say."""
+    """Test whether a relation, as it stands, meets privacy models on --qi: exit 0 holds, 1 does not, 2 cannot say."""
 
     def action() -> int:
-        if sensitive or reference:
-            raise InputError(
-                "This version checks k-anonymity only; --sensitive and --reference belong to other models.",
-                hint="leave them out.",
-            )
+        asked = [model_named(text) for text in sensitive]
+        if delta_presence is not None:
+            asked.append(model_named(f"delta_presence:{delta_presence}"))
+        if k is None and not asked:
+            raise InputError("There is nothing to check.", hint="give --k, --sensitive or --delta-presence.")
         columns = [part.strip() for part in qi.split(",") if part.strip()]
         name = table or _only_table(source)
-        with open_source(source, name, csv={"delimiter": delimiter} if delimiter else None) as opened:
-            found = check_relation(opened.engine, opened.relation, quasi_identifiers=columns, k=k)
-        document = {
-            "holds": found.holds,
-            "k": k,
-            "quasi_identifiers": columns,
-            "records": found.records,
-            "classes": found.classes,
-            "failing_classes": found.failing_classes,
-            "failing_records": found.failing_records,
-            "smallest_class": found.smallest_class,
-        }
-        if as_json:
-            print(json.dumps(document))
-        else:
-            verdict = "holds" if found.holds else "does not hold"
-            print(
-                f"{k}-anonymity {verdict}: {found.records} records in {found.classes} classes, the smallest has "
-                f"{found.smallest_class}; {found.failing_classes} ({found.failing_records} records) are smaller."
+        csv = {"delimiter": delimiter} if delimiter else {}
+        with open_source(source, name, csv=csv) as opened:
+            hierarchies, levels = _hierarchies(opened.engine, asked)
+            other = reference_relation(opened, reference, reference_table, csv) if reference else None
+            models: list[PrivacyModel] = [KAnonymity(k)] if k is not None else []
+            found = check_relation(
+                opened.engine,
+                opened.relation,
+                quasi_identifiers=columns,
+                models=[*models, *(made_model(without_hierarchy(model), column) for column, model in asked)],
+                reference=other,
+                hierarchies=hierarchies,
+                levels=levels,
             )
+        if as_json:
+            print(json.dumps(_checked(found, columns, k)))
+        else:
+            print(f"{found.records} records in {found.classes} classes, the smallest has {found.smallest_class}.")
+            for item in found.models:
+                failing = f": {item.failing_classes} classes ({item.failing_records} records) fail"
+                print(f"  {item.model} {'holds' if item.holds else 'does not hold' + failing}")
         return 0 if found.holds else 1
 
     _guarded(action, as_json=as_json)
+
+
+def _checked(found: CheckResult, columns: Sequence[str], k: int | None) -> dict[str, Any]:
+    """The document of ``check --json``; ``failing_classes`` and ``failing_records`` are those of --k."""
+    size = found.models[0] if k is not None else None
+    return {
+        "holds": found.holds,
+        "k": k,
+        "quasi_identifiers": list(columns),
+        "records": found.records,
+        "classes": found.classes,
+        "failing_classes": size.failing_classes if size else 0,
+        "failing_records": size.failing_records if size else 0,
+        "smallest_class": found.smallest_class,
+        "models": [
+            {
+                "model": item.model,
+                "holds": item.holds,
+                "failing_classes": item.failing_classes,
+                "failing_records": item.failing_records,
+            }
+            for item in found.models
+        ],
+    }
+
+
+def _hierarchies(
+    engine: DuckDBEngine, asked: Sequence[tuple[str | None, Model]]
+) -> tuple[dict[str, exp.Expr], dict[str, int]]:
+    """The hierarchies that models name, as relations of value, level and ancestor, and their levels below the root."""
+    relations: dict[str, exp.Expr] = {}
+    levels: dict[str, int] = {}
+    for column, model in asked:
+        if column is None or "hierarchy" not in model.parameters:
+            continue
+        checked = check_rows(read_rows(Path(model.parameters["hierarchy"]), ";", None, "utf-8"), column)
+        levels[column] = len(checked.rows[0]) - 1
+        relations[column] = list_ancestors(engine, len(relations), checked.rows)
+    return relations, levels
+
+
+def without_hierarchy(model: Model) -> Model:
+    """The model's own parameters."""
+    return Model(model.type, {name: value for name, value in model.parameters.items() if name != "hierarchy"})
 
 
 def _only_table(source: str) -> str | None:
@@ -357,7 +411,7 @@ def demo(directory: str, records: int, as_json: bool) -> None:
             print(f"Its manifest: {released}.manifest.json")
             print("\nLook at it:   ", end="")
             print(f'python -c "import duckdb; print(duckdb.sql(\\"FROM \'{released}\' LIMIT 10\\"))"')
-            print(f"Check it:     sqlanon check {released} --qi {columns} --k {made.k}")
+            print(f"Check it:     sqlanon check {released} --qi {columns} --k {made.privacy[0].parameters['k']}")
         return code
 
     _guarded(action, as_json=as_json)

@@ -28,8 +28,8 @@ from sqlanon.errors import (
     UncoveredValuesError,
     UnsupportedError,
 )
-from sqlanon.lookups import list_rows, uncovered_query
 from sqlanon.hierarchy import specs
+from sqlanon.lookups import list_rows, uncovered_query
 from sqlanon.policy import Column, Policy
 from sqlanon.subset import with_membership
 
@@ -161,8 +161,8 @@ def encode_source(engine: DuckDBEngine, source: exp.Expr, policy: Policy, types:
     )
     if uncovered and members:
         raise UnsupportedError(
-            f"{uncovered} records hold values that no hierarchy lists; whether they belong to a class of the population "
-            "is not defined, so δ-presence cannot be judged.",
+            f"{uncovered} records hold values that no hierarchy lists; whether they belong to a class of the "
+            "population is not defined, so δ-presence cannot be judged.",
             hint="list the values, or say uncovered: top.",
         )
     if encoded + uncovered != included:
@@ -215,7 +215,8 @@ def _distribution(
     if hierarchical and (item.height < 2 or not fact.single_root):
         raise HierarchyError(
             f"The hierarchy of column {spec.name!r} has {item.height} levels and "
-            f"{'one root' if fact.single_root else 'several roots'}; a hierarchical distance needs two levels and a root.",
+            f"{'one root' if fact.single_root else 'several roots'}; "
+            "a hierarchical distance needs two levels and a root.",
             hint="add a last level with one value, or use the distance equal.",
         )
     listed = isinstance(
@@ -245,7 +246,8 @@ def with_surprisals(engine: DuckDBEngine, catalog: Catalog) -> Catalog:
         return catalog
     if catalog.uncovered:
         raise UnsupportedError(
-            f"{catalog.uncovered} records hold values that no hierarchy lists; non-uniform entropy is not defined for them.",
+            f"{catalog.uncovered} records hold values that no hierarchy lists; "
+            "non-uniform entropy is not defined for them.",
             hint="list the values, say uncovered: top, or use another measure.",
         )
     query: exp.Query | None = None

@@ -151,9 +151,7 @@ def verdicts(
                 ruled_out=ruled_out,
                 ground=ground,
                 exact=has_costs,
-                by_model=tuple(
-                    (model.label, counts[f"model_{i}"]) for i, model in enumerate(question.models)
-                )
+                by_model=tuple((model.label, counts[f"model_{i}"]) for i, model in enumerate(question.models))
                 if question.by_model
                 else (),
             )

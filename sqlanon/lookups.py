@@ -116,3 +116,17 @@ def uncovered_query(source: exp.Expr, spec: Column, type_name: str) -> str:
         listed = exp.select(column("listed")).from_(reader)
         query = query.where(exp.Not(this=exp.In(this=text.copy(), query=listed.subquery())))
     return query.group_by(text.copy()).sql(dialect="duckdb", identify=True)
+
+
+def list_ancestors(engine: DuckDBEngine, position: int, rows: Sequence[tuple[str | None, ...]]) -> exp.Expr:
+    """A table of value, level and ancestor for the levels below the root, as the audits of t-closeness read it."""
+    triples = [(row[0], level, row[level]) for row in rows for level in range(len(row) - 1)]
+    data = pa.table(
+        {
+            "value": pa.array([value for value, _, _ in triples], pa.string()),
+            "level": pa.array([level for _, level, _ in triples], pa.int64()),
+            "ancestor": pa.array([ancestor for _, _, ancestor in triples], pa.string()),
+        }
+    )
+    engine.load("load hierarchy", names.ancestors(position), data)
+    return table(names.ancestors(position))

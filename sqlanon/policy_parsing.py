@@ -264,7 +264,7 @@ def _check_parts(
     if not privacy and not any(c.models for c in columns):
         faults.add("privacy", "There is no privacy model.", "add {type: k_anonymity, k: 5}, say.")
     for number, model in enumerate(privacy):
-        _check_model(faults, f"privacy[{number}]", model, PRIVACY_MODELS)
+        check_model(faults, f"privacy[{number}]", model, PRIVACY_MODELS)
     subsets = [m.parameters.get("subset") for m in privacy if m.type == "delta_presence"]
     if any(subset != subsets[0] for subset in subsets):
         faults.add("privacy", "The δ-presence models name different subsets.", "name one subset.")
@@ -304,7 +304,7 @@ def _check_column(faults: Faults, column: Column) -> None:
     if column.role == "sensitive" and not column.models:
         faults.add(f"{key}.models", "A sensitive column needs a model.", "add one, or use the role keep.")
     for number, model in enumerate(column.models):
-        _check_model(faults, f"{key}.models[{number}]", model, tuple(set(MODELS) - set(PRIVACY_MODELS)))
+        check_model(faults, f"{key}.models[{number}]", model, tuple(set(MODELS) - set(PRIVACY_MODELS)))
         if model.parameters.get("distance") == "hierarchical" and column.hierarchy is None:
             faults.add(
                 f"{key}.hierarchy", "A hierarchical distance needs a hierarchy.", "add one, or use distance: equal."
@@ -320,8 +320,8 @@ def _check_column(faults: Faults, column: Column) -> None:
         faults.choice(f"{key}.uncovered", column.uncovered, CHOICES["uncovered"])
 
 
-def _check_model(faults: Faults, key: str, model: Model, here: Sequence[str]) -> None:
-    """The faults of one model; ``here`` are the types that may stand in its place."""
+def check_model(faults: Faults, key: str, model: Model, here: Sequence[str], *, without: Sequence[str] = ()) -> None:
+    """The faults of one model; ``here`` are the types that may stand in its place, ``without`` what it need not say."""
     faults.choice(f"{key}.type", model.type, tuple(MODELS))
     if model.type not in MODELS:
         return
@@ -329,7 +329,7 @@ def _check_model(faults: Faults, key: str, model: Model, here: Sequence[str]) ->
         place = "under privacy" if model.type in PRIVACY_MODELS else "under models of the sensitive column it watches"
         faults.add(f"{key}.type", f"{model.type} does not belong here.", f"write it {place}.")
     given = faults.mapping(key, model.parameters, MODELS[model.type])
-    optional = ("distance", "public_only")
+    optional = ("distance", "public_only", *without)
     for name in MODELS[model.type]:
         if name not in given and name not in optional:
             faults.add(f"{key}.{name}", f"{model.type} needs {name}.", f"add {name}.")
@@ -431,6 +431,45 @@ def _models(faults: Faults, key: str, value: Any) -> tuple[Model, ...]:
             parameters["l"] = _whole(parameters["l"])
         models.append(Model(item["type"], parameters))
     return tuple(models)
+
+
+def model_named(text: str) -> tuple[str | None, Model]:
+    """A model from the command line, ``column:type:key=value,…`` or ``type:key=value,…``, checked.
+
+    Raises:
+        PolicyError: it cannot be read, or has faults.
+    """
+    faults = Faults()
+    parts = text.split(":")
+    at = next((i for i, part in enumerate(parts) if part in MODELS), None)
+    if at is None:
+        faults.add(
+            "model", "This names no privacy model.", f"write column:type:key=value, type one of {', '.join(MODELS)}."
+        )
+        faults.finish()
+    assert at is not None
+    column = ":".join(parts[:at]) or None
+    parameters: dict[str, Any] = {}
+    for pair in ":".join(parts[at + 1 :]).replace(":", ",").split(","):
+        name, _, value = pair.partition("=")
+        if pair:
+            parameters[name.strip()] = _parameter(name.strip(), value.strip())
+    extra = {name: parameters.pop(name) for name in ("hierarchy",) if name in parameters}
+    model = Model(parts[at], parameters)
+    here = PRIVACY_MODELS if column is None else tuple(set(MODELS) - set(PRIVACY_MODELS))
+    check_model(faults, parts[at], model, here, without=("subset",))
+    faults.finish()
+    return column, Model(model.type, {**parameters, **extra})
+
+
+def _parameter(name: str, value: str) -> Any:
+    if name in ("distance", "public_only", "hierarchy"):
+        return value
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        return value
+    return int(number) if number.is_finite() and number == int(number) else number
 
 
 def _whole(value: float | Decimal) -> Any:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial as bound
 from pathlib import Path
 from secrets import token_hex
@@ -23,6 +23,7 @@ from sqlglot import exp
 
 from sqlanon import names
 from sqlanon.accounting import Ledger
+from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.release import audit_release
 from sqlanon.engines.duckdb import DuckDBEngine, file_relation
 from sqlanon.errors import EngineError, SourceChangedError
@@ -42,7 +43,7 @@ from sqlanon.written_rows import column, release_query, typed_texts, unused_mark
 __all__ = ["Publication", "check_target", "publish"]
 
 
-Audit = Callable[[DuckDBEngine, exp.Expr, Mapping[str, exp.Expr]], None]
+Audit = Callable[[DuckDBEngine, exp.Expr, Mapping[str, exp.Expr], Sequence[ModelAudit]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class _Draft:
     rows: int
     audit: Audit
     lookups: Mapping[str, exp.Expr]
+    models: tuple[ModelAudit, ...]
     verify_source: Callable[[], None]
     if_exists: str
 
@@ -73,7 +75,7 @@ def publish(
     columns: Sequence[str],
     types: Sequence[str],
     quasi_identifiers: Sequence[str],
-    k: int,
+    models: Sequence[ModelAudit],
     nulls: str,
     ledger: Ledger,
     output_kind: str,
@@ -91,6 +93,7 @@ def publish(
     Args:
         query: the published rows: generalized, without suppressed records, in any order.
         columns, types: of its rows, in order.
+        models: the audits of the policy's privacy models.
         nulls: ``extended`` or ``basic``.
         output_kind: ``view``, ``table`` or ``file`` (.duckdb, .parquet, .csv).
         suppressed: ``drop``, or ``redact``: then ``ledger.suppressed`` rows hold one marker in every column.
@@ -119,7 +122,7 @@ def publish(
     redacted = ledger.suppressed if marker is not None else 0
     written = dict(zip(columns, written_types(types, ending, marker), strict=True))
     audit = bound(
-        _audit, columns=columns, quasi_identifiers=quasi_identifiers, k=k, published=ledger.published,
+        _audit, columns=columns, quasi_identifiers=quasi_identifiers, published=ledger.published,
         redacted=redacted, marker=marker, nulls=nulls,
     )  # fmt: skip
     source_types = dict(zip(columns, types, strict=True))
@@ -129,6 +132,7 @@ def publish(
         rows=ledger.published + redacted,
         audit=audit,
         lookups={name: typed_texts(lookup, source_types[name]) for name, lookup in (lookups or {}).items()},
+        models=tuple(models),
         verify_source=verify_source,
         if_exists=if_exists,
     )
@@ -143,10 +147,10 @@ def _audit(
     engine: DuckDBEngine,
     relation: exp.Expr,
     lookups: Mapping[str, exp.Expr],
+    models: Sequence[ModelAudit],
     *,
     columns: Sequence[str],
     quasi_identifiers: Sequence[str],
-    k: int,
     published: int,
     redacted: int,
     marker: str | None,
@@ -161,7 +165,7 @@ def _audit(
             hint="work on a copy that nobody writes to, and run again; nothing was published.",
         )
     audit_release(
-        engine, relation, columns=columns, quasi_identifiers=quasi_identifiers, k=k, published=published,
+        engine, relation, columns=columns, quasi_identifiers=quasi_identifiers, models=models, published=published,
         redacted=redacted, marker=marker, nulls=nulls, lookups=lookups,
     )  # fmt: skip
 
@@ -176,7 +180,7 @@ def _publish_relation(engine: DuckDBEngine, draft: _Draft, where: Place, *, view
         )
         engine.run("create schema", exp.Create(this=schema, kind="SCHEMA", exists=True))
         engine.run("write", exp.Create(this=temporary.table, kind="TABLE", expression=draft.query))
-        draft.audit(engine, temporary.table, draft.lookups)
+        draft.audit(engine, temporary.table, draft.lookups, draft.models)
         draft.verify_source()
         if draft.if_exists == "replace":
             for old, kind in ((where, "VIEW" if view else "TABLE"), (base, "TABLE")):
@@ -187,7 +191,7 @@ def _publish_relation(engine: DuckDBEngine, draft: _Draft, where: Place, *, view
         if view:
             rows = exp.select(*[column(name) for name in draft.columns]).from_(base.table)
             engine.run("create view", exp.Create(this=where.table, kind="VIEW", expression=rows))
-            draft.audit(engine, where.table, draft.lookups)
+            draft.audit(engine, where.table, draft.lookups, draft.models)
 
 
 def _publish_file(engine: DuckDBEngine, draft: _Draft, path: Path, table_name: str) -> None:
@@ -199,7 +203,7 @@ def _publish_file(engine: DuckDBEngine, draft: _Draft, path: Path, table_name: s
                 _audit_database(engine, draft, partial, table_name)
             else:
                 _write_flat(engine, draft, partial)
-                draft.audit(engine, file_relation(partial, {}), draft.lookups)
+                draft.audit(engine, file_relation(partial, {}), draft.lookups, draft.models)
         except EngineError as error:
             failure = as_target_error(error, path)
         if failure:
@@ -235,9 +239,31 @@ def _audit_database(engine: DuckDBEngine, draft: _Draft, partial: Path, table_na
             texts = engine.arrow("lookup texts", exp.select(exp.Star()).from_(lookup.copy()))
             stranger.load("lookup texts", names.lookup(position), texts)
             lookups[name] = exp.Table(this=exp.to_identifier(names.lookup(position), quoted=True))
-        draft.audit(stranger, Place("release", "main", table_name).table, lookups)
+        models = [
+            replace(model, references=_carried(engine, stranger, model.references, f"reference_{number}"))
+            for number, model in enumerate(draft.models)
+        ]
+        draft.audit(stranger, Place("release", "main", table_name).table, lookups, models)
     finally:
         stranger.close()
+
+
+def _carried(
+    engine: DuckDBEngine, stranger: DuckDBEngine, references: Mapping[str, exp.Expr], prefix: str
+) -> dict[str, exp.Expr]:
+    """What a model is judged against (counts of values, generalized texts), as tables of the stranger."""
+    carried: dict[str, exp.Expr] = {}
+    for name, relation in references.items():
+        table = f"{names.PREFIX}{prefix}_{name}"
+        rows = engine.arrow("audit reference", exp.select(exp.Star()).from_(_as_table(relation)))
+        stranger.load("audit reference", table, rows)
+        carried[name] = exp.Table(this=exp.to_identifier(table, quoted=True))
+    return carried
+
+
+def _as_table(relation: exp.Expr) -> exp.Expr:
+    copy = relation.copy()
+    return copy.subquery("reference") if isinstance(copy, exp.Query) and not isinstance(copy, exp.Subquery) else copy
 
 
 def _write_flat(engine: DuckDBEngine, draft: _Draft, partial: Path) -> None:

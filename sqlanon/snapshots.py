@@ -87,7 +87,9 @@ class SnapshotStore:
 
     def _materialise(self, floor: Node, source: Snapshot) -> Snapshot:
         table = names.snapshot(floor)
-        rows = self._engine.create("snapshot", table, roll_up(source.table, self._catalog.grain_masks(floor), self._catalog.has_population))
+        rows = self._engine.create(
+            "snapshot", table, roll_up(source.table, self._catalog.grain_masks(floor), self._catalog.has_population)
+        )
         if rows > WORTH * source.rows or rows > self._row_budget:
             self._engine.drop(table)
             self._asked[floor] = NEVER

@@ -15,6 +15,7 @@ from sqlanon.engines.duckdb import DuckDBEngine, file_relation, is_connection
 from sqlanon.errors import EngineError, SourceChangedError, SourceError, UnsupportedError
 
 ATTACHED = "sqlanon_source"
+REFERENCE = "sqlanon_reference"
 DATABASE_SUFFIXES = (".duckdb", ".db", ".ddb")
 
 
@@ -89,6 +90,31 @@ def open_source(
         )
     engine = DuckDBEngine(settings=settings)
     return _closing_on_error(engine, lambda: _open_file(engine, path, table_name, csv or {}, writable))
+
+
+def reference_relation(opened: Source, path: str, table_name: str | None, csv: Mapping[str, Any]) -> exp.Expr:
+    """Another relation, read beside an open source: a table of the same database, or of another file.
+
+    Raises:
+        SourceError: there is no such file or table.
+    """
+    file = Path(path).absolute()
+    if not file.is_file():
+        raise SourceError(f"There is no reference file {file.name!r} in {str(file.parent)!r}.", hint="check the path.")
+    engine = opened.engine
+    if file.suffix.lower() not in DATABASE_SUFFIXES:
+        return file_relation(file, csv)
+    if not table_name:
+        raise SourceError("The reference is a database, and no table is named.", hint="add --reference-table.")
+    if opened.path == file:
+        return engine.source_table(table_name)
+    engine.attach(file, REFERENCE, read_only=True)
+    parts = table_name.split(".")
+    return exp.Table(
+        this=exp.to_identifier(parts[-1], quoted=True),
+        db=exp.to_identifier(parts[-2] if len(parts) > 1 else "main", quoted=True),
+        catalog=exp.to_identifier(REFERENCE, quoted=True),
+    )
 
 
 def _closing_on_error(engine: DuckDBEngine, opener: Any) -> Source:

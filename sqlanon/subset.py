@@ -50,9 +50,7 @@ def with_membership(engine: DuckDBEngine, source: exp.Expr, policy: Policy, type
     shared = [(name, _plain(types[name])) for name in found]
     used = {c.name for c in policy.columns if c.role != "drop"}
     others = [(name, _plain(type_name)) for name, type_name in types.items() if name in used and name not in found]
-    missing, unclear = engine.run(
-        "match subset", encode.membership_faults(source, relation, shared, others)
-    )[0]
+    missing, unclear = engine.run("match subset", encode.membership_faults(source, relation, shared, others))[0]
     if missing:
         raise InputError(
             f"{missing} records of the subset are not in the source.",

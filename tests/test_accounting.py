@@ -14,15 +14,15 @@ from sqlanon.errors import AuditError
 from sqlanon.report.manifest import manifest
 
 
-def ledger(published: int, small_class: int, uncovered: int, null: int, /, **changes: int) -> Ledger:
+def ledger(published: int, failing_class: int, uncovered: int, null: int, /, **changes: int) -> Ledger:
     facts = {
-        "records": published + small_class + uncovered + null,
+        "records": published + failing_class + uncovered + null,
         "published": published,
-        "suppressed": small_class + uncovered,
+        "suppressed": failing_class + uncovered,
         "excluded": null,
         **changes,
     }
-    reasons = {"small_class": small_class, "uncovered": uncovered, "null": null}
+    reasons = {"failing_class": failing_class, "uncovered": uncovered, "null": null}
     return Ledger(**facts, reasons=reasons, classes=3, smallest_class=5, largest_class=9)
 
 
@@ -35,7 +35,7 @@ def test_a_ledger_that_does_not_add_up_is_refused(key: str) -> None:
 
 def test_reasons_must_be_known_and_not_negative() -> None:
     with pytest.raises(AuditError):
-        Ledger(5, 5, 0, 0, {"small_class": 0}, 1, 5, 5)
+        Ledger(5, 5, 0, 0, {"failing_class": 0}, 1, 5, 5)
     with pytest.raises(AuditError, match="negative"):
         ledger(20, 2, -2, 0)
 
@@ -46,7 +46,7 @@ def test_exact_counts_are_for_the_operator() -> None:
         "published": 20,
         "suppressed": 4,
         "excluded": 2,
-        "reasons": {"small_class": 3, "uncovered": 1, "null": 2},
+        "reasons": {"failing_class": 3, "uncovered": 1, "null": 2},
         "classes": 3,
         "smallest_class": 5,
         "largest_class": 9,
@@ -71,12 +71,12 @@ def test_every_small_count_has_at_least_two_readings(k: int, redacted: bool) -> 
     """Brute force: a reader who counts the release (P; S too when redacted) and reads the manifest."""
     published, top = 3 * k, 3 * k + 1
     worlds = defaultdict(list)
-    for small_class, uncovered, null in itertools.product(range(top), repeat=3):
-        one = ledger(published, small_class, uncovered, null)
+    for failing_class, uncovered, null in itertools.product(range(top), repeat=3):
+        one = ledger(published, failing_class, uncovered, null)
         seen = json.dumps(one.coarsened(k), sort_keys=True)
         worlds[seen, one.suppressed if redacted else None].append(one)
     for alike in worlds.values():
-        for fact in ("small_class", "uncovered", "null", "suppressed", "excluded", "records"):
+        for fact in ("failing_class", "uncovered", "null", "suppressed", "excluded", "records"):
             if fact == "suppressed" and redacted:
                 continue
             values = {one.reasons[fact] if fact in one.reasons else getattr(one, fact) for one in alike}

@@ -11,16 +11,18 @@ import pytest
 from sqlglot import exp
 
 from sqlanon.audit.check import check_relation
+from sqlanon.audit.models import audit_of
 from sqlanon.audit.release import audit_release
 from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.errors import AuditError, InputError, SourceError
+from sqlanon.models.k_anonymity import KAnonymity
 
 MARKER = "[suppressed]"
 RELATION = exp.to_table("written", quoted=True)
 SOUND: dict[str, Any] = {
     "columns": ["age", "zip", "illness"],
     "quasi_identifiers": ["age", "zip"],
-    "k": 2,
+    "models": [audit_of(KAnonymity(2), {})],
     "published": 4,
     "redacted": 0,
     "marker": None,
@@ -64,7 +66,7 @@ def test_a_sound_release_passes(engine: DuckDBEngine) -> None:
         ("DELETE FROM written WHERE illness = 'cold'", {}, r"row_count \(1 offending\), small_classes \(1"),
         ("SELECT 1", {"published": 5}, r"row_count \(1 offending\)"),
         ("SELECT 1", {"nulls": "basic"}, r"null_records \(2 offending\)"),
-        ("SELECT 1", {"k": 3}, r"small_classes \(2 offending\)"),
+        ("SELECT 1", {"models": [audit_of(KAnonymity(3), {})]}, r"small_classes \(2 offending\)"),
         (
             "UPDATE written SET age = '27' WHERE age = '20-29'",
             {"lookups": {"age": exp.to_table("ages")}},
@@ -112,10 +114,10 @@ def test_a_missing_redacted_row_is_returned(engine: DuckDBEngine) -> None:
 
 
 def test_without_quasi_identifiers_all_records_are_one_class(engine: DuckDBEngine) -> None:
-    audit(engine, quasi_identifiers=[], k=4)
-    audit(engine, quasi_identifiers=[], k=4, nulls="basic")
+    audit(engine, quasi_identifiers=[], models=[audit_of(KAnonymity(4), {})])
+    audit(engine, quasi_identifiers=[], models=[audit_of(KAnonymity(4), {})], nulls="basic")
     with pytest.raises(AuditError, match="small_classes"):
-        audit(engine, quasi_identifiers=[], k=5)
+        audit(engine, quasi_identifiers=[], models=[audit_of(KAnonymity(5), {})])
 
 
 def test_typed_columns_are_compared_as_values(connection: duckdb.DuckDBPyConnection, engine: DuckDBEngine) -> None:
@@ -144,27 +146,26 @@ def test_hostile_column_names(connection: duckdb.DuckDBPyConnection, engine: Duc
     connection.execute(f"INSERT INTO written VALUES ('{MARKER}', '{MARKER}', '{MARKER}')")
     audit(engine, **hostile, **REDACTED)
     with pytest.raises(AuditError, match="small_classes"):
-        audit(engine, **hostile, **{**REDACTED, "k": 3})
-    assert check_relation(engine, RELATION, quasi_identifiers=[name], k=2).smallest_class == 1
+        audit(engine, **hostile, **{**REDACTED, "models": [audit_of(KAnonymity(3), {})]})
+    assert check_relation(engine, RELATION, quasi_identifiers=[name], models=[KAnonymity(2)]).smallest_class == 1
 
 
 def test_check_counts_failing_classes(connection: duckdb.DuckDBPyConnection, engine: DuckDBEngine) -> None:
-    result = check_relation(engine, RELATION, quasi_identifiers=["age", "illness"], k=2)
+    result = check_relation(engine, RELATION, quasi_identifiers=["age", "illness"], models=[KAnonymity(2)])
     assert (result.holds, result.records, result.classes) == (False, 4, 4)
-    assert (result.failing_classes, result.failing_records, result.smallest_class) == (4, 4, 1)
-    assert check_relation(engine, RELATION, quasi_identifiers=["ZIP"], k=2).holds
-    assert check_relation(engine, RELATION, quasi_identifiers=[], k=4).classes == 1
+    [size] = result.models
+    assert (size.failing_classes, size.failing_records, result.smallest_class) == (4, 4, 1)
+    assert check_relation(engine, RELATION, quasi_identifiers=["ZIP"], models=[KAnonymity(2)]).holds
+    assert check_relation(engine, RELATION, quasi_identifiers=[], models=[KAnonymity(4)]).classes == 1
 
 
 def test_check_refuses_what_it_cannot_check(connection: duckdb.DuckDBPyConnection, engine: DuckDBEngine) -> None:
     with pytest.raises(SourceError, match="'nope'"):
-        check_relation(engine, RELATION, quasi_identifiers=["nope"], k=2)
-    with pytest.raises(InputError, match="k is 0"):
-        check_relation(engine, RELATION, quasi_identifiers=["age"], k=0)
+        check_relation(engine, RELATION, quasi_identifiers=["nope"], models=[KAnonymity(2)])
     connection.execute("DELETE FROM written")
     for columns in ([], ["age"]):
         with pytest.raises(InputError, match="no records"):
-            check_relation(engine, RELATION, quasi_identifiers=columns, k=2)
+            check_relation(engine, RELATION, quasi_identifiers=columns, models=[KAnonymity(2)])
 
 
 def test_the_macros_run_without_python(connection: duckdb.DuckDBPyConnection) -> None:

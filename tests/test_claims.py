@@ -28,7 +28,7 @@ def test_f_rises_g_falls_and_suppression_falls_with_generalization() -> None:
                         if x.node != y.node and leq(x.node, y.node):
                             floors = plan._problem.measure.floor(x.node), plan._problem.measure.floor(y.node)
                             assert all(a <= b + 1e-12 for a, b in zip(*floors)), seed
-                            assert all(a >= b - 1e-12 for a, b in zip(x.penalty, y.penalty)), seed
+                            assert all(a >= b - 1e-12 for a, b in zip(x.certain.penalty, y.certain.penalty)), seed
                             assert x.suppressed >= y.suppressed, seed
                             compared += 1
     assert compared > 1000

@@ -15,8 +15,10 @@ import pytest
 from sqlglot import exp, parse_one
 
 from sqlanon.accounting import Ledger
+from sqlanon.audit.models import audit_of
 from sqlanon.engines.duckdb import DuckDBEngine, file_relation
 from sqlanon.errors import AuditError, SourceChangedError, SqlanonError, TargetError
+from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.publication import check_target, publish
 from sqlanon.report.manifest import write_manifest
 
@@ -26,7 +28,7 @@ KINDS = ["table", "view", "release.duckdb", "release.parquet", "release.csv"]
 
 
 def ledger(published: int, suppressed: int = 3) -> Ledger:
-    reasons = {"small_class": suppressed, "uncovered": 0, "null": 0}
+    reasons = {"failing_class": suppressed, "uncovered": 0, "null": 0}
     return Ledger(published + suppressed, published, suppressed, 0, reasons, 2, published // 2, published // 2)
 
 
@@ -65,7 +67,7 @@ def run(engine: DuckDBEngine, kind: str, directory: Path, **changes: Any) -> Any
         "columns": ["id", "sex", "note", "ward"],
         "types": ["BIGINT", "INTEGER", "VARCHAR", "ENUM('a', 'b')"],
         "quasi_identifiers": ["sex"],
-        "k": 5,
+        "models": [audit_of(KAnonymity(5), {})],
         "nulls": "extended",
         "ledger": ledger(ROWS),
         "output_kind": "file" if "." in kind else kind,
@@ -150,7 +152,7 @@ def test_redacted_rows_hold_one_unused_marker(engine: DuckDBEngine, tmp_path: Pa
 @pytest.mark.parametrize(
     ("changes", "error"),
     [
-        ({"k": ROWS}, AuditError),
+        ({"models": [audit_of(KAnonymity(ROWS), {})]}, AuditError),
         (
             {"lookups": {"sex": exp.Subquery(this=exp.select(exp.Alias(this=exp.convert("0"), alias="value")))}},
             AuditError,

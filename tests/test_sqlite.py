@@ -42,20 +42,12 @@ def test_sqlite_gives_the_same_verdicts(form: compiler.Form) -> None:
                 rng = random.Random(seed)
                 nodes = [tuple(rng.randrange(a.height) for a in catalog.attributes) for _ in range(5)]
                 nodes = list(dict.fromkeys(nodes))
-                costs = plan._problem.measure.needs_costs
-                query = compiler.batch(
-                    len(nodes),
-                    catalog.words,
-                    attributes=len(catalog.attributes),
-                    k=plan.policy.k,
-                    costs=costs,
-                    form=form,
-                )
+                query = compiler.batch(plan.question, len(nodes), form=form)
                 found = sqlite.execute(
-                    query.sql(dialect="sqlite", identify=True), compiler.parameters(catalog, nodes, form=form)
+                    query.sql(dialect="sqlite", identify=True), compiler.parameters(plan.question, nodes, form=form)
                 ).fetchall()
                 ours = plan.evaluate_many([catalog.levels(node) for node in nodes])
-                theirs = verdicts(plan._problem, nodes, found, exact=True)
+                theirs = verdicts(plan._problem, plan.question, nodes, found)
                 assert theirs == ours, seed
                 compared += len(nodes)
     assert compared > 50

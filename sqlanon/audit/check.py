@@ -1,55 +1,156 @@
-"""The data test of a relation as it is: does every class hold at least k records? Extended match."""
+"""The data test of a relation as it is: does every class meet the privacy models? Extended match."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
+from sqlanon.audit.models import audit_of, needs
 from sqlanon.binding import bind
 from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.errors import InputError, SourceError
+from sqlanon.models.base import PrivacyModel
+
+
+@dataclass(frozen=True, slots=True)
+class ModelResult:
+    """What one model says: the classes that fail it, and their records."""
+
+    model: str
+    failing_classes: int
+    failing_records: int
+
+    @property
+    def holds(self) -> bool:
+        """No class fails."""
+        return self.failing_classes == 0
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """Counts only; ``holds`` when no class is smaller than k."""
+    """Counts only; ``holds`` when no class fails any model."""
 
     holds: bool
     records: int
     classes: int
-    failing_classes: int
-    failing_records: int
     smallest_class: int
+    models: tuple[ModelResult, ...]
 
 
 def check_relation(
-    engine: DuckDBEngine, relation: exp.Expr, *, quasi_identifiers: Sequence[str], k: int
+    engine: DuckDBEngine,
+    relation: exp.Expr,
+    *,
+    quasi_identifiers: Sequence[str],
+    models: Sequence[PrivacyModel],
+    reference: exp.Expr | None = None,
+    hierarchies: Mapping[str, exp.Expr] | None = None,
+    levels: Mapping[str, int] | None = None,
 ) -> CheckResult:
     """Count the classes of ``relation`` over the quasi-identifiers; without any, all records are one class.
 
+    Args:
+        models: with the columns of the relation that they watch.
+        reference: the relation that t-closeness (all records) and δ-presence (the population) are judged against.
+        hierarchies: sensitive column -> relation of value, level and ancestor; ``levels`` below the root.
+
     Raises:
-        InputError: k is below 1, or the relation is empty, so nothing can be said.
-        SourceError: the relation has no such column.
+        InputError: the relation is empty, or a reference is missing, so nothing can be said.
+        SourceError: a relation has no such column.
     """
-    if k < 1:
-        raise InputError(f"k is {k}.", hint="give a whole number of at least 1.")
-    actual = {name.casefold(): name for name, _ in engine.columns(relation)}
-    missing = [name for name in quasi_identifiers if name.casefold() not in actual]
-    if missing:
-        raise SourceError(
-            f"The relation has no column {', '.join(map(repr, missing))}.",
-            hint=f"its columns are {', '.join(map(repr, actual.values()))}.",
-        )
-    wanted = [actual[name.casefold()] for name in quasi_identifiers]
+    wanted = _columns(engine, relation, "The relation", quasi_identifiers)
+    watched = _columns(engine, relation, "The relation", [m.column for m in models if m.column is not None])
+    del watched
     query = bind(
         "audit/class_sizes.sql",
         relations={"release": relation},
         columns={"quasi_identifier": wanted},
-        values={"k": k},
+        values={"k": 1},
     )
-    classes, records, failing_classes, failing_records, smallest = engine.run("check classes", query)[0]
+    classes, records, _, _, smallest = engine.run("check classes", query)[0]
     if not records:
         raise InputError("The relation holds no records, so there is nothing to check.", hint="check the table name.")
-    return CheckResult(not failing_classes, records, classes, failing_classes, failing_records, smallest)
+    found = []
+    for model in models:
+        references = _references(engine, model, wanted, reference, hierarchies or {})
+        audit = audit_of(model, references, levels=(levels or {}).get(model.column or "", 0))
+        offending = audit.offending(relation, wanted).subquery("offending")
+        told = exp.select(
+            exp.Count(this=exp.Star()),
+            exp.cast(
+                exp.Coalesce(this=exp.Sum(this=exp.column("records")), expressions=[exp.Literal.number(0)]), "BIGINT"
+            ),
+        ).from_(offending)
+        found.append(ModelResult(model.label, *engine.run(f"check {model.type}", told)[0]))
+    return CheckResult(all(item.holds for item in found), records, classes, smallest, tuple(found))
+
+
+def _columns(engine: DuckDBEngine, relation: exp.Expr, told: str, wanted: Sequence[str]) -> list[str]:
+    """The exact names of the wanted columns, matched in any case."""
+    actual = {name.casefold(): name for name, _ in engine.columns(relation)}
+    missing = [name for name in wanted if name.casefold() not in actual]
+    if missing:
+        raise SourceError(
+            f"{told} has no column {', '.join(map(repr, missing))}.",
+            hint=f"its columns are {', '.join(map(repr, actual.values()))}.",
+        )
+    return [actual[name.casefold()] for name in wanted]
+
+
+def _references(
+    engine: DuckDBEngine,
+    model: PrivacyModel,
+    quasi_identifiers: Sequence[str],
+    reference: exp.Expr | None,
+    hierarchies: Mapping[str, exp.Expr],
+) -> dict[str, exp.Expr]:
+    wanted = needs(model)
+    if not wanted:
+        return {}
+    if reference is None:
+        raise InputError(
+            f"{model.label} is judged against a reference, and there is none.",
+            hint="pass --reference: all records before suppression (t-closeness), or the population with the "
+            "quasi-identifiers generalized as in the relation (δ-presence).",
+        )
+    if model.type == "delta_presence":
+        return {"population": _population(engine, reference, quasi_identifiers)}
+    assert model.column is not None
+    [name] = _columns(engine, reference, "The reference", [model.column])
+    value = exp.column(exp.to_identifier(name, quoted=True))
+    distribution = (
+        exp.select(
+            exp.alias_(exp.cast(value, "VARCHAR"), "value"),
+            exp.alias_(exp.Count(this=exp.Star()), "records"),
+            exp.alias_(
+                exp.Window(
+                    this=exp.RowNumber(),
+                    order=exp.Order(expressions=[exp.Ordered(this=value.copy(), nulls_first=False)]),
+                ),
+                "place",
+            ),
+        )
+        .from_(reference.copy())
+        .group_by(value.copy())
+    )
+    found: dict[str, exp.Expr] = {"reference": distribution}
+    if "hierarchy" in wanted:
+        if model.column not in hierarchies:
+            raise InputError(
+                f"{model.label} is judged along a hierarchy, and there is none.",
+                hint="add hierarchy=FILE to the --sensitive of the column.",
+            )
+        found["hierarchy"] = hierarchies[model.column]
+    return found
+
+
+def _population(engine: DuckDBEngine, reference: exp.Expr, quasi_identifiers: Sequence[str]) -> exp.Expr:
+    found = _columns(engine, reference, "The reference", quasi_identifiers)
+    columns = [exp.column(exp.to_identifier(name, quoted=True)) for name in found]
+    counted = exp.select(
+        *[exp.alias_(c, wanted, quoted=True) for c, wanted in zip(columns, quasi_identifiers, strict=True)],
+        exp.alias_(exp.Count(this=exp.Star()), "sqlanon_count"),
+    ).from_(reference.copy())
+    return counted.group_by(*[c.copy() for c in columns]) if columns else counted

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from sqlanon.audit.models import ModelAudit
 from sqlanon.binding import bind
 from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.errors import AuditError
@@ -17,7 +18,7 @@ def audit_release(
     *,
     columns: Sequence[str],
     quasi_identifiers: Sequence[str],
-    k: int,
+    models: Sequence[ModelAudit],
     published: int,
     redacted: int,
     marker: str | None,
@@ -29,6 +30,7 @@ def audit_release(
     Args:
         relation: the release as it was written.
         columns: its columns, exactly, in order.
+        models: the audits of the policy's privacy models.
         published: number of records, without the redacted ones.
         redacted: number of rows in which every column is ``marker``.
         marker: None when suppressed records were dropped.
@@ -56,7 +58,7 @@ def audit_release(
         relation,
         types=dict(described),
         quasi_identifiers=quasi_identifiers,
-        k=k,
+        models=models,
         published=published,
         redacted=redacted,
         marker=marker,
@@ -80,7 +82,7 @@ def release_audits(
     *,
     types: Mapping[str, str],
     quasi_identifiers: Sequence[str],
-    k: int,
+    models: Sequence[ModelAudit],
     published: int,
     redacted: int,
     marker: str | None,
@@ -109,7 +111,8 @@ def release_audits(
         records = bind("audit/records.sql", relations=rows, columns=every, values=marked)
     among = {"release": records}
     quasi = {"quasi_identifier": list(quasi_identifiers)}
-    audits.append(("small_classes", bind("audit/small_classes.sql", relations=among, columns=quasi, values={"k": k})))
+    for model in models:
+        audits.append((model.name, model.offending(records, list(quasi_identifiers))))
     if nulls == "basic":
         audits.append(("null_records", bind("audit/null_records.sql", relations=among, columns=quasi)))
     for name, lookup in (lookups or {}).items():

@@ -61,11 +61,9 @@ def branch(number_: int) -> str:
     return f"branch_{number_}"
 
 
-def included(
-    columns: Sequence[str], basic: bool, table_name: str | None = None, *, members: bool = False
-) -> exp.Expr:
+def included(columns: Sequence[str], basic: bool, table_name: str | None = None, *, members: bool = False) -> exp.Expr:
     """The records that take part: all (extended match), or those without a NULL (basic match); of the subset only."""
-    conditions = [column(names.MEMBER, table_name)] if members else []
+    conditions: list[exp.Expr] = [column(names.MEMBER, table_name)] if members else []
     if basic:
         conditions += [exp.Not(this=exp.Is(this=column(c, table_name), expression=exp.null())) for c in columns]
     return both(conditions)
@@ -426,8 +424,8 @@ def overall(position: int, item: EncodedColumn, *, listed_order: bool) -> exp.Se
     """The distribution of a sensitive column among the records that take part, in the order of its values.
 
     Per value: its code, its records, its share, its place in the order, the cumulative share up to it (``through``),
-    the sum of these up to it (``area``), and ``alone``: the sum over all places of the difference between the cumulative
-    share and that of the value alone (ordered distance times v - 1). NULL comes last.
+    the sum of these up to it (``area``), and ``alone``: the sum over all places of the difference between the
+    cumulative share and that of the value alone (ordered distance times v - 1). NULL comes last.
     """
     order = column("place", "h") if listed_order else column("raw", "v")
     placed = (
@@ -471,8 +469,10 @@ def overall(position: int, item: EncodedColumn, *, listed_order: bool) -> exp.Se
     alone = exp.Sub(
         this=exp.Add(
             this=exp.Add(
-                this=before, expression=exp.paren(exp.Sub(this=count, expression=exp.paren(exp.Sub(
-                    this=column("place"), expression=number(1)))))
+                this=before,
+                expression=exp.paren(
+                    exp.Sub(this=count, expression=exp.paren(exp.Sub(this=column("place"), expression=number(1))))
+                ),
             ),
             expression=before.copy(),
         ),
@@ -482,9 +482,7 @@ def overall(position: int, item: EncodedColumn, *, listed_order: bool) -> exp.Se
 
 
 def _running(value: exp.Expr) -> exp.Window:
-    return exp.Window(
-        this=exp.Sum(this=value), order=exp.Order(expressions=[exp.Ordered(this=column("place"))])
-    )
+    return exp.Window(this=exp.Sum(this=value), order=exp.Order(expressions=[exp.Ordered(this=column("place"))]))
 
 
 def ancestors(place: int, item: EncodedColumn) -> exp.Query:
@@ -532,15 +530,19 @@ def memberships(source: exp.Expr, subset: exp.Expr, shared: Sequence[tuple[str, 
         ),
     ).from_(source.copy())
     counted = _copies(subset, shared)
-    on = both(same(canonical(name, type_, SOURCE), column(f"c_{i}", "subset")) for i, (name, type_) in enumerate(shared))
+    on = both(
+        same(canonical(name, type_, SOURCE), column(f"c_{i}", "subset")) for i, (name, type_) in enumerate(shared)
+    )
     member = exp.LTE(
         this=column("sqlanon_copy", SOURCE),
         expression=exp.Coalesce(this=column("copies", "subset"), expressions=[number(0)]),
     )
     return (
         exp.select(
-            exp.Column(this=exp.Star(**{"except_": [exp.to_identifier("sqlanon_copy", quoted=True)]}),
-                       table=exp.to_identifier(SOURCE, quoted=True)),
+            exp.Column(
+                this=exp.Star(**{"except_": [exp.to_identifier("sqlanon_copy", quoted=True)]}),
+                table=exp.to_identifier(SOURCE, quoted=True),
+            ),
             named(member, names.MEMBER),
         )
         .from_(numbered.subquery(SOURCE))
@@ -553,17 +555,31 @@ def membership_faults(
 ) -> exp.Select:
     """One row: records of the subset without a record of the source, and ambiguous ones: of records that agree in the
     shared columns only some belong to the subset, though they differ in ``others``."""
-    rows = exp.select(
-        *[named(canonical(name, type_), f"c_{i}") for i, (name, type_) in enumerate(shared)],
-        named(bigint(exp.Count(this=exp.Star())), "records"),
-        named(
-            exp.Count(this=exp.Distinct(expressions=[exp.Struct(expressions=[
-                exp.PropertyEQ(this=exp.to_identifier(f"o_{i}"), expression=canonical(name, type_))
-                for i, (name, type_) in enumerate(others)
-            ])])) if others else number(1),
-            "kinds",
-        ),
-    ).from_(source.copy()).group_by(*[canonical(name, type_) for name, type_ in shared])
+    rows = (
+        exp.select(
+            *[named(canonical(name, type_), f"c_{i}") for i, (name, type_) in enumerate(shared)],
+            named(bigint(exp.Count(this=exp.Star())), "records"),
+            named(
+                exp.Count(
+                    this=exp.Distinct(
+                        expressions=[
+                            exp.Struct(
+                                expressions=[
+                                    exp.PropertyEQ(this=exp.to_identifier(f"o_{i}"), expression=canonical(name, type_))
+                                    for i, (name, type_) in enumerate(others)
+                                ]
+                            )
+                        ]
+                    )
+                )
+                if others
+                else number(1),
+                "kinds",
+            ),
+        )
+        .from_(source.copy())
+        .group_by(*[canonical(name, type_) for name, type_ in shared])
+    )
     on = both(same(column(f"c_{i}", "r"), column(f"c_{i}", "s")) for i in range(len(shared)))
     records = exp.Coalesce(this=column("records", "r"), expressions=[number(0)])
     missing = exp.Greatest(this=exp.Sub(this=column("copies", "s"), expression=records), expressions=[number(0)])
@@ -582,10 +598,7 @@ def _copies(subset: exp.Expr, shared: Sequence[tuple[str, str]]) -> exp.Select:
     """The distinct records of the subset as texts of the source's types, with their number."""
     texts = [canonical(name, type_) for name, type_ in shared]
     typed = exp.select(
-        *[
-            named(exp.cast(column(name), exp.DataType.build(type_, dialect="duckdb")), name)
-            for name, type_ in shared
-        ]
+        *[named(exp.cast(column(name), exp.DataType.build(type_, dialect="duckdb")), name) for name, type_ in shared]
     ).from_(subset.copy())
     return (
         exp.select(

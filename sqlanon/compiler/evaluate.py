@@ -15,7 +15,7 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.binding import bind
 from sqlanon.catalog import Catalog
-from sqlanon.compiler.encode import SOURCE, EncodedColumn, joined_lookups, packed, takes_part
+from sqlanon.compiler.encode import SOURCE, EncodedColumn, code_mask, included, joined_lookups, packed, takes_part
 from sqlanon.compiler.trees import (
     bigint,
     both,
@@ -25,6 +25,7 @@ from sqlanon.compiler.trees import (
     masked,
     named,
     number,
+    same,
     sum_if,
     table,
     total,
@@ -255,7 +256,8 @@ def _counter_names(catalog: Catalog) -> list[str]:
 
 
 def _histogram(question: Question, name: str) -> exp.Select:
-    """Per class and value of a sensitive column, the number of records; classes and values without records are absent."""
+    """Per class and value of a sensitive column, the number of records; classes and values without records are
+    absent."""
     catalog = question.catalog
     attribute = catalog.sensitive_attribute(name)
     value = masked(column(names.key(attribute.word)), number(attribute.code))
@@ -307,8 +309,8 @@ def _totals(question: Question) -> exp.Select:
     catalog = question.catalog
     size = column(names.COUNT)
     counted = exp.GT(this=size, expression=number(0))
-    passes = exp.EQ(this=column("fails"), expression=number(0))
-    fails = exp.EQ(this=column("fails"), expression=number(1))
+    passes: exp.Expr = exp.EQ(this=column("fails"), expression=number(0))
+    fails: exp.Expr = exp.EQ(this=column("fails"), expression=number(1))
     if catalog.has_population:
         passes, fails = exp.and_(counted.copy(), passes), exp.and_(counted.copy(), fails)
     wide = exp.cast(size.copy(), "HUGEINT")
@@ -368,7 +370,8 @@ def _no_cost(question: Question) -> exp.Expr:
 
 
 def _cost_ctes(question: Question, mask_names: Sequence[str]) -> list[exp.CTE]:
-    """``levels`` of the nodes by attribute, and per attribute the generalized values in failing classes (``values``)."""
+    """``levels`` of the nodes by attribute, and per attribute the generalized values in failing classes
+    (``values``)."""
     words = question.catalog.words
     levels = (
         exp.select(
@@ -419,16 +422,16 @@ def _costs(question: Question) -> exp.Select:
     return query.join(
         table(names.LEAF, "leaf"),
         on=both(exp.EQ(this=column(c, "failing"), expression=column(c, "leaf")) for c in leaf_keys),
-    ).select(
-        total(exp.Mul(this=count, expression=cost)), total(exp.Mul(this=lost, expression=cost.copy()))
-    )
+    ).select(total(exp.Mul(this=count, expression=cost)), total(exp.Mul(this=lost, expression=cost.copy())))
 
 
 def _surprisal(count: exp.Expr) -> exp.Expr:
     """Sum of n ln n; 0 ln 0 = 0."""
     product = exp.Mul(this=count, expression=exp.Ln(this=count.copy()))
     return exp.Coalesce(
-        this=exp.Sum(this=_case(exp.GT(this=count.copy(), expression=number(0)), product, exp.cast(number(0), "DOUBLE"))),
+        this=exp.Sum(
+            this=_case(exp.GT(this=count.copy(), expression=number(0)), product, exp.cast(number(0), "DOUBLE"))
+        ),
         expressions=[number(0)],
     )
 
@@ -552,3 +555,39 @@ def release(
         )
     )
     return _with(query, [_cte("records", records), *judged(question, grouped), _cte("passing", passing)])
+
+
+def reference(source: exp.Expr, items: Sequence[EncodedColumn], position: int, basic: bool) -> exp.Select:
+    """The distribution of a sensitive column as the audits read it: value, records and place, from the source
+    itself."""
+    item = items[position]
+    quasi = [other.name for other in items if not other.sensitive]
+    text = exp.cast(column(item.name), "VARCHAR")
+    counted = (
+        exp.select(named(text, "value"), named(bigint(exp.Count(this=exp.Star())), "records"))
+        .from_(source.copy())
+        .where(included(quasi, basic, members=item.has_population))
+        .group_by(text.copy())
+    )
+    code = masked(column(names.key(item.fields[0][0]), "l"), number(code_mask(item, 0)))
+    place = sum(1 for other in items[:position] if other.sensitive)
+    return (
+        exp.select(column("value", "s"), column("records", "s"), column("place", "o"))
+        .from_(counted.subquery("s"))
+        .join(table(names.lookup(position), "l"), on=same(column("value", "s"), column("value", "l")))
+        .join(table(names.overall(place), "o"), on=exp.EQ(this=column("value", "o"), expression=code))
+    )
+
+
+def listed_ancestors(position: int, levels: int) -> exp.Expr:
+    """Per value of a sensitive column and level below the root, the published text of its ancestor."""
+    selects = [
+        exp.select(column("value"), named(number(level), "level"), named(column(names.level(level)), "ancestor")).from_(
+            table(names.lookup(position))
+        )
+        for level in range(max(levels, 1))
+    ]
+    query: exp.Query = selects[0]
+    for other in selects[1:]:
+        query = exp.union(query, other, distinct=False, copy=False)
+    return query.subquery("hierarchy")

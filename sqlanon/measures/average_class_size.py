@@ -2,9 +2,10 @@
 
     loss = N / (number of published classes + 1 if S > 0)
 
-The bound for a candidate x in a box [a, b] is a bound on its classes, from a judged z <= a: a published class of x either
-contains one of the ``large`` classes of z (with at least m records), no two the same, or consists of smaller ones and
-takes at least m of their records. And the published classes hold m records each, of what is not certainly suppressed.
+The bound for a candidate x in a box [a, b] is a bound on its classes, from a judged z <= a: a published class of x
+either contains one of the ``large`` classes of z (with at least m records), no two the same, or consists of smaller
+ones and takes at least m of their records. And the published classes hold m records each, of what is not certainly
+suppressed.
 """
 
 from __future__ import annotations

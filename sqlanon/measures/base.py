@@ -72,10 +72,25 @@ class Ground:
 class Measure(Protocol):
     """A quality measure for an encoded source. Smaller is better, nothing is negative."""
 
-    name: str
-    needs: Need | None
-    aggregates: tuple[str, ...]
-    aggregate: str | None
+    @property
+    def name(self) -> str:
+        """Its name in a policy."""
+        ...
+
+    @property
+    def needs(self) -> Need | None:
+        """What it asks of every node."""
+        ...
+
+    @property
+    def aggregates(self) -> tuple[str, ...]:
+        """The aggregates it may fold with, its default first; () for measures of classes."""
+        ...
+
+    @property
+    def aggregate(self) -> str | None:
+        """The aggregate it folds with."""
+        ...
 
     def loss(self, node: Node, tally: Tally) -> float:
         """The loss of a node."""
@@ -138,7 +153,7 @@ class AttributeMeasure(ABC):
         return fold(self.aggregate or "sum", parts, self._weights)
 
 
-class ClassMeasure(ABC):
+class ClassMeasure:
     """A measure of the sizes of classes; its bounds come from judged nodes below and above a box."""
 
     needs: Need | None = "classes"

@@ -2,10 +2,10 @@
 
     loss = sum over published classes of n² + N * S
 
-The bound for a candidate x in a box [a, b], from a judged z <= a: a record's class at x is a union of classes of z and
-holds at least m records if it is published, so the record costs at least max(m, n_z), n_z being the size of its class at
-z; summed: ``Ground.spread``. Of a failing class y of b with n records at least lost(y) are suppressed and cost N; their
-classes at z lie within y, so what the first sum counts for each of them is at most max(m, n), and
+The bound for a candidate x in a box [a, b], from a judged z <= a: a record's class at x is a union of classes of z
+and holds at least m records if it is published, so the record costs at least max(m, n_z), n_z being the size of its
+class at z; summed: ``Ground.spread``. Of a failing class y of b with n records at least lost(y) are suppressed and
+cost N; their classes at z lie within y, so what the first sum counts for each of them is at most max(m, n), and
 ``Certain.forced`` may be added. Uncovered records cost N each.
 """
 

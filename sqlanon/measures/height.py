@@ -1,4 +1,5 @@
-"""Height: the sum of the levels. Weights and suppression do not enter, so the bound is the height of the box's bottom."""
+"""Height: the sum of the levels. Weights and suppression do not enter, so the bound is the height of the box's
+bottom."""
 
 from __future__ import annotations
 

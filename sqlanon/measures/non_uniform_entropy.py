@@ -7,9 +7,9 @@ Unnormalised, in bits; the sum over the attributes by default. With h(n) = n ln 
 (sum of h(n_g) - sum of h(n_o)) / ln 2, known for every level from one-dimensional counts, and the second is
 (h(S) - sum of h(s_g)) / ln 2.
 
-Why f + g is a bound: merging values raises the sum of h, so f rises with generalization. g is S times the entropy of the
-generalized values among the suppressed records: its derivative by s_g is log2(S / s_g) >= 0, so it rises with every
-count, and splitting a value raises it, so it falls with generalization.
+Why f + g is a bound: merging values raises the sum of h, so f rises with generalization. g is S times the entropy of
+the generalized values among the suppressed records: its derivative by s_g is log2(S / s_g) >= 0, so it rises with
+every count, and splitting a value raises it, so it falls with generalization.
 """
 
 from __future__ import annotations

@@ -29,12 +29,35 @@ class PrivacyModel(Protocol):
         needs_rejection: a class without records of the subset rules a node out (δ-presence, ``reject``).
     """
 
-    type: str
-    column: str | None
-    file: str
-    size: int
-    monotone: bool
-    needs_rejection: bool
+    @property
+    def type(self) -> str:
+        """Its name in a policy."""
+        ...
+
+    @property
+    def column(self) -> str | None:
+        """The sensitive column it watches."""
+        ...
+
+    @property
+    def file(self) -> str:
+        """Its meaning in ``sql``."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Least records of a class that can pass."""
+        ...
+
+    @property
+    def monotone(self) -> bool:
+        """All records of a failing class are lost."""
+        ...
+
+    @property
+    def needs_rejection(self) -> bool:
+        """It can rule a node out."""
+        ...
 
     @property
     def label(self) -> str:

@@ -45,7 +45,8 @@ class RecursiveLDiversity:
         return {"l": self.l, "c_numerator": numerator, "c_denominator": denominator}
 
     def obstacle(self, catalog: Catalog) -> str | None:
-        """Fewer values than ℓ in the source, or a c that no class can beat: its tail has at most v - ℓ + 1 of v parts."""
+        """Fewer values than ℓ in the source, or a c that no class can beat: its tail has at most v - ℓ + 1 of v
+        parts."""
         few = too_few_values(catalog, self.column, self.l)
         if few is not None:
             return few
@@ -55,6 +56,6 @@ class RecursiveLDiversity:
         if longest * numerator > denominator:  # r1 < c * tail <= c * longest * r_ℓ <= c * longest * r1
             return None
         return (
-            f"c = {float(self.c):g} is too small for column {self.column!r}: with {present} values and ℓ = {self.l} the "
-            f"tail of a class holds at most {longest} times its largest count"
+            f"c = {float(self.c):g} is too small for column {self.column!r}: with {present} values and ℓ = {self.l} "
+            f"the tail of a class holds at most {longest} times its largest count"
         )

@@ -1,12 +1,12 @@
 """t-closeness: the sensitive values of every published class are distributed nearly as among all records.
 
-Source: Li, Li and Venkatasubramanian, 2007: earth mover's distance at most t, with equal, hierarchical or ordered ground
-distance (SPEC-measures). P is the distribution over all records, before suppression.
+Source: Li, Li and Venkatasubramanian, 2007: earth mover's distance at most t, with equal, hierarchical or ordered
+ground distance (SPEC-measures). P is the distribution over all records, before suppression.
 
-Not monotone under suppression. But the distance D is convex: let y = U + R with U the union of the published parts (u of
-n records). D(U) <= the weighted mean of the parts' distances <= t, and D(y) <= (u/n) D(U) + (r/n) D(R)
-<= (u/n) t + (r/n) D_max, where D_max is the largest distance of a distribution over the values of y; being convex, D is
-largest at a single value. So at least n (D(y) - t) / (D_max - t) records are lost.
+Not monotone under suppression. But the distance D is convex: let y = U + R with U the union of the published parts (u
+of n records). D(U) <= the weighted mean of the parts' distances <= t, and D(y) <= (u/n) D(U) + (r/n) D(R) <= (u/n) t
++ (r/n) D_max, where D_max is the largest distance of a distribution over the values of y; being convex, D is largest
+at a single value. So at least n (D(y) - t) / (D_max - t) records are lost.
 """
 
 from __future__ import annotations
