@@ -1,7 +1,7 @@
--- t-closeness, ordered distance: the earth mover's distance of a class from all records, where the :values values stand
--- in a row and moving one record from place i to place j costs |i - j| / (:values - 1). It is the sum over all places,
+-- t-closeness, ordered distance: the earth mover's distance of a class from all records, where the :places values stand
+-- in a row and moving one record from place i to place j costs |i - j| / (:places - 1). It is the sum over all places,
 -- those of values that the class lacks included, of |cumulative share in the class - cumulative share among all
--- records|, over (:values - 1).
+-- records|, over (:places - 1).
 --
 -- The cumulative share of the class (held) stays the same from the place of one of its values up to the next, so each
 -- value answers for that stretch at once. overall gives per place the cumulative share up to it (through) and the sum of
@@ -29,8 +29,8 @@ FROM (
       lead_in
       + (turn - place + 1) * held - (turn_area - area_before)
       + (next_area_before - turn_area) - (next_place - 1 - turn) * held
-    ) / NULLIF(:values - 1, 0) AS distance,
-    MAX(alone) / NULLIF(:values - 1, 0) AS farthest
+    ) / NULLIF(:places - 1, 0) AS distance,
+    MAX(alone) / NULLIF(:places - 1, 0) AS farthest
   FROM (
     SELECT
       class_key,
@@ -64,7 +64,7 @@ FROM (
         overall.place AS place,
         overall.area - overall.through AS area_before,
         CAST(SUM(histogram.n) OVER (PARTITION BY class_key ORDER BY overall.place) AS DOUBLE) / classes.n AS held,
-        LEAD(overall.place, 1, :values + 1) OVER (PARTITION BY class_key ORDER BY overall.place) AS next_place,
+        LEAD(overall.place, 1, :places + 1) OVER (PARTITION BY class_key ORDER BY overall.place) AS next_place,
         LEAD(overall.area - overall.through, 1, :area) OVER (PARTITION BY class_key ORDER BY overall.place)
           AS next_area_before,
         CASE

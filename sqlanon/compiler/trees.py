@@ -15,17 +15,16 @@ def column(name: str, table: str | None = None) -> exp.Column:
     return exp.column(exp.to_identifier(name, quoted=True), exp.to_identifier(table, quoted=True) if table else None)
 
 
-def table(name: str, alias: str | None = None) -> exp.Table:
+def table(name: str, alias: str | None = None) -> exp.Expr:
     """A quoted reference to a relation of ours."""
     relation = exp.Table(this=exp.to_identifier(name, quoted=True))
     return aliased(relation, alias) if alias else relation
 
 
-def aliased(relation: exp.Expr, alias: str) -> exp.Table:
+def aliased(relation: exp.Expr, alias: str) -> exp.Expr:
     """A copy of ``relation`` under ``alias``."""
     copy = relation.copy()
     copy.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
-    assert isinstance(copy, exp.Table)
     return copy
 
 

@@ -48,7 +48,7 @@ class TCloseness:
         if self.distance == "hierarchical":
             return {"t": float(self.t), "levels": attribute.height - 1}
         if self.distance == "ordered":
-            return {"t": float(self.t), "values": attribute.values, "area": float(attribute.area)}
+            return {"t": float(self.t), "places": attribute.values, "area": float(attribute.area)}
         return {"t": float(self.t)}
 
     def obstacle(self, catalog: Catalog) -> str | None:
