@@ -1,6 +1,7 @@
 """The privacy models and quality measures of SPEC-measures in plain Python, over lists of records.
 
-It shares nothing with the package. A record is (quasi-identifier values, sensitive values, member); a tree is ``brute.Tree``."""
+It shares nothing with the package. A record is (quasi-identifier values, sensitive values, member); a tree is
+``brute.Tree``."""
 
 from __future__ import annotations
 
