@@ -68,11 +68,11 @@ def main() -> None:
                 ours = [share(plans, dataset, ROWS[row], measure) for dataset in QUASI_IDENTIFIERS]
                 right = [abs(own - cell) <= 0.5 + 1e-9 for own, cell in zip(ours, paper, strict=True)]
                 wrong, cells = wrong + right.count(False), cells + len(right)
-                marks = ["" if item else " <- differs" for item in right]
-                print(
-                    f"{measure:20} {row:8} {paper[0]:11} % {ours[0]:6.2f}{marks[0]} {paper[1]:10} % {ours[1]:6.2f}{marks[1]}",
-                    flush=True,
-                )
+                told = [
+                    f"{cell:10} % {own:6.2f}{'' if fits else ' !'}"
+                    for cell, own, fits in zip(paper, ours, right, strict=True)
+                ]
+                print(f"{measure:20} {row:8} {'  '.join(told)}", flush=True)
     print(f"{cells - wrong} of {cells} cells within rounding.")
     sys.exit(1 if wrong else 0)
 

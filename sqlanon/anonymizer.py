@@ -18,7 +18,9 @@ from sqlanon.audit.models import ModelAudit, audit_of, needs
 from sqlanon.audit.release import audit_release
 from sqlanon.catalog import Catalog
 from sqlanon.certificate import Certificate
-from sqlanon.compiler import evaluate as compiler
+from sqlanon.compiler import release as compiler
+from sqlanon.compiler import sensitive
+from sqlanon.compiler.evaluate import Question
 from sqlanon.compiler.trees import column, named, table
 from sqlanon.driver import Watcher, search
 from sqlanon.encoding import Encoding, check_columns, encode_source, with_surprisals
@@ -143,11 +145,18 @@ class Plan:
     def evaluate(self, levels: Mapping[str, int]) -> Verdict:
         """The verdict of any node; columns that are not named stay at level 0.
 
+        ``suppressed`` is what the models suppress together, ``by_model`` what each would alone.
+
         Raises:
             InputError: an unknown column, or a level that its hierarchy does not have.
         """
         node = self._node(levels)
         return self._evaluator.judge([Request(node, self.catalog.bottom)], exact=True)[0]
+
+    @property
+    def suppressed_by_model(self) -> tuple[tuple[str, int], ...]:
+        """Per privacy model, the records that it suppresses at the chosen node, were it alone."""
+        return self._evaluator.judge([Request(self.node, self.catalog.bottom)], exact=True)[0].by_model
 
     def evaluate_many(self, nodes: Sequence[Mapping[str, int]]) -> list[Verdict]:
         """The verdicts of several nodes, in as few statements as possible."""
@@ -199,7 +208,7 @@ class Plan:
         return self._release_query().sql(dialect="duckdb", identify=True, pretty=True)
 
     @property
-    def question(self) -> compiler.Question:
+    def question(self) -> Question:
         """What ``evaluate`` asks of a node."""
         return self._evaluator.question
 
@@ -283,8 +292,8 @@ class Plan:
                 attribute = self.catalog.sensitive_attribute(model.column)
                 levels = attribute.height - 1
                 position = len(self.catalog.attributes) + self.catalog.sensitive.index(attribute)
-                references["reference"] = compiler.reference(source.source, source.items, position, self._basic)
-                references["hierarchy"] = compiler.listed_ancestors(position, levels)
+                references["reference"] = sensitive.reference(source.source, source.items, position, self._basic)
+                references["hierarchy"] = sensitive.listed_ancestors(position, levels)
             audits.append(audit_of(model, references, levels=levels))
         return audits
 

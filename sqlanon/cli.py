@@ -109,6 +109,7 @@ def result(release: Release) -> dict[str, Any]:
         "suppressed": ledger.suppressed,
         "excluded": ledger.excluded,
         "reasons": dict(ledger.reasons),
+        "models": [{"model": label, "suppressed": count} for label, count in made.suppressed_by_model],
         "classes": ledger.classes,
         "smallest_class": ledger.smallest_class,
         "lattice_size": certificate.lattice_size,
@@ -130,6 +131,8 @@ def _tell(release: Release) -> None:
         f"  {ledger.records} records = {ledger.published} published + {ledger.suppressed} suppressed "
         f"+ {ledger.excluded} excluded; {ledger.classes} classes, the smallest has {ledger.smallest_class}"
     )
+    for label, count in release.plan.suppressed_by_model:
+        print(f"  {label}: {count} records are in classes that fail it")
     for attribute in release.plan.catalog.attributes:
         print(f"  {attribute.name}: level {release.levels[attribute.name]} of {attribute.height - 1}")
     print("  " + ", ".join(f"{name} {value:.2f} s" for name, value in release.seconds.items()))

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from sqlanon import names
 from sqlanon.catalog import Attribute, Catalog, SensitiveAttribute
-from sqlanon.compiler import encode
+from sqlanon.compiler import encode, sensitive
 from sqlanon.compiler import evaluate as compiler
 from sqlanon.compiler.encode import EncodedColumn
 from sqlanon.compiler.trees import column, named, table, total
@@ -125,14 +125,14 @@ def encode_source(engine: DuckDBEngine, source: exp.Expr, policy: Policy, types:
     warnings: list[str] = []
     measured: list[_Measured] = []
     for position, spec in enumerate(columns):
-        sensitive = spec.role == "sensitive"
+        is_sensitive = spec.role == "sensitive"
         distinct = encode.distinct_values(
-            source, spec.name, types[spec.name], names_, basic, members=members, included_only=sensitive
+            source, spec.name, types[spec.name], names_, basic, members=members, included_only=is_sensitive
         )
         engine.create("distinct values", names.distinct_values(position), distinct)
         height = list_rows(engine, position, spec, types[spec.name], warnings)
         fact = _measure(engine, position, spec, types[spec.name], height, policy)
-        measured.append(replace(fact, item=replace(fact.item, sensitive=sensitive, has_population=members)))
+        measured.append(replace(fact, item=replace(fact.item, sensitive=is_sensitive, has_population=members)))
     _refuse_uncovered(policy, columns, measured, source, types)
 
     items, masks, words = _pack(measured)
@@ -222,20 +222,20 @@ def _distribution(
     listed = isinstance(
         spec.hierarchy, specs.FileHierarchy | specs.LevelsHierarchy | specs.GroupsHierarchy | specs.TableHierarchy
     )
-    engine.create("overall", names.overall(place), encode.overall(position, item, listed_order=listed))
+    engine.create("overall", names.overall(place), sensitive.overall(position, item, listed_order=listed))
     facts = exp.select(
         exp.Count(this=exp.Star()),
         exp.Coalesce(this=exp.Max(this=column("area")), expressions=[exp.Literal.number(0)]),
     ).from_(table(names.overall(place)))
     values, area = engine.run("overall facts", facts)[0]
     if item.height > 1 and fact.single_root:
-        engine.create("ancestors", names.ancestors(place), encode.ancestors(place, item))
+        engine.create("ancestors", names.ancestors(place), sensitive.ancestors(place, item))
     return SensitiveAttribute(
         name=spec.name,
         height=item.height,
         values=values,
         word=item.fields[0][0],
-        code=encode.code_mask(item, 0),
+        code=sensitive.code_mask(item, 0),
         area=float(area),
     )
 

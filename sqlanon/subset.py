@@ -12,7 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from sqlanon import names
-from sqlanon.compiler import encode
+from sqlanon.compiler import subset as compiler
 from sqlanon.compiler.trees import column, count_if, named, table
 from sqlanon.engines.duckdb import DuckDBEngine, file_relation
 from sqlanon.errors import InputError, SourceError
@@ -50,7 +50,7 @@ def with_membership(engine: DuckDBEngine, source: exp.Expr, policy: Policy, type
     shared = [(name, _plain(types[name])) for name in found]
     used = {c.name for c in policy.columns if c.role != "drop"}
     others = [(name, _plain(type_name)) for name, type_name in types.items() if name in used and name not in found]
-    missing, unclear = engine.run("match subset", encode.membership_faults(source, relation, shared, others))[0]
+    missing, unclear = engine.run("match subset", compiler.membership_faults(source, relation, shared, others))[0]
     if missing:
         raise InputError(
             f"{missing} records of the subset are not in the source.",
@@ -61,7 +61,7 @@ def with_membership(engine: DuckDBEngine, source: exp.Expr, policy: Policy, type
             f"The subset does not say which records are meant: {unclear} of its records match several different ones.",
             hint="give the subset all columns of the source, or a key.",
         )
-    engine.create("membership", names.RECORDS, encode.memberships(source, relation, shared))
+    engine.create("membership", names.RECORDS, compiler.memberships(source, relation, shared))
     return table(names.RECORDS)
 
 

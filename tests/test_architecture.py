@@ -17,9 +17,10 @@ ORDER = (
     "measures.loss", "measures.non_uniform_entropy", "measures.precision", "measures.discernibility",
     "measures.average_class_size", "measures.weighted_information_loss", "measures.height", "measures",
     "search.base", "search.box", "search.exhaustive", "search", "compiler.trees", "compiler.encode",
-    "compiler.evaluate", "journal", "engines.duckdb", "lookups", "subset", "encoding", "snapshots", "evaluator",
-    "certificate", "driver", "accounting", "audit.models", "audit.release", "audit.check", "sources", "targets",
-    "written_rows", "publication", "report.manifest", "report.script", "anonymizer", "demo", "cli",
+    "compiler.evaluate", "compiler.release", "compiler.sensitive", "compiler.subset", "journal", "engines.duckdb",
+    "lookups", "subset", "encoding", "snapshots", "evaluator", "certificate", "driver", "accounting",
+    "audit.models", "audit.release", "audit.check", "sources", "targets", "written_rows", "publication",
+    "report.manifest", "report.script", "anonymizer", "demo", "cli",
 )  # fmt: skip
 LAZY = {("policy", "policy_parsing"), ("policy", "policy_writing")}
 """A policy reads and writes itself through these; they are imported where they are called."""

@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from fractions import Fraction
 
+import brute
 import brute_models
 import duckdb
 import pytest
@@ -47,6 +48,16 @@ def cheapest_transport(supply: list[Fraction], demand: list[Fraction], cost: lis
     return sum((flow[i][j] * cost[i][j] for i in range(n) for j in range(m)), Fraction(0))
 
 
+def ground(kind: str, tree: brute.Tree, row: list[brute.Text], a: brute.Text, b: brute.Text) -> Fraction:
+    """What moving one record from value a to value b costs."""
+    if kind == "equal":
+        return Fraction(a != b)
+    if kind == "ordered":
+        return Fraction(abs(row.index(a) - row.index(b)), len(row) - 1)
+    level = next(lv for lv in range(tree.height) if tree.generalize(a, lv) == tree.generalize(b, lv))
+    return Fraction(level, tree.height - 1)
+
+
 @pytest.mark.parametrize("kind", ["equal", "hierarchical", "ordered"])
 def test_a_distance_is_the_cost_of_the_cheapest_transport(kind: str) -> None:
     compared = 0
@@ -60,20 +71,10 @@ def test_a_distance_is_the_cost_of_the_cheapest_transport(kind: str) -> None:
         inside = [rng.choice(pool) for _ in range(rng.randint(1, 8))]
         world = brute_models.World([((), (v,), True) for v in everyone], [], [tree], [])
         row = brute_models.order(set(everyone), tree)
-        position = {v: i for i, v in enumerate(row)}
-
-        def ground(a: str, b: str) -> Fraction:
-            if kind == "equal":
-                return Fraction(a != b)
-            if kind == "ordered":
-                return Fraction(abs(position[a] - position[b]), len(row) - 1)
-            level = next(lv for lv in range(tree.height) if tree.generalize(a, lv) == tree.generalize(b, lv))
-            return Fraction(level, tree.height - 1)
-
         p, q = Counter(inside), Counter(everyone)
         supply = [Fraction(p[v], len(inside)) for v in row]
         demand = [Fraction(q[v], len(everyone)) for v in row]
-        cost = [[ground(a, b) for b in row] for a in row]
+        cost = [[ground(kind, tree, row, a, b) for b in row] for a in row]
         solved = cheapest_transport(supply, demand, cost)
         assert brute_models.distance(world, 0, inside, kind) == pytest.approx(float(solved), abs=1e-12), seed
         compared += 1

@@ -6,7 +6,7 @@ same text on SQLite.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,17 +15,15 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.binding import bind
 from sqlanon.catalog import Catalog
-from sqlanon.compiler.encode import SOURCE, EncodedColumn, code_mask, included, joined_lookups, packed, takes_part
 from sqlanon.compiler.trees import (
     bigint,
     both,
     column,
     count_if,
-    keys,
+    greatest,
     masked,
     named,
     number,
-    same,
     sum_if,
     table,
     total,
@@ -108,7 +106,7 @@ def _values(name: str, columns: Sequence[str], rows: int) -> exp.CTE:
     return exp.CTE(this=exp.Values(expressions=tuples), alias=alias)
 
 
-def _cte(name: str, query: exp.Query, *, materialized: bool = False) -> exp.CTE:
+def cte(name: str, query: exp.Query, *, materialized: bool = False) -> exp.CTE:
     return exp.CTE(
         this=query,
         alias=exp.TableAlias(this=exp.to_identifier(name, quoted=True)),
@@ -116,7 +114,7 @@ def _cte(name: str, query: exp.Query, *, materialized: bool = False) -> exp.CTE:
     )
 
 
-def _with(query: exp.Query, ctes: list[exp.CTE]) -> exp.Query:
+def with_ctes(query: exp.Query, ctes: list[exp.CTE]) -> exp.Query:
     query.set("with_", exp.With(expressions=ctes))
     return query
 
@@ -164,22 +162,22 @@ def batch(question: Question, nodes: int, *, form: Form) -> exp.Query:
         )
     else:
         selects = [
-            _grouped_node(names.GRAIN, _placeholder(), [_placeholder() for _ in range(words)], catalog.has_population)
+            grouped_node(names.GRAIN, _placeholder(), [_placeholder() for _ in range(words)], catalog.has_population)
             for _ in range(nodes)
         ]
         grouped = selects[0]
         for other in selects[1:]:
             grouped = exp.union(grouped, other, distinct=False, copy=False)
     ctes += judged(question, grouped)
-    ctes.append(_cte("totals", _totals(question), materialized=True))
+    ctes.append(cte("totals", _totals(question), materialized=True))
     everything: exp.Query = exp.select("*").from_(table("totals"))
     if question.has_costs:
         ctes += _cost_ctes(question, mask_names)
         everything = exp.union(everything, _costs(question), distinct=False, copy=False)
-    return _with(everything, ctes)
+    return with_ctes(everything, ctes)
 
 
-def _grouped_node(grain: str, node: exp.Expr, masks: Sequence[exp.Expr], has_population: bool) -> exp.Select:
+def grouped_node(grain: str, node: exp.Expr, masks: Sequence[exp.Expr], has_population: bool) -> exp.Select:
     return (
         exp.select(
             named(node, "node"),
@@ -203,17 +201,17 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
     class_keys = [named(part, names.key(w)) for w, part in enumerate(_without_codes(catalog))]
     ctes: list[exp.CTE] = []
     if question.histograms:
-        ctes.append(_cte("parts", grouped, materialized=True))
+        ctes.append(cte("parts", grouped, materialized=True))
         classes: exp.Query = (
             exp.select(column("node"), *class_keys, *counters(catalog.has_population))
             .from_(table("parts"))
             .group_by(column("node"), *_without_codes(catalog))
         )
-        ctes.append(_cte("classes", classes, materialized=True))
+        ctes.append(cte("classes", classes, materialized=True))
         for position, name in enumerate(question.histograms):
-            ctes.append(_cte(f"histogram_{position}", _histogram(question, name)))
+            ctes.append(cte(f"histogram_{position}", _histogram(question, name)))
     else:
-        ctes.append(_cte("classes", grouped, materialized=True))
+        ctes.append(cte("classes", grouped, materialized=True))
 
     query = exp.select(*[column(name, "classes") for name in key_names]).from_(table("classes"))
     query = query.select(*[column(c, "classes") for c in _counter_names(catalog)], copy=False)
@@ -226,7 +224,7 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
             lost.append(_projection(says, "lost"))
             continue
         name = f"model_{position}"
-        ctes.append(_cte(name, says))
+        ctes.append(cte(name, says))
         matches = both(exp.EQ(this=column(k, "classes"), expression=column(k, name)) for k in key_names)
         query = query.join(table(name), on=matches, join_type="left", copy=False)
         fails.append(column("fails", name))
@@ -239,7 +237,7 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
     )
     if question.by_model:
         query = query.select(*[named(f.copy(), f"fails_{i}") for i, f in enumerate(fails)], copy=False)
-    ctes.append(_cte("judged", query, materialized=True))
+    ctes.append(cte("judged", query, materialized=True))
     return ctes
 
 
@@ -301,7 +299,7 @@ def _case(condition: exp.Expr, then: exp.Expr, otherwise: exp.Expr) -> exp.Case:
 def _greatest(items: list[exp.Expr]) -> exp.Expr:
     if len(items) == 1:
         return items[0]
-    return exp.Greatest(this=items[0], expressions=items[1:]) if items else number(0)
+    return greatest(*items) if items else number(0)
 
 
 def _totals(question: Question) -> exp.Select:
@@ -315,7 +313,7 @@ def _totals(question: Question) -> exp.Select:
         passes, fails = exp.and_(counted.copy(), passes), exp.and_(counted.copy(), fails)
     wide = exp.cast(size.copy(), "HUGEINT")
     rest = bigint(number(max(question.size, 1)))
-    at_least = exp.Greatest(this=size.copy(), expressions=[rest])
+    at_least = greatest(size.copy(), rest)
     large = exp.GTE(this=size.copy(), expression=rest.copy())
     small = exp.LT(this=size.copy(), expression=rest.copy())
     everything: dict[str, exp.Expr] = {
@@ -334,10 +332,7 @@ def _totals(question: Question) -> exp.Select:
                 exp.Mul(
                     this=exp.cast(column("lost"), "HUGEINT"),
                     expression=exp.paren(
-                        exp.Greatest(
-                            this=exp.Sub(this=number(catalog.population), expression=at_least.copy()),
-                            expressions=[number(0)],
-                        )
+                        greatest(exp.Sub(this=number(catalog.population), expression=at_least.copy()), number(0))
                     ),
                 ),
                 number(0),
@@ -405,7 +400,7 @@ def _cost_ctes(question: Question, mask_names: Sequence[str]) -> list[exp.CTE]:
                 exp.LTE(this=column("lost", "totals"), expression=number(question.limit)),
             ),
         )
-    return [_cte("levels", levels), _cte("failing", failing)]
+    return [cte("levels", levels), cte("failing", failing)]
 
 
 def _costs(question: Question) -> exp.Select:
@@ -471,123 +466,3 @@ def mask_rows(catalog: Catalog) -> dict[str, list[int] | list[str]]:
     for word in range(catalog.words):
         rows[f"mask_{word}"] = [a.mask(level, word) for _, a, level in pairs]
     return rows
-
-
-def readable_grain(
-    source: exp.Expr, items: Sequence[EncodedColumn], node: Node, basic: bool, *, whole_population: bool = False
-) -> exp.Select:
-    """A node as a person would write it: the source joined with its lookups, grouped by the published texts.
-
-    With a subset it counts the records of the subset, or, for ``whole_population``, all records.
-    """
-    texts = [column(names.level(level), names.lookup(position)) for position, level in enumerate(node)]
-    quasi = [item for item in items if not item.sensitive]
-    counted = names.unused(names.COUNT, [item.name for item in quasi])
-    query = joined_lookups(
-        source,
-        quasi,
-        [
-            *[named(text, item.name) for text, item in zip(texts, quasi, strict=True)],
-            named(bigint(exp.Count(this=exp.Star())), counted),
-        ],
-    ).where(takes_part(quasi, basic), copy=False)
-    if not whole_population and any(item.has_population for item in items):
-        query = query.where(column(names.MEMBER, SOURCE), copy=False)
-    return query.group_by(*[text.copy() for text in texts], copy=False) if texts else query
-
-
-def release(
-    source: exp.Expr,
-    items: Sequence[EncodedColumn],
-    question: Question,
-    node: Node,
-    *,
-    basic: bool,
-    published: Mapping[str, str],
-    snapshot: str,
-) -> exp.Query:
-    """The rows of a release: every record whose class passes all models, generalized; suppressed ones are absent.
-
-    Args:
-        published: the columns of the release and their types, in order; quasi-identifiers are generalized, the
-            others pass unchanged (ENUMs as text).
-        snapshot: the grain to read the classes from.
-    """
-    catalog = question.catalog
-    masks = catalog.masks(node)
-    position_of = {item.name: position for position, item in enumerate(items) if not item.sensitive}
-    projections: list[exp.Expr] = []
-    for index, (name, type_name) in enumerate(published.items()):
-        if name in position_of:
-            position = position_of[name]
-            value: exp.Expr = column(names.level(node[position]), names.lookup(position))
-        else:
-            value = column(name, SOURCE)
-        if name in position_of or type_name == "VARCHAR":
-            value = exp.cast(value, exp.DataType.build(type_name, dialect="duckdb"))
-        projections.append(named(value, f"column_{index}"))
-    quasi = [item for item in items if not item.sensitive]
-    for word in range(catalog.words):
-        key = masked(exp.paren(packed(quasi, word)), number(masks[word]))
-        projections.append(named(key, names.key(word)))
-    records = joined_lookups(source, quasi, projections).where(takes_part(quasi, basic), copy=False)
-    if catalog.has_population:
-        records = records.where(column(names.MEMBER, SOURCE), copy=False)
-    wanted = catalog.grain_masks(node) if question.histograms else masks
-    grouped = _grouped_node(
-        snapshot, bigint(number(0)), [bigint(number(mask)) for mask in wanted], catalog.has_population
-    )
-    passing = (
-        exp.select(*keys(catalog.words))
-        .from_(table("judged"))
-        .where(exp.EQ(this=column("fails"), expression=number(0)))
-        .where(exp.GT(this=column(names.COUNT), expression=number(0)))
-    )
-    query = (
-        exp.select(*[named(column(f"column_{i}", "records"), name) for i, name in enumerate(published)])
-        .from_(table("records"))
-        .join(
-            table("passing"),
-            on=both(
-                exp.EQ(this=left, expression=right)
-                for left, right in zip(keys(catalog.words, "records"), keys(catalog.words, "passing"), strict=True)
-            ),
-        )
-    )
-    return _with(query, [_cte("records", records), *judged(question, grouped), _cte("passing", passing)])
-
-
-def reference(source: exp.Expr, items: Sequence[EncodedColumn], position: int, basic: bool) -> exp.Select:
-    """The distribution of a sensitive column as the audits read it: value, records and place, from the source
-    itself."""
-    item = items[position]
-    quasi = [other.name for other in items if not other.sensitive]
-    text = exp.cast(column(item.name), "VARCHAR")
-    counted = (
-        exp.select(named(text, "value"), named(bigint(exp.Count(this=exp.Star())), "records"))
-        .from_(source.copy())
-        .where(included(quasi, basic, members=item.has_population))
-        .group_by(text.copy())
-    )
-    code = masked(column(names.key(item.fields[0][0]), "l"), number(code_mask(item, 0)))
-    place = sum(1 for other in items[:position] if other.sensitive)
-    return (
-        exp.select(column("value", "s"), column("records", "s"), column("place", "o"))
-        .from_(counted.subquery("s"))
-        .join(table(names.lookup(position), "l"), on=same(column("value", "s"), column("value", "l")))
-        .join(table(names.overall(place), "o"), on=exp.EQ(this=column("value", "o"), expression=code))
-    )
-
-
-def listed_ancestors(position: int, levels: int) -> exp.Expr:
-    """Per value of a sensitive column and level below the root, the published text of its ancestor."""
-    selects = [
-        exp.select(column("value"), named(number(level), "level"), named(column(names.level(level)), "ancestor")).from_(
-            table(names.lookup(position))
-        )
-        for level in range(max(levels, 1))
-    ]
-    query: exp.Query = selects[0]
-    for other in selects[1:]:
-        query = exp.union(query, other, distinct=False, copy=False)
-    return query.subquery("hierarchy")

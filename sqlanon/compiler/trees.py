@@ -76,6 +76,11 @@ def sum_if(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
     return bigint(exp.Coalesce(this=exp.Sum(this=case), expressions=[number(0)]))
 
 
+def greatest(first: exp.Expr, *others: exp.Expr) -> exp.Expr:
+    """The largest of some values, none of them NULL."""
+    return exp.Greatest(this=first, expressions=list(others), ignore_nulls=True)
+
+
 def total(value: exp.Expr) -> exp.Expr:
     """``CAST(COALESCE(SUM(value), 0) AS BIGINT)``."""
     return bigint(exp.Coalesce(this=exp.Sum(this=value), expressions=[number(0)]))

@@ -94,7 +94,7 @@ class DuckDBEngine:
 
     def render(self, statement: exp.Expr) -> str:
         """The text of ``statement`` in DuckDB's dialect, every identifier quoted."""
-        return statement.sql(dialect=DIALECT, identify=True, copy=False)
+        return statement.sql(dialect=DIALECT, identify=True, copy=False, comments=False)
 
     def run(self, name: str, statement: exp.Expr | str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run a named statement and return its rows.

@@ -1,0 +1,97 @@
+"""The statements that a node is read and published with: its classes as a person writes them, and its records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from sqlanon import names
+from sqlanon.compiler.encode import SOURCE, EncodedColumn, joined_lookups, packed, takes_part
+from sqlanon.compiler.evaluate import Question, cte, grouped_node, judged, with_ctes
+from sqlanon.compiler.trees import bigint, both, column, keys, masked, named, number, table
+from sqlanon.lattice import Node
+
+
+def readable_grain(
+    source: exp.Expr, items: Sequence[EncodedColumn], node: Node, basic: bool, *, whole_population: bool = False
+) -> exp.Select:
+    """A node as a person would write it: the source joined with its lookups, grouped by the published texts.
+
+    With a subset it counts the records of the subset, or, for ``whole_population``, all records.
+    """
+    texts = [column(names.level(level), names.lookup(position)) for position, level in enumerate(node)]
+    quasi = [item for item in items if not item.sensitive]
+    counted = names.unused(names.COUNT, [item.name for item in quasi])
+    query = joined_lookups(
+        source,
+        quasi,
+        [
+            *[named(text, item.name) for text, item in zip(texts, quasi, strict=True)],
+            named(bigint(exp.Count(this=exp.Star())), counted),
+        ],
+    ).where(takes_part(quasi, basic), copy=False)
+    if not whole_population and any(item.has_population for item in items):
+        query = query.where(column(names.MEMBER, SOURCE), copy=False)
+    return query.group_by(*[text.copy() for text in texts], copy=False) if texts else query
+
+
+def release(
+    source: exp.Expr,
+    items: Sequence[EncodedColumn],
+    question: Question,
+    node: Node,
+    *,
+    basic: bool,
+    published: Mapping[str, str],
+    snapshot: str,
+) -> exp.Query:
+    """The rows of a release: every record whose class passes all models, generalized; suppressed ones are absent.
+
+    Args:
+        published: the columns of the release and their types, in order; quasi-identifiers are generalized, the
+            others pass unchanged (ENUMs as text).
+        snapshot: the grain to read the classes from.
+    """
+    catalog = question.catalog
+    masks = catalog.masks(node)
+    position_of = {item.name: position for position, item in enumerate(items) if not item.sensitive}
+    projections: list[exp.Expr] = []
+    for index, (name, type_name) in enumerate(published.items()):
+        if name in position_of:
+            position = position_of[name]
+            value: exp.Expr = column(names.level(node[position]), names.lookup(position))
+        else:
+            value = column(name, SOURCE)
+        if name in position_of or type_name == "VARCHAR":
+            value = exp.cast(value, exp.DataType.build(type_name, dialect="duckdb"))
+        projections.append(named(value, f"column_{index}"))
+    quasi = [item for item in items if not item.sensitive]
+    for word in range(catalog.words):
+        key = masked(exp.paren(packed(quasi, word)), number(masks[word]))
+        projections.append(named(key, names.key(word)))
+    records = joined_lookups(source, quasi, projections).where(takes_part(quasi, basic), copy=False)
+    if catalog.has_population:
+        records = records.where(column(names.MEMBER, SOURCE), copy=False)
+    wanted = catalog.grain_masks(node) if question.histograms else masks
+    grouped = grouped_node(
+        snapshot, bigint(number(0)), [bigint(number(mask)) for mask in wanted], catalog.has_population
+    )
+    passing = (
+        exp.select(*keys(catalog.words))
+        .from_(table("judged"))
+        .where(exp.EQ(this=column("fails"), expression=number(0)))
+        .where(exp.GT(this=column(names.COUNT), expression=number(0)))
+    )
+    query = (
+        exp.select(*[named(column(f"column_{i}", "records"), name) for i, name in enumerate(published)])
+        .from_(table("records"))
+        .join(
+            table("passing"),
+            on=both(
+                exp.EQ(this=left, expression=right)
+                for left, right in zip(keys(catalog.words, "records"), keys(catalog.words, "passing"), strict=True)
+            ),
+        )
+    )
+    return with_ctes(query, [cte("records", records), *judged(question, grouped), cte("passing", passing)])
