@@ -15,7 +15,7 @@ from sqlanon import names
 from sqlanon.compiler import subset as compiler
 from sqlanon.compiler.trees import column, count_if, named, table
 from sqlanon.engines.duckdb import DuckDBEngine, file_relation
-from sqlanon.errors import InputError, SourceError
+from sqlanon.errors import EngineError, InputError, SourceError
 from sqlanon.policy import Policy
 
 
@@ -40,7 +40,7 @@ def with_membership(engine: DuckDBEngine, source: exp.Expr, policy: Policy, type
         relation = file_relation(path.absolute(), {**policy.csv, **{k: v for k, v in subset.items() if k != "file"}})
     else:
         relation = engine.source_table(subset["table"])
-    found = [name for name, _ in engine.columns(relation)]
+    found = _columns(engine, relation)
     foreign = [name for name in found if name not in types]
     if foreign or not found:
         raise SourceError(
@@ -63,6 +63,17 @@ def with_membership(engine: DuckDBEngine, source: exp.Expr, policy: Policy, type
         )
     engine.create("membership", names.RECORDS, compiler.memberships(source, relation, shared))
     return table(names.RECORDS)
+
+
+def _columns(engine: DuckDBEngine, relation: exp.Expr) -> list[str]:
+    try:
+        return [name for name, _ in engine.columns(relation)]
+    except EngineError as error:
+        kind = error.kind
+    raise SourceError(
+        f"The subset cannot be read ({kind}).",
+        hint="check subset.table, or the format of subset.file: delimiter, quoting, encoding and line ends.",
+    )
 
 
 def _flagged(engine: DuckDBEngine, source: exp.Expr, name: Any, types: Mapping[str, str]) -> exp.Expr:

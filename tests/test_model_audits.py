@@ -1,0 +1,182 @@
+"""The audit of every model returns the classes that break it and nothing else; ``check`` says the same."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import brute
+import brute_models
+import duckdb
+import pytest
+from click.testing import CliRunner
+from test_models import document, load, random_world
+
+import sqlanon
+from sqlanon.audit.check import check_relation
+from sqlanon.cli import main
+from sqlanon.compiler.trees import table
+from sqlanon.engines.duckdb import DuckDBEngine
+
+
+def test_audits_agree_with_brute_force_about_every_model_alone() -> None:
+    """Run over generalized, unsuppressed records, the audits of a plan find exactly the classes that fail."""
+    failed = held = 0
+    for seed in range(200):
+        world, rng = random_world(seed), random.Random(seed)
+        policy = document(world, rng)
+        policy["suppression_limit"] = 1
+        with duckdb.connect() as connection:
+            load(connection, world)
+            try:
+                plan = sqlanon.plan(connection, sqlanon.Policy.from_dict(policy))
+            except sqlanon.NoSolutionError:
+                continue
+            with plan:
+                answer = brute_models.judge(world, plan.node)
+                rows = [
+                    (*(t.generalize(v, level) for t, v, level in zip(world.trees, r[0], plan.node)), *r[1])
+                    for r in world.members
+                ]
+                names = [c for c in policy["columns"] if c != "member"]
+                engine = plan._session.source.engine
+                brute_table(engine, names, rows)
+                audits = plan._audits()
+                order = sorted(range(len(world.models)), key=lambda i: (world.models[i][0] is not None, i))
+                order.sort(key=lambda i: -1 if world.models[i][0] is None else world.models[i][0])
+                for audit, i in zip(audits, order, strict=True):
+                    query = audit.offending(table("unsuppressed"), [a.name for a in plan.catalog.attributes])
+                    records = sum(row[0] for row in engine.run("audit", query))
+                    assert records == answer.by_model[i], (seed, world.models[i])
+                    failed, held = failed + (records > 0), held + (records == 0)
+    assert failed > 30 and held > 30
+
+
+def brute_table(engine: DuckDBEngine, names: list[str], rows: list[tuple[brute.Text, ...]]) -> None:
+    import pyarrow as pa
+
+    data = {name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(names)}
+    engine.load("rows", "unsuppressed", pa.table(data))
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """A release of two classes, and the source it came from."""
+    (tmp_path / "release.csv").write_text("age,illness\n2*,flu\n2*,cold\n2*,cold\n3*,flu\n3*,flu\n")
+    (tmp_path / "source.csv").write_text("age,illness\n" + "2*,flu\n3*,flu\n2*,cold\n2*,none\n" * 2)
+    (tmp_path / "tree.csv").write_text("flu;airways;*\ncold;airways;*\nnone;none;*\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "options, code, failing",
+    [
+        (["--k", "2"], 0, [0]),
+        (["--k", "3"], 1, [1]),
+        (["--sensitive", "illness:distinct_l_diversity:l=2"], 1, [1]),
+        (["--sensitive", "illness:distinct_l_diversity:l=1"], 0, [0]),
+        (["--sensitive", "illness:entropy_l_diversity:l=1.9"], 1, [2]),
+        (["--sensitive", "illness:entropy_l_diversity:l=1.88", "--k", "2"], 1, [0, 1]),
+        (["--sensitive", "illness:recursive_l_diversity:l=2,c=2.1"], 1, [1]),
+        (["--sensitive", "illness:recursive_l_diversity:l=2:c=2"], 1, [2]),
+        (["--sensitive", "illness:t_closeness:t=0.5"], 0, [0]),
+        (["--sensitive", "illness:t_closeness:t=0.45"], 1, [1]),
+        (["--sensitive", "illness:t_closeness:t=0.375,distance=hierarchical,hierarchy=tree.csv"], 0, [0]),
+        (["--sensitive", "illness:t_closeness:t=0.37,distance=hierarchical,hierarchy=tree.csv"], 1, [1]),
+        (["--sensitive", "illness:t_closeness:t=0.334,distance=ordered"], 0, [0]),
+        (["--sensitive", "illness:t_closeness:t=0.33,distance=ordered"], 1, [1]),
+        (["--delta-presence", "min=0.5,max=1"], 0, [0]),
+        (["--delta-presence", "min=0.5,max=0.99"], 1, [1]),
+        (["--delta-presence", "min=0.51,max=1"], 1, [1]),
+    ],
+)
+def test_check_says_which_model_fails(
+    files: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], code: int, failing: list[int]
+) -> None:
+    monkeypatch.chdir(files)
+    told = CliRunner().invoke(
+        main, ["check", "release.csv", "--qi", "age", "--reference", "source.csv", "--json", *options]
+    )
+    found: dict[str, Any] = json.loads(told.stdout)
+    assert [item["failing_classes"] for item in found["models"]] == failing
+    assert (told.exit_code, found["holds"]) == (code, code == 0)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ([], "nothing to check"),
+        (["--sensitive", "illness:t_closeness:t=0.5"], "a reference, and there is none"),
+        (["--sensitive", "illness:t_closeness:t=0.5,distance=hierarchical", "--reference", "source.csv"], "hierarchy"),
+        (["--sensitive", "illness:t_closeness"], "t_closeness needs t"),
+        (["--sensitive", "illness:closeness:t=1"], "names no privacy model"),
+        (["--sensitive", "illness:k_anonymity:k=2"], "does not belong here"),
+        (["--sensitive", "nope:distinct_l_diversity:l=2"], "no column 'nope'"),
+        (["--delta-presence", "min=0.5"], "delta_presence needs max"),
+        (["--delta-presence", "min=0.5,max=1", "--reference", "nope.csv"], "no reference file"),
+    ],
+)
+def test_what_cannot_be_checked_is_told(
+    files: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
+) -> None:
+    monkeypatch.chdir(files)
+    told = CliRunner().invoke(main, ["check", "release.csv", "--qi", "age", *options])
+    assert told.exit_code == 2
+    assert message in told.stderr and "Traceback" not in told.stderr
+
+
+def test_a_value_that_the_reference_lacks_is_far_away(connection: duckdb.DuckDBPyConnection) -> None:
+    from sqlanon.models.t_closeness import TCloseness
+
+    connection.execute("CREATE TABLE r AS SELECT 'x' AS q, unnest(['a', 'new']) AS s")
+    connection.execute("CREATE TABLE p AS SELECT unnest(['a', 'b']) AS s")
+    engine = DuckDBEngine(connection=connection)
+    for distance in ("equal", "ordered"):
+        result = check_relation(
+            engine,
+            table("r"),
+            quasi_identifiers=["q"],
+            models=[TCloseness("s", 0.4, distance)],
+            reference=table("p"),
+        )
+        assert not result.holds
+
+
+@pytest.mark.parametrize("ending", ["duckdb", "parquet", "csv"])
+@pytest.mark.parametrize("suppressed", ["drop", "redact"])
+def test_every_target_is_audited_for_every_model(tmp_path: Path, ending: str, suppressed: str) -> None:
+    """Typed sensitive columns with NULLs, an ENUM in its own order, and a subset; the written release passes."""
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TYPE stage AS ENUM ('low', 'mid', 'high')")
+        connection.execute(
+            "CREATE TABLE t AS SELECT i % 7 AS q, "
+            "CASE WHEN i % 11 = 0 THEN NULL ELSE i % 4 + 0.5::DOUBLE END AS s, "
+            "CAST(['low', 'mid', 'high'][i // 3 % 3 + 1] AS stage) AS e, DATE '2020-01-01' + CAST(i % 5 AS INTEGER) AS d, "
+            "i % 3 = 0 AS member FROM range(600) AS r(i)"
+        )
+        ordered = {"type": "t_closeness", "t": 0.3, "distance": "ordered"}
+        policy = sqlanon.Policy.from_dict(
+            {
+                "table": "t",
+                "columns": {
+                    "q": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
+                    "s": {"role": "sensitive", "models": [ordered, {"type": "entropy_l_diversity", "l": 2}]},
+                    "e": {"role": "sensitive", "models": [ordered, {"type": "distinct_l_diversity", "l": 2}]},
+                    "d": {"role": "sensitive", "models": [ordered, {"type": "t_closeness", "t": 0.5}]},
+                    "member": {"role": "drop"},
+                },
+                "privacy": [
+                    {"type": "k_anonymity", "k": 5},
+                    {"type": "delta_presence", "min": 0.1, "max": 0.6, "subset": {"column": "member"}},
+                ],
+                "suppression_limit": 0.5,
+                "suppressed": suppressed,
+                "output": {"file": str(tmp_path / f"release.{ending}")},
+            }
+        )
+        with sqlanon.anonymize(connection, policy) as release:
+            assert release.ledger.records == 200
+            rows = release.to_arrow().num_rows
+            assert rows == (200 if suppressed == "redact" else release.ledger.published)
