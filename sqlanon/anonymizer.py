@@ -14,14 +14,14 @@ from sqlglot import exp
 
 from sqlanon import names
 from sqlanon.accounting import Ledger
-from sqlanon.audit.models import ModelAudit, audit_of, needs
+from sqlanon.audit.models import ModelAudit
+from sqlanon.audit.references import plan_audits
 from sqlanon.audit.release import audit_release
 from sqlanon.catalog import Catalog
 from sqlanon.certificate import Certificate
 from sqlanon.compiler import release as compiler
-from sqlanon.compiler import sensitive
 from sqlanon.compiler.evaluate import Question
-from sqlanon.compiler.trees import column, named, table
+from sqlanon.compiler.trees import column, table
 from sqlanon.driver import Watcher, search
 from sqlanon.encoding import Encoding, check_columns, encode_source, with_surprisals
 from sqlanon.engines.duckdb import VERSION as DUCKDB_VERSION
@@ -280,37 +280,9 @@ class Plan:
 
     def _audits(self) -> list[ModelAudit]:
         """The audits of the policy's models, with what they are judged against."""
-        audits = []
-        for model in models_of(self.policy):
-            references: dict[str, exp.Expr] = {}
-            levels = 0
-            if model.type == "delta_presence":
-                references["population"] = self._population()
-            elif "reference" in needs(model):
-                assert model.column is not None
-                source = self._session.encoding
-                attribute = self.catalog.sensitive_attribute(model.column)
-                levels = attribute.height - 1
-                position = len(self.catalog.attributes) + self.catalog.sensitive.index(attribute)
-                references["reference"] = sensitive.reference(source.source, source.items, position, self._basic)
-                references["hierarchy"] = sensitive.listed_ancestors(position, levels)
-            audits.append(audit_of(model, references, levels=levels))
-        return audits
-
-    def _population(self) -> exp.Expr:
-        """The classes of the whole population at the chosen node, typed like the release."""
-        encoding = self._session.encoding
-        names_ = [a.name for a in self.catalog.attributes]
-        released = self._released()
-        classes = compiler.readable_grain(
-            encoding.source, encoding.items, self.node, self._basic, whole_population=True
+        return plan_audits(
+            models_of(self.policy), self._session.encoding, self.catalog, self.node, self._released(), basic=self._basic
         )
-        counted = classes.expressions[-1].alias
-        typed = [
-            named(exp.cast(column(name), exp.DataType.build(released[name], dialect="duckdb")), name) for name in names_
-        ]
-        query = exp.select(*typed, named(column(counted), "sqlanon_count")).from_(classes.subquery("classes"))
-        return query.subquery("population")
 
     def publish(self, output: Output | None = None) -> Release:
         """Write the release, audit what was written, and put it in place; without an output, only describe it.

@@ -19,8 +19,8 @@ ORDER = (
     "search.base", "search.box", "search.exhaustive", "search", "compiler.trees", "compiler.encode",
     "compiler.evaluate", "compiler.release", "compiler.sensitive", "compiler.subset", "journal", "engines.duckdb",
     "lookups", "subset", "encoding", "snapshots", "evaluator", "certificate", "driver", "accounting",
-    "audit.models", "audit.release", "audit.check", "sources", "targets", "written_rows", "publication",
-    "report.manifest", "report.script", "anonymizer", "demo", "cli",
+    "audit.models", "audit.references", "audit.release", "audit.check", "sources", "targets", "written_rows",
+    "publication", "report.manifest", "report.script", "anonymizer", "demo", "cli",
 )  # fmt: skip
 LAZY = {("policy", "policy_parsing"), ("policy", "policy_writing")}
 """A policy reads and writes itself through these; they are imported where they are called."""

@@ -153,7 +153,8 @@ def test_every_target_is_audited_for_every_model(tmp_path: Path, ending: str, su
         connection.execute(
             "CREATE TABLE t AS SELECT i % 7 AS q, "
             "CASE WHEN i % 11 = 0 THEN NULL ELSE i % 4 + 0.5::DOUBLE END AS s, "
-            "CAST(['low', 'mid', 'high'][i // 3 % 3 + 1] AS stage) AS e, DATE '2020-01-01' + CAST(i % 5 AS INTEGER) AS d, "
+            "CAST(['low', 'mid', 'high'][i // 3 % 3 + 1] AS stage) AS e, "
+            "DATE '2020-01-01' + CAST(i % 5 AS INTEGER) AS d, "
             "i % 3 = 0 AS member FROM range(600) AS r(i)"
         )
         ordered = {"type": "t_closeness", "t": 0.3, "distance": "ordered"}

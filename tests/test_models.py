@@ -160,6 +160,8 @@ def test_verdicts_optimum_release_and_bounds_equal_brute_force(block: int) -> No
                         answer.by_model[i] for i in ordered_models(world)
                     ], (context, node)
                     assert verdict.ruled_out is not answer.candidate, (context, node)
+                    if all(model.monotone for model in plan.question.models):
+                        assert verdict.certain.suppressed == verdict.suppressed, (context, node)
                     if answer.classes:
                         assert verdict.loss == pytest.approx(losses[node], rel=1e-9, abs=1e-9), (context, node)
                 compared += check_bounds(plan, verdicts, answers, feasible, losses, context)

@@ -11,7 +11,10 @@ import pytest
 
 import sqlanon
 
-ROWS = "('x', 'p', 1), ('x', 'p', 1), ('x', 'p', 1), ('x', 'p', 2), ('y', 'p', 1), ('y', 'q', 1), ('y', NULL, 1), ('y', NULL, 1)"
+ROWS = (
+    "('x', 'p', 1), ('x', 'p', 1), ('x', 'p', 1), ('x', 'p', 2), "
+    "('y', 'p', 1), ('y', 'q', 1), ('y', NULL, 1), ('y', NULL, 1)"
+)
 
 
 @pytest.fixture
@@ -106,6 +109,7 @@ def test_a_missing_subset_is_told(source: duckdb.DuckDBPyConnection, tmp_path: P
 def test_uncovered_records_make_presence_undefined(source: duckdb.DuckDBPyConnection) -> None:
     source.execute("CREATE TABLE part AS SELECT * FROM t WHERE q = 'x'")
     made = policy({"table": "part"}).to_dict()
-    made["columns"]["q"] = {"role": "quasi_identifier", "uncovered": "suppress", "hierarchy": {"levels": {"x": ["*"]}}}
+    hierarchy = {"levels": {"x": ["*"]}}
+    made["columns"]["q"] = {"role": "quasi_identifier", "uncovered": "suppress", "hierarchy": hierarchy}
     with pytest.raises(sqlanon.UnsupportedError, match="δ-presence"):
         sqlanon.plan(source, sqlanon.Policy.from_dict(made))
