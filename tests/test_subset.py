@@ -98,7 +98,7 @@ def test_unclear_subsets_are_refused(
 
 
 def test_a_missing_subset_is_told(source: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
-    with pytest.raises(sqlanon.SourceError, match="no subset file 'nope.csv'"):
+    with pytest.raises(sqlanon.SourceError, match=r"no subset file 'nope\.csv'"):
         sqlanon.plan(source, policy({"file": str(tmp_path / "nope.csv")}))
     with pytest.raises(sqlanon.SourceError, match="The subset cannot be read"):
         sqlanon.plan(source, policy({"table": "nope"}))
