@@ -196,8 +196,8 @@ class Plan:
         """
         if _encoded_for(policy) != _encoded_for(self.policy):
             raise InputError(
-                "The other policy differs in what was encoded (quasi-identifiers, sensitive columns, hierarchies, "
-                "subset, NULLs or uncovered values).",
+                "The other policy differs in what was encoded (source, quasi-identifiers, sensitive columns, "
+                "hierarchies, subset, NULLs or uncovered values).",
                 hint="make a new plan for it.",
             )
         return _search(self._session, policy, {"encode": 0.0}, None)
@@ -548,7 +548,8 @@ def _encoded_for(policy: Policy) -> tuple[object, ...]:
         for c in policy.columns
         if c.role in ("quasi_identifier", "sensitive")
     )
-    return (columns, policy.nulls, policy.uncovered, policy.subset)
+    source = policy.resolve(policy.source) if policy.source is not None else None
+    return (source, policy.table, dict(policy.csv), columns, policy.nulls, policy.uncovered, policy.subset)
 
 
 def _search(session: _Session, policy: Policy, seconds: dict[str, float], watch: Watcher | None) -> Plan:

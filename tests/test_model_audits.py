@@ -181,3 +181,30 @@ def test_every_target_is_audited_for_every_model(tmp_path: Path, ending: str, su
             assert release.ledger.records == 200
             rows = release.to_arrow().num_rows
             assert rows == (200 if suppressed == "redact" else release.ledger.published)
+
+
+def test_columns_may_have_the_names_of_ours(connection: duckdb.DuckDBPyConnection) -> None:
+    """The names that the statements and audits use inside, as quasi-identifiers and sensitive columns."""
+    names = ["n", "value", "node", "key_0", "records", "share", "place", "population", "level", "ancestor", "fails"]
+    columns = ", ".join(f'CAST(i // {k + 2} % 2 AS VARCHAR) AS "{name}"' for k, name in enumerate(names))
+    connection.execute(f"CREATE TABLE t AS SELECT {columns}, i % 3 = 0 AS member FROM range(300) AS r(i)")
+    tree = {"levels": {"0": ["*"], "1": ["*"]}}
+    models = [{"type": "t_closeness", "t": 0.4, "distance": d} for d in ("equal", "hierarchical", "ordered")]
+    models += [{"type": "entropy_l_diversity", "l": 1.1}, {"type": "recursive_l_diversity", "l": 2, "c": 9}]
+    models += [{"type": "distinct_l_diversity", "l": 2}]
+    for sensitive in ("value", "level", "n", "place"):
+        policy = {
+            "table": "t",
+            "undeclared": "drop",
+            "columns": {
+                name: {"role": "sensitive", "models": models, "hierarchy": tree}
+                if name == sensitive
+                else {"role": "quasi_identifier", "hierarchy": tree}
+                for name in names
+            },
+            "privacy": [{"type": "delta_presence", "min": 0.1, "max": 0.9, "subset": {"column": "member"}}],
+            "suppression_limit": 0.9,
+            "search": {"max_evaluations": 60},
+        }
+        with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(policy)) as release:
+            assert release.to_arrow().num_rows == release.ledger.published > 0

@@ -21,11 +21,11 @@ FROM (
   FROM (
     SELECT
       quasi_identifier,
-      places.level AS sqlanon_level,
-      places.ancestor AS sqlanon_ancestor,
+      sqlanon_level,
+      sqlanon_ancestor,
       SUM(counted.sqlanon_count) AS sqlanon_count,
       MAX(counted.sqlanon_size) AS sqlanon_size,
-      MAX(places.share) AS sqlanon_share
+      MAX(sqlanon_share) AS sqlanon_share
     FROM (
       SELECT
         quasi_identifier,
@@ -39,20 +39,20 @@ FROM (
     ) AS counted
     LEFT JOIN (
       SELECT
-        hierarchy.value AS value,
-        hierarchy.level AS level,
-        hierarchy.ancestor AS ancestor,
+        hierarchy.value AS sqlanon_text,
+        hierarchy.level AS sqlanon_level,
+        hierarchy.ancestor AS sqlanon_ancestor,
         CAST(SUM(COALESCE(reference.records, 0)) OVER (PARTITION BY hierarchy.level, hierarchy.ancestor) AS DOUBLE)
-          / SUM(COALESCE(reference.records, 0)) OVER (PARTITION BY hierarchy.level) AS share
+          / SUM(COALESCE(reference.records, 0)) OVER (PARTITION BY hierarchy.level) AS sqlanon_share
       FROM hierarchy
       LEFT JOIN reference
         ON reference.value IS NOT DISTINCT FROM hierarchy.value
     ) AS places
-      ON places.value IS NOT DISTINCT FROM counted.sqlanon_value
+      ON places.sqlanon_text IS NOT DISTINCT FROM counted.sqlanon_value
     GROUP BY
       quasi_identifier,
-      places.level,
-      places.ancestor
+      sqlanon_level,
+      sqlanon_ancestor
   ) AS shares
   GROUP BY
     quasi_identifier,

@@ -22,11 +22,11 @@ FROM (
   FROM (
     SELECT
       quasi_identifier,
-      places.place AS sqlanon_place,
+      places.sqlanon_place AS sqlanon_place,
       MAX(counted.sqlanon_size) AS sqlanon_size,
-      MAX(places.places) AS sqlanon_places,
-      MAX(places.share) AS sqlanon_share,
-      SUM(CASE WHEN places.value IS NOT DISTINCT FROM counted.sqlanon_value THEN counted.sqlanon_count ELSE 0 END)
+      MAX(places.sqlanon_places) AS sqlanon_places,
+      MAX(places.sqlanon_share) AS sqlanon_share,
+      SUM(CASE WHEN places.sqlanon_text IS NOT DISTINCT FROM counted.sqlanon_value THEN counted.sqlanon_count ELSE 0 END)
         AS sqlanon_count
     FROM (
       SELECT
@@ -41,15 +41,15 @@ FROM (
     ) AS counted
     CROSS JOIN (
       SELECT
-        value,
-        place,
-        COUNT(*) OVER () AS places,
-        CAST(records AS DOUBLE) / SUM(records) OVER () AS share
+        value AS sqlanon_text,
+        place AS sqlanon_place,
+        COUNT(*) OVER () AS sqlanon_places,
+        CAST(records AS DOUBLE) / SUM(records) OVER () AS sqlanon_share
       FROM reference
     ) AS places
     GROUP BY
       quasi_identifier,
-      places.place
+      places.sqlanon_place
   ) AS dense
 ) AS measured
 GROUP BY

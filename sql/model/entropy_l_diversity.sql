@@ -9,14 +9,15 @@
 -- 30-39 | cold  | 1
 --
 -- lost: the parts published have together at most n * entropy / ln ℓ records (entropy is concave); all n are lost
--- when the class holds fewer than ℓ values. Rounded down by 1e-9 of n first, against floating error.
+-- when the class holds fewer than ℓ values. Reckoned with an entropy too large by 1e-11, and rounded down by 1e-9 of n,
+-- so that floating error cannot make it too large.
 SELECT
   class_key,
   CASE WHEN entropy < LN(:l) - 1e-12 THEN 1 ELSE 0 END AS fails,
   CASE
     WHEN LN(distinct_values) < LN(:l) - 1e-12
     THEN n
-    ELSE CAST(CEIL(n * (1 - entropy / NULLIF(LN(:l), 0) - 1e-9)) AS BIGINT)
+    ELSE CAST(CEIL(n * GREATEST(1 - (entropy + 1e-11) / NULLIF(LN(:l), 0) - 1e-9, 0)) AS BIGINT)
   END AS lost
 FROM (
   SELECT

@@ -9,13 +9,14 @@
 -- 30-39 | flu   | 3
 --
 -- lost: n * (distance - t) / (farthest - t), farthest being the largest distance of a single value of the class: the
--- distance is convex, so what is published brings the class at most that close. Rounded down by 1e-9 of n first.
+-- distance is convex, so what is published brings the class at most that close. Reckoned
+-- with distances off by 1e-11 and rounded down by 1e-9 of n first, so that floating error cannot make it too large.
 SELECT
   class_key,
   CASE WHEN distance > :t + 1e-12 THEN 1 ELSE 0 END AS fails,
   CASE
     WHEN distance > :t + 1e-12
-    THEN CAST(CEIL(n * ((distance - :t) / (farthest - :t) - 1e-9)) AS BIGINT)
+    THEN CAST(CEIL(n * GREATEST((distance - :t - 1e-11) / (farthest - :t + 1e-11) - 1e-9, 0)) AS BIGINT)
     ELSE 0
   END AS lost
 FROM (

@@ -18,7 +18,7 @@ SELECT
   CASE WHEN distance > :t + 1e-12 THEN 1 ELSE 0 END AS fails,
   CASE
     WHEN distance > :t + 1e-12
-    THEN CAST(CEIL(n * ((distance - :t) / (farthest - :t) - 1e-9)) AS BIGINT)
+    THEN CAST(CEIL(n * GREATEST((distance - :t - 1e-11) / (farthest - :t + 1e-11) - 1e-9, 0)) AS BIGINT)
     ELSE 0
   END AS lost
 FROM (
