@@ -15,7 +15,6 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
-from sqlanon.audit.references import plan_audits
 from sqlanon.audit.release import audit_release
 from sqlanon.catalog import Catalog
 from sqlanon.certificate import Certificate
@@ -35,6 +34,7 @@ from sqlanon.models import least_size, models_of
 from sqlanon.models.base import PrivacyModel
 from sqlanon.policy import EngineOptions, Model, Output, Policy
 from sqlanon.publication import check_target, publish
+from sqlanon.references import plan_audits
 from sqlanon.report.manifest import manifest, write_manifest
 from sqlanon.report.script import replayable_script
 from sqlanon.search.base import Problem, Progress, Request, Verdict, rank

@@ -19,7 +19,7 @@ ORDER = (
     "search.base", "search.box", "search.exhaustive", "search", "compiler.trees", "compiler.encode",
     "compiler.evaluate", "compiler.release", "compiler.sensitive", "compiler.subset", "journal", "engines.duckdb",
     "lookups", "subset", "encoding", "snapshots", "evaluator", "certificate", "driver", "accounting",
-    "audit.models", "audit.references", "audit.release", "audit.check", "sources", "targets", "written_rows",
+    "audit.models", "references", "audit.release", "audit.check", "sources", "targets", "written_rows",
     "publication", "report.manifest", "report.script", "anonymizer", "demo", "cli",
 )  # fmt: skip
 LAZY = {("policy", "policy_parsing"), ("policy", "policy_writing")}
