@@ -578,7 +578,7 @@ def _search(session: _Session, policy: Policy, seconds: dict[str, float], watch:
     quality = policy.quality
     measure = measure_named(quality.measure, catalog, quality.aggregate, least_size(models))
     if measure.needs == "surprisals":
-        catalog = with_surprisals(session.source.engine, catalog)
+        catalog = with_surprisals(session.source.engine, session.encoding, catalog, basic=policy.nulls == "basic")
         measure = measure_named(quality.measure, catalog, quality.aggregate, least_size(models))
     problem = Problem(catalog, lattice, measure)
     _refuse_unmeetable(models, problem)

@@ -22,7 +22,9 @@ class Attribute:
         widths: per level, the number of distinct generalized values (NULL is one) among those of the source.
         text_levels: per level, True when the published value no longer has the source's type.
         weight: importance in attribute-based measures.
-        surprisals: per level, the sum over generalized values of n ln n, n being the encoded records that hold it.
+        surprisals: the sum over the original values of n ln n, n being the encoded records that hold the value; then,
+            per level, the same over the generalized values. (Values that the hierarchy does not list may share a
+            generalized value at level 0 already.)
     """
 
     name: str

@@ -240,26 +240,32 @@ def _distribution(
     )
 
 
-def with_surprisals(engine: DuckDBEngine, catalog: Catalog) -> Catalog:
-    """The catalog with the sums of n ln n of every attribute and level, which non-uniform entropy needs."""
-    if all(attribute.surprisals for attribute in catalog.attributes):
-        return catalog
+def with_surprisals(engine: DuckDBEngine, encoding: Encoding, catalog: Catalog, *, basic: bool) -> Catalog:
+    """The catalog with the sums of n ln n of every attribute and level, which non-uniform entropy needs.
+
+    Raises:
+        UnsupportedError: records were removed because no hierarchy lists their values.
+    """
     if catalog.uncovered:
         raise UnsupportedError(
             f"{catalog.uncovered} records hold values that no hierarchy lists; "
             "non-uniform entropy is not defined for them.",
             hint="list the values, say uncovered: top, or use another measure.",
         )
-    query: exp.Query | None = None
+    parts: list[exp.Query] = []
     for position, attribute in enumerate(catalog.attributes):
+        parts.append(encode.original_surprisals(encoding.source, encoding.items, position, basic))
         for level in range(attribute.height):
             mask = [attribute.mask(level, word) for word in range(catalog.words)]
-            one = encode.surprisals(position, level, mask)
-            query = one if query is None else exp.union(query, one, distinct=False, copy=False)
-    assert query is not None
+            parts.append(encode.surprisals(position, level, mask))
+    if not parts:
+        return catalog
+    query = parts[0]
+    for other in parts[1:]:
+        query = exp.union(query, other, distinct=False, copy=False)
     found = {(a, level): value for a, level, value in engine.run("surprisals", query)}
     attributes = tuple(
-        replace(a, surprisals=tuple(found[position, level] for level in range(a.height)))
+        replace(a, surprisals=tuple(found[position, level] for level in range(-1, a.height)))
         for position, a in enumerate(catalog.attributes)
     )
     return replace(catalog, attributes=attributes)

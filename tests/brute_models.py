@@ -36,9 +36,12 @@ class World:
     def members(self) -> list[Record]:
         return [r for r in self.taking_part if r[2]]
 
+    def covered(self, record: Record) -> bool:
+        return all(t.covers(v) for t, v in zip(self.trees, record[0]))
+
     def classes(self, node: Sequence[int]) -> dict[tuple, list[Record]]:
         found: dict[tuple, list[Record]] = defaultdict(list)
-        for r in self.taking_part:
+        for r in filter(self.covered, self.taking_part):
             found[tuple(t.generalize(v, level) for t, v, level in zip(self.trees, r[0], node))].append(r)
         return found
 
@@ -120,7 +123,8 @@ class Answer:
 
 def judge(world: World, node: Sequence[int]) -> Answer:
     """What a node publishes and suppresses."""
-    published, removed, released = [], [], Counter()
+    published, released = [], Counter()
+    removed = [r for r in world.members if not world.covered(r)]
     by_model = [0] * len(world.models)
     candidate = True
     for key, records in world.classes(node).items():

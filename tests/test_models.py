@@ -69,7 +69,8 @@ def random_world(seed: int) -> brute_models.World:
         )
         for _ in range(size)
     ]
-    trees = [random_tree(rng, pool, "error") for pool in pools]
+    uncovered = ["error", "error", "top"] if subset else ["error", "error", "top", "suppress"]
+    trees = [random_tree(rng, pool, rng.choice(uncovered)) for pool in pools]
     sensitive = [random_tree(rng, pool, "error") if rng.random() < 0.6 else None for pool in values]
     models = random_models(rng, sensitive, subset)
     return brute_models.World(records, trees, sensitive, models, rng.choice(["extended", "basic"]))
@@ -82,7 +83,12 @@ def hierarchy(tree: brute.Tree) -> dict:
 def document(world: brute_models.World, rng: random.Random) -> dict:
     """The policy of a world, with a random measure and limit."""
     columns: dict[str, dict] = {
-        f"q{i}": {"role": "quasi_identifier", "weight": rng.choice([1, 1, 2, 0.5]), "hierarchy": hierarchy(tree)}
+        f"q{i}": {
+            "role": "quasi_identifier",
+            "weight": rng.choice([1, 1, 2, 0.5]),
+            "hierarchy": hierarchy(tree),
+            "uncovered": tree.uncovered,
+        }
         for i, tree in enumerate(world.trees)
     }
     for i, tree in enumerate(world.sensitive):
@@ -96,6 +102,8 @@ def document(world: brute_models.World, rng: random.Random) -> dict:
         if column is None
     ]
     measure = rng.choice(MEASURES)
+    if measure == "non_uniform_entropy" and any(tree.uncovered == "suppress" for tree in world.trees):
+        measure = "loss"  # not defined for values without a place in their hierarchy
     return {
         "table": "t",
         "columns": columns,

@@ -405,16 +405,35 @@ def level_costs(position: int, item: EncodedColumn, domain: int, mask: Sequence[
 
 def surprisals(position: int, level: int, mask: Sequence[int]) -> exp.Select:
     """One row: attribute, level, and the sum of n ln n over the generalized values of the base's records."""
-    words = [(w, m) for w, m in enumerate(mask)]
     grain = (
         exp.select(named(total(column(names.COUNT)), names.COUNT))
         .from_(table(names.BASE))
-        .group_by(*[masked(column(names.key(w)), number(m)) for w, m in words])
-        .having(exp.GT(this=total(column(names.COUNT)), expression=number(0)))
+        .group_by(*[masked(column(names.key(w)), number(m)) for w, m in enumerate(mask)])
     )
+    return _surprisal(position, level, grain)
+
+
+def original_surprisals(source: exp.Expr, items: Sequence[EncodedColumn], position: int, basic: bool) -> exp.Select:
+    """One row: attribute, -1, and the sum of n ln n over the original values of the records that take part."""
+    item = items[position]
+    quasi = [other.name for other in items if not other.sensitive]
+    grain = (
+        exp.select(named(bigint(exp.Count(this=exp.Star())), names.COUNT))
+        .from_(source.copy())
+        .where(included(quasi, basic, members=item.has_population))
+        .group_by(canonical(item.name, item.type))
+    )
+    return _surprisal(position, -1, grain)
+
+
+def _surprisal(position: int, level: int, grain: exp.Select) -> exp.Select:
     product = exp.Mul(this=column(names.COUNT), expression=exp.Ln(this=column(names.COUNT)))
-    return exp.select(
-        named(number(position), "attribute"),
-        named(number(level), "level"),
-        named(exp.Coalesce(this=exp.Sum(this=product), expressions=[number(0)]), "surprisal"),
-    ).from_(grain.subquery("grain"))
+    return (
+        exp.select(
+            named(number(position), "attribute"),
+            named(number(level), "level"),
+            named(exp.Coalesce(this=exp.Sum(this=product), expressions=[number(0)]), "surprisal"),
+        )
+        .from_(grain.subquery("grain"))
+        .where(exp.GT(this=column(names.COUNT), expression=number(0)))
+    )

@@ -31,7 +31,7 @@ class NonUniformEntropy(AttributeMeasure):
     def floor(self, node: Node) -> tuple[float, ...]:
         """f per attribute: what generalization alone costs."""
         return tuple(
-            max(a.surprisals[level] - a.surprisals[0], 0.0) / math.log(2.0)
+            max(a.surprisals[1 + level] - a.surprisals[0], 0.0) / math.log(2.0)
             for a, level in zip(self._catalog.attributes, node, strict=True)
         )
 
