@@ -33,7 +33,11 @@ def lines(oracles: Path, name: str) -> list[dict[str, Any]]:
         key = problem(case)
         if key not in best or case["loss"] < best[key]["loss"] * (1 - 1e-9):
             best[key] = case
-    return [{**case, "superseded_by": None if best[problem(case)] is case else best[problem(case)]} for case in cases]
+    return [{**case, "superseded_by": _better(best[problem(case)], case)} for case in cases]
+
+
+def _better(best: dict[str, Any], case: dict[str, Any]) -> dict[str, Any] | None:
+    return best if best["loss"] < case["loss"] * (1 - 1e-9) else None
 
 
 def problem(case: dict[str, Any]) -> str:
