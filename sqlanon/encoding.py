@@ -372,9 +372,11 @@ def _refuse_uncovered(
             f"column {name!r}: {values} values in {records} records" for name, (values, records) in counts.items()
         )
         listing = "\n".join(f"  {name}: {query}" for name, query in queries.items())
+        quasi = any(spec.name in counts for spec in columns if spec.role == "quasi_identifier")
+        way_out = ", or say uncovered: top (publish them at the root) or uncovered: suppress" if quasi else ""
         raise UncoveredValuesError(
             f"Hierarchies do not list all values of the source ({told}).",
-            hint="add the rows, or say uncovered: top (publish them at the root) or uncovered: suppress. "
+            hint=f"add the rows{way_out}. "
             f"These queries list the values of the source, compare them with the hierarchy:\n{listing}",
             counts=counts,
             queries=queries,

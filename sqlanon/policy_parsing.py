@@ -289,6 +289,10 @@ def _check_column(faults: Faults, column: Column) -> None:
         faults.add(
             f"{key}.hierarchy", "A quasi-identifier needs a hierarchy.", "add one, e.g. hierarchy: {suppress: {}}."
         )
+    if column.role in ("sensitive", "keep", "drop"):
+        for name in ("min_level", "max_level", "uncovered"):
+            if getattr(column, name) is not None:
+                faults.add(f"{key}.{name}", "This key belongs to quasi-identifiers.", "remove it.")
     if column.role == "quasi_identifier" and column.models:
         faults.add(
             f"{key}.models", "A quasi-identifier takes no models.", "write k_anonymity under privacy, or use sensitive."
@@ -348,14 +352,24 @@ def _check_parameter(faults: Faults, key: str, model: str, name: str, value: Any
     elif name == "c":
         if faults.number(key, value, 0) and value == 0:
             faults.add(key, "No class meets c = 0.", "give a c above 0.")
+        _check_decimals(faults, key, value)
     elif name in ("t", "min", "max"):
         faults.number(key, value, 0, 1)
+        if name != "t":
+            _check_decimals(faults, key, value)
     elif name == "distance":
         faults.choice(key, value, DISTANCES)
     elif name == "public_only":
         faults.choice(key, value, ("ignore", "reject"))
     elif name == "subset":
         _check_subset(faults, key, value)
+
+
+def _check_decimals(faults: Faults, key: str, value: Any) -> None:
+    """Fractions are compared exactly, as integers: with 18 decimals their products with counts fit 128 bits."""
+    exponent = Decimal(str(value)).as_tuple().exponent if isinstance(value, int | float | Decimal) else 0
+    if isinstance(exponent, int) and exponent < -18:
+        faults.add(key, "This number has too many decimals.", "give at most 18.")
 
 
 def _check_subset(faults: Faults, key: str, value: Any) -> None:

@@ -120,3 +120,33 @@ def test_dataclasses_are_checked_too() -> None:
         suppression_limit=Decimal("0.1"),
     )
     assert made.privacy[0].parameters == {"k": 3} and made.quality.measure == "loss"
+
+
+def test_models_have_their_place_and_their_ranges() -> None:
+    sensitive = {
+        "role": "sensitive",
+        "uncovered": "top",
+        "models": [
+            {"type": "k_anonymity", "k": 2},
+            {"type": "entropy_l_diversity", "l": 0.5},
+            {"type": "distinct_l_diversity", "l": 2.5},
+            {"type": "recursive_l_diversity", "l": 2},
+            {"type": "recursive_l_diversity", "l": 2, "c": 0},
+            {"type": "t_closeness", "t": 1.5, "distance": "cosine"},
+            {"type": "t_closeness", "t": 0.5, "distance": "hierarchical"},
+        ],
+    }
+    found = faults(
+        columns={"q": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}, "s": sensitive},
+        privacy=[
+            {"type": "delta_presence", "min": 0.5, "max": 0.2, "subset": {"file": "a.csv", "table": "b"}},
+            {"type": "delta_presence", "min": 0, "max": Decimal("1e-19"), "subset": "a.csv", "public_only": "maybe"},
+            {"type": "entropy_l_diversity", "l": 3},
+        ],
+    )
+    assert {
+        "columns.s.uncovered", "columns.s.models[0].type", "columns.s.models[1].l", "columns.s.models[2].l",
+        "columns.s.models[3].c", "columns.s.models[4].c", "columns.s.models[5].t", "columns.s.models[5].distance",
+        "columns.s.hierarchy", "privacy[0].min", "privacy[0].subset", "privacy[1].max", "privacy[1].public_only",
+        "privacy[2].type", "privacy",
+    } <= set(found)  # fmt: skip

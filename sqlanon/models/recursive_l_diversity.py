@@ -40,8 +40,8 @@ class RecursiveLDiversity:
         return labelled(self.column, self.type, l=self.l, c=f"{float(self.c):g}")
 
     def values(self, catalog: Catalog) -> Mapping[str, int]:
-        """The placeholders of the file."""
-        numerator, denominator = fraction(self.c)
+        """The placeholders of the file; a c above all counts means the same as one more than all of them."""
+        numerator, denominator = fraction(min(self.c, catalog.population + 1))
         return {"l": self.l, "c_numerator": numerator, "c_denominator": denominator}
 
     def obstacle(self, catalog: Catalog) -> str | None:
