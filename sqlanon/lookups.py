@@ -119,7 +119,12 @@ def uncovered_query(source: exp.Expr, spec: Column, type_name: str) -> str:
 
 
 def list_ancestors(engine: DuckDBEngine, position: int, rows: Sequence[tuple[str | None, ...]]) -> exp.Expr:
-    """A table of value, level and ancestor for the levels below the root, as the audits of t-closeness read it."""
+    """A table of value, level and ancestor for the levels below the root, as the audits of t-closeness read it.
+
+    A NULL that the hierarchy does not list is a branch of its own below the root.
+    """
+    if all(row[0] is not None for row in rows):
+        rows = [*rows, (None,) * len(rows[0])]
     triples = [(row[0], level, row[level]) for row in rows for level in range(len(row) - 1)]
     data = pa.table(
         {

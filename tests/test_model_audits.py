@@ -127,6 +127,33 @@ def test_what_cannot_be_checked_is_told(
     assert message in told.stderr and "Traceback" not in told.stderr
 
 
+def test_check_agrees_with_publication_about_null_and_hierarchies(tmp_path: Path) -> None:
+    """A release that was published passes ``check`` with the same models, its hierarchy file, and its source."""
+    (tmp_path / "tree.csv").write_text("flu;airways;*\ncold;airways;*\nnone;none;*\n")
+    with duckdb.connect(str(tmp_path / "source.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE t AS SELECT i % 3 AS q, ['flu', 'cold', 'none', NULL][i // 3 % 4 + 1] AS s "
+            "FROM range(120) AS r(i)"
+        )
+    models = [{"type": "t_closeness", "t": 0.1, "distance": d} for d in ("equal", "hierarchical", "ordered")]
+    policy = {
+        "source": str(tmp_path / "source.duckdb"),
+        "table": "t",
+        "columns": {
+            "q": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
+            "s": {"role": "sensitive", "models": models, "hierarchy": {"file": str(tmp_path / "tree.csv")}},
+        },
+        "output": {"file": str(tmp_path / "release.duckdb")},
+    }
+    with sqlanon.anonymize(None, sqlanon.Policy.from_dict(policy)):
+        pass
+    options = ["--reference", str(tmp_path / "source.duckdb"), "--reference-table", "t"]
+    for distance in ("equal", "ordered", f"hierarchical,hierarchy={tmp_path / 'tree.csv'}"):
+        asked = ["--sensitive", f"s:t_closeness:t=0.1,distance={distance}"]
+        told = CliRunner().invoke(main, ["check", str(tmp_path / "release.duckdb"), "--qi", "q", *options, *asked])
+        assert told.exit_code == 0, told.stdout
+
+
 def test_a_value_that_the_reference_lacks_is_far_away(connection: duckdb.DuckDBPyConnection) -> None:
     from sqlanon.models.t_closeness import TCloseness
 
