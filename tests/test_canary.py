@@ -43,6 +43,8 @@ def document(**keys: object) -> dict:
 def planted(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     rows = [(CANARY, CANARY, CANARY, CANARY)] + [("xy"[i % 2], "pq"[i % 2], "k", "m") for i in range(20)]
     text_table(connection, COLUMNS, rows)
+    text_table(connection, ["c"], [(CANARY,), ("k",)], "part")
+    text_table(connection, COLUMNS, [(CANARY, CANARY, CANARY, "not there")], "other")
     return connection
 
 
@@ -68,7 +70,24 @@ def with_hierarchy(name: str, hierarchy: dict) -> dict:
     return {"columns": {**columns, name: {"role": "quasi_identifier", "hierarchy": hierarchy}}}
 
 
+def with_model(model: dict, hierarchy: dict | None = None) -> dict:
+    sensitive = {"role": "sensitive", "models": [model]} | ({"hierarchy": hierarchy} if hierarchy else {})
+    return {"columns": {**document()["columns"], "c": sensitive}}
+
+
+def with_subset(subset: dict) -> dict:
+    presence = {"type": "delta_presence", "min": 0, "max": 0.5, "subset": subset}
+    return {"privacy": [presence], "columns": {**document()["columns"], "d": {"role": "keep"}}}
+
+
 FAULTY = {
+    "sensitive unlisted": with_model(
+        {"type": "t_closeness", "t": 0.1, "distance": "hierarchical"}, {"levels": {"k": ["*"]}}
+    ),
+    "too few values": with_model({"type": "entropy_l_diversity", "l": 5}),
+    "subset flag": with_subset({"column": "b"}),
+    "subset unclear": with_subset({"table": "part"}),
+    "subset foreign": with_subset({"table": "other"}),
     "uncovered": with_hierarchy("a", {"levels": {"x": "*", "y": "*"}}),
     "contradiction": with_hierarchy("a", {"levels": {CANARY: [CANARY, "1"], "x": [CANARY, "2"], "y": ["u", "1"]}}),
     "not a number": with_hierarchy("b", {"intervals": {"width": 5}}),
