@@ -300,7 +300,7 @@ def check(
                 opened.engine,
                 opened.relation,
                 quasi_identifiers=columns,
-                models=[*models, *(made_model(without_hierarchy(model), column) for column, model in asked)],
+                models=[*models, *(made_model(_without_hierarchy(model), column) for column, model in asked)],
                 reference=other,
                 hierarchies=hierarchies,
                 levels=levels,
@@ -356,7 +356,7 @@ def _hierarchies(
     return relations, levels
 
 
-def without_hierarchy(model: Model) -> Model:
+def _without_hierarchy(model: Model) -> Model:
     """The model's own parameters."""
     return Model(model.type, {name: value for name, value in model.parameters.items() if name != "hierarchy"})
 

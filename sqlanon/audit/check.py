@@ -61,15 +61,9 @@ def check_relation(
         SourceError: a relation has no such column.
     """
     wanted = _columns(engine, relation, "The relation", quasi_identifiers)
-    watched = _columns(engine, relation, "The relation", [m.column for m in models if m.column is not None])
-    del watched
-    query = bind(
-        "audit/class_sizes.sql",
-        relations={"release": relation},
-        columns={"quasi_identifier": wanted},
-        values={"k": 1},
-    )
-    classes, records, _, _, smallest = engine.run("check classes", query)[0]
+    _columns(engine, relation, "The relation", [m.column for m in models if m.column is not None])
+    query = bind("audit/class_sizes.sql", relations={"release": relation}, columns={"quasi_identifier": wanted})
+    classes, records, smallest = engine.run("check classes", query)[0]
     if not records:
         raise InputError("The relation holds no records, so there is nothing to check.", hint="check the table name.")
     found = []
