@@ -54,6 +54,7 @@ class SensitiveAttribute:
         word: the word of the key that holds its code.
         code: the bits of the code, in place: ``key & code`` is the value.
         area: sum over all places of the cumulative share of the values in their order.
+        rooted: its hierarchy has levels above the values and one root, so that a hierarchical distance is defined.
     """
 
     name: str
@@ -62,6 +63,7 @@ class SensitiveAttribute:
     word: int
     code: int
     area: float
+    rooted: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -228,7 +228,8 @@ def _distribution(
         exp.Coalesce(this=exp.Max(this=column("area")), expressions=[exp.Literal.number(0)]),
     ).from_(table(names.overall(place)))
     values, area = engine.run("overall facts", facts)[0]
-    if item.height > 1 and fact.single_root:
+    rooted = item.height > 1 and fact.single_root
+    if rooted:
         engine.create("ancestors", names.ancestors(place), sensitive.ancestors(place, item))
     return SensitiveAttribute(
         name=spec.name,
@@ -237,6 +238,7 @@ def _distribution(
         word=item.fields[0][0],
         code=sensitive.code_mask(item, 0),
         area=float(area),
+        rooted=rooted,
     )
 
 

@@ -143,3 +143,24 @@ def test_level_zero_of_a_hierarchy_gives_the_order() -> None:
                 "SELECT l.value, o.place FROM sqlanon_overall_0 o JOIN sqlanon_lookup_1 l ON l.key_0 = o.value",
             )
             assert dict(rows) == {"low": 1, "mid": 2, "high": 3}
+
+
+def test_a_hierarchical_distance_needs_a_root(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute("CREATE TABLE t AS SELECT i % 2 AS q, CAST(i % 3 AS VARCHAR) AS s FROM range(30) AS r(i)")
+
+    def policy(distance: str) -> sqlanon.Policy:
+        models = [{"type": "t_closeness", "t": 0.5, "distance": distance}]
+        hierarchy = {"levels": {"0": ["x"], "1": ["x"], "2": ["y"]}}
+        columns = {
+            "q": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
+            "s": {"role": "sensitive", "models": models, "hierarchy": hierarchy},
+        }
+        return sqlanon.Policy.from_dict({"table": "t", "columns": columns})
+
+    with pytest.raises(sqlanon.HierarchyError, match="several roots"):
+        sqlanon.plan(connection, policy("hierarchical"))
+    with (
+        sqlanon.plan(connection, policy("equal")) as plan,
+        pytest.raises(sqlanon.NoSolutionError, match="no single root"),
+    ):
+        plan.with_policy(policy("hierarchical"))

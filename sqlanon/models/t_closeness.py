@@ -52,5 +52,7 @@ class TCloseness:
         return {"t": float(self.t)}
 
     def obstacle(self, catalog: Catalog) -> str | None:
-        """None: one class of all records has the distance 0."""
+        """A hierarchical distance without a root; else None: one class of all records has the distance 0."""
+        if self.distance == "hierarchical" and not catalog.sensitive_attribute(self.column).rooted:
+            return f"the hierarchy of column {self.column!r} has no levels, or no single root"
         return None
