@@ -86,6 +86,12 @@ def check_columns(policy: Policy, types: dict[str, str]) -> None:
             f"The source has no column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}.",
             hint=f"its columns are {', '.join(map(repr, types))}; names are matched exactly.",
         )
+    ours = [name for name in types if name.casefold().startswith(names.PREFIX)]
+    if ours:
+        raise UnsupportedError(
+            f"The source has columns with the prefix that sqlanon keeps for itself: {', '.join(map(repr, ours))}.",
+            hint="rename them in a view of the source.",
+        )
     declared = {c.name for c in policy.columns}
     undeclared = [name for name in types if name not in declared]
     if undeclared and policy.undeclared == "error":

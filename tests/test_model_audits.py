@@ -235,3 +235,14 @@ def test_columns_may_have_the_names_of_ours(connection: duckdb.DuckDBPyConnectio
         }
         with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(policy)) as release:
             assert release.to_arrow().num_rows == release.ledger.published > 0
+
+
+def test_columns_with_the_prefix_of_ours_are_refused(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute('CREATE TABLE t AS SELECT 1 AS q, 2 AS "SQLanon_count"')
+    columns = {"q": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}}
+    policy = {"table": "t", "undeclared": "drop", "columns": columns, "privacy": [{"type": "k_anonymity", "k": 1}]}
+    with pytest.raises(sqlanon.UnsupportedError, match="keeps for itself"):
+        sqlanon.plan(connection, sqlanon.Policy.from_dict(policy))
+    engine = DuckDBEngine(connection=connection)
+    with pytest.raises(sqlanon.UnsupportedError, match="keeps for itself"):
+        check_relation(engine, table("t"), quasi_identifiers=["sqlanon_count"], models=[])

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from sqlanon import names
 from sqlanon.audit.models import audit_of, needs
 from sqlanon.binding import bind
 from sqlanon.engines.duckdb import DuckDBEngine
-from sqlanon.errors import InputError, SourceError
+from sqlanon.errors import InputError, SourceError, UnsupportedError
 from sqlanon.models.base import PrivacyModel
 
 
@@ -61,6 +62,12 @@ def check_relation(
         SourceError: a relation has no such column.
     """
     wanted = _columns(engine, relation, "The relation", quasi_identifiers)
+    ours = [name for name in wanted if name.casefold().startswith(names.PREFIX)]
+    if ours:
+        raise UnsupportedError(
+            f"The columns {', '.join(map(repr, ours))} have the prefix that sqlanon keeps for itself.",
+            hint="rename them in a view of the relation.",
+        )
     _columns(engine, relation, "The relation", [m.column for m in models if m.column is not None])
     query = bind("audit/class_sizes.sql", relations={"release": relation}, columns={"quasi_identifier": wanted})
     classes, records, smallest = engine.run("check classes", query)[0]
