@@ -90,7 +90,8 @@ class Progress:
     """Where a search stands; one owner, the strategy that runs.
 
     ``lower_bound`` is a proven lower bound on the loss of every feasible node not yet judged or pruned,
-    or None before there is one; the certificate takes the least of it and the incumbent.
+    or None before there is one; the certificate takes the least of it and the incumbent. ``statistics`` is what a
+    strategy counts of its own work, by name.
     """
 
     evaluated: int = 0
@@ -100,6 +101,7 @@ class Progress:
     finished: bool = False
     solutions: list[Verdict] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
+    statistics: dict[str, float] = field(default_factory=dict)
     _seen: set[Node] = field(default_factory=set)
 
     def see(self, verdict: Verdict) -> None:
