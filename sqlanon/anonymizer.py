@@ -26,13 +26,14 @@ from sqlanon.encoding import Encoding, check_columns, encode_source, with_surpri
 from sqlanon.engines.duckdb import VERSION as DUCKDB_VERSION
 from sqlanon.engines.duckdb import file_relation
 from sqlanon.errors import InputError, NoSolutionError
-from sqlanon.evaluator import Evaluator
+from sqlanon.evaluator import Evaluator, batch_size
 from sqlanon.lattice import Lattice, Node
 from sqlanon.measures import measure_named
 from sqlanon.measures.base import Measure
 from sqlanon.models import least_size, models_of
 from sqlanon.models.base import PrivacyModel
 from sqlanon.policy import EngineOptions, Model, Output, Policy
+from sqlanon.proof import Proof
 from sqlanon.publication import check_target, publish
 from sqlanon.references import plan_audits
 from sqlanon.report.manifest import manifest, write_manifest
@@ -80,6 +81,7 @@ class Plan:
         catalog: facts about the encoded source.
         solution: the best node.
         certificate: what is proven about it.
+        proof: why, as boxes that cover the lattice; None when nothing is proven.
         search: effort of the search (``evaluated``).
         seconds: ``encode`` and ``search``.
         warnings: what the user should know.
@@ -89,6 +91,7 @@ class Plan:
     catalog: Catalog
     solution: Solution
     certificate: Certificate
+    proof: Proof | None
     search: Progress
     seconds: dict[str, float]
     warnings: tuple[str, ...]
@@ -580,22 +583,24 @@ def _search(session: _Session, policy: Policy, seconds: dict[str, float], watch:
     if measure.needs == "surprisals":
         catalog = with_surprisals(session.source.engine, session.encoding, catalog, basic=policy.nulls == "basic")
         measure = measure_named(quality.measure, catalog, quality.aggregate, least_size(models))
-    problem = Problem(catalog, lattice, measure)
+    problem = Problem(catalog, lattice, measure, batch=batch_size(session.source.engine.lanes, catalog.base_rows))
     _refuse_unmeetable(models, problem)
     evaluator = Evaluator(session.source.engine, catalog, session.snapshots, problem, models)
-    verdict, certificate, progress = search(problem, evaluator, policy.search, watch=watch)
+    with session.source.engine.side_by_side():
+        found = search(problem, evaluator, policy.search, watch=watch)
     return Plan(
         policy=policy,
         catalog=catalog,
-        solution=_solution(catalog, verdict),
-        certificate=certificate,
-        search=progress,
+        solution=_solution(catalog, found.verdict),
+        certificate=found.certificate,
+        proof=found.proof,
+        search=found.progress,
         seconds={**seconds, "search": time.perf_counter() - start},
         warnings=session.encoding.warnings
         + _ignored_options(session.source, policy)
         + _ignored_aggregate(policy, measure),
-        node=verdict.node,
-        _verdict=verdict,
+        node=found.verdict.node,
+        _verdict=found.verdict,
         _session=session,
         _evaluator=evaluator,
         _problem=problem,

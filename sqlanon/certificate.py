@@ -15,7 +15,7 @@ class Certificate:
         loss: of the chosen node.
         lower_bound: no node that meets the policy loses less; None for strategies without a bound.
         gap: (loss - lower_bound) / loss, 0 when the loss is 0; None without a bound.
-        optimal: True only when proven.
+        optimal: True only when proven: boxes that cover the lattice say so (``proof``).
         evaluated: distinct nodes that were given a verdict, of ``lattice_size``.
     """
 

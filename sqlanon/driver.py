@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from sqlanon.certificate import Certificate
 from sqlanon.errors import NoSolutionError, SearchStoppedError
 from sqlanon.evaluator import Evaluator
 from sqlanon.policy import SearchOptions
+from sqlanon.proof import Proof, proof_of
 from sqlanon.search import strategy_named
 from sqlanon.search.base import TIE, Problem, Progress, Request, Verdict
+from sqlanon.search.box import useful_top
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search has found: the best node, what is proven of it, how it went, and the proof itself."""
+
+    verdict: Verdict
+    certificate: Certificate
+    progress: Progress
+    proof: Proof | None
+
 
 Watcher = Callable[[Progress], None]
 """Called after every batch of verdicts, to show progress."""
@@ -18,12 +32,14 @@ Watcher = Callable[[Progress], None]
 
 def search(
     problem: Problem, evaluator: Evaluator, options: SearchOptions, *, watch: Watcher | None = None
-) -> tuple[Verdict, Certificate, Progress]:
+) -> Found:
     """Search until the strategy ends, a limit is reached, or the user interrupts; return the best node and its proof.
 
+    What is proven is not for a strategy to say: boxes of nodes must cover the lattice (``proof``).
+
     Raises:
-        NoSolutionError: the strategy has proven that no node meets the policy.
-        SearchStoppedError: stopped before any solution was found.
+        NoSolutionError: it is proven that no node meets the policy.
+        SearchStoppedError: no solution was found, and it is not proven that there is none.
     """
     name, strategy = strategy_named(options.strategy)
     progress = Progress()
@@ -49,10 +65,22 @@ def search(
         pass
     except KeyboardInterrupt:
         stopped = "interrupt"
+    proof = _proof(problem, evaluator, progress)
     if progress.incumbent is None:
-        _give_up(problem, evaluator, progress, stopped)
+        _give_up(problem, evaluator, progress, proof, name, stopped)
     assert progress.incumbent is not None
-    return progress.incumbent, _certify(problem, progress, name, stopped), progress
+    best = progress.incumbent
+    return Found(best, _certify(problem, progress, proof, name), progress, proof)
+
+
+def _proof(problem: Problem, evaluator: Evaluator, progress: Progress) -> Proof | None:
+    """The proof that the strategy has kept, or one made from all that was judged."""
+    if progress.claims is not None:
+        return Proof(useful_top(problem), (*progress.claims, *progress.frontier()))
+    if not progress.finished:
+        return None
+    incumbent = progress.incumbent
+    return proof_of(problem, evaluator.judged, incumbent.loss if incumbent is not None else math.inf)
 
 
 def _limit(options: SearchOptions, progress: Progress) -> str:
@@ -63,38 +91,45 @@ def _limit(options: SearchOptions, progress: Progress) -> str:
     return ""
 
 
-def _certify(problem: Problem, progress: Progress, strategy: str, stopped: str) -> Certificate:
-    """The proof: every node not judged or pruned has at least ``lower_bound``; the incumbent is the rest."""
+def _certify(problem: Problem, progress: Progress, proof: Proof | None, strategy: str) -> Certificate:
+    """What is proven: every candidate that is neither judged nor pruned loses at least ``lower_bound``."""
     incumbent = progress.incumbent
     assert incumbent is not None
     loss = incumbent.loss
-    open_bound = progress.lower_bound
-    if open_bound is None:
-        assert progress.finished, f"search ended ({stopped}) without a bound"
+    lower = progress.lower_bound
+    if lower is None and progress.finished and proof is not None:
         lower = loss
-    else:
-        lower = min(open_bound, loss)
-    optimal = lower >= loss - TIE * abs(loss)
-    if optimal:
-        lower = loss
+    if lower is not None:
+        lower = min(lower, loss)
+        if lower >= loss - TIE * abs(loss):
+            lower = loss
+    gap = None if lower is None else (loss - lower) / loss if loss else 0.0
     return Certificate(
         measure=problem.measure.name,
         aggregate=problem.measure.aggregate,
         loss=loss,
         lower_bound=lower,
-        gap=(loss - lower) / loss if loss else 0.0,
-        optimal=optimal,
+        gap=gap,
+        optimal=lower is not None and lower == loss and proof is not None,
         strategy=strategy,
         evaluated=progress.evaluated,
         lattice_size=problem.lattice.size,
     )
 
 
-def _give_up(problem: Problem, evaluator: Evaluator, progress: Progress, stopped: str) -> None:
+def _give_up(
+    problem: Problem, evaluator: Evaluator, progress: Progress, proof: Proof | None, strategy: str, stopped: str
+) -> None:
     if not progress.finished:
         raise SearchStoppedError(
             f"The search was stopped ({stopped}) after {progress.evaluated} evaluations, before any solution.",
             hint="raise time_limit or max_evaluations.",
+        )
+    if proof is None:
+        raise SearchStoppedError(
+            f"The strategy {strategy} ended after {progress.evaluated} evaluations without a solution, which does not "
+            "prove that there is none.",
+            hint="use the strategy box, which finds one if there is one.",
         )
     catalog, nearest = problem.catalog, progress.nearest
     report = None

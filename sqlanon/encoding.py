@@ -142,6 +142,7 @@ def encode_source(engine: DuckDBEngine, source: exp.Expr, policy: Policy, types:
     _refuse_uncovered(policy, columns, measured, source, types)
 
     items, masks, words = _pack(measured)
+    tallest = max((item.height for item in items if not item.sensitive), default=0)
     sensitive_attributes = []
     for position, (spec, item, fact) in enumerate(zip(columns, items, measured, strict=True)):
         engine.create("lookup", names.lookup(position), encode.lookup(_branches(position), item, words))
@@ -152,7 +153,7 @@ def encode_source(engine: DuckDBEngine, source: exp.Expr, policy: Policy, types:
         engine.drop(names.distinct_values(position))
         if item.sensitive:
             continue
-        leaf = encode.leaf_rows(position, item, fact.domain, masks[position])
+        leaf = encode.leaf_rows(position, item, fact.domain, masks[position], tallest)
         if position == 0:
             engine.create("leaf", names.LEAF, leaf)
         else:

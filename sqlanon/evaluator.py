@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from sqlanon import names
 from sqlanon.catalog import Catalog
 from sqlanon.compiler import evaluate as compiler
 from sqlanon.compiler.evaluate import Question
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.duckdb import DuckDBEngine, Job
 from sqlanon.lattice import Node
 from sqlanon.measures.base import Certain, Ground, Tally
 from sqlanon.models import least_size
@@ -19,16 +21,27 @@ from sqlanon.snapshots import Snapshot, SnapshotStore
 
 CROSS_ROWS = 50_000
 """Up to this many grain rows (one-word keys), a cross join with the masks beats a UNION ALL of the nodes."""
-STATEMENT_ROWS = 150_000
-"""What a statement costs beside its work, in grain rows x nodes (measured: about 4 ms, at 25 ns a row)."""
+STATEMENT_ROWS = 300_000
+"""What a statement costs beside its work, in grain rows x nodes (measured: about 5 ms, most of it to plan it, at 17 ns a row)."""
+LANE_ROWS = 100_000
+"""Fewer grain rows x nodes than this are not worth a second statement beside the first."""
 MAX_BATCH = 64
 """Most nodes of one statement."""
+MAX_SHARE = 16
+"""Most nodes of one lane that a search is told to ask for: more are judged too early, and in vain."""
+PLACES = (1, 4, 16, MAX_BATCH)
+"""Sizes of statements of the form ``cross``, whose last places may stay free: few texts, so that few are compiled."""
 CHUNK_ROWS = 4_000_000
 """Largest grain rows x nodes of one statement."""
 
 
 class Evaluator:
-    """Judges nodes for the models of one policy over the snapshots of a plan."""
+    """Judges nodes for the models of one policy over the snapshots of a plan.
+
+    Attributes:
+        origins: how many verdicts of the search came from which grain, by the grain's node (the base is the bottom).
+        rows_read: grain rows times nodes, over all statements: what a search costs whatever the machine.
+    """
 
     def __init__(
         self,
@@ -46,12 +59,19 @@ class Evaluator:
         self._question = Question(catalog, tuple(models), least_size(models), problem.measure.needs, limit)
         self._full = replace(self._question, limit=None, by_model=True)
         self._memo: dict[Node, Verdict] = {}
+        self.origins: Counter[Node] = Counter()
+        self.rows_read = 0
         self._texts: dict[tuple[str, int, bool], str] = {}
 
     @property
     def evaluated(self) -> int:
         """Distinct nodes that were given a verdict."""
         return len(self._memo)
+
+    @property
+    def judged(self) -> Collection[Verdict]:
+        """All verdicts given so far."""
+        return self._memo.values()
 
     @property
     def question(self) -> Question:
@@ -70,10 +90,14 @@ class Evaluator:
                 wanted.setdefault(request.node, request.floor)
         for floor in dict.fromkeys(wanted.values()):
             self._snapshots.serve(floor, sum(1 for other in wanted.values() if other == floor))
+        work: list[tuple[list[Node], Job]] = []
         for snapshot, nodes in self._grouped(list(wanted)):
-            size = max(1, min(MAX_BATCH, CHUNK_ROWS // max(snapshot.rows, 1)))
-            for start in range(0, len(nodes), size):
-                self._judge_batch(snapshot, nodes[start : start + size], exact)
+            work += self._jobs(snapshot, nodes, exact)
+        question = self._full if exact else self._question
+        answers = self._engine.run_many("evaluate", [job for _, job in work])
+        for (nodes, _), rows in zip(work, answers, strict=True):
+            for verdict in verdicts(self._problem, question, nodes, rows):
+                self._memo[verdict.node] = verdict
         return [self._memo[request.node] for request in requests]
 
     def _grouped(self, nodes: Sequence[Node]) -> list[tuple[Snapshot, list[Node]]]:
@@ -89,21 +113,34 @@ class Evaluator:
                 return [(common, list(nodes))]
         return list(groups.values())
 
-    def _judge_batch(self, snapshot: Snapshot, nodes: Sequence[Node], exact: bool) -> None:
+    def _jobs(self, snapshot: Snapshot, nodes: Sequence[Node], exact: bool) -> Iterator[tuple[list[Node], Job]]:
+        """The statements that judge nodes over one grain, as many as there are lanes, or more when rows are many."""
         question = self._full if exact else self._question
         cross = self._catalog.words == 1 and snapshot.rows <= CROSS_ROWS
         form: compiler.Form = "cross" if cross else "union"
-        self._snapshots.show(snapshot)
-        bound = compiler.parameters(question, nodes, form=form)
-        rows = self._engine.run("evaluate", self._text(question, len(nodes), form, exact), bound)
-        for verdict in verdicts(self._problem, question, nodes, rows):
-            self._memo[verdict.node] = verdict
+        lanes = 1 if len(nodes) * snapshot.rows < LANE_ROWS else self._engine.lanes
+        share = -(-len(nodes) // lanes)
+        size = max(1, min(share, MAX_BATCH, CHUNK_ROWS // max(snapshot.rows, 1)))
+        for start in range(0, len(nodes), size):
+            some = list(nodes[start : start + size])
+            places = next(size for size in PLACES if size >= len(some)) if cross else len(some)
+            bound = compiler.parameters(question, some, form=form, places=places)
+            yield some, Job(names.GRAIN, snapshot.table, self._text(question, places, form, exact), bound)
+            self.rows_read += snapshot.rows * len(some)
+            if not exact:
+                self.origins[snapshot.node] += len(some)
 
     def _text(self, question: Question, nodes: int, form: compiler.Form, exact: bool) -> str:
         slot = (form, nodes, exact)
         if slot not in self._texts:
             self._texts[slot] = self._engine.render(compiler.batch(question, nodes, form=form))
         return self._texts[slot]
+
+
+def batch_size(lanes: int, base_rows: int) -> int:
+    """How many nodes a search had better ask for at once: enough that what the statements cost beside their work does
+    not matter, on every lane."""
+    return lanes * max(2, min(MAX_SHARE, STATEMENT_ROWS // max(base_rows, 1)))
 
 
 def verdicts(
@@ -113,28 +150,30 @@ def verdicts(
     catalog = problem.catalog
     totals: dict[int, dict[str, Any]] = {}
     nothing: dict[str, Any] = dict.fromkeys(question.columns, 0) | {"smallest": None, "largest": None}
-    costs = [[0.0] * len(catalog.attributes) for _ in nodes]
-    lost_costs = [[0.0] * len(catalog.attributes) for _ in nodes]
+    width = len(question.cost_columns)
+    costs = [[(0,) * width] * len(catalog.attributes) for _ in nodes]
     for row in rows:
         position, attribute = row[0], row[1]
         if attribute == compiler.TOTALS:
             totals[position] = dict(zip(question.columns, row, strict=True))
         else:
-            costs[position][attribute], lost_costs[position][attribute] = row[-2], row[-1]
+            costs[position][attribute] = row[-width:]
     result = []
     for position, node in enumerate(nodes):
         counts = totals.get(position, nothing)
-        suppressed, lost = counts["suppressed"] + catalog.uncovered, counts["lost"]
+        lost = counts["suppressed"] if question.monotone else counts["lost"]
+        suppressed = counts["suppressed"] + catalog.uncovered
         measure = problem.measure
+        own, least = _costs(question, node, costs[position])
         certain = Certain(
             suppressed=lost + catalog.uncovered,
-            penalty=measure.penalty(node, lost, lost_costs[position]),
+            penalty=measure.penalty(node, lost, least),
             forced=int(counts.get("forced", 0)),
         )
         ground = None
         if question.needs == "classes":
             ground = Ground(int(counts["spread"]), counts["large"], counts["small_records"])
-        tally = Tally(suppressed, costs[position], counts["classes"], int(counts.get("squares", 0)))
+        tally = Tally(suppressed, own, counts["classes"], int(counts.get("squares", 0)))
         ruled_out = bool(question.rejects and counts["public_only"])
         has_costs = not question.has_costs or question.limit is None or lost <= question.limit
         result.append(
@@ -157,3 +196,17 @@ def verdicts(
             )
         )
     return result
+
+
+def _costs(
+    question: Question, node: Node, rows: Sequence[Sequence[float]]
+) -> tuple[list[float], list[tuple[float, ...]]]:
+    """Per attribute what the suppressed records cost, and per attribute and level what the lost ones cost at least."""
+    if not question.has_costs:
+        return [0] * len(node), [(0,) * (level + 1) for level in node]
+    if question.needs == "surprisals":  # lower levels cost more, by an amount that was not asked for
+        return [row[0] for row in rows], [(row[-1],) * (level + 1) for row, level in zip(rows, node, strict=True)]
+    if question.monotone:
+        least = [tuple(row[: level + 1]) for row, level in zip(rows, node, strict=True)]
+        return [per[-1] for per in least], least
+    return [row[0] for row in rows], [tuple(row[1 : level + 2]) for row, level in zip(rows, node, strict=True)]

@@ -56,7 +56,6 @@ class SnapshotStore:
         self._table_budget = table_budget
         self._asked: dict[Node, int] = {}
         self._clock = 0
-        self._shown = ""
         self.materialised = 0
 
     def nearest(self, node: Node) -> Snapshot:
@@ -79,12 +78,6 @@ class SnapshotStore:
         source.used = self._clock
         return source
 
-    def show(self, snapshot: Snapshot) -> None:
-        """Let the view of the grain show ``snapshot``."""
-        if self._shown != snapshot.table:
-            self._engine.view("show", names.GRAIN, snapshot.table)
-            self._shown = snapshot.table
-
     def _materialise(self, floor: Node, source: Snapshot) -> Snapshot:
         table = names.snapshot(floor)
         rows = self._engine.create(
@@ -105,11 +98,6 @@ class SnapshotStore:
         for victim in sorted(self._kept.values(), key=lambda snapshot: snapshot.used):
             if held + rows <= self._row_budget and len(self._kept) < self._table_budget:
                 return
-            self._drop(victim)
+            self._engine.drop(victim.table)
             del self._kept[victim.node]
             held -= victim.rows
-
-    def _drop(self, snapshot: Snapshot) -> None:
-        if self._shown == snapshot.table:
-            self._shown = ""
-        self._engine.drop(snapshot.table)

@@ -39,7 +39,8 @@ def files(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pat
 def share(file: Path, condition: str, among: str = "true") -> float:
     """The share of the records among some that meet a condition."""
     sql = f"SELECT avg(({condition})::INT) FROM read_parquet(?) WHERE {among}"
-    return duckdb.execute(sql, [str(file)]).fetchone()[0]
+    with duckdb.connect() as connection:
+        return connection.execute(sql, [str(file)]).fetchone()[0]
 
 
 @pytest.mark.parametrize("name", NAMES)

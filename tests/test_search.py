@@ -49,10 +49,11 @@ def test_a_bound_never_exceeds_the_best_node_of_the_open_boxes(plan: sqlanon.Pla
     for limit in range(1, plan.search.evaluated):
         options = SearchOptions(max_evaluations=limit)
         try:
-            verdict, certificate, progress = search(plan._problem, _evaluator(plan), options)
+            found = search(plan._problem, _evaluator(plan), options)
         except sqlanon.SearchStoppedError:
             continue
-        assert progress.evaluated <= limit
+        verdict, certificate = found.verdict, found.certificate
+        assert found.progress.evaluated <= limit
         assert certificate.lower_bound <= optimum * (1 + 1e-12) <= verdict.loss * (1 + 2e-12)
         assert certificate.gap == pytest.approx((verdict.loss - certificate.lower_bound) / verdict.loss)
         assert not certificate.optimal or verdict.loss == pytest.approx(optimum, rel=1e-12)
@@ -71,7 +72,8 @@ def test_ctrl_c_keeps_the_incumbent_and_tells_the_gap(plan: sqlanon.Plan) -> Non
     made = Interrupted(
         plan._session.source.engine, plan.catalog, plan._session.snapshots, plan._problem, models_of(plan.policy)
     )
-    verdict, certificate, _ = search(plan._problem, made, SearchOptions())
+    found = search(plan._problem, made, SearchOptions())
+    verdict, certificate = found.verdict, found.certificate
     assert not certificate.optimal and 0 < certificate.gap <= 1
     assert certificate.lower_bound <= plan.certificate.loss <= verdict.loss
 
@@ -82,8 +84,8 @@ def test_stopped_before_any_solution_is_an_error_of_its_own(plan: sqlanon.Plan) 
 
 
 def test_a_gap_that_is_good_enough_ends_the_search_early(plan: sqlanon.Plan) -> None:
-    _, certificate, progress = search(plan._problem, _evaluator(plan), SearchOptions(gap=0.5))
-    assert certificate.gap <= 0.5 and progress.evaluated < plan.search.evaluated
+    found = search(plan._problem, _evaluator(plan), SearchOptions(gap=0.5))
+    assert found.certificate.gap <= 0.5 and found.progress.evaluated < plan.search.evaluated
 
 
 def test_level_limits_bind_and_shrink_the_lattice_only(connection: duckdb.DuckDBPyConnection, plan) -> None:

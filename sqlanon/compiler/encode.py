@@ -56,6 +56,11 @@ def leaves(number_: int) -> str:
     return f"leaves_{number_}"
 
 
+def least_cost(level: int) -> str:
+    """Name of the column of ``names.LEAF`` with the least D - leaves among the values of a lower level."""
+    return f"cost_{level}"
+
+
 def branch(number_: int) -> str:
     """Name of the column that numbers a value's branch at a level."""
     return f"branch_{number_}"
@@ -269,21 +274,38 @@ def lookup(relation: str, item: EncodedColumn, words: int) -> exp.Select:
     return exp.select(*projections).from_(table(relation))
 
 
-def leaf_rows(position: int, item: EncodedColumn, domain: int, masks: Sequence[Sequence[int]]) -> exp.Query:
-    """What suppressing a record costs: attribute, level, generalized key, D - leaves; distinct."""
+def leaf_rows(
+    position: int, item: EncodedColumn, domain: int, masks: Sequence[Sequence[int]], tallest: int
+) -> exp.Query:
+    """What suppressing a record costs, per attribute, level and generalized key: D - leaves (``cost``).
+
+    ``cost_<l>`` is the least D - leaves at level l among the values below, for levels up to that of the row (NULL
+    above): no record with this generalized value costs less when it is suppressed at level l. ``tallest`` is the
+    number of such columns, the same for all attributes.
+    """
     words = len(masks[0])
-    selects = [
-        exp.select(
-            named(exp.cast(number(position), "BIGINT"), "attribute"),
-            named(exp.cast(number(i), "BIGINT"), "level"),
-            *[named(masked(column(names.key(word)), number(masks[i][word])), names.key(word)) for word in range(words)],
-            named(bigint(exp.Sub(this=number(domain), expression=column(leaves(i)))), "cost"),
+    selects = []
+    for i in range(item.height):
+        generalized = [masked(column(names.key(word)), number(masks[i][word])) for word in range(words)]
+        least = [
+            exp.Sub(this=number(domain), expression=exp.Max(this=column(leaves(level))))
+            if level <= i
+            else exp.null()
+            for level in range(tallest)
+        ]
+        own = exp.Sub(this=number(domain), expression=exp.Max(this=column(leaves(i))))
+        selects.append(
+            exp.select(
+                named(exp.cast(number(position), "BIGINT"), "attribute"),
+                named(exp.cast(number(i), "BIGINT"), "level"),
+                *[named(key, names.key(word)) for word, key in enumerate(generalized)],
+                named(bigint(own), "cost"),
+                *[named(bigint(cost), least_cost(level)) for level, cost in enumerate(least)],
+            )
+            .from_(table(names.lookup(position)))
+            .where(exp.EQ(this=column(COVERED), expression=number(1)))
+            .group_by(*[key.copy() for key in generalized])
         )
-        .distinct()
-        .from_(table(names.lookup(position)))
-        .where(exp.EQ(this=column(COVERED), expression=number(1)))
-        for i in range(item.height)
-    ]
     query: exp.Query = selects[0]
     for other in selects[1:]:
         query = exp.union(query, other, distinct=False, copy=False)

@@ -15,6 +15,7 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.binding import bind
 from sqlanon.catalog import Catalog
+from sqlanon.compiler.encode import least_cost
 from sqlanon.compiler.trees import (
     bigint,
     both,
@@ -35,7 +36,9 @@ from sqlanon.models.base import PrivacyModel
 Form = Literal["cross", "union"]
 TOTALS = -1
 """The ``attribute`` of the row that holds a node's counts; other rows hold an attribute's cost."""
-COUNTS = ("grain", "classes", "failing", "suppressed", "lost", "smallest", "largest")
+NO_NODE = -1
+"""The ``node`` of a place in a batch that is not taken."""
+COUNTS = ("grain", "classes", "suppressed", "smallest", "largest")
 """The counts of every totals row, after ``node`` and ``attribute``; ``Question.columns`` has the rest."""
 
 
@@ -60,18 +63,34 @@ class Question:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the result: ``node``, ``attribute``, counts, and the costs of suppressed and of lost records.
-
-        A totals row has no costs, a cost row has nothing else.
-        """
-        counts = list(COUNTS)
+        """The columns of the result: ``node``, ``attribute``, counts and costs; a totals row has no costs, a cost row
+        nothing else."""
+        counts = list(COUNTS) if self.monotone else [*COUNTS, "lost"]
         if self.needs == "classes":
             counts += ["squares", "spread", "forced", "large", "small_records"]
         if self.rejects:
             counts.append("public_only")
         if self.by_model:
             counts += [f"model_{i}" for i in range(len(self.models))]
-        return ("node", "attribute", *counts, "cost", "lost_cost")
+        return ("node", "attribute", *counts, *self.cost_columns)
+
+    @property
+    def monotone(self) -> bool:
+        """All records of a failing class are lost, so that nothing needs counting twice."""
+        return all(model.monotone for model in self.models)
+
+    @property
+    def cost_columns(self) -> tuple[str, ...]:
+        """What suppressed records cost (``cost``), and what the lost ones cost at least, by level (``lost_<level>``).
+
+        When all suppressed records are lost their cost is that of the node's own level. Surprisals do not ask for
+        the level.
+        """
+        if not self.has_costs:
+            return ()
+        tallest = max(attribute.height for attribute in self.catalog.attributes)
+        levels = 1 if self.needs == "surprisals" else tallest
+        return (*(() if self.monotone else ("cost",)), *(f"lost_{level}" for level in range(levels)))
 
     @property
     def rejects(self) -> bool:
@@ -141,7 +160,8 @@ def roll_up(grain: str, masks: Sequence[int], has_population: bool = False) -> e
 def batch(question: Question, nodes: int, *, form: Form) -> exp.Query:
     """The verdicts of ``nodes`` nodes over the grain: one row of counts a node, one cost row a node and attribute.
 
-    The text depends on the number of nodes only, never on the nodes: masks are bound by ``parameters``. Columns are
+    The text depends on the number of nodes only, never on the nodes: masks are bound by ``parameters``. In the form
+    ``cross`` it is the largest number that fits, the rest is bound to no node at all. Columns are
     ``question.columns``.
     """
     catalog = question.catalog
@@ -158,6 +178,7 @@ def batch(question: Question, nodes: int, *, form: Form) -> exp.Query:
             )
             .from_(table(names.GRAIN, "grain"))
             .join(table("nodes"), join_type="cross")
+            .where(exp.GTE(this=column("node", "nodes"), expression=number(0)))
             .group_by(column("node", "nodes"), *[part.copy() for part in parts])
         )
     else:
@@ -211,7 +232,7 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
         for position, name in enumerate(question.histograms):
             ctes.append(cte(f"histogram_{position}", _histogram(question, name)))
     else:
-        ctes.append(cte("classes", grouped, materialized=True))
+        ctes.append(cte("classes", grouped))
 
     query = exp.select(*[column(name, "classes") for name in key_names]).from_(table("classes"))
     query = query.select(*[column(c, "classes") for c in _counter_names(catalog)], copy=False)
@@ -231,10 +252,11 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
         lost.append(column("lost", name))
     failing = [exp.EQ(this=f, expression=number(1)) for f in fails]
     query = query.select(
-        named(_case(exp.or_(*failing) if failing else exp.false(), number(1), number(0)), "fails"),
-        named(_greatest([_case(f.copy(), amount, number(0)) for f, amount in zip(failing, lost, strict=True)]), "lost"),
-        copy=False,
+        named(_case(exp.or_(*failing) if failing else exp.false(), number(1), number(0)), "fails"), copy=False
     )
+    if not question.monotone:
+        amounts = [_case(f.copy(), amount, number(0)) for f, amount in zip(failing, lost, strict=True)]
+        query = query.select(named(_greatest(amounts), "lost"), copy=False)
     if question.by_model:
         query = query.select(*[named(f.copy(), f"fails_{i}") for i, f in enumerate(fails)], copy=False)
     ctes.append(cte("judged", query, materialized=True))
@@ -319,7 +341,6 @@ def _totals(question: Question) -> exp.Select:
     everything: dict[str, exp.Expr] = {
         "grain": bigint(exp.Count(this=exp.Star())),
         "classes": count_if(passes),
-        "failing": count_if(fails),
         "suppressed": sum_if(fails.copy(), size.copy()),
         "lost": sum_if(fails.copy(), column("lost")),
         "smallest": exp.Min(this=exp.Case(ifs=[exp.If(this=passes.copy(), true=size.copy())])),
@@ -330,7 +351,7 @@ def _totals(question: Question) -> exp.Select:
             _case(
                 fails.copy(),
                 exp.Mul(
-                    this=exp.cast(column("lost"), "HUGEINT"),
+                    this=exp.cast(_lost(question), "HUGEINT"),
                     expression=exp.paren(
                         greatest(exp.Sub(this=number(catalog.population), expression=at_least.copy()), number(0))
                     ),
@@ -347,12 +368,16 @@ def _totals(question: Question) -> exp.Select:
             )
             for i in range(len(question.models))
         },
-        "cost": _no_cost(question),
-        "lost_cost": _no_cost(question),
+        **dict.fromkeys(question.cost_columns, _no_cost(question)),
     }
-    wanted = [named(everything[name], name) for name in question.columns[2:]]
+    wanted = [named(everything[name].copy(), name) for name in question.columns[2:]]
     attribute = named(bigint(number(TOTALS)), "attribute")
     return exp.select(column("node"), attribute, *wanted).from_(table("judged")).group_by(column("node"))
+
+
+def _lost(question: Question, relation: str | None = None) -> exp.Expr:
+    """The lost records of a failing class."""
+    return column(names.COUNT if question.monotone else "lost", relation)
 
 
 def _wide_sum(value: exp.Expr) -> exp.Expr:
@@ -385,7 +410,7 @@ def _cost_ctes(question: Question, mask_names: Sequence[str]) -> list[exp.CTE]:
             *[item.copy() for item in dimensions],
             *[named(part, names.key(w)) for w, part in enumerate(parts)],
             named(total(column(names.COUNT, "judged")), names.COUNT),
-            named(total(column("lost", "judged")), "lost"),
+            *([] if question.monotone else [named(total(column("lost", "judged")), "lost")]),
         )
         .from_(table("judged"))
         .join(table("levels"), on=exp.EQ(this=column("node", "judged"), expression=column("node", "levels")))
@@ -397,7 +422,10 @@ def _cost_ctes(question: Question, mask_names: Sequence[str]) -> list[exp.CTE]:
             table("totals"),
             on=exp.and_(
                 exp.EQ(this=column("node", "totals"), expression=column("node", "levels")),
-                exp.LTE(this=column("lost", "totals"), expression=number(question.limit)),
+                exp.LTE(
+                    this=column("suppressed" if question.monotone else "lost", "totals"),
+                    expression=number(question.limit),
+                ),
             ),
         )
     return [cte("levels", levels), cte("failing", failing)]
@@ -406,18 +434,23 @@ def _cost_ctes(question: Question, mask_names: Sequence[str]) -> list[exp.CTE]:
 def _costs(question: Question) -> exp.Select:
     """One row a node and attribute: what suppressing costs there, and what the lost records cost at least."""
     words = question.catalog.words
-    nothing = [exp.null() for _ in question.columns[2:-2]]
-    count, lost = column(names.COUNT, "failing"), column("lost", "failing")
+    costs = question.cost_columns
+    nothing = [exp.null() for _ in question.columns[2 : -len(costs)]]
+    count, lost = column(names.COUNT, "failing"), _lost(question, "failing")
     query = exp.select(column("node", "failing"), column("attribute", "failing"), *nothing).from_(table("failing"))
     query = query.group_by(column("node", "failing"), column("attribute", "failing"))
     if question.needs == "surprisals":
-        return query.select(_surprisal(count), _surprisal(lost))
+        return query.select(*[_surprisal(count if name == "cost" else lost) for name in costs])
     leaf_keys = ["attribute", "level", *[names.key(w) for w in range(words)]]
-    cost = column("cost", "leaf")
+    own = [] if question.monotone else [total(exp.Mul(this=count, expression=column("cost", "leaf")))]
+    tallest = len(costs) - len(own)
+    least = [
+        total(exp.Mul(this=lost.copy(), expression=column(least_cost(level), "leaf"))) for level in range(tallest)
+    ]
     return query.join(
         table(names.LEAF, "leaf"),
         on=both(exp.EQ(this=column(c, "failing"), expression=column(c, "leaf")) for c in leaf_keys),
-    ).select(total(exp.Mul(this=count, expression=cost)), total(exp.Mul(this=lost, expression=cost.copy())))
+    ).select(*own, *least)
 
 
 def _surprisal(count: exp.Expr) -> exp.Expr:
@@ -442,13 +475,16 @@ def digits(node: Node) -> str:
     return "".join(chr(ord("0") + level) for level in node)
 
 
-def parameters(question: Question, nodes: Sequence[Node], *, form: Form) -> list[int | str]:
-    """What ``batch`` binds for these nodes, in the order of its placeholders."""
+def parameters(
+    question: Question, nodes: Sequence[Node], *, form: Form, places: int | None = None
+) -> list[int | str]:
+    """What ``batch`` binds for these nodes, in the order of its placeholders; ``places`` that are left are no node."""
     catalog = question.catalog
     masks = [catalog.grain_masks(node) if question.histograms else catalog.masks(node) for node in nodes]
     bound: list[int | str] = []
     for position, (node, mask) in enumerate(zip(nodes, masks, strict=True)):
         bound += [position, *mask, digits(node)]
+    bound += [NO_NODE, *[0] * catalog.words, ""] * ((places or len(nodes)) - len(nodes))
     if form == "union":
         for position, mask in enumerate(masks):
             bound += [position, *mask]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,9 @@ from sqlanon.journal import Journal
 
 DIALECT = "duckdb"
 VERSION = duckdb.__version__
+
+MOST_LANES = 8
+"""Most cursors that judge nodes side by side."""
 
 SAFE_KINDS = (
     duckdb.OutOfMemoryException,
@@ -41,6 +47,24 @@ HINTS: dict[str, str] = {
 Fetch = Callable[[str, list[Any]], Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One of several statements that run side by side: its text reads ``view``, which is to show ``table``."""
+
+    view: str
+    table: str
+    text: str
+    parameters: Sequence[Any]
+
+
+@dataclass(slots=True)
+class _Lane:
+    """A cursor of our own database, and what its views show. One statement runs on it at a time."""
+
+    cursor: duckdb.DuckDBPyConnection
+    shown: dict[str, str] = field(default_factory=dict)
+
+
 def _describe(error: duckdb.Error) -> tuple[str, str]:
     kind = type(error).__name__
     if isinstance(error, SAFE_KINDS):
@@ -49,11 +73,12 @@ def _describe(error: duckdb.Error) -> tuple[str, str]:
 
 
 class DuckDBEngine:
-    """One connection with its temporary tables; ``close`` drops them all.
+    """One connection with its tables; ``close`` drops them all.
 
     Args:
         connection: an open connection of the user's; the engine works on a cursor of it, whose temporary
-            tables nobody else sees. None opens a database in memory.
+            tables nobody else sees. None opens a database in memory: nobody else is there, so that its tables need
+            not be temporary, and several cursors can read them side by side (``run_many``).
         settings: ``memory_limit``, ``threads``, ``temp_directory``; only for a database of our own.
 
     Raises:
@@ -70,6 +95,10 @@ class DuckDBEngine:
         self.source_catalog: str | None = None
         self.replay: list[tuple[str, str | Callable[[], str]]] = []
         self.default_schema: tuple[str, ...] = ()
+        self._own = connection is None
+        self._lanes: list[_Lane] = []
+        self._threads = 1
+        self._pool: ThreadPoolExecutor | None = None
         failure: tuple[str, str] | None = None
         try:
             if connection is None:
@@ -80,6 +109,7 @@ class DuckDBEngine:
                 self._connection = connection.cursor()
             self._connection.execute("SET SESSION TimeZone = 'UTC'")
             self._connection.execute("SET enable_progress_bar = false")  # it would be printed to standard output
+            self._open_lanes()
         except duckdb.Error as error:
             failure = _describe(error)
         if failure:
@@ -88,8 +118,42 @@ class DuckDBEngine:
                 hint="check the keys memory_limit, threads and temp_directory of engine.",
             )
 
+    def _open_lanes(self) -> None:
+        """One lane a thread of our own database; of the user's our only cursor, which alone sees its tables."""
+        if not self._own:
+            self._lanes = [_Lane(self._connection)]
+            return
+        self._threads = self._connection.execute("SELECT current_setting('threads')").fetchall()[0][0]
+        self._lanes = [_Lane(self._connection.cursor()) for _ in range(min(self._threads, MOST_LANES))]
+        for lane in self._lanes:
+            lane.cursor.execute("SET enable_progress_bar = false")
+
+    @contextmanager
+    def side_by_side(self) -> Iterator[None]:
+        """Give each statement one thread, because ``run_many`` keeps all of them busy with statements.
+
+        A small statement spread over threads costs half as much again as on one.
+        """
+        if len(self._lanes) == 1:
+            yield
+            return
+        self._connection.execute("SET threads = 1")
+        try:
+            yield
+        finally:
+            self._connection.execute(f"SET threads = {self._threads}")
+
+    @property
+    def lanes(self) -> int:
+        """How many statements ``run_many`` runs side by side."""
+        return len(self._lanes)
+
     def close(self) -> None:
-        """Drop every temporary table and close the connection (of the user's: our cursor only)."""
+        """Drop every table of ours and close the connection (of the user's: our cursor only)."""
+        if self._pool is not None:
+            self._pool.shutdown()
+        for lane in self._lanes:
+            lane.cursor.close()
         self._connection.close()
 
     def render(self, statement: exp.Expr) -> str:
@@ -112,6 +176,56 @@ class DuckDBEngine:
             return self._connection.execute(text, bound).fetchall()
 
         rows: list[tuple[Any, ...]] = self._guard(name, statement, parameters, fetch)
+        return rows
+
+    def run_many(self, name: str, jobs: Sequence[Job]) -> list[list[tuple[Any, ...]]]:
+        """Run named statements that only read, side by side as far as there are lanes, and return their rows in order.
+
+        Raises:
+            EngineError: the database refused one of them; the others have ended.
+        """
+        if len(jobs) == 1 or len(self._lanes) == 1:
+            return [self._run_job(name, job, self._lanes[0]) for job in jobs]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(len(self._lanes), thread_name_prefix="sqlanon")
+        results: list[list[tuple[Any, ...]]] = [[] for _ in jobs]
+        waiting = iter(range(len(jobs)))
+        guard = threading.Lock()
+
+        def work(lane: _Lane) -> None:
+            while True:
+                with guard:
+                    number = next(waiting, None)
+                if number is None:
+                    return
+                results[number] = self._run_job(name, jobs[number], lane)
+
+        running = [self._pool.submit(work, lane) for lane in self._lanes[: len(jobs)]]
+        try:
+            for future in running:
+                future.result()
+        except BaseException:
+            with guard:
+                waiting = iter(())
+            for lane, future in zip(self._lanes, running, strict=False):
+                if not future.done():
+                    lane.cursor.interrupt()
+            for future in running:
+                with suppress(KeyboardInterrupt, EngineError):
+                    future.result()
+            raise
+        return results
+
+    def _run_job(self, name: str, job: Job, lane: _Lane) -> list[tuple[Any, ...]]:
+        def fetch(text: str, bound: list[Any]) -> list[tuple[Any, ...]]:
+            if lane.shown.get(job.view) != job.table:
+                lane.cursor.execute(
+                    f"CREATE OR REPLACE TEMPORARY VIEW {_quoted(job.view)} AS SELECT * FROM {_quoted(job.table)}"
+                )
+                lane.shown[job.view] = job.table
+            return lane.cursor.execute(text, bound).fetchall()
+
+        rows: list[tuple[Any, ...]] = self._guard(name, job.text, job.parameters, fetch)
         return rows
 
     def arrow(self, name: str, statement: exp.Expr | str) -> pa.Table:
@@ -152,45 +266,40 @@ class DuckDBEngine:
         )
 
     def load(self, name: str, table: str, data: pa.Table) -> None:
-        """Make the temporary table ``table`` from an Arrow table; the replayable script lists its rows."""
-        self.replay.append((name, lambda: f"CREATE TEMPORARY TABLE {_quoted(table)} AS {self.render(_rows(data))}"))
+        """Make the table ``table`` of ours from an Arrow table; the replayable script lists its rows."""
+        self.replay.append((name, lambda: f"{_temporary(table)} {self.render(_rows(data))}"))
         arrow_name = table + "_arrow"
         self._connection.register(arrow_name, data)
         try:
-            create = exp.Create(
-                this=exp.to_table(table, quoted=True),
-                kind="TABLE",
-                properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
-                expression=exp.select("*").from_(exp.to_table(arrow_name, quoted=True)),
-            )
-            self.run(name, create)
+            self.run(name, f"{self._making(table)} SELECT * FROM {_quoted(arrow_name)}")
         finally:
             self._connection.unregister(arrow_name)
 
     def create(self, name: str, table: str, query: exp.Query | str) -> int:
-        """Make the temporary table ``table`` from a query and return its number of rows.
+        """Make the table ``table`` of ours from a query and return its number of rows.
 
         ``query`` may be text that was rendered from a tree before, so that hot statements compile once.
         """
         text = query if isinstance(query, str) else self.render(query)
-        statement = f"CREATE TEMPORARY TABLE {_quoted(table)} AS {text}"
-        rows = self.run(name, statement)
+        rows = self.run(name, f"{self._making(table)} {text}")
         if name != "snapshot":
-            self.replay.append((name, statement))
+            self.replay.append((name, f"{_temporary(table)} {text}"))
         return int(rows[0][0])
 
+    def _making(self, table: str) -> str:
+        """How a table of ours begins: in a database of the user's it is temporary."""
+        return f"CREATE TABLE {_quoted(table)} AS" if self._own else _temporary(table)
+
     def insert(self, name: str, table: str, query: exp.Query) -> None:
-        """Add the rows of a query to a temporary table of ours."""
+        """Add the rows of a query to a table of ours."""
         statement = self.render(exp.insert(query, exp.to_table(table, quoted=True)))
         self.run(name, statement)
         self.replay.append((name, statement))
 
-    def view(self, name: str, view: str, table: str) -> None:
-        """Let the temporary view ``view`` show ``table``."""
-        self.run(name, f"CREATE OR REPLACE TEMPORARY VIEW {_quoted(view)} AS SELECT * FROM {_quoted(table)}")
-
     def drop(self, table: str) -> None:
-        """Drop a temporary table of ours, if it is there."""
+        """Drop a table of ours, if it is there."""
+        for lane in self._lanes:
+            lane.shown = {view: shown for view, shown in lane.shown.items() if shown != table}
         self.run("drop", f"DROP TABLE IF EXISTS {_quoted(table)}")
 
     def columns(self, relation: exp.Expr) -> list[tuple[str, str]]:
@@ -241,6 +350,10 @@ def _rows(data: pa.Table) -> exp.Query:
     columns = [exp.to_identifier(name, quoted=True) for name in data.column_names]
     alias = exp.TableAlias(this=exp.to_identifier("rows", quoted=True), columns=columns)
     return exp.select("*").from_(exp.Values(expressions=tuples, alias=alias))
+
+
+def _temporary(table: str) -> str:
+    return f"CREATE TEMPORARY TABLE {_quoted(table)} AS"
 
 
 def _literal(value: object) -> str:

@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Protocol
 
 from sqlanon.catalog import Catalog
@@ -45,12 +46,13 @@ class Certain:
 
     Attributes:
         suppressed: at least so many records are suppressed, those of ``uncovered: suppress`` included.
-        penalty: g per attribute, at least so much is what suppression adds.
+        penalty: per attribute and level up to that of y, what suppressing them adds at least to what generalizing
+            everything to that level costs; () when nothing is certain.
         forced: sum over the failing classes of y of lost * (N - max(m, n)), m being the least size of a class.
     """
 
     suppressed: int
-    penalty: tuple[float, ...] = ()
+    penalty: tuple[tuple[float, ...], ...] = ()
     forced: int = 0
 
 
@@ -96,12 +98,20 @@ class Measure(Protocol):
         """The loss of a node."""
         ...
 
-    def penalty(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
-        """g per attribute of so many suppressed encoded records; () for measures of classes."""
+    def penalty(self, node: Node, lost: int, costs: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], ...]:
+        """g of the lost encoded records per attribute and level up to that of ``node``; () for measures of classes.
+
+        Args:
+            costs: per attribute and level, the least of what the measure needs of the lost records (``Need``).
+        """
         ...
 
     def bound(self, bottom: Node, ground: Ground | None, certain: Certain) -> float:
         """A lower bound on the loss of every candidate between ``bottom`` and the node that ``certain`` is of."""
+        ...
+
+    def climbs(self, bottom: Node, top: Node, ground: Ground | None, certain: Certain) -> list[list[float]]:
+        """Per attribute, the bounds when ``bottom`` climbs along it alone, level by level, up to ``top``."""
         ...
 
     def gauge(self, node: Node) -> tuple[float, ...]:
@@ -113,9 +123,13 @@ class AttributeMeasure(ABC):
     """A measure whose loss is folded from losses of the attributes, loss_i = f_i + g_i.
 
     ``floor(node)`` is f, what generalization alone costs: it rises with generalization and needs no query.
-    ``penalty(...)`` is g, what suppression adds: it rises with every suppressed record, and falls when the generalized
-    values of suppressed records become more general. So for x in a box [a, b], every aggregate of f_i(a) + g_i of what
-    is certainly suppressed at b is a lower bound. (docs/design.md, "The search")
+    ``added(...)`` is g, what suppression adds: it rises with every suppressed record, and falls when the generalized
+    values of suppressed records become more general.
+
+    A bound for a candidate x in a box [a, b]: the records certainly suppressed at b are suppressed at x, whose loss is
+    at least what it would be if x stood at a's levels and suppressed those records alone: f(a) + g(those records at the
+    levels of a), folded by any aggregate. What they cost at the levels of a is not known by their class at b, but
+    the least of what it can be. (docs/design.md, "The search")
     """
 
     needs: Need | None = None
@@ -132,28 +146,69 @@ class AttributeMeasure(ABC):
         """f per attribute."""
 
     @abstractmethod
-    def penalty(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
-        """g per attribute."""
+    def added(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
+        """g per attribute of so many suppressed encoded records."""
+
+    def penalty(self, node: Node, lost: int, costs: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], ...]:
+        """g of the lost records, at every lower level too."""
+        rows = []
+        for level in range(max(node, default=-1) + 1):
+            lower = tuple(min(own, level) for own in node)
+            rows.append(self.added(lower, lost, [per[at] for per, at in zip(costs, lower, strict=True)]))
+        return tuple(tuple(rows[level][i] for level in range(own + 1)) for i, own in enumerate(node))
 
     def loss(self, node: Node, tally: Tally) -> float:
         """The folded loss."""
         suppressed = tally.suppressed - self._catalog.uncovered
-        return self._fold(self.floor(node), self.penalty(node, suppressed, tally.costs))
+        return self._fold(self.floor(node), self.added(node, suppressed, tally.costs))
 
     def bound(self, bottom: Node, ground: Ground | None, certain: Certain) -> float:
-        """f of the bottom and g of what is certain."""
-        return self._fold(self.floor(bottom), certain.penalty)
+        """f of the bottom and g of what is certain, at the bottom's levels."""
+        return fold(self.aggregate or "sum", self._parts(bottom, certain), self._weights)
+
+    def climbs(self, bottom: Node, top: Node, ground: Ground | None, certain: Certain) -> list[list[float]]:
+        """Each part changes alone; a sum is not folded anew for every step."""
+        parts = self._parts(bottom, certain)
+        name = self.aggregate or "sum"
+        additive = name in ("arithmetic_mean", "sum")
+        scale = sum(self._weights) if name == "arithmetic_mean" else 1.0
+        now = fold(name, parts, self._weights)
+        result = []
+        for axis, (low, high) in enumerate(zip(bottom, top, strict=True)):
+            steps = [now]
+            for level in range(low + 1, high + 1):
+                part = self._part(axis, level, certain)
+                if additive:
+                    steps.append(now + (self._weights[axis] * (part - parts[axis]) / scale if scale > 0 else 0.0))
+                else:
+                    steps.append(fold(name, [*parts[:axis], part, *parts[axis + 1 :]], self._weights))
+            result.append(steps)
+        return result
 
     def gauge(self, node: Node) -> tuple[float, ...]:
         """f times the weights."""
         return tuple(f * weight for f, weight in zip(self.floor(node), self._weights, strict=True))
+
+    @cached_property
+    def _floors(self) -> tuple[tuple[float, ...], ...]:
+        """f per attribute and level."""
+        top = self._catalog.top
+        rows = [self.floor(tuple(min(level, high) for high in top)) for level in range(max(top, default=-1) + 1)]
+        return tuple(tuple(rows[level][i] for level in range(high + 1)) for i, high in enumerate(top))
+
+    def _part(self, axis: int, level: int, certain: Certain) -> float:
+        more = certain.penalty[axis][level] if certain.penalty else 0.0
+        return min(self._floors[axis][level] + more, self.ceiling)
+
+    def _parts(self, node: Node, certain: Certain) -> list[float]:
+        return [self._part(axis, level, certain) for axis, level in enumerate(node)]
 
     def _fold(self, floor: Sequence[float], penalty: Sequence[float]) -> float:
         parts = [min(f + g, self.ceiling) for f, g in zip(floor, penalty, strict=True)]
         return fold(self.aggregate or "sum", parts, self._weights)
 
 
-class ClassMeasure:
+class ClassMeasure(ABC):
     """A measure of the sizes of classes; its bounds come from judged nodes below and above a box."""
 
     needs: Need | None = "classes"
@@ -164,9 +219,18 @@ class ClassMeasure:
         self._catalog = catalog
         self._size = max(size, 1)
 
-    def penalty(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
+    def penalty(self, node: Node, lost: int, costs: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], ...]:
         """Nothing: the loss has no parts by attribute."""
         return ()
+
+    @abstractmethod
+    def bound(self, bottom: Node, ground: Ground | None, certain: Certain) -> float:
+        """A lower bound for all candidates of a box."""
+
+    def climbs(self, bottom: Node, top: Node, ground: Ground | None, certain: Certain) -> list[list[float]]:
+        """The bound knows judged nodes only, so that climbing does not raise it."""
+        now = self.bound(bottom, ground, certain)
+        return [[now] * (high - low + 1) for low, high in zip(bottom, top, strict=True)]
 
     def gauge(self, node: Node) -> tuple[float, ...]:
         """How many times fewer values an attribute has than at level 0, on a logarithmic scale."""

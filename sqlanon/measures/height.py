@@ -24,6 +24,6 @@ class Height(AttributeMeasure):
         """The levels."""
         return tuple(map(float, node))
 
-    def penalty(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
+    def added(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
         """Nothing."""
         return (0.0,) * len(node)

@@ -35,7 +35,7 @@ class NonUniformEntropy(AttributeMeasure):
             for a, level in zip(self._catalog.attributes, node, strict=True)
         )
 
-    def penalty(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
+    def added(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
         """g per attribute: what suppression adds."""
         whole = suppressed * math.log(suppressed) if suppressed else 0.0
         return tuple(max(whole - cost, 0.0) / math.log(2.0) for cost in costs)

@@ -38,6 +38,6 @@ class Precision(AttributeMeasure):
         extra = self._suppression(share, self._catalog.uncovered)
         return tuple(part + more for part, more in zip(share, extra, strict=True))
 
-    def penalty(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
+    def added(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
         """g per attribute: what suppression adds."""
         return self._suppression(self._share(node), suppressed)

@@ -26,6 +26,6 @@ class WeightedInformationLoss(AttributeMeasure):
             for a, level in zip(self._catalog.attributes, node, strict=True)
         )
 
-    def penalty(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
+    def added(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
         """Nothing."""
         return (0.0,) * len(node)

@@ -7,7 +7,7 @@ I/O, so a test can drive it with a dictionary.
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 
 from sqlanon.catalog import Catalog
@@ -62,12 +62,34 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """A step of a proof: what holds for every candidate in a box of nodes, and the judged node that shows it.
+
+    Attributes:
+        bottom, top: the box is all nodes between them.
+        witness: a judged node at or above ``top``; None when the bound needs none.
+        ground: for measures of classes, a judged node at or below ``bottom``.
+        bound: the loss of every candidate is at least this; None: the box holds no candidate.
+    """
+
+    bottom: Node
+    top: Node
+    witness: Node | None
+    ground: Node | None
+    bound: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
-    """What a strategy may know: the lattice and the measure. ``catalog.allowed`` is the limit on suppression."""
+    """What a strategy may know: the lattice and the measure. ``catalog.allowed`` is the limit on suppression.
+
+    ``batch`` is a hint: how many nodes are judged together at little more than the cost of one.
+    """
 
     catalog: Catalog
     lattice: Lattice
     measure: Measure
+    batch: int = 8
 
     def hopeless(self, verdict: Verdict) -> bool:
         """No node at or below this one can be a candidate: too much is certainly suppressed, or all of it."""
@@ -79,19 +101,25 @@ class Problem:
         """A lower bound on the loss of every candidate between ``bottom`` and ``top``."""
         return self.measure.bound(bottom, ground, top.certain)
 
+    def climbs(self, bottom: Node, top: Verdict, ground: Ground | None = None) -> list[list[float]]:
+        """Per attribute, the bounds when ``bottom`` climbs along it alone, level by level, up to the top."""
+        return self.measure.climbs(bottom, top.node, ground, top.certain)
+
     def least(self) -> float:
         """A lower bound on the loss of every node, without any verdict."""
-        nothing = (0.0,) * len(self.lattice.bottom)
-        return self.measure.bound(self.lattice.bottom, None, Certain(self.catalog.uncovered, nothing))
+        return self.measure.bound(self.lattice.bottom, None, Certain(self.catalog.uncovered))
 
 
 @dataclass(slots=True)
 class Progress:
     """Where a search stands; one owner, the strategy that runs.
 
-    ``lower_bound`` is a proven lower bound on the loss of every feasible node not yet judged or pruned,
-    or None before there is one; the certificate takes the least of it and the incumbent. ``statistics`` is what a
-    strategy counts of its own work, by name.
+    Attributes:
+        lower_bound: a proven lower bound on the loss of every feasible node not yet judged or pruned, None when there
+            is none; valid whenever the strategy is suspended.
+        finished: the strategy has ended by itself.
+        claims: the steps of a proof, of a strategy that keeps one; with ``frontier``, the claims about what is open.
+        statistics: what a strategy counts of its own work, by name.
     """
 
     evaluated: int = 0
@@ -102,6 +130,8 @@ class Progress:
     solutions: list[Verdict] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
     statistics: dict[str, float] = field(default_factory=dict)
+    claims: list[Claim] | None = None
+    frontier: Callable[[], list[Claim]] = list
     _seen: set[Node] = field(default_factory=set)
 
     def see(self, verdict: Verdict) -> None:

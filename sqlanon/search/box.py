@@ -6,6 +6,11 @@ beyond the limit the box holds no candidate; and with what generalization costs 
 all of them (each measure proves its bound, ``measures/``). Best-first over boxes; when the least bound reaches the
 incumbent, the incumbent is optimal.
 
+A box is cut where the two halves' bounds are expected to rise the most (``branching``). The top of the lower half is
+judged, unless a node above it is known to suppress too much. Beside the boxes of least bound every batch holds one
+of a dive: from a box to one of its halves, the lower one if its top is a candidate, down to a single node, for an early
+incumbent; dives take a tenth of the evaluations, as long as the gap is wide.
+
 Measures of classes draw their bound from a judged node at the bottom of the box too, so for them both halves of a
 split box are judged: the top of the lower, the bottom of the upper one.
 """
@@ -15,24 +20,132 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field
 
-from sqlanon.lattice import Node
-from sqlanon.measures.base import Ground
-from sqlanon.search.base import TIE, Problem, Progress, Request, Strategy, Verdict
+from sqlanon.lattice import Node, leq
+from sqlanon.search.antichain import RankedTree
+from sqlanon.search.base import TIE, Claim, Problem, Progress, Request, Strategy, Verdict
+from sqlanon.search.branching import Branching, Cut
 
-BATCH = 8
-"""Boxes split at once: one statement judges the tops of all of them."""
+FIRST_BATCH = 4
+"""Boxes of the first batches: early on the queue holds many boxes that an incumbent would prune."""
+RAMP = 4
+"""A batch may hold so much less than was evaluated before it."""
+DIVE_SHARE = 0.1
+"""Of the evaluations, what dives may take,"""
+DIVE_GAP = 0.02
+"""as long as the gap is wider than this."""
 
 
 @dataclass(order=True, slots=True)
 class Box:
-    """All nodes between ``bottom`` and the node of ``top``, which has been judged; ``ground`` is of a judged node at or
-    below the bottom, for measures of classes."""
+    """All nodes between ``bottom`` and the node of ``top``, which has been judged.
+
+    ``witness`` is of a judged node at or above the top, ``ground``, for measures of classes, of one at or below the
+    bottom: the bound rests on them.
+    """
 
     bound: float
     serial: int
     bottom: Node = field(compare=False)
     top: Verdict = field(compare=False)
-    ground: Ground | None = field(compare=False)
+    witness: Verdict = field(compare=False)
+    ground: Verdict | None = field(compare=False)
+
+    def claim(self, bound: float | None) -> Claim:
+        """What is proven of it."""
+        ground = self.ground.node if self.ground is not None else None
+        return Claim(self.bottom, self.top.node, self.witness.node, ground, bound)
+
+
+class _Search:
+    """The state of one search: the queue of boxes, the dive, what is known to be hopeless, and the proof so far."""
+
+    def __init__(self, problem: Problem, progress: Progress, gap: float) -> None:
+        self.problem = problem
+        self.progress = progress
+        self.gap = gap
+        self.grounded = problem.measure.needs == "classes"
+        self.branching = Branching(problem)
+        self.queue: list[Box] = []
+        self.hopeless = RankedTree("down")
+        self._hopeless_nodes: list[Node] = []
+        self.diving: Box | None = None
+        self.next_dive = 0
+        self.dive_started = 0
+        self.claims: list[Claim] = []
+        self._serial = 0
+
+    def reached(self, bound: float, gap: float = 0.0) -> bool:
+        """The bound proves that nothing better than the incumbent (by more than the gap) is left."""
+        incumbent = self.progress.incumbent
+        return incumbent is not None and bound >= incumbent.loss * (1.0 - gap) - TIE * abs(incumbent.loss)
+
+    def see(self, verdict: Verdict) -> None:
+        """Account for a verdict."""
+        self.progress.see(verdict)
+        if self.problem.hopeless(verdict) and self.hopeless.insert(verdict.node):
+            self._hopeless_nodes.append(verdict.node)
+
+    def hopeless_above(self, node: Node) -> Node:
+        """A hopeless node at or above a node that is covered by one."""
+        return next(other for other in self._hopeless_nodes if leq(node, other))
+
+    def box(self, bottom: Node, top: Verdict, witness: Verdict, ground: Verdict | None, other: Verdict | None) -> Box:
+        """A box with the best bound that its own top, an older witness, and two judged nodes below it give."""
+        self._serial += 1
+        best: Box | None = None
+        for above in (top,) if witness is top else (top, witness):
+            for below in (ground, other) if other is not None else (ground,):
+                bound = self.problem.bound(bottom, above, below.ground if below is not None else None)
+                if best is None or bound > best.bound:
+                    best = Box(bound, self._serial, bottom, top, above, below)
+        assert best is not None
+        return best
+
+    def settle(self, box: Box) -> Box | None:
+        """The box if it is still open; otherwise it goes into the proof."""
+        if self.problem.hopeless(box.top):
+            self.claims.append(Claim(box.bottom, box.top.node, box.top.node, None, None))
+        elif box.bottom == box.top.node:
+            exact = box.top.loss if box.top.feasible else None
+            self.claims.append(Claim(box.bottom, box.bottom, box.bottom, None, exact))
+        elif self.reached(box.bound):
+            self.claims.append(box.claim(box.bound))
+        else:
+            return box
+        return None
+
+    def push(self, box: Box | None) -> None:
+        """Queue a box, if it is open."""
+        if box is not None:
+            heapq.heappush(self.queue, box)
+
+    def wanted(self) -> list[Box]:
+        """The boxes to cut next: that of the dive, then those of least bound."""
+        progress, queue = self.progress, self.queue
+        if self.diving is None and queue and progress.evaluated >= self.next_dive and not self._close():
+            self.diving, self.dive_started = heapq.heappop(queue), progress.evaluated
+        taken = [self.diving] if self.diving is not None else []
+        room = max(FIRST_BATCH, min(self.problem.batch, progress.evaluated // RAMP))
+        while queue and len(taken) < room and not self.reached(queue[0].bound, self.gap):
+            taken.append(heapq.heappop(queue))
+        return taken
+
+    def _close(self) -> bool:
+        """The gap is narrow: dives have little to find."""
+        return self.reached(self.queue[0].bound, max(self.gap, DIVE_GAP))
+
+    def dive_on(self, low: Box | None, high: Box | None) -> None:
+        """Go on diving with one half, and queue the other."""
+        down = low is not None and (low.top.feasible or high is None)
+        self.diving = low if down else high
+        self.push(high if down else low)
+        if self.diving is None:
+            evaluated = self.progress.evaluated
+            self.next_dive = evaluated + int((evaluated - self.dive_started) / DIVE_SHARE)
+
+    def open_claims(self, taken: list[Box]) -> list[Claim]:
+        """What is proven of the boxes that are still open."""
+        return [box.claim(box.bound) for box in (*self.queue, *taken)]
 
 
 def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strategy:
@@ -41,46 +154,70 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
     ``progress.lower_bound`` is valid whenever the generator is suspended, so a search may stop at any time.
     """
     lattice = problem.lattice
-    grounded = problem.measure.needs == "classes"
-    queue: list[Box] = []
-    serial = 0
-
-    def push(bottom: Node, top: Verdict, ground: Ground | None, inherited: float) -> None:
-        nonlocal serial
-        if problem.hopeless(top) or bottom == top.node:
-            return
-        bound = max(inherited, problem.bound(bottom, top, ground))
-        if _reached(bound, progress, 0.0):
-            return
-        serial += 1
-        heapq.heappush(queue, Box(bound, serial, bottom, top, ground))
-
+    state = _Search(problem, progress, gap)
+    taken: list[Box] = []
+    progress.claims = state.claims
+    progress.frontier = lambda: state.open_claims(taken)
     progress.lower_bound = problem.least()
+
     first = [useful_top(problem)]
-    if grounded and lattice.bottom != first[0]:
+    if state.grounded and lattice.bottom != first[0]:
         first.append(lattice.bottom)
     verdicts = yield [Request(node, lattice.bottom) for node in first]
     for verdict in verdicts:
-        progress.see(verdict)
-    push(lattice.bottom, verdicts[0], verdicts[-1].ground, 0.0)
-    while queue and not _reached(queue[0].bound, progress, gap):
-        progress.lower_bound = queue[0].bound
-        taken = [heapq.heappop(queue)]
-        while queue and len(taken) < BATCH and not _reached(queue[0].bound, progress, gap):
-            taken.append(heapq.heappop(queue))
-        halves = [_split(problem, box) for box in taken]
-        requests = [Request(low_top, box.bottom) for box, (low_top, _) in zip(taken, halves, strict=True)]
-        if grounded:
-            requests += [Request(high_bottom, box.bottom) for box, (_, high_bottom) in zip(taken, halves, strict=True)]
-        verdicts = yield requests
+        state.see(verdict)
+    top, ground = verdicts[0], verdicts[-1] if state.grounded else None
+    state.push(state.settle(state.box(lattice.bottom, top, top, ground, None)))
+
+    while state.diving is not None or (state.queue and not state.reached(state.queue[0].bound, gap)):
+        taken = [box for box in state.wanted() if state.settle(box) is not None]
+        if state.diving is not None and (not taken or taken[0] is not state.diving):
+            state.dive_on(None, None)
+        if not taken:
+            continue
+        progress.lower_bound = min(box.bound for box in (*state.queue[:1], *taken))
+        cuts = [state.branching.cut(box.bottom, box.top, box.ground, progress.incumbent) for box in taken]
+        requests = _requests(state, taken, cuts)
+        verdicts = (yield requests) if requests else []
         for verdict in verdicts:
-            progress.see(verdict)
-        tops, grounds = verdicts[: len(taken)], [verdict.ground for verdict in verdicts[len(taken) :]]
-        for number, (box, (_, high_bottom), top) in enumerate(zip(taken, halves, tops, strict=True)):
-            push(box.bottom, top, box.ground, box.bound)
-            push(high_bottom, box.top, grounds[number] if grounded else None, box.bound)
-    progress.lower_bound = queue[0].bound if queue else None
+            state.see(verdict)
+        judged = {verdict.node: verdict for verdict in verdicts}
+        boxes, taken = taken, []
+        for box, cut in zip(boxes, cuts, strict=True):
+            low, high = _halves(state, box, cut, judged)
+            if box is state.diving:
+                state.dive_on(low, high)
+            else:
+                state.push(low)
+                state.push(high)
+    progress.lower_bound = state.queue[0].bound if state.queue else None
     progress.finished = True
+
+
+def _requests(state: _Search, taken: list[Box], cuts: list[Cut]) -> list[Request]:
+    """The tops of the lower halves that are not known to be hopeless, and for measures of classes the bottoms of the
+    upper ones."""
+    requests = [
+        Request(cut.low_top, box.bottom)
+        for box, cut in zip(taken, cuts, strict=True)
+        if not state.hopeless.covers(cut.low_top)
+    ]
+    if state.grounded:
+        requests += [Request(cut.high_bottom, box.bottom) for box, cut in zip(taken, cuts, strict=True)]
+    return requests
+
+
+def _halves(state: _Search, box: Box, cut: Cut, judged: dict[Node, Verdict]) -> tuple[Box | None, Box | None]:
+    """The two halves of a box, as far as they are still open."""
+    low_top, ground = judged.get(cut.low_top), judged.get(cut.high_bottom) if state.grounded else None
+    low = None
+    if low_top is None:
+        state.claims.append(Claim(box.bottom, cut.low_top, state.hopeless_above(cut.low_top), None, None))
+    else:
+        state.branching.learn(cut, box.bottom, box.top, box.ground, low_top, ground)
+        low = state.settle(state.box(box.bottom, low_top, box.witness, box.ground, None))
+    high = state.settle(state.box(cut.high_bottom, box.top, box.witness, box.ground, ground))
+    return low, high
 
 
 def useful_top(problem: Problem) -> Node:
@@ -97,28 +234,3 @@ def useful_top(problem: Problem) -> Node:
         same = (level for level in range(low, high + 1) if attribute.widths[level] == attribute.widths[high])
         top.append(next(same))
     return tuple(top)
-
-
-def _reached(bound: float, progress: Progress, gap: float) -> bool:
-    if progress.incumbent is None:
-        return False
-    loss = progress.incumbent.loss
-    return bound >= loss * (1.0 - gap) - TIE * abs(loss)
-
-
-def _split(problem: Problem, box: Box) -> tuple[Node, Node]:
-    """Top of the lower half and bottom of the upper half, cut where the widest gap of an attribute's gauge halves."""
-    bottom, top = box.bottom, box.top.node
-    low, high = problem.measure.gauge(bottom), problem.measure.gauge(top)
-
-    def width(i: int) -> tuple[float, int]:
-        return (high[i] - low[i], top[i] - bottom[i])
-
-    axis = max((i for i in range(len(top)) if top[i] > bottom[i]), key=width)
-    middle = (low[axis] + high[axis]) / 2.0
-
-    def distance(level: int) -> float:
-        return abs(problem.measure.gauge((*top[:axis], level, *top[axis + 1 :]))[axis] - middle)
-
-    cut = min(range(bottom[axis], top[axis]), key=distance)
-    return (*top[:axis], cut, *top[axis + 1 :]), (*bottom[:axis], cut + 1, *bottom[axis + 1 :])

@@ -1,0 +1,128 @@
+"""The proof of a search as boxes of nodes: together they cover the lattice, and each says what its candidates lose.
+
+Pure, and apart from the searches: a search may keep its own proof (``search.box``); of any other it is made here from
+the nodes that were judged. Whoever made it, ``first_gap`` tells whether it covers the lattice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlanon.lattice import Node, leq
+from sqlanon.measures.base import Certain
+from sqlanon.search.antichain import RankedTree
+from sqlanon.search.base import TIE, Claim, Problem, Verdict
+
+Levels = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Claims about the boxes between the lattice's bottom and ``top``.
+
+    Attributes:
+        top: the lattice's top, or a lower node with the same classes: what lies above it loses at least as much as its
+            projection into the boxes.
+        claims: their boxes cover everything between the lattice's bottom and ``top``.
+    """
+
+    top: Node
+    claims: tuple[Claim, ...]
+
+    def nodes(self) -> tuple[Node, ...]:
+        """The judged nodes that the claims rest on, each once, in the order of the claims."""
+        named = [node for claim in self.claims for node in (claim.witness, claim.ground) if node is not None]
+        return tuple(dict.fromkeys(named))
+
+
+def proof_of(problem: Problem, verdicts: Iterable[Verdict], loss: float) -> Proof | None:
+    """The proof that no candidate loses less than ``loss`` (infinite: that there is none), from judged nodes alone.
+
+    None when they do not prove it.
+
+    A hopeless node speaks for all below it; one that generalization alone costs ``loss`` for all above it; any other
+    for itself.
+    """
+    lattice, catalog = problem.lattice, problem.catalog
+    judged = [verdict for verdict in verdicts if verdict.node in lattice]
+    enough = loss - TIE * abs(loss) if loss < math.inf else loss
+    hopeless, dear = RankedTree("down"), RankedTree("up")
+    claims = []
+    for verdict in sorted(judged, key=lambda v: -sum(v.node)):
+        if problem.hopeless(verdict) and hopeless.insert(verdict.node):
+            claims.append(Claim(lattice.bottom, verdict.node, verdict.node, None, None))
+    grounded = problem.measure.needs == "classes"
+    for verdict in sorted(judged, key=lambda v: sum(v.node)):
+        if verdict.node in hopeless:
+            continue
+        bound = problem.measure.bound(verdict.node, verdict.ground, Certain(catalog.uncovered))
+        if bound >= enough and dear.insert(verdict.node):
+            claims.append(Claim(verdict.node, lattice.top, None, verdict.node if grounded else None, bound))
+    for verdict in judged:
+        if verdict.node not in hopeless and verdict.node not in dear:
+            if verdict.feasible and verdict.loss < enough:
+                return None
+            claims.append(itself(verdict))
+    if first_gap(claims, lattice.bottom, lattice.top) is not None:
+        return None
+    return Proof(lattice.top, tuple(claims))
+
+
+def itself(verdict: Verdict) -> Claim:
+    """What a judged node says of itself."""
+    return Claim(verdict.node, verdict.node, verdict.node, None, verdict.loss if verdict.feasible else None)
+
+
+def first_gap(claims: Sequence[Claim], bottom: Node, top: Node) -> Node | None:
+    """A node between ``bottom`` and ``top`` that is in no box; None when the boxes cover everything.
+
+    The region is cut, where the fewest boxes are cut with it, until one box holds what is left of it, or none does.
+    """
+    count = len(bottom)
+    lows = np.array([claim.bottom for claim in claims], dtype=np.int64).reshape(-1, count)
+    highs = np.array([claim.top for claim in claims], dtype=np.int64).reshape(-1, count)
+    regions = [(np.array(bottom, dtype=np.int64), np.array(top, dtype=np.int64), np.arange(len(claims)))]
+    while regions:
+        low, high, inside = regions.pop()
+        inside = inside[((lows[inside] <= high) & (highs[inside] >= low)).all(axis=1)]
+        if not len(inside):
+            return tuple(int(level) for level in low)
+        some_lows, some_highs = lows[inside], highs[inside]
+        if ((some_lows <= low) & (some_highs >= high)).all(axis=1).any():
+            continue
+        axis, level = _cut(low, high, some_lows, some_highs)
+        below, above = high.copy(), low.copy()
+        below[axis], above[axis] = level, level + 1
+        regions.append((low, below, inside))
+        regions.append((above, high, inside))
+    return None
+
+
+def _cut(low: Levels, high: Levels, lows: Levels, highs: Levels) -> tuple[int, int]:
+    """The axis and level at which the fewest boxes are cut; of these the most even cut."""
+    best: tuple[int, int, int, int] | None = None
+    for axis in range(len(low)):
+        for level in range(int(low[axis]), int(high[axis])):
+            below = lows[:, axis] <= level
+            above = highs[:, axis] > level
+            both = int((below & above).sum())
+            larger = max(int(below.sum()), int(above.sum()))
+            choice = (both, larger, axis, level)
+            if larger < len(lows) or both < len(lows):
+                best = choice if best is None else min(best, choice)
+    assert best is not None  # a region that no box holds is crossed by a face of one
+    return best[2], best[3]
+
+
+def rests_soundly(claim: Claim) -> bool:
+    """The nodes that a claim rests on stand where they must, for it to speak of the whole box."""
+    if not leq(claim.bottom, claim.top):
+        return False
+    if claim.witness is not None and not leq(claim.top, claim.witness):
+        return False
+    return claim.ground is None or leq(claim.ground, claim.bottom)

@@ -1,0 +1,91 @@
+"""How the strategies of the papers walk the lattice: ranks, successors, the order of Flash, and bounds without a query.
+
+The rank of a node is the sum of its levels, counted from the lattice's bottom. Nothing here holds more than one node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlanon.lattice import Lattice, Node
+from sqlanon.measures.base import Certain
+from sqlanon.search.base import Problem
+
+Key = tuple[int, float, float]
+
+
+def successors(node: Node, top: Node) -> Iterator[Node]:
+    """The direct generalizations of ``node`` up to ``top``, in the order of the attributes.
+
+    >>> list(successors((0, 1), (1, 1)))
+    [(1, 1)]
+    """
+    for i, level in enumerate(node):
+        if level < top[i]:
+            yield (*node[:i], level + 1, *node[i + 1 :])
+
+
+def height(lattice: Lattice) -> int:
+    """The rank of the lattice's top."""
+    return sum(lattice.top) - sum(lattice.bottom)
+
+
+def of_rank(bottom: Node, top: Node, rank: int) -> Iterator[Node]:
+    """The nodes between ``bottom`` and ``top`` whose rank above ``bottom`` is ``rank``, lazily, greatest first.
+
+    >>> list(of_rank((0, 0), (2, 1), 2))
+    [(2, 0), (1, 1)]
+    """
+    spans = [high - low for low, high in zip(bottom, top, strict=True)]
+    rooms = [sum(spans[i:]) for i in range(len(spans) + 1)]
+
+    def fill(prefix: Node, left: int) -> Iterator[Node]:
+        i = len(prefix)
+        if i == len(spans):
+            yield prefix
+            return
+        for step in range(min(left, spans[i]), max(0, left - rooms[i + 1]) - 1, -1):
+            yield from fill((*prefix, bottom[i] + step), left - step)
+
+    if 0 <= rank <= rooms[0]:
+        yield from fill((), rank)
+
+
+class Order:
+    """The order by which Flash prefers nodes: lower rank, then less generalization and more distinct values on average.
+
+    Source: Kohlmayer et al. 2012 and ARX. Nodes that are equal in all of it stay in the order in which they are
+    sorted: the lexicographically greater one first.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._attributes = problem.catalog.attributes
+        self._top = problem.lattice.top
+
+    def key(self, node: Node) -> Key:
+        """The sort key of a node."""
+        share = distinct = 0.0
+        for level, highest, attribute in zip(node, self._top, self._attributes, strict=True):
+            distinct += attribute.widths[level] / max(attribute.widths[0], 1)
+            share += level / highest if highest else 0.0
+        count = max(len(node), 1)
+        return (sum(node), share / count, 1.0 - distinct / count)
+
+    def successors(self, node: Node) -> list[Node]:
+        """The direct generalizations, the preferred one first."""
+        return sorted(successors(node, self._top), key=self.key)
+
+
+def generalization_bound(problem: Problem, node: Node) -> float:
+    """What generalization alone costs at ``node``: no generalization of it can lose less. Needs no query."""
+    return problem.measure.bound(node, None, Certain(problem.catalog.uncovered))
+
+
+def without_suppression(problem: Problem) -> bool:
+    """True when nothing may be suppressed: then every privacy model and measure rises or falls with generalization.
+
+    The exception is δ-presence, where a class without records of the subset is ignored or rules the node out: merged
+    with a class that passes, it may fail it.
+    """
+    catalog = problem.catalog
+    return catalog.allowed <= catalog.uncovered and not catalog.has_population
