@@ -22,26 +22,26 @@ from sqlanon.compiler import release as compiler
 from sqlanon.compiler.evaluate import Question
 from sqlanon.compiler.trees import column, table
 from sqlanon.driver import Watcher, search
-from sqlanon.encoding import Encoding, check_columns, encode_source, with_surprisals
+from sqlanon.encoding import Encoding, check_columns, encode_source
 from sqlanon.engines.duckdb import VERSION as DUCKDB_VERSION
 from sqlanon.engines.duckdb import file_relation
-from sqlanon.errors import InputError, NoSolutionError
-from sqlanon.evaluator import Evaluator, batch_size
-from sqlanon.lattice import Lattice, Node
-from sqlanon.measures import measure_named
+from sqlanon.errors import InputError
+from sqlanon.evaluator import Evaluator
+from sqlanon.formulation import formulate
+from sqlanon.lattice import Node
 from sqlanon.measures.base import Measure
 from sqlanon.models import least_size, models_of
-from sqlanon.models.base import PrivacyModel
 from sqlanon.policy import EngineOptions, Model, Output, Policy
 from sqlanon.proof import Proof
 from sqlanon.publication import check_target, publish
 from sqlanon.references import plan_audits
 from sqlanon.report.manifest import manifest, write_manifest
+from sqlanon.report.proof_file import proof_document, write_proof
 from sqlanon.report.script import replayable_script
 from sqlanon.search.base import Problem, Progress, Request, Verdict, rank
-from sqlanon.search.box import useful_top
 from sqlanon.snapshots import SnapshotStore
 from sqlanon.sources import Source, open_source
+from sqlanon.targets import CERTIFICATE, MANIFEST
 
 VERSION = "0.1.0"
 
@@ -117,6 +117,24 @@ class Plan:
     def ledger(self) -> Ledger:
         """Accounting of every record: records = published + suppressed + excluded."""
         return self._ledger(self._verdict)
+
+    @property
+    def proof_document(self) -> dict[str, Any] | None:
+        """The certificate that anybody can run again (``sqlanon verify``); None when nothing is proven."""
+        if self.proof is None:
+            return None
+        return proof_document(
+            self.certificate,
+            self.proof,
+            catalog=self.catalog,
+            lattice=self._problem.lattice,
+            chosen=self.node,
+            judged={verdict.node: verdict for verdict in self._evaluator.judged},
+            least=self._threshold,
+            withheld=self.ledger.hides(self._threshold),
+            fingerprint=self.policy.fingerprint(),
+            versions={"sqlanon": VERSION, "duckdb": DUCKDB_VERSION},
+        )
 
     @property
     def statements(self) -> int:
@@ -335,8 +353,11 @@ class Plan:
             output=target,
             versions={"sqlanon": VERSION, "duckdb": DUCKDB_VERSION},
         )
+        certified = self.proof_document
         if output is not None and output.kind == "file":
-            write_manifest(document, Path(output.target + ".manifest.json"))
+            write_manifest(document, Path(output.target + MANIFEST))
+            if certified is not None:
+                write_proof(certified, Path(output.target + CERTIFICATE))
         seconds = {**self.seconds, "publish": time.perf_counter() - start}
         return Release(
             levels=dict(self.solution.levels),
@@ -532,18 +553,6 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
     )
 
 
-def _refuse_unmeetable(models: Sequence[PrivacyModel], problem: Problem) -> None:
-    """Raise NoSolutionError, with the reasons, when no class at all can pass: then every node suppresses everything."""
-    catalog = problem.catalog
-    obstacles = [f"{model.label}: {told}" for model in models if (told := model.obstacle(catalog))]
-    if obstacles:
-        raise NoSolutionError(
-            f"No class can meet the policy: {'; '.join(obstacles)}.",
-            hint="lower the parameter of the model, or use more data.",
-            nearest={"levels": catalog.levels(useful_top(problem)), "suppressed": catalog.population},
-        )
-
-
 def _encoded_for(policy: Policy) -> tuple[object, ...]:
     """What the encoding of a source depends on; policies that agree in it can share one."""
     columns = tuple(
@@ -556,49 +565,23 @@ def _encoded_for(policy: Policy) -> tuple[object, ...]:
 
 
 def _search(session: _Session, policy: Policy, seconds: dict[str, float], watch: Watcher | None) -> Plan:
-    catalog = session.encoding.catalog
-    if catalog.population == 0:
-        raise NoSolutionError(
-            f"The source holds no records to publish ({catalog.records} in all, {catalog.excluded} excluded).",
-            hint="check the source; with nulls: basic every record with a NULL is excluded.",
-            nearest=None,
-        )
     start = time.perf_counter()
-    limits = policy.quasi_identifiers
-    catalog = replace(
-        catalog,
-        allowed=policy.allowed_suppressions(catalog.population),
-        attributes=tuple(replace(a, weight=float(c.weight)) for a, c in zip(catalog.attributes, limits, strict=True)),
-    )
-    lattice = Lattice(
-        tuple(c.min_level or 0 for c in limits),
-        tuple(
-            a.height - 1 if c.max_level is None else c.max_level
-            for a, c in zip(catalog.attributes, limits, strict=True)
-        ),
-    )
-    models = models_of(policy)
-    quality = policy.quality
-    measure = measure_named(quality.measure, catalog, quality.aggregate, least_size(models))
-    if measure.needs == "surprisals":
-        catalog = with_surprisals(session.source.engine, session.encoding, catalog, basic=policy.nulls == "basic")
-        measure = measure_named(quality.measure, catalog, quality.aggregate, least_size(models))
-    problem = Problem(catalog, lattice, measure, batch=batch_size(session.source.engine.lanes, catalog.base_rows))
-    _refuse_unmeetable(models, problem)
-    evaluator = Evaluator(session.source.engine, catalog, session.snapshots, problem, models)
-    with session.source.engine.side_by_side():
+    engine = session.source.engine
+    problem, models = formulate(engine, session.encoding, policy)
+    evaluator = Evaluator(engine, problem.catalog, session.snapshots, problem, models)
+    with engine.side_by_side():
         found = search(problem, evaluator, policy.search, watch=watch)
     return Plan(
         policy=policy,
-        catalog=catalog,
-        solution=_solution(catalog, found.verdict),
+        catalog=problem.catalog,
+        solution=_solution(problem.catalog, found.verdict),
         certificate=found.certificate,
         proof=found.proof,
         search=found.progress,
         seconds={**seconds, "search": time.perf_counter() - start},
         warnings=session.encoding.warnings
         + _ignored_options(session.source, policy)
-        + _ignored_aggregate(policy, measure),
+        + _ignored_aggregate(policy, problem.measure),
         node=found.verdict.node,
         _verdict=found.verdict,
         _session=session,

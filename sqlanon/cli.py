@@ -10,14 +10,14 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
-from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from sqlglot import exp
 
 from sqlanon.anonymizer import VERSION, Plan, Release, anonymize, plan
@@ -34,8 +34,11 @@ from sqlanon.models.base import PrivacyModel
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import Model, Policy
 from sqlanon.policy_parsing import model_named
+from sqlanon.report.proof_file import write_proof
 from sqlanon.search.base import Progress
 from sqlanon.sources import open_source, reference_relation
+from sqlanon.targets import CERTIFICATE, MANIFEST
+from sqlanon.verification import Verification, verify
 
 STDERR = Console(stderr=True, highlight=False)
 
@@ -124,7 +127,12 @@ def result(release: Release) -> dict[str, Any]:
 
 def _tell(release: Release) -> None:
     ledger, certificate = release.ledger, release.certificate
-    proof = "proven optimal" if certificate.optimal else f"within {certificate.gap or 0.0:.2%} of the optimum"
+    if certificate.optimal:
+        proof = "proven optimal"
+    elif certificate.gap is not None:
+        proof = f"within {certificate.gap:.2%} of the optimum"
+    else:
+        proof = "no proof of how near to the optimum"
     print(f"{certificate.measure} {certificate.loss:.6f}, {proof} ({certificate.strategy})")
     print(f"  {certificate.evaluated} of {certificate.lattice_size} nodes judged, {release.plan.statements} statements")
     print(
@@ -140,12 +148,14 @@ def _tell(release: Release) -> None:
         print(f"  {kind}: {name}")
 
 
-def _run(policy: Policy, *, as_json: bool, script: str | None = None) -> int:
+def _run(policy: Policy, *, as_json: bool, script: str | None = None, certificate: str | None = None) -> int:
     with _progress(not as_json or STDERR.is_terminal) as watch, anonymize(None, policy, watch=watch) as release:
         for warning in release.warnings:
             print(f"Warning: {warning}", file=sys.stderr)
         if script:
             _write_script(Path(script), release.sql)
+        if certificate:
+            _write_certificate(Path(certificate), release)
         if as_json:
             print(json.dumps(result(release)))
         else:
@@ -162,6 +172,16 @@ def _write_script(path: Path, text: str) -> None:
     raise InputError(f"The script {path.name!r} cannot be written ({reason}).", hint="choose another path.")
 
 
+def _write_certificate(path: Path, release: Release) -> None:
+    document = release.plan.proof_document
+    if document is None:
+        print(
+            f"Warning: {release.certificate.strategy} has proven nothing, so there is no certificate.", file=sys.stderr
+        )
+    else:
+        write_proof(document, path)
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(VERSION, prog_name="sqlanon")
 def main() -> None:
@@ -175,14 +195,22 @@ def main() -> None:
 @click.option("--time-limit", type=click.FloatRange(min=0), help="Override search.time_limit, in seconds.")
 @click.option("--dry-run", is_flag=True, help="Search and report; write nothing.")
 @click.option("--script", type=click.Path(), help="Write the replayable SQL here (for the operator).")
+@click.option("--certificate", type=click.Path(), help="Write the proof here too, for `sqlanon verify`.")
 def run(
-    policy: str, as_json: bool, strategy: str | None, time_limit: float | None, dry_run: bool, script: str | None
+    policy: str,
+    as_json: bool,
+    strategy: str | None,
+    time_limit: float | None,
+    dry_run: bool,
+    script: str | None,
+    certificate: str | None,
 ) -> None:
     """Search for the best node of POLICY, publish it and audit what was written."""
 
     def action() -> int:
         made = _policy(policy, strategy=strategy, time_limit=time_limit)
-        return _run(replace(made, output=None) if dry_run else made, as_json=as_json, script=script)
+        chosen = replace(made, output=None) if dry_run else made
+        return _run(chosen, as_json=as_json, script=script, certificate=certificate)
 
     _guarded(action, as_json=as_json)
 
@@ -251,6 +279,51 @@ def _planned(policy: Policy, node: str | None) -> Iterator[Plan]:
         return
     with plan(None, policy) as made:
         yield made
+
+
+@main.command(name="verify")
+@click.argument("certificate", type=click.Path())
+@click.argument("policy", type=click.Path())
+@click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document.")
+def verify_command(certificate: str, policy: str, as_json: bool) -> None:
+    """Run the proof in CERTIFICATE again for POLICY, with plain SQL: exit 0 holds, 1 does not, 2 cannot say."""
+
+    def action() -> int:
+        made = _policy(policy)
+        with _judging(not as_json) as watch:
+            found = verify(certificate, made, watch=watch)
+        if as_json:
+            print(json.dumps({"holds": found.holds, **asdict(found)}))
+        else:
+            _tell_verification(found)
+        return 0 if found.holds else 1
+
+    _guarded(action, as_json=as_json)
+
+
+@contextmanager
+def _judging(enabled: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on standard error while nodes are judged again; nothing when standard error is no terminal."""
+    if not enabled or not STDERR.is_terminal:
+        yield None
+        return
+    with Bar(TextColumn("judging nodes"), BarColumn(), MofNCompleteColumn(), console=STDERR, transient=True) as bar:
+        task = bar.add_task("")
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _tell_verification(found: Verification) -> None:
+    for remark in found.remarks:
+        print(f"Warning: {remark}", file=sys.stderr)
+    told = f"{found.boxes} boxes, {found.nodes} nodes judged again"
+    if not found.holds:
+        print(f"The certificate does not hold ({told}):")
+        for fault in found.faults:
+            print(f"  {fault}")
+        return
+    loss, lower = found.loss or 0.0, found.lower_bound or 0.0
+    proof = "is optimal" if found.optimal else f"is within {(loss - lower) / loss if loss else 0.0:.2%} of the optimum"
+    print(f"The certificate holds ({told}): the chosen node loses {loss:.6f} and {proof}.")
 
 
 @main.command()
@@ -411,10 +484,12 @@ def demo(directory: str, records: int, as_json: bool) -> None:
             print(f"\nThe source:   {policy_path.parent / 'hospital.duckdb'} (table {made.table})")
             print(f"The policy:   {policy_path}")
             print(f"The release:  {released}")
-            print(f"Its manifest: {released}.manifest.json")
+            print(f"Its manifest: {released}{MANIFEST}")
+            print(f"Its proof:    {released}{CERTIFICATE}")
             print("\nLook at it:   ", end="")
             print(f'python -c "import duckdb; print(duckdb.sql(\\"FROM \'{released}\' LIMIT 10\\"))"')
             print(f"Check it:     sqlanon check {released} --qi {columns} --k {made.privacy[0].parameters['k']}")
+            print(f"Prove it:     sqlanon verify {released}{CERTIFICATE} {policy_path}")
         return code
 
     _guarded(action, as_json=as_json)

@@ -16,6 +16,7 @@ from sqlanon.search import strategy_named
 from sqlanon.search.base import TIE, Problem, Progress, Request, Verdict
 from sqlanon.search.box import useful_top
 
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """What a search has found: the best node, what is proven of it, how it went, and the proof itself."""
@@ -30,9 +31,7 @@ Watcher = Callable[[Progress], None]
 """Called after every batch of verdicts, to show progress."""
 
 
-def search(
-    problem: Problem, evaluator: Evaluator, options: SearchOptions, *, watch: Watcher | None = None
-) -> Found:
+def search(problem: Problem, evaluator: Evaluator, options: SearchOptions, *, watch: Watcher | None = None) -> Found:
     """Search until the strategy ends, a limit is reached, or the user interrupts; return the best node and its proof.
 
     What is proven is not for a strategy to say: boxes of nodes must cover the lattice (``proof``).
@@ -97,7 +96,9 @@ def _certify(problem: Problem, progress: Progress, proof: Proof | None, strategy
     assert incumbent is not None
     loss = incumbent.loss
     lower = progress.lower_bound
-    if lower is None and progress.finished and proof is not None:
+    if progress.finished and proof is None:  # a heuristic, or one that is not exact for this problem
+        lower = None
+    elif progress.finished and (lower is None or progress.claims is None):
         lower = loss
     if lower is not None:
         lower = min(lower, loss)

@@ -63,7 +63,7 @@ AGGREGATES = ("arithmetic_mean", "sum", "geometric_mean", "maximum")
 PRIVACY_MODELS = ("k_anonymity", "delta_presence")
 """Models of all records; the others stand under the sensitive column they watch."""
 DISTANCES = ("equal", "hierarchical", "ordered")
-AVAILABLE_STRATEGIES = ("auto", "box", "exhaustive")
+AVAILABLE_STRATEGIES = tuple(name for name in STRATEGIES if name != "anon")
 TOP_KEYS = (
     "version", "source", "table", "csv", "columns", "undeclared", "uncovered", "privacy", "suppression_limit",
     "suppression_count", "nulls", "quality", "search", "suppressed", "output", "if_exists", "engine",

@@ -7,7 +7,7 @@ the nodes that were judged. Whoever made it, ``first_gap`` tells whether it cove
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,8 +45,8 @@ def proof_of(problem: Problem, verdicts: Iterable[Verdict], loss: float) -> Proo
 
     None when they do not prove it.
 
-    A hopeless node speaks for all below it; one that generalization alone costs ``loss`` for all above it; any other
-    for itself.
+    A hopeless node speaks for all below it; one at which generalization alone costs ``loss``, judged or not, for all
+    above it; any other judged node for itself.
     """
     lattice, catalog = problem.lattice, problem.catalog
     judged = [verdict for verdict in verdicts if verdict.node in lattice]
@@ -68,8 +68,11 @@ def proof_of(problem: Problem, verdicts: Iterable[Verdict], loss: float) -> Proo
             if verdict.feasible and verdict.loss < enough:
                 return None
             claims.append(itself(verdict))
-    if first_gap(claims, lattice.bottom, lattice.top) is not None:
-        return None
+    for low, high in gaps(claims, lattice.bottom, lattice.top):  # what was passed by without being judged
+        bound = problem.measure.bound(low, None, Certain(catalog.uncovered))
+        if bound < enough:
+            return None
+        claims.append(Claim(low, high, None, None, bound))
     return Proof(lattice.top, tuple(claims))
 
 
@@ -79,9 +82,15 @@ def itself(verdict: Verdict) -> Claim:
 
 
 def first_gap(claims: Sequence[Claim], bottom: Node, top: Node) -> Node | None:
-    """A node between ``bottom`` and ``top`` that is in no box; None when the boxes cover everything.
+    """A node between ``bottom`` and ``top`` that is in no box; None when the boxes cover everything."""
+    gap = next(gaps(claims, bottom, top), None)
+    return gap[0] if gap is not None else None
 
-    The region is cut, where the fewest boxes are cut with it, until one box holds what is left of it, or none does.
+
+def gaps(claims: Sequence[Claim], bottom: Node, top: Node) -> Iterator[tuple[Node, Node]]:
+    """The regions between ``bottom`` and ``top`` that no box touches, by their corners; none when all is covered.
+
+    A region is cut, where the fewest boxes are cut with it, until one box holds what is left of it, or none does.
     """
     count = len(bottom)
     lows = np.array([claim.bottom for claim in claims], dtype=np.int64).reshape(-1, count)
@@ -91,7 +100,8 @@ def first_gap(claims: Sequence[Claim], bottom: Node, top: Node) -> Node | None:
         low, high, inside = regions.pop()
         inside = inside[((lows[inside] <= high) & (highs[inside] >= low)).all(axis=1)]
         if not len(inside):
-            return tuple(int(level) for level in low)
+            yield tuple(map(int, low)), tuple(map(int, high))
+            continue
         some_lows, some_highs = lows[inside], highs[inside]
         if ((some_lows <= low) & (some_highs >= high)).all(axis=1).any():
             continue
@@ -100,7 +110,6 @@ def first_gap(claims: Sequence[Claim], bottom: Node, top: Node) -> Node | None:
         below[axis], above[axis] = level, level + 1
         regions.append((low, below, inside))
         regions.append((above, high, inside))
-    return None
 
 
 def _cut(low: Levels, high: Levels, lows: Levels, highs: Levels) -> tuple[int, int]:

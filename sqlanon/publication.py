@@ -28,6 +28,7 @@ from sqlanon.audit.release import audit_release
 from sqlanon.engines.duckdb import DuckDBEngine, file_relation
 from sqlanon.errors import EngineError, SourceChangedError
 from sqlanon.targets import (
+    CERTIFICATE,
     MANIFEST,
     RELEASED,
     Place,
@@ -210,8 +211,9 @@ def _publish_file(engine: DuckDBEngine, draft: _Draft, path: Path, table_name: s
             raise failure
         draft.verify_source()
         if draft.if_exists == "replace":
-            with suppress(FileNotFoundError):
-                path.with_name(path.name + MANIFEST).unlink()
+            for ending in (MANIFEST, CERTIFICATE):  # of the release that is replaced
+                with suppress(FileNotFoundError):
+                    path.with_name(path.name + ending).unlink()
         put_in_place(partial, path, if_exists=draft.if_exists)
 
 

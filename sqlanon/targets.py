@@ -19,7 +19,9 @@ FILE_ENDINGS = (".duckdb", ".parquet", ".csv")
 RELEASED = "_released"
 """A view release stands on a table of its own: the view's name with this ending."""
 MANIFEST = ".manifest.json"
-"""A file release has its manifest beside it: the file's name with this ending."""
+"""A file release has its manifest beside it: the file's name with this ending,"""
+CERTIFICATE = ".certificate.json"
+"""and its certificate."""
 
 
 @dataclass(frozen=True, slots=True)

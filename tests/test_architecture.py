@@ -16,11 +16,14 @@ ORDER = (
     "models.recursive_l_diversity", "models.t_closeness", "models.delta_presence", "models", "measures.base",
     "measures.loss", "measures.non_uniform_entropy", "measures.precision", "measures.discernibility",
     "measures.average_class_size", "measures.weighted_information_loss", "measures.height", "measures",
-    "search.base", "search.box", "search.exhaustive", "search", "compiler.trees", "compiler.encode",
-    "compiler.evaluate", "compiler.release", "compiler.sensitive", "compiler.subset", "journal", "engines.duckdb",
+    "search.base", "search.antichain", "search.branching", "search.box", "search.exhaustive", "search.traversal",
+    "search.best_first", "search.flash", "search.flash_two_phase", "search.ola", "search.incognito", "search.datafly",
+    "search.igreedy", "search", "proof", "compiler.trees", "compiler.encode", "compiler.evaluate",
+    "compiler.release", "compiler.readable", "compiler.sensitive", "compiler.subset", "journal", "engines.duckdb",
     "lookups", "subset", "encoding", "snapshots", "evaluator", "certificate", "driver", "accounting",
     "audit.models", "references", "audit.release", "audit.check", "sources", "targets", "written_rows",
-    "publication", "report.manifest", "report.script", "anonymizer", "demo", "cli",
+    "publication", "report.manifest", "report.proof_file", "report.script", "formulation", "anonymizer",
+    "verification", "demo", "cli",
 )  # fmt: skip
 LAZY = {("policy", "policy_parsing"), ("policy", "policy_writing")}
 """A policy reads and writes itself through these; they are imported where they are called."""

@@ -288,9 +288,7 @@ def leaf_rows(
     for i in range(item.height):
         generalized = [masked(column(names.key(word)), number(masks[i][word])) for word in range(words)]
         least = [
-            exp.Sub(this=number(domain), expression=exp.Max(this=column(leaves(level))))
-            if level <= i
-            else exp.null()
+            exp.Sub(this=number(domain), expression=exp.Max(this=column(leaves(level)))) if level <= i else exp.null()
             for level in range(tallest)
         ]
         own = exp.Sub(this=number(domain), expression=exp.Max(this=column(leaves(i))))

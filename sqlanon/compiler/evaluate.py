@@ -21,6 +21,7 @@ from sqlanon.compiler.trees import (
     both,
     column,
     count_if,
+    cte,
     greatest,
     masked,
     named,
@@ -28,6 +29,7 @@ from sqlanon.compiler.trees import (
     sum_if,
     table,
     total,
+    with_ctes,
 )
 from sqlanon.lattice import Node
 from sqlanon.measures.base import Need
@@ -123,19 +125,6 @@ def _values(name: str, columns: Sequence[str], rows: int) -> exp.CTE:
         columns=[exp.to_identifier(item, quoted=True) for item in columns],
     )
     return exp.CTE(this=exp.Values(expressions=tuples), alias=alias)
-
-
-def cte(name: str, query: exp.Query, *, materialized: bool = False) -> exp.CTE:
-    return exp.CTE(
-        this=query,
-        alias=exp.TableAlias(this=exp.to_identifier(name, quoted=True)),
-        materialized=materialized or None,
-    )
-
-
-def with_ctes(query: exp.Query, ctes: list[exp.CTE]) -> exp.Query:
-    query.set("with_", exp.With(expressions=ctes))
-    return query
 
 
 def counters(has_population: bool, table_name: str | None = None) -> list[exp.Expr]:
@@ -444,9 +433,7 @@ def _costs(question: Question) -> exp.Select:
     leaf_keys = ["attribute", "level", *[names.key(w) for w in range(words)]]
     own = [] if question.monotone else [total(exp.Mul(this=count, expression=column("cost", "leaf")))]
     tallest = len(costs) - len(own)
-    least = [
-        total(exp.Mul(this=lost.copy(), expression=column(least_cost(level), "leaf"))) for level in range(tallest)
-    ]
+    least = [total(exp.Mul(this=lost.copy(), expression=column(least_cost(level), "leaf"))) for level in range(tallest)]
     return query.join(
         table(names.LEAF, "leaf"),
         on=both(exp.EQ(this=column(c, "failing"), expression=column(c, "leaf")) for c in leaf_keys),
@@ -475,9 +462,7 @@ def digits(node: Node) -> str:
     return "".join(chr(ord("0") + level) for level in node)
 
 
-def parameters(
-    question: Question, nodes: Sequence[Node], *, form: Form, places: int | None = None
-) -> list[int | str]:
+def parameters(question: Question, nodes: Sequence[Node], *, form: Form, places: int | None = None) -> list[int | str]:
     """What ``batch`` binds for these nodes, in the order of its placeholders; ``places`` that are left are no node."""
     catalog = question.catalog
     masks = [catalog.grain_masks(node) if question.histograms else catalog.masks(node) for node in nodes]

@@ -8,8 +8,8 @@ from sqlglot import exp
 
 from sqlanon import names
 from sqlanon.compiler.encode import SOURCE, EncodedColumn, joined_lookups, packed, takes_part
-from sqlanon.compiler.evaluate import Question, cte, grouped_node, judged, with_ctes
-from sqlanon.compiler.trees import bigint, both, column, keys, masked, named, number, table
+from sqlanon.compiler.evaluate import Question, grouped_node, judged
+from sqlanon.compiler.trees import bigint, both, column, cte, keys, masked, named, number, table, with_ctes
 from sqlanon.lattice import Node
 
 

@@ -86,6 +86,21 @@ def total(value: exp.Expr) -> exp.Expr:
     return bigint(exp.Coalesce(this=exp.Sum(this=value), expressions=[number(0)]))
 
 
+def cte(name: str, query: exp.Query, *, materialized: bool = False) -> exp.CTE:
+    """``"name" AS (query)``."""
+    return exp.CTE(
+        this=query,
+        alias=exp.TableAlias(this=exp.to_identifier(name, quoted=True)),
+        materialized=materialized or None,
+    )
+
+
+def with_ctes(query: exp.Query, ctes: list[exp.CTE]) -> exp.Query:
+    """``WITH … query``."""
+    query.set("with_", exp.With(expressions=ctes))
+    return query
+
+
 def keys(words: int, table_name: str | None = None) -> list[exp.Column]:
     """The key columns of a grain."""
     return [column(names.key(word), table_name) for word in range(words)]

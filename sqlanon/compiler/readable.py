@@ -1,0 +1,259 @@
+"""The statements that judge a node as a person would: over the original values and the lookups, without masks.
+
+They serve the verification of certificates, so they share nothing with the statements that a search runs but the files
+in ``sql/model`` that say what a privacy model is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from sqlanon import names
+from sqlanon.binding import bind
+from sqlanon.catalog import Catalog
+from sqlanon.compiler.encode import COVERED, SOURCE, EncodedColumn, joined_lookups, leaves, takes_part
+from sqlanon.compiler.trees import (
+    both,
+    canonical,
+    column,
+    count_if,
+    cte,
+    greatest,
+    named,
+    number,
+    same,
+    table,
+    total,
+    with_ctes,
+)
+from sqlanon.lattice import Node
+from sqlanon.models.base import PrivacyModel
+
+CLASS = "class"
+
+
+def _value(position: int) -> str:
+    return f"value_{position}"
+
+
+def _text(position: int) -> str:
+    return f"text_{position}"
+
+
+def originals(source: exp.Expr, items: Sequence[EncodedColumn], basic: bool, members: bool) -> exp.Select:
+    """The distinct combinations of original values among the records that take part, with their counters.
+
+    A quasi-identifier is its canonical text, a sensitive value the code that its lookup gives it.
+    """
+    parts: list[exp.Expr] = []
+    for position, item in enumerate(items):
+        if item.sensitive:
+            word = item.fields[0][0]
+            code: exp.Expr = column(names.key(word), names.lookup(position))
+            parts.append(exp.Coalesce(this=code, expressions=[number(0)]) if item.has_population else code)
+        else:
+            parts.append(canonical(item.name, item.type, SOURCE))
+    counted = count_if(column(names.MEMBER, SOURCE)) if members else exp.Count(this=exp.Star())
+    projections = [named(part, _value(position)) for position, part in enumerate(parts)]
+    projections += [named(counted, names.COUNT), named(exp.Count(this=exp.Star()), names.POPULATION)]
+    query = joined_lookups(source, items, projections).where(takes_part(items, basic), copy=False)
+    return query.group_by(*[part.copy() for part in parts], copy=False) if parts else query
+
+
+def level_costs(position: int, height: int, domain: int) -> exp.Select:
+    """One row: per level, the sum of D - leaves over the records that take part."""
+    lookup = names.lookup(position)
+    costs = [
+        named(
+            exp.Sum(
+                this=exp.Mul(
+                    this=exp.cast(column(names.COUNT, "o"), "HUGEINT"),
+                    expression=exp.paren(exp.Sub(this=number(domain), expression=column(leaves(level), lookup))),
+                )
+            ),
+            f"cost_{level}",
+        )
+        for level in range(height)
+    ]
+    return exp.select(*costs).from_(table(names.ORIGINALS, "o")).join(table(lookup, lookup), on=_meets(position))
+
+
+def level_widths(position: int, height: int) -> exp.Select:
+    """One row: per level, the number of distinct texts, NULL being one."""
+    counts = []
+    for level in range(height):
+        text = column(names.level(level))
+        is_null = exp.Max(this=exp.Case(ifs=[exp.If(this=exp.Is(this=text, expression=exp.null()), true=number(1))]))
+        nulls = exp.Coalesce(this=is_null, expressions=[number(0)])
+        distinct = exp.Count(this=exp.Distinct(expressions=[text.copy()]))
+        counts.append(named(exp.Add(this=distinct, expression=nulls), f"width_{level}"))
+    covered = exp.EQ(this=column(COVERED), expression=number(1))
+    return exp.select(*counts).from_(table(names.lookup(position))).where(covered)
+
+
+def surprisals(position: int, level: int | None) -> exp.Select:
+    """The sum of n ln n over the texts of a level; over the original values without one."""
+    lookup = names.lookup(position)
+    text = column(_value(position), "o") if level is None else column(names.level(level), lookup)
+    grouped = (
+        exp.select(named(exp.Sum(this=column(names.COUNT, "o")), names.COUNT))
+        .from_(table(names.ORIGINALS, "o"))
+        .join(table(lookup, lookup), on=_meets(position))
+        .group_by(text)
+    )
+    return (
+        exp.select(exp.Sum(this=_n_ln_n(column(names.COUNT))))
+        .from_(grouped.subquery("grouped"))
+        .where(exp.GT(this=column(names.COUNT), expression=number(0)))
+    )
+
+
+def node_counts(catalog: Catalog, models: Sequence[PrivacyModel], node: Node, size: int) -> exp.Select:
+    """One row: what the classes of a node come to (``sql/audit/node_counts.sql``)."""
+    query = bind(
+        "audit/node_counts.sql",
+        relations={"judged": table("judged")},
+        values={"size": max(size, 1), "population": catalog.population},
+    )
+    return with_ctes(query, _judged(catalog, models, node))
+
+
+def node_costs(catalog: Catalog, models: Sequence[PrivacyModel], node: Node, *, surprising: bool) -> exp.Query:
+    """One row an attribute: its position, what the suppressed records cost, and at least what the lost ones cost at
+    every level up to the node's; or, ``surprising``, the sums of s ln s over the texts of the two."""
+    tallest = max(node, default=-1) + 1
+    selects = [
+        _surprising(position) if surprising else _costly(catalog, position, level, tallest)
+        for position, level in enumerate(node)
+    ]
+    query: exp.Query = selects[0]
+    for other in selects[1:]:
+        query = exp.union(query, other, distinct=False, copy=False)
+    return with_ctes(query, _judged(catalog, models, node))
+
+
+def _costly(catalog: Catalog, position: int, level: int, tallest: int) -> exp.Select:
+    domain = catalog.attributes[position].domain
+    text = column(names.level(level))
+    most = [
+        named(exp.Max(this=column(leaves(lower))), leaves(lower))
+        if lower <= level
+        else named(exp.null(), leaves(lower))
+        for lower in range(tallest)
+    ]
+    below = (
+        exp.select(named(text, "text"), *most)
+        .from_(table(names.lookup(position)))
+        .where(exp.EQ(this=column(COVERED), expression=number(1)))
+        .group_by(text.copy())
+    )
+
+    def cost(counter: str, of: int) -> exp.Expr:
+        rest = exp.paren(exp.Sub(this=number(domain), expression=column(leaves(of), "below")))
+        return total(exp.Mul(this=column(counter, "judged"), expression=rest))
+
+    return (
+        exp.select(number(position), cost(names.COUNT, level), *[cost("lost", lower) for lower in range(tallest)])
+        .from_(table("judged"))
+        .join(below.subquery("below"), on=same(column(_text(position), "judged"), column("text", "below")))
+        .where(exp.EQ(this=column("fails", "judged"), expression=number(1)))
+    )
+
+
+def _surprising(position: int) -> exp.Select:
+    grouped = (
+        exp.select(named(exp.Sum(this=column(names.COUNT)), names.COUNT), named(exp.Sum(this=column("lost")), "lost"))
+        .from_(table("judged"))
+        .where(exp.EQ(this=column("fails"), expression=number(1)))
+        .group_by(column(_text(position)))
+    )
+    sums = [
+        exp.Coalesce(this=exp.Sum(this=_n_ln_n(column(name))), expressions=[number(0)])
+        for name in (names.COUNT, "lost")
+    ]
+    return exp.select(number(position), *sums).from_(grouped.subquery("grouped"))
+
+
+def _n_ln_n(count: exp.Expr) -> exp.Expr:
+    product = exp.Mul(this=count, expression=exp.Ln(this=count.copy()))
+    return exp.Case(ifs=[exp.If(this=exp.GT(this=count.copy(), expression=number(0)), true=product)], default=number(0))
+
+
+def _judged(catalog: Catalog, models: Sequence[PrivacyModel], node: Node) -> list[exp.CTE]:
+    """``judged``: per class of a node its texts, its counters, whether a model fails it, and how many records it loses."""
+    quasi = range(len(node))
+    texts = [_text(position) for position in quasi]
+    values = [_value(len(node) + place) for place in range(len(catalog.sensitive))]
+    counters = [names.COUNT, names.POPULATION]
+    records = exp.select(
+        *[named(column(names.level(level), names.lookup(i)), _text(i)) for i, level in enumerate(node)],
+        *[column(name, "o") for name in (*values, *counters)],
+    ).from_(table(names.ORIGINALS, "o"))
+    for position in quasi:
+        lookup = names.lookup(position)
+        records = records.join(table(lookup, lookup), on=_meets(position), copy=False)
+    grouped = exp.select(*[column(name) for name in texts], *[named(total(column(c)), c) for c in counters])
+    grouped = grouped.from_(table("records"))
+    if texts:
+        grouped = grouped.group_by(*[column(name) for name in texts])
+    ctes = [
+        cte("records", records),
+        cte(
+            "classes",
+            exp.select(exp.Star(), named(exp.Window(this=exp.RowNumber()), CLASS)).from_(grouped.subquery("grouped")),
+            materialized=True,
+        ),
+    ]
+    watched = {model.column for model in models}
+    for place, attribute in enumerate(catalog.sensitive):
+        if attribute.name in watched:
+            ctes.append(cte(f"histogram_{place}", _histogram(texts, values[place])))
+    query = exp.select(*[column(name, "classes") for name in (*texts, *counters)]).from_(table("classes"))
+    fails, lost = [], []
+    for position, model in enumerate(models):
+        name = f"model_{position}"
+        ctes.append(cte(name, _says(catalog, model)))
+        query = query.join(
+            table(name), on=exp.EQ(this=column(CLASS, "classes"), expression=column(CLASS, name)), join_type="left"
+        )
+        fails.append(exp.EQ(this=column("fails", name), expression=number(1)))
+        lost.append(exp.Case(ifs=[exp.If(this=fails[-1].copy(), true=column("lost", name))], default=number(0)))
+    any_fails = exp.or_(*fails) if fails else exp.false()
+    query = query.select(
+        named(exp.Case(ifs=[exp.If(this=any_fails, true=number(1))], default=number(0)), "fails"),
+        named(greatest(*lost) if lost else number(0), "lost"),
+    )
+    return [*ctes, cte("judged", query, materialized=True)]
+
+
+def _histogram(texts: Sequence[str], value: str) -> exp.Select:
+    """Per class and sensitive value, the number of records."""
+    matches = both(same(column(name, "records"), column(name, "classes")) for name in texts)
+    return (
+        exp.select(
+            column(CLASS, "classes"),
+            named(column(value, "records"), "value"),
+            named(total(column(names.COUNT, "records")), names.COUNT),
+        )
+        .from_(table("records"))
+        .join(table("classes"), on=matches)
+        .where(exp.GT(this=column(names.COUNT, "records"), expression=number(0)))
+        .group_by(column(CLASS, "classes"), column(value, "records"))
+    )
+
+
+def _says(catalog: Catalog, model: PrivacyModel) -> exp.Select:
+    relations: dict[str, exp.Expr] = {"classes": table("classes")}
+    if model.column is not None:
+        place = [attribute.name for attribute in catalog.sensitive].index(model.column)
+        relations["histogram"] = table(f"histogram_{place}")
+        relations["overall"] = table(names.overall(place))
+        relations["ancestors"] = table(names.ancestors(place))
+    return bind(model.file, relations=relations, columns={"class_key": [CLASS]}, values=dict(model.values(catalog)))
+
+
+def _meets(position: int) -> exp.Expr:
+    """An original value meets its row of the lookup."""
+    return same(column(_value(position), "o"), column("value", names.lookup(position)))

@@ -1,0 +1,233 @@
+"""The certificate as a file: the proof of a search as compact JSON, for anybody to run again (``sqlanon verify``).
+
+Its boxes cover the lattice; each names the judged node that it rests on and what its candidates lose at least. Counts
+of records are not in it, and no bound that would give a small one away: such a bound reads ``lower_bound``, which is
+less than it and all that the proof needs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlanon.catalog import Catalog
+from sqlanon.certificate import Certificate
+from sqlanon.errors import InputError
+from sqlanon.lattice import Lattice, Node
+from sqlanon.proof import Proof
+from sqlanon.search.base import Claim, Verdict
+from sqlanon.targets import check_directory, partial_file, put_in_place
+
+VERSION = 1
+AT_LEAST = "lower_bound"
+"""A bound that is not told: the candidates of the box lose at least the certificate's lower bound."""
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A box of a certificate as read: a claim, and whether its bound is told or is the certificate's lower bound."""
+
+    claim: Claim
+    told: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A certificate as read. ``loss``, ``lower_bound`` and ``gap`` are None when they were withheld."""
+
+    fingerprint: str
+    measure: str
+    aggregate: str | None
+    attributes: tuple[str, ...]
+    lattice: Lattice
+    top: Node
+    chosen: Node
+    loss: float | None
+    lower_bound: float | None
+    gap: float | None
+    optimal: bool
+    overlapping: bool
+    boxes: tuple[Box, ...]
+
+
+def proof_document(
+    certificate: Certificate,
+    proof: Proof,
+    *,
+    catalog: Catalog,
+    lattice: Lattice,
+    chosen: Node,
+    judged: Mapping[Node, Verdict],
+    least: int,
+    withheld: bool,
+    fingerprint: str,
+    versions: Mapping[str, str],
+) -> dict[str, Any]:
+    """The document, ready for JSON.
+
+    Args:
+        judged: the verdicts of the nodes that the proof rests on.
+        least: counts below this, but not 0, must not be derivable.
+        withheld: the loss would give a small count away: no number that it could be reckoned from is told.
+    """
+    proven = certificate.coarsened() if withheld else certificate.to_dict()
+    nodes = {node: number for number, node in enumerate(proof.nodes())}
+    rows: list[list[Any]] = []
+    for claim in proof.claims:
+        bound: float | str | None = claim.bound
+        if bound is not None and (withheld or _tells_small_count(claim, judged, least)):
+            bound = AT_LEAST
+        row = [_text(claim.bottom, catalog), _text(claim.top, catalog)]
+        row += [None if claim.witness is None else nodes[claim.witness], bound]
+        rows.append(row if claim.ground is None else [*row, nodes[claim.ground]])
+    volume = sum(math.prod(h - b + 1 for b, h in zip(c.bottom, c.top, strict=True)) for c in proof.claims)
+    return {
+        "certificate_version": VERSION,
+        "policy_fingerprint": fingerprint,
+        **proven,
+        "attributes": [attribute.name for attribute in catalog.attributes],
+        "bottom": _text(lattice.bottom, catalog),
+        "top": _text(lattice.top, catalog),
+        "useful_top": _text(proof.top, catalog),
+        "chosen": _text(chosen, catalog),
+        "overlapping": volume != Lattice(lattice.bottom, proof.top).size,
+        "nodes": [_text(node, catalog) for node in nodes],
+        "boxes": rows,
+        "versions": dict(versions),
+    }
+
+
+def _tells_small_count(claim: Claim, judged: Mapping[Node, Verdict], least: int) -> bool:
+    """The bound was reckoned from a number of suppressed records between 0 and ``least``."""
+    if claim.witness is None:
+        return False
+    verdict = judged[claim.witness]
+    counts = (verdict.suppressed, verdict.certain.suppressed)
+    return any(0 < count < least for count in counts)
+
+
+def write_proof(document: Mapping[str, Any], path: Path) -> None:
+    """Write the certificate, whole or not at all; a line a box, so that two of them can be compared.
+
+    Raises:
+        TargetError: the directory cannot be written.
+    """
+    check_directory(path)
+    head = {key: value for key, value in document.items() if key != "boxes"}
+    lines = [f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
+    boxes = ",\n".join("    " + json.dumps(row, separators=(",", ":")) for row in document["boxes"])
+    lines.append('  "boxes": [\n' + boxes + "\n  ]")
+    with partial_file(path) as partial:
+        partial.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        put_in_place(partial, path)
+
+
+def read_proof(path: Path) -> dict[str, Any]:
+    """The document of a certificate file.
+
+    Raises:
+        InputError: there is no such file, or it is no certificate.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        text = None
+    if text is None:
+        raise InputError(f"The certificate {path.name!r} cannot be read.", hint="check the path.")
+    try:
+        document = json.loads(text)
+    except ValueError:
+        document = None
+    if not isinstance(document, dict) or document.get("certificate_version") != VERSION:
+        raise InputError(
+            f"{path.name!r} is no certificate of version {VERSION}.",
+            hint="give the file that `sqlanon run` wrote beside the manifest, or with --certificate.",
+        )
+    return document
+
+
+def stated(document: Mapping[str, Any], catalog: Catalog) -> Statement:
+    """What a certificate says, for the catalog of its policy.
+
+    Raises:
+        InputError: it is not well formed, or speaks of other columns.
+    """
+    try:
+        attributes = tuple(document["attributes"])
+        if attributes != tuple(attribute.name for attribute in catalog.attributes):
+            raise ValueError("other quasi-identifiers")
+        nodes = [_node(text, catalog) for text in document["nodes"]]
+        return Statement(
+            fingerprint=str(document["policy_fingerprint"]),
+            measure=str(document["measure"]),
+            aggregate=document["aggregate"],
+            attributes=attributes,
+            lattice=Lattice(_node(document["bottom"], catalog), _node(document["top"], catalog)),
+            top=_node(document["useful_top"], catalog),
+            chosen=_node(document["chosen"], catalog),
+            loss=_number(document["loss"]),
+            lower_bound=_number(document["lower_bound"]),
+            gap=_number(document["gap"]),
+            optimal=document["optimal"] is True,
+            overlapping=document["overlapping"] is True,
+            boxes=tuple(_box(row, nodes, catalog) for row in document["boxes"]),
+        )
+    except (KeyError, TypeError, ValueError, IndexError):
+        pass
+    raise InputError(
+        "The certificate is not well formed, or it is about other quasi-identifiers than the policy.",
+        hint="give the policy that it was made for, and the certificate as it was written.",
+    )
+
+
+def _box(row: Sequence[Any], nodes: Sequence[Node], catalog: Catalog) -> Box:
+    bottom, top, witness, bound, *ground = row
+    told = bound != AT_LEAST
+    claim = Claim(
+        bottom=_node(bottom, catalog),
+        top=_node(top, catalog),
+        witness=None if witness is None else nodes[_index(witness)],
+        ground=nodes[_index(ground[0])] if ground else None,
+        bound=_number(bound) if told else -math.inf,
+    )
+    return Box(claim, told)
+
+
+def _index(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError("not an index")
+    return value
+
+
+def _number(value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("not a number")
+    return float(value)
+
+
+def _short(catalog: Catalog) -> bool:
+    return all(attribute.height <= len(DIGITS) for attribute in catalog.attributes)
+
+
+def _text(node: Node, catalog: Catalog) -> str:
+    """The levels of a node, a character each; with commas where a hierarchy has more levels than there are digits."""
+    return "".join(DIGITS[level] for level in node) if _short(catalog) else ",".join(map(str, node))
+
+
+def _node(text: str, catalog: Catalog) -> Node:
+    if not isinstance(text, str):
+        raise ValueError("not a node")
+    parts = [DIGITS.index(digit) for digit in text] if _short(catalog) else [int(part) for part in text.split(",")]
+    node = tuple(parts)
+    if len(node) != len(catalog.attributes):
+        raise ValueError("not a node")
+    if any(not 0 <= level < a.height for level, a in zip(node, catalog.attributes, strict=True)):
+        raise ValueError("no such level")
+    return node

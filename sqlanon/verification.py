@@ -1,0 +1,288 @@
+"""The verification of a certificate: its proof run again, by other means than those of the search that made it.
+
+The boxes are held against the lattice (``proof.first_gap``). The nodes that they rest on are judged from the original
+values of the source and the lookups with statements that a person can read (``compiler.readable``); neither the masks
+nor the snapshots, the evaluator or any strategy take part. What is shared is what defines the claim: the policy, the
+hierarchies as loaded, the files of ``sql/model``, and the formulas of the measures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sqlanon import names
+from sqlanon.anonymizer import open_policy_source
+from sqlanon.catalog import Attribute
+from sqlanon.compiler import readable
+from sqlanon.encoding import Encoding, check_columns, encode_source
+from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.formulation import formulate, measured
+from sqlanon.lattice import Lattice, Node
+from sqlanon.measures.base import Certain, Ground, Tally
+from sqlanon.models import least_size
+from sqlanon.models.base import PrivacyModel
+from sqlanon.policy import Policy
+from sqlanon.proof import first_gap, rests_soundly
+from sqlanon.report.proof_file import Box, Statement, read_proof, stated
+from sqlanon.search.base import Problem, Verdict
+
+TOLERANCE = 1e-9
+"""Relative: sums of logarithms and means are not the same to the last digit when they are added up otherwise."""
+MOST_FAULTS = 20
+
+
+@dataclass(slots=True)
+class Verification:
+    """What came of it.
+
+    Attributes:
+        faults: why the certificate does not hold, at most 20; empty when it does.
+        remarks: what is worth knowing though nothing is wrong.
+        boxes, nodes: how many boxes were checked, and how many nodes were judged again.
+        loss, lower_bound: of the chosen node, and the least bound that was proven again.
+        optimal: the chosen node is proven optimal.
+    """
+
+    faults: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    boxes: int = 0
+    nodes: int = 0
+    loss: float | None = None
+    lower_bound: float | None = None
+    optimal: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Nothing was found wrong."""
+        return not self.faults
+
+    def blame(self, text: str) -> None:
+        """Note a fault, unless there are enough."""
+        if len(self.faults) < MOST_FAULTS:
+            self.faults.append(text)
+
+
+Watch = Callable[[int, int], None]
+"""Called with the nodes judged so far and all there are to judge."""
+
+
+def verify(
+    certificate: str | Path, policy: Policy, source: object = None, *, watch: Watch | None = None
+) -> Verification:
+    """Run the proof in a certificate file again.
+
+    Args:
+        source: what ``plan`` takes; None is the policy's own.
+        watch: called after every node.
+
+    Raises:
+        InputError and its children: the certificate, the policy, a hierarchy or the source is unusable.
+        NoSolutionError: nothing can meet the policy, so that there is nothing to certify.
+    """
+    document = read_proof(Path(certificate))
+    opened = open_policy_source(source, policy)
+    try:
+        check_columns(policy, opened.types)
+        encoding = encode_source(opened.engine, opened.relation, policy, opened.types)
+        problem, models = formulate(opened.engine, encoding, policy)
+        return _Verifier(opened.engine, encoding, policy, problem, models).run(document, watch)
+    finally:
+        opened.engine.close()
+
+
+class _Verifier:
+    """One verification: an engine with the original values, and the problem with its costs counted again."""
+
+    def __init__(
+        self,
+        engine: DuckDBEngine,
+        encoding: Encoding,
+        policy: Policy,
+        problem: Problem,
+        models: tuple[PrivacyModel, ...],
+    ) -> None:
+        self._engine = engine
+        self._policy = policy
+        self._models = models
+        self._size = least_size(models)
+        self.result = Verification()
+        catalog = problem.catalog
+        originals = readable.originals(encoding.source, encoding.items, policy.nulls == "basic", catalog.has_population)
+        engine.create("originals", names.ORIGINALS, originals)
+        needs = problem.measure.needs
+        counted = tuple(
+            self._counted(position, attribute, surprising=needs == "surprisals")
+            for position, attribute in enumerate(catalog.attributes)
+        )
+        if _facts(counted) != _facts(catalog.attributes):
+            self.result.blame("The encoding of the source has other counts than the source itself.")
+        self._catalog = replace(catalog, attributes=counted)
+        self._problem = measured(self._catalog, problem.lattice, policy, models, batch=1)
+
+    def _counted(self, position: int, attribute: Attribute, *, surprising: bool) -> Attribute:
+        """An attribute with its costs and widths counted over the original values."""
+        costs = self._engine.run("level costs", readable.level_costs(position, attribute.height, attribute.domain))[0]
+        widths = self._engine.run("level widths", readable.level_widths(position, attribute.height))[0]
+        changed = replace(attribute, costs=tuple(int(cost or 0) for cost in costs), widths=tuple(map(int, widths)))
+        if surprising:
+            levels: list[int | None] = [None, *range(attribute.height)]
+            sums = [self._engine.run("surprisals", readable.surprisals(position, level))[0][0] for level in levels]
+            changed = replace(changed, surprisals=tuple(float(value or 0.0) for value in sums))
+        return changed
+
+    def run(self, document: dict[str, Any], watch: Watch | None) -> Verification:
+        """Check everything that a certificate says."""
+        result, catalog = self.result, self._catalog
+        told = stated(document, catalog)
+        self._check_setting(told)
+        named = [node for box in told.boxes for node in (box.claim.witness, box.claim.ground) if node is not None]
+        nodes = list(dict.fromkeys([told.chosen, *named]))
+        bounding = {
+            node
+            for box in told.boxes
+            if box.claim.bound is not None
+            for node in (box.claim.witness,)
+            if node is not None
+        }
+        judged: dict[Node, Verdict] = {}
+        for number, node in enumerate(nodes, start=1):
+            judged[node] = self._judge(node, with_costs=node == told.chosen or node in bounding)
+            if watch:
+                watch(number, len(nodes))
+        result.boxes, result.nodes = len(told.boxes), len(judged)
+        chosen = judged[told.chosen]
+        result.loss = chosen.loss
+        self._check_chosen(told, chosen)
+        bounds = [bound for box in told.boxes if (bound := self._check_box(box, told, judged)) is not None]
+        result.lower_bound = min([chosen.loss, *bounds])
+        self._check_cover(told)
+        self._check_conclusion(told, chosen)
+        result.optimal = told.optimal and result.holds
+        return result
+
+    def _check_setting(self, told: Statement) -> None:
+        problem, blame = self._problem, self.result.blame
+        if told.fingerprint != self._policy.fingerprint():
+            self.result.remarks.append("The certificate was made for a policy that differs from this one.")
+        if (told.measure, told.aggregate) != (problem.measure.name, problem.measure.aggregate):
+            blame("The certificate is about another quality measure than the policy.")
+        if told.lattice != problem.lattice:
+            blame("The certificate is about another lattice than the policy.")
+        for attribute, useful, high in zip(self._catalog.attributes, told.top, problem.lattice.top, strict=True):
+            if useful > high or attribute.widths[useful] != attribute.widths[high]:
+                blame(f"Column {attribute.name!r} has other classes at the boxes' top than at the lattice's.")
+
+    def _check_chosen(self, told: Statement, chosen: Verdict) -> None:
+        if not chosen.feasible or told.chosen not in self._problem.lattice:
+            self.result.blame("The chosen node does not meet the policy.")
+        if told.loss is not None and abs(chosen.loss - told.loss) > TOLERANCE * abs(chosen.loss):
+            self.result.blame("The chosen node has another loss than the certificate says.")
+
+    def _check_box(self, box: Box, told: Statement, judged: dict[Node, Verdict]) -> float | None:
+        """Check the claim about a box; return the bound that holds, None when it has no candidates."""
+        claim, blame = box.claim, self.result.blame
+        if not rests_soundly(claim):
+            blame("A box does not lie below the node that it rests on.")
+            return -float("inf")
+        witness = judged[claim.witness] if claim.witness is not None else None
+        alone = witness is not None and claim.bottom == claim.top == witness.node
+        if claim.bound is None:
+            if witness is None or not (self._problem.hopeless(witness) or (alone and not witness.feasible)):
+                blame("A box is said to hold no candidate, but its node does not show it.")
+                return -float("inf")
+            return None
+        if alone and witness is not None:
+            holds = witness.loss if witness.feasible else float("inf")
+        else:
+            ground = judged[claim.ground].ground if claim.ground is not None else None
+            certain = witness.certain if witness is not None else Certain(self._catalog.uncovered)
+            holds = self._problem.measure.bound(claim.bottom, ground, certain)
+            if witness is not None and self._problem.hopeless(witness):
+                holds = float("inf")
+        wanted = claim.bound if box.told else self._least(told, judged)
+        if wanted > holds + TOLERANCE * abs(holds):
+            blame("A box has a bound that its node does not show.")
+        if box.told and told.lower_bound is not None and claim.bound < told.lower_bound * (1 - TOLERANCE):
+            blame("A box has a bound below the certificate's lower bound.")
+        return min(holds, wanted) if box.told else holds
+
+    @staticmethod
+    def _least(told: Statement, judged: dict[Node, Verdict]) -> float:
+        """The certificate's lower bound; where it is withheld, the loss that it claims to be optimal."""
+        if told.lower_bound is not None:
+            return told.lower_bound
+        return judged[told.chosen].loss if told.optimal else -float("inf")
+
+    def _check_cover(self, told: Statement) -> None:
+        claims = [box.claim for box in told.boxes]
+        lattice = self._problem.lattice
+        if first_gap(claims, lattice.bottom, told.top) is not None:
+            self.result.blame("The boxes do not cover the lattice.")
+        inside = all(lattice.bottom <= claim.bottom and claim.top in lattice for claim in claims)
+        volume = sum(Lattice(claim.bottom, claim.top).size for claim in claims)
+        if not inside or (not told.overlapping and volume != Lattice(lattice.bottom, told.top).size):
+            self.result.blame("The boxes overlap, or leave the lattice.")
+
+    def _check_conclusion(self, told: Statement, chosen: Verdict) -> None:
+        blame, proven = self.result.blame, self.result.lower_bound
+        assert proven is not None
+        if told.lower_bound is not None and told.lower_bound > proven + TOLERANCE * abs(proven):
+            blame("The lower bound does not follow from the boxes.")
+        if told.optimal and chosen.loss > proven + TOLERANCE * abs(proven):
+            blame("The boxes do not show that the chosen node is optimal.")
+        if told.gap is not None and told.lower_bound is not None:
+            gap = (chosen.loss - told.lower_bound) / chosen.loss if chosen.loss else 0.0
+            if abs(gap - told.gap) > TOLERANCE:
+                blame("The gap is not that of the loss and its lower bound.")
+
+    def _judge(self, node: Node, *, with_costs: bool) -> Verdict:
+        """The verdict of a node, from the original values."""
+        problem, catalog = self._problem, self._catalog
+        measure = problem.measure
+        counts = self._counts(node)
+        suppressed, lost = int(counts["suppressed"]), int(counts["lost"])
+        own: Sequence[float] = [0.0] * len(node)
+        least: Sequence[Sequence[float]] = [[0.0] * (level + 1) for level in node]
+        if with_costs and suppressed and node and measure.needs in ("costs", "surprisals"):
+            own, least = self._costs(node, surprising=measure.needs == "surprisals")
+        rejects = any(model.needs_rejection for model in self._models)
+        ruled_out = bool(rejects and catalog.has_population and counts["public_only"])
+        everything = suppressed + catalog.uncovered
+        tally = Tally(everything, own, int(counts["classes"]), int(counts["squares"]))
+        grounded = measure.needs == "classes"
+        return Verdict(
+            node=node,
+            classes=int(counts["classes"]),
+            suppressed=everything,
+            smallest=counts["smallest"],
+            largest=counts["largest"],
+            loss=measure.loss(node, tally),
+            feasible=counts["classes"] > 0 and everything <= catalog.allowed and not ruled_out,
+            grain=int(counts["grain"]),
+            certain=Certain(lost + catalog.uncovered, measure.penalty(node, lost, least), int(counts["forced"])),
+            ruled_out=ruled_out,
+            ground=Ground(int(counts["spread"]), int(counts["large"]), int(counts["small_records"]))
+            if grounded
+            else None,
+        )
+
+    def _counts(self, node: Node) -> dict[str, Any]:
+        query = readable.node_counts(self._catalog, self._models, node, self._size)
+        row = self._engine.run("node counts", query)[0]
+        return dict(zip((item.alias_or_name for item in query.expressions), row, strict=True))
+
+    def _costs(self, node: Node, *, surprising: bool) -> tuple[list[float], list[Sequence[float]]]:
+        """Per attribute what the suppressed records cost, and at least what the lost ones cost, by level."""
+        query = readable.node_costs(self._catalog, self._models, node, surprising=surprising)
+        rows = {row[0]: row[1:] for row in self._engine.run("node costs", query)}
+        own = [rows[position][0] for position in range(len(node))]
+        if surprising:
+            return own, [[rows[position][1]] * (level + 1) for position, level in enumerate(node)]
+        return own, [rows[position][1 : level + 2] for position, level in enumerate(node)]
+
+
+def _facts(attributes: Sequence[Attribute]) -> list[tuple[object, ...]]:
+    return [(attribute.costs, attribute.widths) for attribute in attributes]

@@ -1,0 +1,154 @@
+"""Certificates hold when they are run again, for every model and measure, and fail when anything in them is changed."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import duckdb
+import pytest
+from test_models import document, load, random_world
+from test_search import plan  # noqa: F401  (a fixture)
+
+import sqlanon
+from sqlanon.lattice import Lattice
+from sqlanon.proof import first_gap
+from sqlanon.report.proof_file import write_proof
+from sqlanon.search.base import Claim
+from sqlanon.verification import verify
+
+EXACT = ("box", "exhaustive", "best_first", "flash_two_phase")
+
+
+def certified(made: sqlanon.Plan, path: Path) -> dict:
+    """The certificate of a plan, written and read back."""
+    assert made.proof_document is not None
+    write_proof(made.proof_document, path)
+    return json.loads(path.read_text())
+
+
+@pytest.mark.parametrize("strategy", EXACT)
+def test_certificates_hold_for_every_model_and_measure(tmp_path: Path, strategy: str) -> None:
+    held = 0
+    for seed in range(240):
+        if EXACT[seed % len(EXACT)] != strategy:
+            continue
+        world = random_world(seed)
+        asked = {**document(world, random.Random(seed)), "search": {"strategy": strategy}}
+        policy = sqlanon.Policy.from_dict(asked)
+        with duckdb.connect() as connection:
+            load(connection, world)
+            try:
+                made = sqlanon.plan(connection, policy)
+            except sqlanon.NoSolutionError:
+                continue
+            with made:
+                assert made.certificate.optimal, seed
+                told = certified(made, tmp_path / "certificate.json")
+            found = verify(tmp_path / "certificate.json", policy, connection)
+            assert found.holds and found.optimal, (seed, found.faults)
+            assert found.boxes == len(told["boxes"])
+            held += 1
+    assert held > 10
+
+
+def test_whatever_is_changed_in_a_certificate_is_found(connection, plan, tmp_path: Path) -> None:  # noqa: F811
+    path = tmp_path / "certificate.json"
+    told = certified(plan, path)
+    assert verify(path, plan.policy, connection).holds
+    boxes = told["boxes"]
+    tops = [int(digit) for digit in told["top"]]
+
+    def changed(**keys: object) -> bool:
+        path.write_text(json.dumps({**told, **keys}))
+        return not verify(path, plan.policy, connection).holds
+
+    for number, box in enumerate(boxes):
+        assert changed(boxes=boxes[:number] + boxes[number + 1 :]), "a box is missing"
+        if box[3] is not None:
+            raised = [*box[:3], 1e9 if box[3] == "lower_bound" else box[3] * 1.0001, *box[4:]]
+            assert changed(boxes=boxes[:number] + [raised] + boxes[number + 1 :]), "a bound was raised"
+            nothing = [*box[:3], None, *box[4:]]
+            assert changed(boxes=boxes[:number] + [nothing] + boxes[number + 1 :]), "a box is said to be empty"
+        for corner in (0, 1):
+            for axis in range(4):
+                for level in (int(box[corner][axis]) + step for step in (-1, 1)):
+                    if not 0 <= level <= tops[axis]:
+                        continue
+                    text = box[corner][:axis] + str(level) + box[corner][axis + 1 :]
+                    moved = [text if place == corner else item for place, item in enumerate(box)]
+                    assert changed(boxes=boxes[:number] + [moved] + boxes[number + 1 :]), "a level was changed"
+        if number > 2:
+            break
+    for axis in range(4):
+        level = (int(told["chosen"][axis]) + 1) % (tops[axis] + 1)
+        assert changed(chosen=told["chosen"][:axis] + str(level) + told["chosen"][axis + 1 :])
+    assert changed(loss=told["loss"] * 0.999)
+    assert changed(lower_bound=told["lower_bound"] * 1.001, loss=told["loss"] * 1.001)
+    assert changed(measure="precision")
+    assert changed(top="2222")
+    nodes = told["nodes"]
+    for number, node in enumerate(nodes[:4]):
+        level = (int(node[0]) + 1) % (tops[0] + 1)
+        assert changed(nodes=[*nodes[:number], str(level) + node[1:], *nodes[number + 1 :]])
+
+
+def test_a_stopped_search_certifies_its_gap(connection, plan, tmp_path: Path) -> None:  # noqa: F811
+    asked = {**plan.policy.to_dict(), "search": {"max_evaluations": plan.search.evaluated // 2}}
+    policy = sqlanon.Policy.from_dict(asked)
+    with sqlanon.plan(connection, policy) as stopped:
+        assert 0 < stopped.certificate.gap < 1
+        told = certified(stopped, tmp_path / "certificate.json")
+    found = verify(tmp_path / "certificate.json", policy, connection)
+    assert found.holds and not found.optimal, found.faults
+    assert found.lower_bound >= told["lower_bound"] * (1 - 1e-9)
+
+
+def test_a_certificate_tells_no_small_count(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    """One record is suppressed: neither the loss nor any bound that it enters is told, and the proof still holds."""
+    connection.execute("CREATE TABLE t AS SELECT 'a' || (i % 4) AS a, 'b' || (i // 50) AS b FROM range(100) r(i)")
+    connection.execute("INSERT INTO t VALUES ('z', 'b0')")
+    levels = {**{f"a{i}": [f"a{i // 2}x", "*"] for i in range(4)}, "z": ["z", "*"]}
+    columns = {
+        "a": {"role": "quasi_identifier", "hierarchy": {"levels": levels}},
+        "b": {"role": "quasi_identifier", "hierarchy": {"levels": {"b0": "*", "b1": "*"}}},
+    }
+    asked = {"table": "t", "columns": columns, "privacy": [{"type": "k_anonymity", "k": 5}], "suppression_limit": 0.05}
+    policy = sqlanon.Policy.from_dict(asked)
+    with sqlanon.plan(connection, policy) as made:
+        assert made.ledger.suppressed == 1 and made.certificate.optimal
+        told = certified(made, tmp_path / "certificate.json")
+    assert told["loss"] is None and told["lower_bound"] is None and told["optimal"]
+    assert all(box[3] in (None, "lower_bound") for box in told["boxes"])
+    found = verify(tmp_path / "certificate.json", policy, connection)
+    assert found.holds and found.optimal
+    told["chosen"] = told["top"]
+    (tmp_path / "certificate.json").write_text(json.dumps(told))
+    assert not verify(tmp_path / "certificate.json", policy, connection).holds
+
+
+def test_first_gap_agrees_with_counting_the_nodes() -> None:
+    rng = random.Random(7)
+    for _ in range(300):
+        top = tuple(rng.randrange(4) for _ in range(rng.randrange(1, 4)))
+        nodes = list(Lattice((0,) * len(top), top).nodes())
+        claims = []
+        for _ in range(rng.randrange(1, 9)):
+            a, b = rng.choice(nodes), rng.choice(nodes)
+            bottom, high = tuple(map(min, a, b)), tuple(map(max, a, b))
+            claims.append(Claim(bottom, high, high, None, 0.0))
+        held = {node for c in claims for node in Lattice(c.bottom, c.top).nodes()}
+        gap = first_gap(claims, (0,) * len(top), top)
+        assert (gap is None) == (len(held) == len(nodes))
+        assert gap is None or gap not in held
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"certificate_version": 1}', '{"certificate_version": 2}'])
+def test_what_is_no_certificate_is_an_error_that_says_so(plan, connection, tmp_path: Path, text: str) -> None:  # noqa: F811
+    path = tmp_path / "certificate.json"
+    path.write_text(text)
+    with pytest.raises(sqlanon.InputError):
+        verify(path, plan.policy, connection)
+    with pytest.raises(sqlanon.InputError):
+        verify(tmp_path / "missing.json", plan.policy, connection)
