@@ -53,6 +53,11 @@ def ancestors(position: int) -> str:
     return f"{PREFIX}ancestors_{position}"
 
 
+def least_costs(position: int, level_number: int) -> str:
+    """Name of the table of what suppressing a text of a level costs at least (verification)."""
+    return f"{PREFIX}least_costs_{position}_{level_number}"
+
+
 def level(number: int) -> str:
     """Name of the column that holds the published text of a level."""
     return f"level_{number}"

@@ -26,7 +26,7 @@ from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel
 from sqlanon.policy import Policy
 from sqlanon.proof import first_gap, rests_soundly
-from sqlanon.report.proof_file import Box, Statement, read_proof, stated
+from sqlanon.report.proof_file import Box, Statement, digest, read_proof, stated
 from sqlanon.search.base import Problem, Verdict
 
 TOLERANCE = 1e-9
@@ -108,6 +108,7 @@ class _Verifier:
         self._policy = policy
         self._models = models
         self._size = least_size(models)
+        self._known_costs: set[tuple[int, int]] = set()
         self.result = Verification()
         catalog = problem.catalog
         originals = readable.originals(encoding.source, encoding.items, policy.nulls == "basic", catalog.has_population)
@@ -137,6 +138,8 @@ class _Verifier:
         """Check everything that a certificate says."""
         result, catalog = self.result, self._catalog
         told = stated(document, catalog)
+        if document.get("sha256") != digest(document):
+            result.blame("The certificate was changed after it was written: its digest differs.")
         self._check_setting(told)
         named = [node for box in told.boxes for node in (box.claim.witness, box.claim.ground) if node is not None]
         nodes = list(dict.fromkeys([told.chosen, *named]))
@@ -203,8 +206,9 @@ class _Verifier:
             if witness is not None and self._problem.hopeless(witness):
                 holds = float("inf")
         wanted = claim.bound if box.told else self._least(told, judged)
-        if wanted > holds + TOLERANCE * abs(holds):
-            blame("A box has a bound that its node does not show.")
+        differs = abs(wanted - holds) if box.told else wanted - holds
+        if differs > TOLERANCE * max(abs(wanted), 1e-300):
+            blame("A box has another bound than its node shows.")
         if box.told and told.lower_bound is not None and claim.bound < told.lower_bound * (1 - TOLERANCE):
             blame("A box has a bound below the certificate's lower bound.")
         return min(holds, wanted) if box.told else holds
@@ -276,6 +280,12 @@ class _Verifier:
 
     def _costs(self, node: Node, *, surprising: bool) -> tuple[list[float], list[Sequence[float]]]:
         """Per attribute what the suppressed records cost, and at least what the lost ones cost, by level."""
+        if not surprising:
+            for position, level in enumerate(node):
+                if (position, level) not in self._known_costs:
+                    self._known_costs.add((position, level))
+                    costs = readable.least_costs(self._catalog, position, level)
+                    self._engine.create("least costs", names.least_costs(position, level), costs)
         query = readable.node_costs(self._catalog, self._models, node, surprising=surprising)
         rows = {row[0]: row[1:] for row in self._engine.run("node costs", query)}
         own = [rows[position][0] for position in range(len(node))]

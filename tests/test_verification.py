@@ -8,13 +8,14 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from conftest import text_table
 from test_models import document, load, random_world
 from test_search import plan  # noqa: F401  (a fixture)
 
 import sqlanon
 from sqlanon.lattice import Lattice
 from sqlanon.proof import first_gap
-from sqlanon.report.proof_file import write_proof
+from sqlanon.report.proof_file import digest, write_proof
 from sqlanon.search.base import Claim
 from sqlanon.verification import verify
 
@@ -53,24 +54,45 @@ def test_certificates_hold_for_every_model_and_measure(tmp_path: Path, strategy:
     assert held > 10
 
 
-def test_whatever_is_changed_in_a_certificate_is_found(connection, plan, tmp_path: Path) -> None:  # noqa: F811
+@pytest.fixture
+def skewed(connection: duckdb.DuckDBPyConnection):
+    """A plan whose optimum suppresses more than k records, so that its certificate tells all numbers."""
+    rng = random.Random(11)
+    columns = ["a", "b", "c", "d"]
+    text_table(
+        connection, columns, [tuple(str(min(int(rng.expovariate(0.7)), 7)) for _ in columns) for _ in range(600)]
+    )
+    levels = {str(v): [str(v // 2), str(v // 4), "*"] for v in range(8)}
+    policy = {
+        "table": "t",
+        "columns": {c: {"role": "quasi_identifier", "hierarchy": {"levels": levels}} for c in columns},
+        "privacy": [{"type": "k_anonymity", "k": 4}],
+        "suppression_limit": 0.1,
+    }
+    with sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as made:
+        assert made.ledger.suppressed >= 4
+        yield made
+
+
+def test_whatever_is_changed_in_a_certificate_is_found(connection, skewed, tmp_path: Path) -> None:
     path = tmp_path / "certificate.json"
-    told = certified(plan, path)
-    assert verify(path, plan.policy, connection).holds
+    told = certified(skewed, path)
+    assert verify(path, skewed.policy, connection).holds
     boxes = told["boxes"]
     tops = [int(digit) for digit in told["top"]]
 
     def changed(**keys: object) -> bool:
-        path.write_text(json.dumps({**told, **keys}))
-        return not verify(path, plan.policy, connection).holds
+        document = {**told, **keys}
+        path.write_text(json.dumps({**document, "sha256": digest(document)}))
+        return not verify(path, skewed.policy, connection).holds
 
     for number, box in enumerate(boxes):
         assert changed(boxes=boxes[:number] + boxes[number + 1 :]), "a box is missing"
         if box[3] is not None:
             raised = [*box[:3], 1e9 if box[3] == "lower_bound" else box[3] * 1.0001, *box[4:]]
-            assert changed(boxes=boxes[:number] + [raised] + boxes[number + 1 :]), "a bound was raised"
+            assert changed(boxes=[*boxes[:number], raised, *boxes[number + 1 :]]), "a bound was raised"
             nothing = [*box[:3], None, *box[4:]]
-            assert changed(boxes=boxes[:number] + [nothing] + boxes[number + 1 :]), "a box is said to be empty"
+            assert changed(boxes=[*boxes[:number], nothing, *boxes[number + 1 :]]), "a box is said to be empty"
         for corner in (0, 1):
             for axis in range(4):
                 for level in (int(box[corner][axis]) + step for step in (-1, 1)):
@@ -78,8 +100,8 @@ def test_whatever_is_changed_in_a_certificate_is_found(connection, plan, tmp_pat
                         continue
                     text = box[corner][:axis] + str(level) + box[corner][axis + 1 :]
                     moved = [text if place == corner else item for place, item in enumerate(box)]
-                    assert changed(boxes=boxes[:number] + [moved] + boxes[number + 1 :]), "a level was changed"
-        if number > 2:
+                    assert changed(boxes=[*boxes[:number], moved, *boxes[number + 1 :]]), "a level was changed"
+        if number >= 1:
             break
     for axis in range(4):
         level = (int(told["chosen"][axis]) + 1) % (tops[axis] + 1)
@@ -88,14 +110,12 @@ def test_whatever_is_changed_in_a_certificate_is_found(connection, plan, tmp_pat
     assert changed(lower_bound=told["lower_bound"] * 1.001, loss=told["loss"] * 1.001)
     assert changed(measure="precision")
     assert changed(top="2222")
-    nodes = told["nodes"]
-    for number, node in enumerate(nodes[:4]):
-        level = (int(node[0]) + 1) % (tops[0] + 1)
-        assert changed(nodes=[*nodes[:number], str(level) + node[1:], *nodes[number + 1 :]])
+    path.write_text(json.dumps({**told, "evaluated": told["evaluated"] + 1}))
+    assert not verify(path, skewed.policy, connection).holds, "the digest is another"
 
 
-def test_a_stopped_search_certifies_its_gap(connection, plan, tmp_path: Path) -> None:  # noqa: F811
-    asked = {**plan.policy.to_dict(), "search": {"max_evaluations": plan.search.evaluated // 2}}
+def test_a_stopped_search_certifies_its_gap(connection, skewed, tmp_path: Path) -> None:
+    asked = {**skewed.policy.to_dict(), "search": {"max_evaluations": skewed.search.evaluated // 2}}
     policy = sqlanon.Policy.from_dict(asked)
     with sqlanon.plan(connection, policy) as stopped:
         assert 0 < stopped.certificate.gap < 1
@@ -124,6 +144,7 @@ def test_a_certificate_tells_no_small_count(connection: duckdb.DuckDBPyConnectio
     found = verify(tmp_path / "certificate.json", policy, connection)
     assert found.holds and found.optimal
     told["chosen"] = told["top"]
+    told["sha256"] = digest(told)
     (tmp_path / "certificate.json").write_text(json.dumps(told))
     assert not verify(tmp_path / "certificate.json", policy, connection).holds
 

@@ -244,7 +244,7 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
         named(_case(exp.or_(*failing) if failing else exp.false(), number(1), number(0)), "fails"), copy=False
     )
     if not question.monotone:
-        amounts = [_case(f.copy(), amount, number(0)) for f, amount in zip(failing, lost, strict=True)]
+        amounts: list[exp.Expr] = [_case(f.copy(), amount, number(0)) for f, amount in zip(failing, lost, strict=True)]
         query = query.select(named(_greatest(amounts), "lost"), copy=False)
     if question.by_model:
         query = query.select(*[named(f.copy(), f"fails_{i}") for i, f in enumerate(fails)], copy=False)

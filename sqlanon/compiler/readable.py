@@ -13,7 +13,15 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.binding import bind
 from sqlanon.catalog import Catalog
-from sqlanon.compiler.encode import COVERED, SOURCE, EncodedColumn, joined_lookups, leaves, takes_part
+from sqlanon.compiler.encode import (
+    COVERED,
+    SOURCE,
+    EncodedColumn,
+    joined_lookups,
+    least_cost,
+    leaves,
+    takes_part,
+)
 from sqlanon.compiler.trees import (
     both,
     canonical,
@@ -59,7 +67,7 @@ def originals(source: exp.Expr, items: Sequence[EncodedColumn], basic: bool, mem
     projections = [named(part, _value(position)) for position, part in enumerate(parts)]
     projections += [named(counted, names.COUNT), named(exp.Count(this=exp.Star()), names.POPULATION)]
     query = joined_lookups(source, items, projections).where(takes_part(items, basic), copy=False)
-    return query.group_by(*[part.copy() for part in parts], copy=False) if parts else query
+    return query.group_by(*[part.copy() for part in parts], copy=False)
 
 
 def level_costs(position: int, height: int, domain: int) -> exp.Select:
@@ -110,7 +118,7 @@ def surprisals(position: int, level: int | None) -> exp.Select:
     )
 
 
-def node_counts(catalog: Catalog, models: Sequence[PrivacyModel], node: Node, size: int) -> exp.Select:
+def node_counts(catalog: Catalog, models: Sequence[PrivacyModel], node: Node, size: int) -> exp.Query:
     """One row: what the classes of a node come to (``sql/audit/node_counts.sql``)."""
     query = bind(
         "audit/node_counts.sql",
@@ -122,10 +130,10 @@ def node_counts(catalog: Catalog, models: Sequence[PrivacyModel], node: Node, si
 
 def node_costs(catalog: Catalog, models: Sequence[PrivacyModel], node: Node, *, surprising: bool) -> exp.Query:
     """One row an attribute: its position, what the suppressed records cost, and at least what the lost ones cost at
-    every level up to the node's; or, ``surprising``, the sums of s ln s over the texts of the two."""
+    every level up to the node's (from ``least_costs``); or, ``surprising``, the sums of s ln s over the texts."""
     tallest = max(node, default=-1) + 1
     selects = [
-        _surprising(position) if surprising else _costly(catalog, position, level, tallest)
+        _surprising(position) if surprising else _costly(position, level, tallest)
         for position, level in enumerate(node)
     ]
     query: exp.Query = selects[0]
@@ -134,30 +142,31 @@ def node_costs(catalog: Catalog, models: Sequence[PrivacyModel], node: Node, *, 
     return with_ctes(query, _judged(catalog, models, node))
 
 
-def _costly(catalog: Catalog, position: int, level: int, tallest: int) -> exp.Select:
+def least_costs(catalog: Catalog, position: int, level: int) -> exp.Select:
+    """Per text of a level, D - leaves, and the least D - leaves among the values below it at every lower level."""
     domain = catalog.attributes[position].domain
     text = column(names.level(level))
-    most = [
-        named(exp.Max(this=column(leaves(lower))), leaves(lower))
-        if lower <= level
-        else named(exp.null(), leaves(lower))
-        for lower in range(tallest)
+    costs = [
+        named(exp.Sub(this=number(domain), expression=exp.Max(this=column(leaves(lower)))), least_cost(lower))
+        for lower in range(level + 1)
     ]
-    below = (
-        exp.select(named(text, "text"), *most)
-        .from_(table(names.lookup(position)))
-        .where(exp.EQ(this=column(COVERED), expression=number(1)))
-        .group_by(text.copy())
-    )
+    covered = exp.EQ(this=column(COVERED), expression=number(1))
+    query = exp.select(named(text, "text"), *costs).from_(table(names.lookup(position))).where(covered)
+    return query.group_by(text.copy())
 
+
+def _costly(position: int, level: int, tallest: int) -> exp.Select:
     def cost(counter: str, of: int) -> exp.Expr:
-        rest = exp.paren(exp.Sub(this=number(domain), expression=column(leaves(of), "below")))
-        return total(exp.Mul(this=column(counter, "judged"), expression=rest))
+        return exp.Sum(this=exp.Mul(this=column(counter, "judged"), expression=column(least_cost(of), "costs")))
 
+    lost = [cost("lost", lower) if lower <= level else exp.null() for lower in range(tallest)]
     return (
-        exp.select(number(position), cost(names.COUNT, level), *[cost("lost", lower) for lower in range(tallest)])
+        exp.select(number(position), cost(names.COUNT, level), *lost)
         .from_(table("judged"))
-        .join(below.subquery("below"), on=same(column(_text(position), "judged"), column("text", "below")))
+        .join(
+            table(names.least_costs(position, level), "costs"),
+            on=same(column(_text(position), "judged"), column("text", "costs")),
+        )
         .where(exp.EQ(this=column("fails", "judged"), expression=number(1)))
     )
 
@@ -182,7 +191,7 @@ def _n_ln_n(count: exp.Expr) -> exp.Expr:
 
 
 def _judged(catalog: Catalog, models: Sequence[PrivacyModel], node: Node) -> list[exp.CTE]:
-    """``judged``: per class of a node its texts, its counters, whether a model fails it, and how many records it loses."""
+    """``judged``: per class of a node its texts, its counters, whether it fails, and how many records it loses."""
     quasi = range(len(node))
     texts = [_text(position) for position in quasi]
     values = [_value(len(node) + place) for place in range(len(catalog.sensitive))]
@@ -194,8 +203,8 @@ def _judged(catalog: Catalog, models: Sequence[PrivacyModel], node: Node) -> lis
     for position in quasi:
         lookup = names.lookup(position)
         records = records.join(table(lookup, lookup), on=_meets(position), copy=False)
-    grouped = exp.select(*[column(name) for name in texts], *[named(total(column(c)), c) for c in counters])
-    grouped = grouped.from_(table("records"))
+    counted = [named(total(column(counter)), counter) for counter in counters]
+    grouped = exp.select(*[column(name) for name in texts], *counted).from_(table("records"))
     if texts:
         grouped = grouped.group_by(*[column(name) for name in texts])
     ctes = [

@@ -7,6 +7,7 @@ less than it and all that the proof needs.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -82,11 +83,11 @@ def proof_document(
         bound: float | str | None = claim.bound
         if bound is not None and (withheld or _tells_small_count(claim, judged, least)):
             bound = AT_LEAST
-        row = [_text(claim.bottom, catalog), _text(claim.top, catalog)]
+        row: list[Any] = [_text(claim.bottom, catalog), _text(claim.top, catalog)]
         row += [None if claim.witness is None else nodes[claim.witness], bound]
         rows.append(row if claim.ground is None else [*row, nodes[claim.ground]])
-    volume = sum(math.prod(h - b + 1 for b, h in zip(c.bottom, c.top, strict=True)) for c in proof.claims)
-    return {
+    volume = sum(Lattice(claim.bottom, claim.top).size for claim in proof.claims)
+    document = {
         "certificate_version": VERSION,
         "policy_fingerprint": fingerprint,
         **proven,
@@ -100,6 +101,13 @@ def proof_document(
         "boxes": rows,
         "versions": dict(versions),
     }
+    return {**document, "sha256": digest(document)}
+
+
+def digest(document: Mapping[str, Any]) -> str:
+    """SHA-256 (hex) of all but the digest: it tells damage, not intent."""
+    kept = {key: value for key, value in document.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
 
 
 def _tells_small_count(claim: Claim, judged: Mapping[Node, Verdict], least: int) -> bool:
