@@ -24,7 +24,9 @@ CROSS_ROWS = 50_000
 STATEMENT_ROWS = 300_000
 """What a statement costs beside its work, in grain rows x nodes: measured 5 ms, most of it planning, at 17 ns a row."""
 LANE_ROWS = 100_000
-"""Fewer grain rows x nodes than this are not worth a second statement beside the first."""
+"""Fewer grain rows x nodes than this are not worth a second statement side by side."""
+MOST_ARMS = 4
+"""Most grains of one statement."""
 MAX_BATCH = 64
 """Most nodes of one statement."""
 MAX_SHARE = 16
@@ -38,6 +40,10 @@ CHUNK_ROWS = 4_000_000
 class Evaluator:
     """Judges nodes for the models of one policy over the snapshots of a plan.
 
+    Args:
+        most: nodes of one statement; 1 judges them one by one.
+        lanes: statements side by side; None is what the engine has.
+
     Attributes:
         origins: how many verdicts of the search came from which grain, by the grain's node (the base is the bottom).
         rows_read: grain rows times nodes, over all statements: what a search costs whatever the machine.
@@ -50,6 +56,9 @@ class Evaluator:
         snapshots: SnapshotStore,
         problem: Problem,
         models: Sequence[PrivacyModel],
+        *,
+        most: int = MAX_BATCH,
+        lanes: int | None = None,
     ) -> None:
         self._engine = engine
         self._catalog = catalog
@@ -58,10 +67,12 @@ class Evaluator:
         limit = catalog.allowed - catalog.uncovered
         self._question = Question(catalog, tuple(models), least_size(models), problem.measure.needs, limit)
         self._full = replace(self._question, limit=None, by_model=True)
+        self._most = most
+        self._lanes = engine.lanes if lanes is None else min(lanes, engine.lanes)
         self._memo: dict[Node, Verdict] = {}
         self.origins: Counter[Node] = Counter()
         self.rows_read = 0
-        self._texts: dict[tuple[str, int, bool], str] = {}
+        self._texts: dict[tuple[str, tuple[int, ...], bool], str] = {}
 
     @property
     def evaluated(self) -> int:
@@ -88,11 +99,8 @@ class Evaluator:
             known = self._memo.get(request.node)
             if known is None or (exact and not known.by_model):
                 wanted.setdefault(request.node, request.floor)
-        for floor in dict.fromkeys(wanted.values()):
-            self._snapshots.serve(floor, sum(1 for other in wanted.values() if other == floor))
-        work: list[tuple[list[Node], Job]] = []
-        for snapshot, nodes in self._grouped(list(wanted)):
-            work += self._jobs(snapshot, nodes, exact)
+        self._snapshots.prepare(list(wanted.values()))
+        work = [self._job(share, exact) for share in self._shares(list(wanted))]
         question = self._full if exact else self._question
         answers = self._engine.run_many("evaluate", [job for _, job in work])
         for (nodes, _), rows in zip(work, answers, strict=True):
@@ -100,41 +108,55 @@ class Evaluator:
                 self._memo[verdict.node] = verdict
         return [self._memo[request.node] for request in requests]
 
-    def _grouped(self, nodes: Sequence[Node]) -> list[tuple[Snapshot, list[Node]]]:
-        """The nodes by the grain to judge them from: each its nearest one, or one common grain when that is cheaper."""
-        groups: dict[Node, tuple[Snapshot, list[Node]]] = {}
-        for node in nodes:
-            snapshot = self._snapshots.nearest(node)
-            groups.setdefault(snapshot.node, (snapshot, []))[1].append(node)
-        if len(groups) > 1:
-            common = self._snapshots.nearest(tuple(map(min, zip(*nodes, strict=True))))
-            apart = sum(snapshot.rows * len(members) + STATEMENT_ROWS for snapshot, members in groups.values())
-            if common.rows * len(nodes) + STATEMENT_ROWS <= apart:
-                return [(common, list(nodes))]
-        return list(groups.values())
+    def _shares(self, nodes: Sequence[Node]) -> Iterator[list[tuple[Node, Snapshot]]]:
+        """The nodes with the grains to judge them from, in shares of about the same work: one a statement."""
+        served = [(node, self._snapshots.nearest(node)) for node in nodes]
+        served.sort(key=lambda item: (item[1].rows, item[1].node))
+        total = sum(snapshot.rows for _, snapshot in served)
+        fair = max(-(-total // self._lanes), LANE_ROWS // 2)
+        share: list[tuple[Node, Snapshot]] = []
+        rows = 0
+        for node, snapshot in served:
+            full = rows >= fair or rows + snapshot.rows > max(CHUNK_ROWS, snapshot.rows)
+            if share and (full or len(share) >= self._most):
+                yield share
+                share, rows = [], 0
+            share.append((node, snapshot))
+            rows += snapshot.rows
+        if share:
+            yield share
 
-    def _jobs(self, snapshot: Snapshot, nodes: Sequence[Node], exact: bool) -> Iterator[tuple[list[Node], Job]]:
-        """The statements that judge nodes over one grain, as many as there are lanes, or more when rows are many."""
+    def _job(self, share: Sequence[tuple[Node, Snapshot]], exact: bool) -> tuple[list[Node], Job]:
+        """The statement that judges a share of the nodes."""
         question = self._full if exact else self._question
-        cross = self._catalog.words == 1 and snapshot.rows <= CROSS_ROWS
+        grains = list({snapshot.node: snapshot for _, snapshot in share}.values())[-MOST_ARMS:]
+        arm_of = {snapshot.node: arm for arm, snapshot in enumerate(grains)}
+        largest = len(grains) - 1
+        nodes = [node for node, _ in share]
+        if len({snapshot.node for _, snapshot in share}) > MOST_ARMS:  # the largest serves those that are left over
+            grains[largest] = self._snapshots.nearest(tuple(map(min, zip(*nodes, strict=True))))
+        arms = [arm_of.get(snapshot.node, largest) for _, snapshot in share]
+        cross = self._catalog.words == 1 and all(grain.rows <= CROSS_ROWS for grain in grains)
         form: compiler.Form = "cross" if cross else "union"
-        lanes = 1 if len(nodes) * snapshot.rows < LANE_ROWS else self._engine.lanes
-        share = -(-len(nodes) // lanes)
-        size = max(1, min(share, MAX_BATCH, CHUNK_ROWS // max(snapshot.rows, 1)))
-        for start in range(0, len(nodes), size):
-            some = list(nodes[start : start + size])
-            places = next(size for size in PLACES if size >= len(some)) if cross else len(some)
-            bound = compiler.parameters(question, some, form=form, places=places)
-            yield some, Job(names.GRAIN, snapshot.table, self._text(question, places, form, exact), bound)
-            self.rows_read += snapshot.rows * len(some)
+        places = next(size for size in PLACES if size >= len(nodes)) if cross else len(nodes)
+        text = self._text(question, tuple(_spread(len(grains), places) if cross else arms), form, exact)
+        bound = compiler.parameters(question, nodes, arms, form=form, places=places)
+        for arm in arms:
+            self.rows_read += grains[arm].rows
             if not exact:
-                self.origins[snapshot.node] += len(some)
+                self.origins[grains[arm].node] += 1
+        return nodes, Job({names.grain(arm): grain.table for arm, grain in enumerate(grains)}, text, bound)
 
-    def _text(self, question: Question, nodes: int, form: compiler.Form, exact: bool) -> str:
-        slot = (form, nodes, exact)
+    def _text(self, question: Question, arms: tuple[int, ...], form: compiler.Form, exact: bool) -> str:
+        slot = (form, arms, exact)
         if slot not in self._texts:
-            self._texts[slot] = self._engine.render(compiler.batch(question, nodes, form=form))
+            self._texts[slot] = self._engine.render(compiler.batch(question, arms, form=form))
         return self._texts[slot]
+
+
+def _spread(grains: int, places: int) -> list[int]:
+    """An arm a place such that every grain occurs; there are at least as many places as grains."""
+    return [min(place, grains - 1) for place in range(places)]
 
 
 def batch_size(lanes: int, base_rows: int) -> int:

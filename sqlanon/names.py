@@ -13,8 +13,6 @@ STAGED = PREFIX + "staged"
 BASE = PREFIX + "base"
 LEAF = PREFIX + "leaf"
 MASKS = PREFIX + "masks"
-GRAIN = PREFIX + "grain"
-"""A view of the grain that a batch is judged from, so that the text of a batch never names a snapshot."""
 ORIGINALS = PREFIX + "originals"
 """The distinct combinations of original values, from which the verification of a certificate judges nodes."""
 COUNT = "n"
@@ -51,6 +49,11 @@ def overall(position: int) -> str:
 def ancestors(position: int) -> str:
     """Name of the table of the ancestors of the values of the sensitive attribute at ``position``."""
     return f"{PREFIX}ancestors_{position}"
+
+
+def grain(arm: int) -> str:
+    """Name of the view of a grain that a batch is judged from, so that the text of a batch never names a snapshot."""
+    return f"{PREFIX}grain_{arm}"
 
 
 def least_costs(position: int, level_number: int) -> str:

@@ -1,10 +1,19 @@
-"""Snapshots: grains kept as temporary tables, so that more general nodes are rolled up from fewer rows.
+"""Snapshots: grains kept as tables of their own, so that more general nodes are rolled up from fewer rows.
 
 A snapshot's name depends on its node alone, never on a threshold, so it serves every k asked of the same plan.
+
+When to make one: every floor that requests name collects credit, the rows that were read for nodes at or above it. A
+floor is tried when its credit times the share of rows that its grain is expected to save outweighs what trying costs,
+and when all trials together stay within a tenth of the rows read so far: so they never cost more than that, however bad
+the guess. How much a grain shrinks is learnt from the trials: the logarithm of the share that is left, per unit of
+the logarithm by which the attributes have fewer values. When to drop one: the least recently used first, when rows or
+tables exceed their budget, and all of them with the plan.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlanon import names
@@ -13,18 +22,20 @@ from sqlanon.compiler.evaluate import roll_up
 from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.lattice import Node, leq
 
-USES_BEFORE = 2
-"""A floor must be asked for this often (requests) before its grain is tried as a snapshot,"""
-READ_BEFORE = 150_000
-"""and its requests must have read this many rows: about what trying costs."""
-WORTH = 0.5
-"""A new snapshot is kept when it has at most this share of the rows it was rolled up from."""
-
-
+SHARE = 0.1
+"""Of the rows read so far, what trials may cost."""
+SETUP_ROWS = 100_000
+"""What a trial costs beside reading and writing its rows, in rows (measured: about 2 ms, at 20 ns a row);"""
+PASSES = 2
+"""and reading and writing, in readings of the source's rows."""
+WORTH = 0.6
+"""A snapshot is expected, and kept, to have at most this share of the rows that it was rolled up from."""
 SMALL = 5_000
 """A grain of so few rows is not worth rolling up further: a statement costs more than it saves."""
-NEVER = -(2**62)
-"""Count of requests of a floor whose grain was tried and found too large."""
+CANDIDATES = 64
+"""Floors that collect credit at a time; the poorest makes room."""
+SHRINKAGE = 0.3
+"""What is assumed of the first grain: the logarithm of its share, per unit of the attributes' own."""
 
 
 @dataclass(slots=True)
@@ -38,11 +49,11 @@ class Snapshot:
 
 
 class SnapshotStore:
-    """The snapshots of one plan; the base is always there, the others within a budget, least recently used first out.
+    """The snapshots of one plan; the base is always there, the others within a budget.
 
     Args:
         row_budget: largest sum of rows of all snapshots but the base.
-        table_budget: largest number of them.
+        table_budget: largest number of them; 0 for none.
     """
 
     def __init__(
@@ -54,7 +65,10 @@ class SnapshotStore:
         self._kept: dict[Node, Snapshot] = {}
         self._row_budget = 4 * catalog.base_rows if row_budget is None else row_budget
         self._table_budget = table_budget
-        self._asked: dict[Node, int] = {}
+        self._credit: dict[Node, int] = {}
+        self._refused: set[Node] = set()
+        self._shrinkage, self._observed = SHRINKAGE, 1
+        self._read = self._spent = 0
         self._clock = 0
         self.materialised = 0
 
@@ -64,31 +78,64 @@ class SnapshotStore:
         for snapshot in self._kept.values():
             if snapshot.rows < best.rows and leq(snapshot.node, node):
                 best = snapshot
+        self._clock += 1
+        best.used = self._clock
         return best
 
-    def serve(self, floor: Node, uses: int) -> Snapshot:
-        """The snapshot for ``uses`` requests at or above ``floor``; materialises one there when it pays."""
-        source = self.nearest(floor)
-        asked = self._asked.get(floor, 0) + uses
-        self._asked[floor] = asked
-        busy = asked >= USES_BEFORE and asked * source.rows >= READ_BEFORE
-        if busy and source.rows > SMALL and floor != source.node:
-            source = self._materialise(floor, source)
-        self._clock += 1
-        source.used = self._clock
-        return source
+    def prepare(self, floors: Sequence[Node]) -> None:
+        """Account for requests at or above these floors, and materialise the most promising one, if any."""
+        if self._table_budget == 0 or self.base.rows <= SMALL:
+            return
+        for floor in floors:
+            rows = self.nearest(floor).rows
+            self._read += rows
+            for candidate in self._credit:
+                if leq(candidate, floor):
+                    self._credit[candidate] += rows
+            if floor not in self._credit and floor not in self._kept and floor not in self._refused:
+                if len(self._credit) >= CANDIDATES:
+                    self._credit.pop(min(self._credit, key=lambda node: self._credit[node]))
+                self._credit[floor] = rows
+        self._try()
 
-    def _materialise(self, floor: Node, source: Snapshot) -> Snapshot:
-        table = names.snapshot(floor)
-        rows = self._engine.create(
-            "snapshot", table, roll_up(source.table, self._catalog.grain_masks(floor), self._catalog.has_population)
+    def _try(self) -> None:
+        """Materialise the candidate that is expected to have saved the most, if it is worth its price."""
+        best: tuple[float, Node, Snapshot] | None = None
+        for candidate, credit in self._credit.items():
+            source = self.nearest(candidate)
+            share = math.exp(-self._shrinkage / self._observed * self._fewer(source.node, candidate))
+            saved = credit * (1.0 - share)
+            if source.rows <= SMALL or share > WORTH or saved <= _price(source):
+                continue
+            if best is None or saved > best[0]:
+                best = (saved, candidate, source)
+        if best is not None and self._spent + _price(best[2]) <= SHARE * self._read:
+            self._materialise(best[1], best[2])
+
+    def _fewer(self, lower: Node, upper: Node) -> float:
+        """The logarithm by which the attributes have fewer values, summed."""
+        return sum(
+            math.log(max(a.widths[low], 1) / max(a.widths[high], 1))
+            for a, low, high in zip(self._catalog.attributes, lower, upper, strict=True)
         )
+
+    def _materialise(self, floor: Node, source: Snapshot) -> Snapshot | None:
+        """Make the grain at ``floor``, and keep it when it is small enough."""
+        self._credit.pop(floor, None)
+        self._spent += _price(source)
+        table = names.snapshot(floor)
+        query = roll_up(source.table, self._catalog.grain_masks(floor), self._catalog.has_population)
+        rows = self._engine.create("snapshot", table, query)
+        fewer = self._fewer(source.node, floor)
+        if fewer > 0:
+            self._shrinkage += math.log(source.rows / max(rows, 1)) / fewer
+            self._observed += 1
         if rows > WORTH * source.rows or rows > self._row_budget:
             self._engine.drop(table)
-            self._asked[floor] = NEVER
-            return source
+            self._refused.add(floor)
+            return None
         self._make_room(rows)
-        snapshot = Snapshot(floor, table, rows)
+        snapshot = Snapshot(floor, table, rows, self._clock)
         self._kept[floor] = snapshot
         self.materialised += 1
         return snapshot
@@ -101,3 +148,7 @@ class SnapshotStore:
             self._engine.drop(victim.table)
             del self._kept[victim.node]
             held -= victim.rows
+
+
+def _price(source: Snapshot) -> int:
+    return PASSES * source.rows + SETUP_ROWS

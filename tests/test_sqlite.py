@@ -37,7 +37,7 @@ def copy_relations(plan: sqlanon.Plan, sqlite: sqlite3.Connection) -> None:
         marks = ", ".join("?" * data.num_columns)
         rows = zip(*data.to_pydict().values(), strict=True)
         sqlite.executemany(f'INSERT INTO "{relation}" VALUES ({marks})', [tuple(map(_plain, row)) for row in rows])
-    sqlite.execute(f'CREATE VIEW "{names.GRAIN}" AS SELECT * FROM "{names.BASE}"')
+    sqlite.execute(f'CREATE VIEW "{names.grain(0)}" AS SELECT * FROM "{names.BASE}"')
     sqlite.create_function("LN", 1, lambda x: math.log(x) if x else None, deterministic=True)
     sqlite.create_function("CEIL", 1, lambda x: None if x is None else math.ceil(x), deterministic=True)
 
@@ -53,9 +53,10 @@ def agreed(plan: sqlanon.Plan, seed: int, form: compiler.Form) -> int:
         rng = random.Random(seed)
         nodes = [tuple(rng.randrange(a.height) for a in plan.catalog.attributes) for _ in range(5)]
         nodes = list(dict.fromkeys(nodes))
-        query = compiler.batch(plan.question, len(nodes), form=form)
+        arms = [0] * len(nodes)
+        query = compiler.batch(plan.question, arms, form=form)
         found = sqlite.execute(
-            query.sql(dialect="sqlite", identify=True), compiler.parameters(plan.question, nodes, form=form)
+            query.sql(dialect="sqlite", identify=True), compiler.parameters(plan.question, nodes, arms, form=form)
         ).fetchall()
         ours = plan.evaluate_many([plan.catalog.levels(node) for node in nodes])
         theirs = verdicts(plan._problem, plan.question, nodes, found)

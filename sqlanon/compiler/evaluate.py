@@ -38,8 +38,8 @@ from sqlanon.models.base import PrivacyModel
 Form = Literal["cross", "union"]
 TOTALS = -1
 """The ``attribute`` of the row that holds a node's counts; other rows hold an attribute's cost."""
-NO_NODE = -1
-"""The ``node`` of a place in a batch that is not taken."""
+NO_GRAIN = -1
+"""The ``arm`` of a place in a batch that is not taken."""
 COUNTS = ("grain", "classes", "suppressed", "smallest", "largest")
 """The counts of every totals row, after ``node`` and ``attribute``; ``Question.columns`` has the rest."""
 
@@ -146,38 +146,32 @@ def roll_up(grain: str, masks: Sequence[int], has_population: bool = False) -> e
     )
 
 
-def batch(question: Question, nodes: int, *, form: Form) -> exp.Query:
-    """The verdicts of ``nodes`` nodes over the grain: one row of counts a node, one cost row a node and attribute.
+def batch(question: Question, arms: Sequence[int], *, form: Form) -> exp.Query:
+    """The verdicts of some nodes: one row of counts a node, one cost row a node and attribute.
 
-    The text depends on the number of nodes only, never on the nodes: masks are bound by ``parameters``. In the form
-    ``cross`` it is the largest number that fits, the rest is bound to no node at all. Columns are
-    ``question.columns``.
+    The text depends on the number of nodes and grains only, never on the nodes: masks are bound by ``parameters``.
+    Columns are ``question.columns``.
+
+    Args:
+        arms: per place of a node the number of the grain (``names.grain``) that it is judged from. In the form
+            ``cross`` a place is bound to any of the grains, or to no node at all, and only which grains occur matters.
     """
     catalog = question.catalog
     words = catalog.words
     mask_names = [f"mask_{w}" for w in range(words)]
-    ctes = [_values("nodes", ["node", *mask_names, "levels"], nodes)]
+    ctes = [_values("nodes", ["node", "arm", *mask_names, "levels"], len(arms))]
     if form == "cross":
-        parts = [masked(column(names.key(w), "grain"), column(mask_names[w], "nodes")) for w in range(words)]
-        grouped: exp.Query = (
-            exp.select(
-                column("node", "nodes"),
-                *[named(part, names.key(w)) for w, part in enumerate(parts)],
-                *counters(catalog.has_population, "grain"),
-            )
-            .from_(table(names.GRAIN, "grain"))
-            .join(table("nodes"), join_type="cross")
-            .where(exp.GTE(this=column("node", "nodes"), expression=number(0)))
-            .group_by(column("node", "nodes"), *[part.copy() for part in parts])
-        )
+        selects = [_crossed(question, mask_names, arm) for arm in sorted(set(arms))]
     else:
         selects = [
-            grouped_node(names.GRAIN, _placeholder(), [_placeholder() for _ in range(words)], catalog.has_population)
-            for _ in range(nodes)
+            grouped_node(
+                names.grain(arm), _placeholder(), [_placeholder() for _ in range(words)], catalog.has_population
+            )
+            for arm in arms
         ]
-        grouped = selects[0]
-        for other in selects[1:]:
-            grouped = exp.union(grouped, other, distinct=False, copy=False)
+    grouped: exp.Query = selects[0]
+    for other in selects[1:]:
+        grouped = exp.union(grouped, other, distinct=False, copy=False)
     ctes += judged(question, grouped)
     ctes.append(cte("totals", _totals(question), materialized=True))
     everything: exp.Query = exp.select("*").from_(table("totals"))
@@ -185,6 +179,22 @@ def batch(question: Question, nodes: int, *, form: Form) -> exp.Query:
         ctes += _cost_ctes(question, mask_names)
         everything = exp.union(everything, _costs(question), distinct=False, copy=False)
     return with_ctes(everything, ctes)
+
+
+def _crossed(question: Question, mask_names: Sequence[str], arm: int) -> exp.Select:
+    """The classes of all nodes that are judged from one grain."""
+    parts = [masked(column(names.key(w), "grain"), column(mask, "nodes")) for w, mask in enumerate(mask_names)]
+    return (
+        exp.select(
+            column("node", "nodes"),
+            *[named(part, names.key(w)) for w, part in enumerate(parts)],
+            *counters(question.catalog.has_population, "grain"),
+        )
+        .from_(table(names.grain(arm), "grain"))
+        .join(table("nodes"), join_type="cross")
+        .where(exp.EQ(this=column("arm", "nodes"), expression=number(arm)))
+        .group_by(column("node", "nodes"), *[part.copy() for part in parts])
+    )
 
 
 def grouped_node(grain: str, node: exp.Expr, masks: Sequence[exp.Expr], has_population: bool) -> exp.Select:
@@ -462,14 +472,20 @@ def digits(node: Node) -> str:
     return "".join(chr(ord("0") + level) for level in node)
 
 
-def parameters(question: Question, nodes: Sequence[Node], *, form: Form, places: int | None = None) -> list[int | str]:
-    """What ``batch`` binds for these nodes, in the order of its placeholders; ``places`` that are left are no node."""
+def parameters(
+    question: Question, nodes: Sequence[Node], arms: Sequence[int], *, form: Form, places: int | None = None
+) -> list[int | str]:
+    """What ``batch`` binds for these nodes and their grains, in the order of its placeholders.
+
+    Args:
+        places: of the statement; those that are left are bound to no grain.
+    """
     catalog = question.catalog
     masks = [catalog.grain_masks(node) if question.histograms else catalog.masks(node) for node in nodes]
     bound: list[int | str] = []
-    for position, (node, mask) in enumerate(zip(nodes, masks, strict=True)):
-        bound += [position, *mask, digits(node)]
-    bound += [NO_NODE, *[0] * catalog.words, ""] * ((places or len(nodes)) - len(nodes))
+    for position, (node, arm, mask) in enumerate(zip(nodes, arms, masks, strict=True)):
+        bound += [position, arm, *mask, digits(node)]
+    bound += [NO_GRAIN, NO_GRAIN, *[0] * catalog.words, ""] * ((places or len(nodes)) - len(nodes))
     if form == "union":
         for position, mask in enumerate(masks):
             bound += [position, *mask]

@@ -49,10 +49,9 @@ Fetch = Callable[[str, list[Any]], Any]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One of several statements that run side by side: its text reads ``view``, which is to show ``table``."""
+    """One of several statements that run side by side: its text reads views, each to show a table."""
 
-    view: str
-    table: str
+    views: Mapping[str, str]
     text: str
     parameters: Sequence[Any]
 
@@ -218,11 +217,12 @@ class DuckDBEngine:
 
     def _run_job(self, name: str, job: Job, lane: _Lane) -> list[tuple[Any, ...]]:
         def fetch(text: str, bound: list[Any]) -> list[tuple[Any, ...]]:
-            if lane.shown.get(job.view) != job.table:
-                lane.cursor.execute(
-                    f"CREATE OR REPLACE TEMPORARY VIEW {_quoted(job.view)} AS SELECT * FROM {_quoted(job.table)}"
-                )
-                lane.shown[job.view] = job.table
+            for view, table in job.views.items():
+                if lane.shown.get(view) != table:
+                    lane.cursor.execute(
+                        f"CREATE OR REPLACE TEMPORARY VIEW {_quoted(view)} AS SELECT * FROM {_quoted(table)}"
+                    )
+                    lane.shown[view] = table
             return lane.cursor.execute(text, bound).fetchall()
 
         rows: list[tuple[Any, ...]] = self._guard(name, job.text, job.parameters, fetch)
