@@ -139,13 +139,15 @@ class Evaluator:
         cross = self._catalog.words == 1 and all(grain.rows <= CROSS_ROWS for grain in grains)
         form: compiler.Form = "cross" if cross else "union"
         places = next(size for size in PLACES if size >= len(nodes)) if cross else len(nodes)
-        text = self._text(question, tuple(_spread(len(grains), places) if cross else arms), form, exact)
+        text = self._text(question, _spread(len(grains), places) if cross else tuple(arms), form, exact)
         bound = compiler.parameters(question, nodes, arms, form=form, places=places)
         for arm in arms:
             self.rows_read += grains[arm].rows
             if not exact:
                 self.origins[grains[arm].node] += 1
-        return nodes, Job({names.grain(arm): grain.table for arm, grain in enumerate(grains)}, text, bound)
+        views = dict.fromkeys(map(names.grain, range(MOST_ARMS if len(grains) > 1 else 1)), grains[0].table)
+        views |= {names.grain(arm): grain.table for arm, grain in enumerate(grains)}
+        return nodes, Job(views, text, bound)
 
     def _text(self, question: Question, arms: tuple[int, ...], form: compiler.Form, exact: bool) -> str:
         slot = (form, arms, exact)
@@ -154,9 +156,10 @@ class Evaluator:
         return self._texts[slot]
 
 
-def _spread(grains: int, places: int) -> list[int]:
-    """An arm a place such that every grain occurs; there are at least as many places as grains."""
-    return [min(place, grains - 1) for place in range(places)]
+def _spread(grains: int, places: int) -> tuple[int, ...]:
+    """An arm a place such that every grain occurs; one arm, or as many as there may be, so that few texts differ."""
+    arms = 1 if grains == 1 else min(MOST_ARMS, places)
+    return tuple(min(place, arms - 1) for place in range(places))
 
 
 def batch_size(lanes: int, base_rows: int) -> int:

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import le
 
 Node = tuple[int, ...]
 """One generalization level per quasi-identifier, in the order of the policy."""
@@ -13,7 +14,7 @@ Node = tuple[int, ...]
 
 def leq(a: Node, b: Node) -> bool:
     """True when ``b`` generalizes ``a`` (every level of ``a`` is at most that of ``b``)."""
-    return all(x <= y for x, y in zip(a, b, strict=True))
+    return all(map(le, a, b))
 
 
 @dataclass(frozen=True, slots=True)

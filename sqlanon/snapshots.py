@@ -13,6 +13,7 @@ tables exceed their budget, and all of them with the plan.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -86,8 +87,8 @@ class SnapshotStore:
         """Account for requests at or above these floors, and materialise the most promising one, if any."""
         if self._table_budget == 0 or self.base.rows <= SMALL:
             return
-        for floor in floors:
-            rows = self.nearest(floor).rows
+        for floor, requests in Counter(floors).items():
+            rows = requests * self.nearest(floor).rows
             self._read += rows
             for candidate in self._credit:
                 if leq(candidate, floor):

@@ -35,12 +35,13 @@ def named(expression: exp.Expr, name: str) -> exp.Alias:
 
 def number(value: int) -> exp.Expr:
     """An integer literal (negative ones included)."""
-    return exp.convert(value)
+    literal = exp.Literal.number(str(abs(value)))
+    return exp.Neg(this=literal) if value < 0 else literal
 
 
 def bigint(expression: exp.Expr) -> exp.Cast:
     """CAST to BIGINT: SUM over BIGINT is HUGEINT in DuckDB."""
-    return exp.cast(expression, "BIGINT")
+    return exp.Cast(this=expression, to=exp.DataType(this=exp.DataType.Type.BIGINT))
 
 
 def masked(key: exp.Expr, mask: exp.Expr) -> exp.BitwiseAnd:

@@ -25,10 +25,11 @@ from sqlanon.search.antichain import RankedTree
 from sqlanon.search.base import TIE, Claim, Problem, Progress, Request, Strategy, Verdict
 from sqlanon.search.branching import Branching, Cut
 
-FIRST_BATCH = 4
-"""Boxes of the first batches: early on the queue holds many boxes that an incumbent would prune."""
+FIRST_SHARE = 4
+"""The first batches hold so much less than later ones: early on the queue holds many boxes that an incumbent would
+prune;"""
 RAMP = 4
-"""A batch may hold so much less than was evaluated before it."""
+"""and no batch holds more than so much less than was evaluated before it, unless it is one of the first."""
 DIVE_SHARE = 0.1
 """Of the evaluations, what dives may take,"""
 DIVE_GAP = 0.02
@@ -125,7 +126,8 @@ class _Search:
         if self.diving is None and queue and progress.evaluated >= self.next_dive and not self._close():
             self.diving, self.dive_started = heapq.heappop(queue), progress.evaluated
         taken = [self.diving] if self.diving is not None else []
-        room = max(FIRST_BATCH, min(self.problem.batch, progress.evaluated // RAMP))
+        batch = self.problem.batch
+        room = max(2, batch // FIRST_SHARE, min(batch, progress.evaluated // RAMP))
         while queue and len(taken) < room and not self.reached(queue[0].bound, self.gap):
             taken.append(heapq.heappop(queue))
         return taken
