@@ -242,7 +242,7 @@ def explain(policy: str, node: str | None) -> None:
 def explanation(policy: Policy, node: str | None) -> str:
     """The SQL of a node: as a person reads it, as the search judges it, and as it is published."""
     with _planned(policy, node) as made:
-        statement = compiler.batch(made.question, [0], form="cross" if made.catalog.words == 1 else "union")
+        statement = compiler.batch(made.question, [0], form="cross")
         levels = ", ".join(f"{name}={level}" for name, level in made.catalog.levels(made.node).items())
         return "\n\n".join(
             [

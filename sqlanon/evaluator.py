@@ -19,14 +19,17 @@ from sqlanon.models.base import PrivacyModel
 from sqlanon.search.base import Problem, Request, Verdict
 from sqlanon.snapshots import Snapshot, SnapshotStore
 
-CROSS_ROWS = 50_000
-"""Up to this many grain rows (one-word keys), a cross join with the masks beats a UNION ALL of the nodes."""
+CROSS_ROWS = 80_000
+"""Up to this many grain rows a cross join with the masks beats a UNION ALL of the nodes (measured with keys of one to
+three words)."""
 STATEMENT_ROWS = 300_000
 """What a statement costs beside its work, in grain rows x nodes: measured 5 ms, most of it planning, at 17 ns a row."""
 LANE_ROWS = 100_000
 """Fewer grain rows x nodes than this are not worth a second statement side by side."""
 MOST_ARMS = 4
-"""Most grains of one statement."""
+"""Most grains that a batch is judged from,"""
+ARM_ROWS = 60_000
+"""each but one saving this many rows at least: what one more in a statement costs (measured: about 1 ms)."""
 MAX_BATCH = 64
 """Most nodes of one statement."""
 MAX_SHARE = 16
@@ -72,6 +75,7 @@ class Evaluator:
         self._memo: dict[Node, Verdict] = {}
         self.origins: Counter[Node] = Counter()
         self.rows_read = 0
+        self._batches: dict[bool, compiler.Batch] = {}
         self._texts: dict[tuple[str, tuple[int, ...], bool], str] = {}
 
     @property
@@ -110,7 +114,7 @@ class Evaluator:
 
     def _shares(self, nodes: Sequence[Node]) -> Iterator[list[tuple[Node, Snapshot]]]:
         """The nodes with the grains to judge them from, in shares of about the same work: one a statement."""
-        served = [(node, self._snapshots.nearest(node)) for node in nodes]
+        served = self._served(nodes)
         served.sort(key=lambda item: (item[1].rows, item[1].node))
         total = sum(snapshot.rows for _, snapshot in served)
         fair = max(-(-total // self._lanes), LANE_ROWS // 2)
@@ -126,17 +130,25 @@ class Evaluator:
         if share:
             yield share
 
+    def _served(self, nodes: Sequence[Node]) -> list[tuple[Node, Snapshot]]:
+        """Each node with its nearest grain, if enough nodes share it to be worth a part of a statement of its own;
+        otherwise with the nearest one that serves all."""
+        common = self._snapshots.nearest(tuple(map(min, zip(*nodes, strict=True)))) if nodes else self._snapshots.base
+        served = [(node, self._snapshots.nearest(node)) for node in nodes]
+        gains: Counter[Node] = Counter()
+        for _, snapshot in served:
+            gains[snapshot.node] += common.rows - snapshot.rows
+        worth = {node for node, gain in gains.most_common(MOST_ARMS - 1) if gain > ARM_ROWS}
+        return [(node, snapshot if snapshot.node in worth else common) for node, snapshot in served]
+
     def _job(self, share: Sequence[tuple[Node, Snapshot]], exact: bool) -> tuple[list[Node], Job]:
         """The statement that judges a share of the nodes."""
         question = self._full if exact else self._question
-        grains = list({snapshot.node: snapshot for _, snapshot in share}.values())[-MOST_ARMS:]
+        grains = list({snapshot.node: snapshot for _, snapshot in share}.values())
         arm_of = {snapshot.node: arm for arm, snapshot in enumerate(grains)}
-        largest = len(grains) - 1
         nodes = [node for node, _ in share]
-        if len({snapshot.node for _, snapshot in share}) > MOST_ARMS:  # the largest serves those that are left over
-            grains[largest] = self._snapshots.nearest(tuple(map(min, zip(*nodes, strict=True))))
-        arms = [arm_of.get(snapshot.node, largest) for _, snapshot in share]
-        cross = self._catalog.words == 1 and all(grain.rows <= CROSS_ROWS for grain in grains)
+        arms = [arm_of[snapshot.node] for _, snapshot in share]
+        cross = all(grain.rows <= CROSS_ROWS for grain in grains)
         form: compiler.Form = "cross" if cross else "union"
         places = next(size for size in PLACES if size >= len(nodes)) if cross else len(nodes)
         text = self._text(question, _spread(len(grains), places) if cross else tuple(arms), form, exact)
@@ -145,21 +157,20 @@ class Evaluator:
             self.rows_read += grains[arm].rows
             if not exact:
                 self.origins[grains[arm].node] += 1
-        views = dict.fromkeys(map(names.grain, range(MOST_ARMS if len(grains) > 1 else 1)), grains[0].table)
-        views |= {names.grain(arm): grain.table for arm, grain in enumerate(grains)}
-        return nodes, Job(views, text, bound)
+        return nodes, Job({names.grain(arm): grain.table for arm, grain in enumerate(grains)}, text, bound)
 
     def _text(self, question: Question, arms: tuple[int, ...], form: compiler.Form, exact: bool) -> str:
         slot = (form, arms, exact)
         if slot not in self._texts:
-            self._texts[slot] = self._engine.render(compiler.batch(question, arms, form=form))
+            if exact not in self._batches:
+                self._batches[exact] = compiler.Batch(question)
+            self._texts[slot] = self._engine.render(self._batches[exact].of(arms, form=form))
         return self._texts[slot]
 
 
 def _spread(grains: int, places: int) -> tuple[int, ...]:
-    """An arm a place such that every grain occurs; one arm, or as many as there may be, so that few texts differ."""
-    arms = 1 if grains == 1 else min(MOST_ARMS, places)
-    return tuple(min(place, arms - 1) for place in range(places))
+    """An arm a place such that every grain occurs."""
+    return tuple(min(place, grains - 1) for place in range(places))
 
 
 def batch_size(lanes: int, base_rows: int) -> int:

@@ -31,8 +31,8 @@ PASSES = 2
 """and reading and writing, in readings of the source's rows."""
 WORTH = 0.6
 """A snapshot is expected, and kept, to have at most this share of the rows that it was rolled up from."""
-SMALL = 5_000
-"""A grain of so few rows is not worth rolling up further: a statement costs more than it saves."""
+SMALL = 60_000
+"""A grain of so few rows is not rolled up further: what planning statements costs outweighs it (benchmarks/ablation.py)."""
 CANDIDATES = 64
 """Floors that collect credit at a time; the poorest makes room."""
 SHRINKAGE = 0.3
@@ -82,6 +82,12 @@ class SnapshotStore:
         self._clock += 1
         best.used = self._clock
         return best
+
+    def clear(self) -> None:
+        """Drop all snapshots but the base."""
+        for snapshot in self._kept.values():
+            self._engine.drop(snapshot.table)
+        self._kept.clear()
 
     def prepare(self, floors: Sequence[Node]) -> None:
         """Account for requests at or above these floors, and materialise the most promising one, if any."""

@@ -31,17 +31,10 @@ def test_utility_lost_by_ignoring_non_monotonicity(plans: Plans) -> None:
 
 
 def test_pruning_power_without_suppression(plans: Plans) -> None:
-    selection = Selection(["adult_2015", "cup"], [], ["(k)", "(l)", "(t)", "(k, l)", "(k, t)"])
+    selection = Selection(["adult_2015"], [], ["(k)", "(l)", "(t)"])
     cells = list(tables_2015.table_7(plans, selection))
-    assert [round(cell.ours, 1) for cell in cells] == [97.3, 97.7, 99.2, 97.7, 99.2, 99.6, 99.6, 99.7, 99.6, 99.7]
+    assert [round(cell.ours, 1) for cell in cells] == [97.3, 97.7, 99.2]
     assert not any(cell.wrong for cell in cells)
-
-
-def test_pruning_power_with_suppression(plans: Plans) -> None:
-    (cell,) = tables_2015.table_8(plans, Selection(["adult_2015"], [], ["(k, t)"]))
-    assert round(cell.ours, 1) == cell.paper == 29.6
-    assert cell.more["sqlanon judges"] < cell.more["judges"]
-    assert not cell.wrong
 
 
 def test_statistics_of_predictive_properties(plans: Plans) -> None:

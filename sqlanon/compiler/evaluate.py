@@ -156,29 +156,49 @@ def batch(question: Question, arms: Sequence[int], *, form: Form) -> exp.Query:
         arms: per place of a node the number of the grain (``names.grain``) that it is judged from. In the form
             ``cross`` a place is bound to any of the grains, or to no node at all, and only which grains occur matters.
     """
-    catalog = question.catalog
-    words = catalog.words
-    mask_names = [f"mask_{w}" for w in range(words)]
-    ctes = [_values("nodes", ["node", "arm", *mask_names, "levels"], len(arms))]
-    if form == "cross":
-        selects = [_crossed(question, mask_names, arm) for arm in sorted(set(arms))]
-    else:
-        selects = [
-            grouped_node(
-                names.grain(arm), _placeholder(), [_placeholder() for _ in range(words)], catalog.has_population
-            )
-            for arm in arms
-        ]
-    grouped: exp.Query = selects[0]
-    for other in selects[1:]:
-        grouped = exp.union(grouped, other, distinct=False, copy=False)
-    ctes += judged(question, grouped)
-    ctes.append(cte("totals", _totals(question), materialized=True))
-    everything: exp.Query = exp.select("*").from_(table("totals"))
-    if question.has_costs:
-        ctes += _cost_ctes(question, mask_names)
-        everything = exp.union(everything, _costs(question), distinct=False, copy=False)
-    return with_ctes(everything, ctes)
+    return Batch(question).of(arms, form=form)
+
+
+class Batch:
+    """The statements of one question, which differ in the nodes and their grains alone: only these are made anew."""
+
+    def __init__(self, question: Question) -> None:
+        self._question = question
+        self._masks = [f"mask_{w}" for w in range(question.catalog.words)]
+        ctes = [self._nodes(1), *judged(question, self._grouped([0], "cross"))]
+        self._grouping = ctes[1]
+        ctes.append(cte("totals", _totals(question), materialized=True))
+        everything: exp.Query = exp.select("*").from_(table("totals"))
+        if question.has_costs:
+            ctes += _cost_ctes(question, self._masks)
+            everything = exp.union(everything, _costs(question), distinct=False, copy=False)
+        self._query = with_ctes(everything, ctes)
+
+    def of(self, arms: Sequence[int], *, form: Form) -> exp.Query:
+        """The statement for some places; the tree is changed by the next call."""
+        self._query.ctes[0].replace(self._nodes(len(arms)))
+        self._grouping.set("this", self._grouped(arms, form))
+        return self._query
+
+    def _nodes(self, places: int) -> exp.CTE:
+        return _values("nodes", ["node", "arm", *self._masks, "levels"], places)
+
+    def _grouped(self, arms: Sequence[int], form: Form) -> exp.Query:
+        """The grains of all nodes, generalized and grouped."""
+        catalog = self._question.catalog
+        if form == "cross":
+            selects = [_crossed(self._question, self._masks, arm) for arm in sorted(set(arms))]
+        else:
+            selects = [
+                grouped_node(
+                    names.grain(arm), _placeholder(), [_placeholder() for _ in self._masks], catalog.has_population
+                )
+                for arm in arms
+            ]
+        grouped: exp.Query = selects[0]
+        for other in selects[1:]:
+            grouped = exp.union(grouped, other, distinct=False, copy=False)
+        return grouped
 
 
 def _crossed(question: Question, mask_names: Sequence[str], arm: int) -> exp.Select:
