@@ -32,7 +32,7 @@ PASSES = 2
 WORTH = 0.6
 """A snapshot is expected, and kept, to have at most this share of the rows that it was rolled up from."""
 SMALL = 60_000
-"""A grain of so few rows is not rolled up further: what planning statements costs outweighs it (benchmarks/ablation.py)."""
+"""A grain of so few rows is not rolled up further: planning statements costs more than it saves."""
 CANDIDATES = 64
 """Floors that collect credit at a time; the poorest makes room."""
 SHRINKAGE = 0.3
