@@ -146,6 +146,11 @@ class Plan:
         """Number of snapshots that were materialised so far."""
         return self._session.snapshots.materialised
 
+    @property
+    def verdict_sources(self) -> dict[str, int]:
+        """How many nodes of the search were judged from which grain: ``base``, or ``snapshot`` with its levels."""
+        return dict(self._evaluator.origins.most_common())
+
     def _ledger(self, verdict: Verdict) -> Ledger:
         catalog = self.catalog
         return Ledger(
@@ -367,6 +372,7 @@ class Plan:
             output=target,
             seconds=seconds,
             warnings=self.warnings + _view_warning(output),
+            verdict_sources=self.verdict_sources,
             plan=self,
             marker=marker,
             _kind=output.kind if output else None,
@@ -395,6 +401,7 @@ class Release:
         certificate: what is proven about the loss.
         manifest: what travels with the release: no values, small counts coarsened.
         output: what was written, ``{"view" | "table" | "file": name}``.
+        verdict_sources: how many nodes of the search were judged from the base, and how many from which snapshot.
     """
 
     levels: dict[str, int]
@@ -404,6 +411,7 @@ class Release:
     output: dict[str, str]
     seconds: dict[str, float]
     warnings: tuple[str, ...]
+    verdict_sources: dict[str, int]
     plan: Plan
     marker: str | None = None
     _kind: str | None = None

@@ -118,6 +118,7 @@ def result(release: Release) -> dict[str, Any]:
         "lattice_size": certificate.lattice_size,
         "evaluated": certificate.evaluated,
         "snapshots": made.snapshots,
+        "verdict_sources": release.verdict_sources,
         "statements": made.statements,
         "seconds": {name: round(value, 6) for name, value in release.seconds.items()},
         "output": release.output,

@@ -48,7 +48,7 @@ class Evaluator:
         lanes: statements side by side; None is what the engine has.
 
     Attributes:
-        origins: how many verdicts of the search came from which grain, by the grain's node (the base is the bottom).
+        origins: how many verdicts of the search came from which grain: ``base``, or a snapshot by its levels.
         rows_read: grain rows times nodes, over all statements: what a search costs whatever the machine.
     """
 
@@ -73,7 +73,7 @@ class Evaluator:
         self._most = most
         self._lanes = engine.lanes if lanes is None else min(lanes, engine.lanes)
         self._memo: dict[Node, Verdict] = {}
-        self.origins: Counter[Node] = Counter()
+        self.origins: Counter[str] = Counter()
         self.rows_read = 0
         self._batches: dict[bool, compiler.Batch] = {}
         self._texts: dict[tuple[str, tuple[int, ...], bool], str] = {}
@@ -155,8 +155,9 @@ class Evaluator:
         bound = compiler.parameters(question, nodes, arms, form=form, places=places)
         for arm in arms:
             self.rows_read += grains[arm].rows
+            self._engine.journal.verdicts[grains[arm].title] += 1
             if not exact:
-                self.origins[grains[arm].node] += 1
+                self.origins[grains[arm].title] += 1
         return nodes, Job({names.grain(arm): grain.table for arm, grain in enumerate(grains)}, text, bound)
 
     def _text(self, question: Question, arms: tuple[int, ...], form: compiler.Form, exact: bool) -> str:

@@ -18,10 +18,15 @@ class Entry:
 
 
 class Journal:
-    """Collects the statements of one plan. One owner: the engine that runs them."""
+    """Collects the statements of one plan. One owner: the engine that runs them.
+
+    Attributes:
+        verdicts: how many nodes were judged from which grain: ``base``, or ``snapshot`` with the levels of its node.
+    """
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
+        self.verdicts: Counter[str] = Counter()
 
     def record(self, name: str, seconds: float) -> None:
         """Append one statement."""

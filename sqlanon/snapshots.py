@@ -48,6 +48,11 @@ class Snapshot:
     rows: int
     used: int = 0
 
+    @property
+    def title(self) -> str:
+        """What reports call it."""
+        return "base" if self.table == names.BASE else "snapshot " + ",".join(map(str, self.node))
+
 
 class SnapshotStore:
     """The snapshots of one plan; the base is always there, the others within a budget.
