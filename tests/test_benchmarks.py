@@ -1,0 +1,42 @@
+"""The benchmarks check themselves; here is checked that their comparison tells better from worse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import compare
+import pytest
+
+
+def results(tmp_path: Path, name: str, evaluated: int, seconds: float, faults: list[str]) -> Path:
+    case = {"counters": {"evaluated": evaluated}, "median": {"search": seconds}, "faults": faults}
+    path = tmp_path / f"{name}.json"
+    path.write_text(json.dumps({"versions": {}, "machine": {}, "cases": {"adult": case}}))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("evaluated", "seconds", "faults", "worse"),
+    [
+        (100, 9.0, [], False),  # seconds are information
+        (90, 1.0, [], False),
+        (101, 1.0, [], False),  # within the tolerance
+        (103, 1.0, [], True),
+        (100, 1.0, ["no proof"], True),
+    ],
+)
+def test_a_comparison_tells_what_got_worse(tmp_path, monkeypatch, capsys, evaluated, seconds, faults, worse) -> None:
+    before = results(tmp_path, "before", 100, 1.0, [])
+    after = results(tmp_path, "after", evaluated, seconds, faults)
+    monkeypatch.setattr("sys.argv", ["compare.py", str(before), str(after)])
+    with pytest.raises(SystemExit) as ended:
+        compare.main()
+    assert ended.value.code == (1 if worse else 0)
+    told = capsys.readouterr().out
+    assert "search 1.000" in told and ("Worse" in told) == worse
+
+
+def test_a_missing_case_is_worse(tmp_path) -> None:
+    before = json.loads(results(tmp_path, "before", 100, 1.0, []).read_text())
+    assert compare.compared(before, {"cases": {}}, 0.0)[1] == ["adult: missing"]
