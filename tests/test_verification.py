@@ -125,6 +125,17 @@ def test_a_stopped_search_certifies_its_gap(connection, skewed, tmp_path: Path) 
     assert found.lower_bound >= told["lower_bound"] * (1 - 1e-9)
 
 
+@pytest.mark.parametrize("measure", ["loss", "discernibility", "average_class_size"])
+def test_a_search_may_be_stopped_after_any_evaluation(connection, skewed, tmp_path: Path, measure: str) -> None:
+    for limit in (1, 2, 3, 5, 9):
+        asked = {**skewed.policy.to_dict(), "search": {"max_evaluations": limit}, "quality": {"measure": measure}}
+        policy = sqlanon.Policy.from_dict(asked)
+        with sqlanon.plan(connection, policy) as stopped:
+            certified(stopped, tmp_path / "certificate.json")
+        found = verify(tmp_path / "certificate.json", policy, connection)
+        assert found.holds, (limit, found.faults)
+
+
 def test_a_certificate_tells_no_small_count(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     """One record is suppressed: neither the loss nor any bound that it enters is told, and the proof still holds."""
     connection.execute("CREATE TABLE t AS SELECT 'a' || (i % 4) AS a, 'b' || (i // 50) AS b FROM range(100) r(i)")

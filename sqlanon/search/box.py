@@ -158,11 +158,11 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
     lattice = problem.lattice
     state = _Search(problem, progress, gap)
     taken: list[Box] = []
-    progress.claims = state.claims
-    progress.frontier = lambda: state.open_claims(taken)
-    progress.lower_bound = problem.least()
-
     first = [useful_top(problem)]
+    everything = Claim(lattice.bottom, first[0], None, None, problem.least())
+    progress.claims = state.claims
+    progress.frontier = lambda: [everything]
+    progress.lower_bound = everything.bound
     if state.grounded and lattice.bottom != first[0]:
         first.append(lattice.bottom)
     verdicts = yield [Request(node, lattice.bottom) for node in first]
@@ -170,6 +170,7 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
         state.see(verdict)
     top, ground = verdicts[0], verdicts[-1] if state.grounded else None
     state.push(state.settle(state.box(lattice.bottom, top, top, ground, None)))
+    progress.frontier = lambda: state.open_claims(taken)
 
     while state.diving is not None or (state.queue and not state.reached(state.queue[0].bound, gap)):
         taken = [box for box in state.wanted() if state.settle(box) is not None]
