@@ -39,7 +39,6 @@ import sqlanon
 from sqlanon.anonymizer import VERSION
 from sqlanon.policy_parsing import AVAILABLE_STRATEGIES
 from sqlanon.report.proof_file import write_proof
-from sqlanon.verification import verify
 
 Figures = dict[str, Any]
 """``seconds`` (name -> runs), ``counters``, ``answer``, and ``faults``: what is wrong, empty when all is right."""
@@ -129,7 +128,7 @@ def _search_faults(plan: sqlanon.Plan, policy: sqlanon.Policy, expected: float |
             path = Path(folder) / "certificate.json"
             assert plan.proof_document is not None
             write_proof(plan.proof_document, path)
-            yield from verify(path, policy).faults
+            yield from sqlanon.verify(path, policy).faults
 
 
 def run_figures(policy: sqlanon.Policy, folder: Path) -> Figures:

@@ -18,6 +18,7 @@ from sqlanon.errors import (
     UnsupportedError,
 )
 from sqlanon.policy import Column, Model, Output, Policy, Quality, SearchOptions
+from sqlanon.verification import Verification, verify
 
 __all__ = [
     "AuditError",
@@ -42,7 +43,9 @@ __all__ = [
     "TargetError",
     "UncoveredValuesError",
     "UnsupportedError",
+    "Verification",
     "__version__",
     "anonymize",
     "plan",
+    "verify",
 ]

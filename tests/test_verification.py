@@ -17,7 +17,6 @@ from sqlanon.lattice import Lattice
 from sqlanon.proof import first_gap
 from sqlanon.report.proof_file import digest, write_proof
 from sqlanon.search.base import Claim
-from sqlanon.verification import verify
 
 EXACT = ("box", "exhaustive", "best_first", "flash_two_phase")
 
@@ -47,7 +46,7 @@ def test_certificates_hold_for_every_model_and_measure(tmp_path: Path, strategy:
             with made:
                 assert made.certificate.optimal, seed
                 told = certified(made, tmp_path / "certificate.json")
-            found = verify(tmp_path / "certificate.json", policy, connection)
+            found = sqlanon.verify(tmp_path / "certificate.json", policy, connection)
             assert found.holds and found.optimal, (seed, found.faults)
             assert found.boxes == len(told["boxes"])
             held += 1
@@ -77,14 +76,14 @@ def skewed(connection: duckdb.DuckDBPyConnection):
 def test_whatever_is_changed_in_a_certificate_is_found(connection, skewed, tmp_path: Path) -> None:
     path = tmp_path / "certificate.json"
     told = certified(skewed, path)
-    assert verify(path, skewed.policy, connection).holds
+    assert sqlanon.verify(path, skewed.policy, connection).holds
     boxes = told["boxes"]
     tops = [int(digit) for digit in told["top"]]
 
     def changed(**keys: object) -> bool:
         document = {**told, **keys}
         path.write_text(json.dumps({**document, "sha256": digest(document)}))
-        return not verify(path, skewed.policy, connection).holds
+        return not sqlanon.verify(path, skewed.policy, connection).holds
 
     for number, box in enumerate(boxes):
         assert changed(boxes=boxes[:number] + boxes[number + 1 :]), "a box is missing"
@@ -111,7 +110,7 @@ def test_whatever_is_changed_in_a_certificate_is_found(connection, skewed, tmp_p
     assert changed(measure="precision")
     assert changed(top="2222")
     path.write_text(json.dumps({**told, "evaluated": told["evaluated"] + 1}))
-    assert not verify(path, skewed.policy, connection).holds, "the digest is another"
+    assert not sqlanon.verify(path, skewed.policy, connection).holds, "the digest is another"
 
 
 def test_a_stopped_search_certifies_its_gap(connection, skewed, tmp_path: Path) -> None:
@@ -120,7 +119,7 @@ def test_a_stopped_search_certifies_its_gap(connection, skewed, tmp_path: Path) 
     with sqlanon.plan(connection, policy) as stopped:
         assert 0 < stopped.certificate.gap < 1
         told = certified(stopped, tmp_path / "certificate.json")
-    found = verify(tmp_path / "certificate.json", policy, connection)
+    found = sqlanon.verify(tmp_path / "certificate.json", policy, connection)
     assert found.holds and not found.optimal, found.faults
     assert found.lower_bound >= told["lower_bound"] * (1 - 1e-9)
 
@@ -132,7 +131,7 @@ def test_a_search_may_be_stopped_after_any_evaluation(connection, skewed, tmp_pa
         policy = sqlanon.Policy.from_dict(asked)
         with sqlanon.plan(connection, policy) as stopped:
             certified(stopped, tmp_path / "certificate.json")
-        found = verify(tmp_path / "certificate.json", policy, connection)
+        found = sqlanon.verify(tmp_path / "certificate.json", policy, connection)
         assert found.holds, (limit, found.faults)
 
 
@@ -152,12 +151,12 @@ def test_a_certificate_tells_no_small_count(connection: duckdb.DuckDBPyConnectio
         told = certified(made, tmp_path / "certificate.json")
     assert told["loss"] is None and told["lower_bound"] is None and told["optimal"]
     assert all(box[3] in (None, "lower_bound") for box in told["boxes"])
-    found = verify(tmp_path / "certificate.json", policy, connection)
+    found = sqlanon.verify(tmp_path / "certificate.json", policy, connection)
     assert found.holds and found.optimal
     told["chosen"] = told["top"]
     told["sha256"] = digest(told)
     (tmp_path / "certificate.json").write_text(json.dumps(told))
-    assert not verify(tmp_path / "certificate.json", policy, connection).holds
+    assert not sqlanon.verify(tmp_path / "certificate.json", policy, connection).holds
 
 
 def test_first_gap_agrees_with_counting_the_nodes() -> None:
@@ -181,6 +180,6 @@ def test_what_is_no_certificate_is_an_error_that_says_so(plan, connection, tmp_p
     path = tmp_path / "certificate.json"
     path.write_text(text)
     with pytest.raises(sqlanon.InputError):
-        verify(path, plan.policy, connection)
+        sqlanon.verify(path, plan.policy, connection)
     with pytest.raises(sqlanon.InputError):
-        verify(tmp_path / "missing.json", plan.policy, connection)
+        sqlanon.verify(tmp_path / "missing.json", plan.policy, connection)
