@@ -240,7 +240,8 @@ def test_kill_in_the_middle_of_a_run_leaves_no_target(tmp_path: Path) -> None:
     )
     assert again.returncode == 0, again.stderr
     left = sorted(p.name for p in tmp_path.iterdir())
-    assert left == ["out.duckdb", "out.duckdb.manifest.json", "p.yaml", "s.parquet"]
+    released = ["out.duckdb", "out.duckdb.certificate.json", "out.duckdb.manifest.json"]
+    assert left == [*released, "p.yaml", "s.parquet"]
 
 
 def test_nothing_of_ours_survives_in_the_users_connection(connection: duckdb.DuckDBPyConnection) -> None:

@@ -111,11 +111,13 @@ def digest(document: Mapping[str, Any]) -> str:
 
 
 def _tells_small_count(claim: Claim, judged: Mapping[Node, Verdict], least: int) -> bool:
-    """The bound was reckoned from a number of suppressed records between 0 and ``least``."""
-    if claim.witness is None:
-        return False
-    verdict = judged[claim.witness]
-    counts = (verdict.suppressed, verdict.certain.suppressed)
+    """The bound was reckoned from a number of records, suppressed or in small classes, between 0 and ``least``."""
+    counts = []
+    if claim.witness is not None:
+        counts += [judged[claim.witness].suppressed, judged[claim.witness].certain.suppressed]
+    below = judged[claim.ground].ground if claim.ground is not None else None
+    if below is not None:
+        counts.append(below.small_records)
     return any(0 < count < least for count in counts)
 
 
