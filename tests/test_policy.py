@@ -76,7 +76,7 @@ def test_all_faults_are_reported_at_once() -> None:
         suppression_limit=1.5,
         nulls="extendet",
         quality={"measure": "discernability"},
-        search={"strategy": "flash", "gap": 2},
+        search={"strategy": "anon", "gap": 2},
         output={"file": "x.xlsx"},
         suppresed="drop",
     )
