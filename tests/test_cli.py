@@ -120,3 +120,29 @@ def test_hierarchy_check(demo: Path, tmp_path: Path) -> None:
     assert done.returncode == 0 and "160 > 40 > 8 > 1" in done.stdout
     (tmp_path / "bad.csv").write_text("a;x;1\nb;x;2\n")
     assert sqlanon("hierarchy", "check", tmp_path / "bad.csv").returncode == 2
+
+
+def test_verify_runs_the_proof_again_and_finds_what_was_changed(demo: Path, tmp_path: Path) -> None:
+    path = tmp_path / "certificate.json"
+    done = sqlanon("run", demo / "policy.yaml", "--json", "--dry-run", "--certificate", path)
+    assert done.returncode == 0 and json.loads(done.stdout)["output"] == {}
+    told = json.loads(path.read_text())
+    held = sqlanon("verify", path, demo / "policy.yaml", "--json")
+    answer = json.loads(held.stdout)
+    assert held.returncode == 0 and answer["holds"] and answer["optimal"] and answer["faults"] == []
+    assert (
+        answer["boxes"] == len(told["boxes"]) and "is optimal" in sqlanon("verify", path, demo / "policy.yaml").stdout
+    )
+    path.write_text(json.dumps({**told, "boxes": told["boxes"][1:]}))
+    changed = sqlanon("verify", path, demo / "policy.yaml")
+    assert changed.returncode == 1 and "do not cover the lattice" in changed.stdout
+    assert sqlanon("verify", tmp_path / "missing.json", demo / "policy.yaml").returncode == 2
+
+
+def test_a_heuristic_claims_nothing_and_has_no_certificate(demo: Path, tmp_path: Path) -> None:
+    path = tmp_path / "certificate.json"
+    done = sqlanon("run", demo / "policy.yaml", "--json", "--dry-run", "--strategy", "datafly", "--certificate", path)
+    answer = json.loads(done.stdout)
+    assert done.returncode == 0 and answer["strategy"] == "datafly"
+    assert answer["optimal"] is False and answer["gap"] is None and answer["lower_bound"] is None
+    assert "no certificate" in done.stderr and not path.exists()
