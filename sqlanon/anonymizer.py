@@ -126,11 +126,9 @@ class Plan:
         return proof_document(
             self.certificate,
             self.proof,
-            catalog=self.catalog,
-            lattice=self._problem.lattice,
+            self._problem,
             chosen=self.node,
             judged={verdict.node: verdict for verdict in self._evaluator.judged},
-            least=self._threshold,
             withheld=self.ledger.hides(self._threshold),
             fingerprint=self.policy.fingerprint(),
             versions={"sqlanon": VERSION, "duckdb": DUCKDB_VERSION},
@@ -145,6 +143,13 @@ class Plan:
     def snapshots(self) -> int:
         """Number of snapshots that were materialised so far."""
         return self._session.snapshots.materialised
+
+    def _travelling(self, certified: Mapping[str, Any] | None) -> Certificate:
+        """The certificate with the lower bound that the proof tells: that of a search that was stopped may rest on
+        small counts."""
+        if certified is None or certified["lower_bound"] is None:
+            return self.certificate
+        return replace(self.certificate, lower_bound=certified["lower_bound"], gap=certified["gap"])
 
     @property
     def verdict_sources(self) -> dict[str, int]:
@@ -343,12 +348,13 @@ class Plan:
                 verify_source=self._session.source.verify,
             )
             target, marker = dict(publication.output), publication.marker
+        certified = self.proof_document
         document = manifest(
             policy_fingerprint=self.policy.fingerprint(),
             levels=self.solution.levels,
             heights={a.name: a.height for a in self.catalog.attributes},
             ledger=ledger,
-            certificate=self.certificate,
+            certificate=self._travelling(certified),
             k=self._threshold,
             models=[
                 *({"type": m.type, **dict(m.parameters)} for m in self.policy.privacy),
@@ -358,7 +364,6 @@ class Plan:
             output=target,
             versions={"sqlanon": VERSION, "duckdb": DUCKDB_VERSION},
         )
-        certified = self.proof_document
         if output is not None and output.kind == "file":
             write_manifest(document, Path(output.target + MANIFEST))
             if certified is not None:

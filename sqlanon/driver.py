@@ -11,9 +11,9 @@ from sqlanon.certificate import Certificate
 from sqlanon.errors import NoSolutionError, SearchStoppedError
 from sqlanon.evaluator import Evaluator
 from sqlanon.policy import SearchOptions
-from sqlanon.proof import Proof, proof_of
+from sqlanon.proof import Proof, first_gap, proof_of
 from sqlanon.search import strategy_named
-from sqlanon.search.base import TIE, Problem, Progress, Request, Verdict
+from sqlanon.search.base import TIE, Claim, Problem, Progress, Request, Verdict
 from sqlanon.search.box import useful_top
 
 
@@ -64,7 +64,7 @@ def search(problem: Problem, evaluator: Evaluator, options: SearchOptions, *, wa
         pass
     except KeyboardInterrupt:
         stopped = "interrupt"
-    proof = _proof(problem, evaluator, progress)
+    proof = _proof(problem, evaluator, progress, interrupted=stopped == "interrupt")
     if progress.incumbent is None:
         _give_up(problem, evaluator, progress, proof, name, stopped)
     assert progress.incumbent is not None
@@ -72,14 +72,26 @@ def search(problem: Problem, evaluator: Evaluator, options: SearchOptions, *, wa
     return Found(best, _certify(problem, progress, proof, name), progress, proof)
 
 
-def _proof(problem: Problem, evaluator: Evaluator, progress: Progress) -> Proof | None:
-    """The proof that the strategy has kept, or one made from all that was judged."""
-    if progress.claims is not None:
-        return Proof(useful_top(problem), (*progress.claims, *progress.frontier()))
-    if not progress.finished:
-        return None
+def _proof(problem: Problem, evaluator: Evaluator, progress: Progress, *, interrupted: bool) -> Proof | None:
+    """The proof that the strategy has kept, or one made from all that was judged; stopped before there is one, what
+    holds for every lattice."""
     incumbent = progress.incumbent
-    return proof_of(problem, evaluator.judged, incumbent.loss if incumbent is not None else math.inf)
+    if progress.claims is not None:
+        kept = Proof(useful_top(problem), (*progress.claims, *progress.frontier()))
+        if not interrupted or first_gap(kept.claims, problem.lattice.bottom, kept.top) is None:
+            return kept
+        progress.lower_bound = problem.least()  # the interrupt came while the strategy held boxes in its hands
+        return _trivial(problem)
+    made = proof_of(problem, evaluator.judged, incumbent.loss if incumbent is not None else math.inf)
+    if made is not None:
+        return made
+    return None if progress.finished else _trivial(problem)
+
+
+def _trivial(problem: Problem) -> Proof:
+    """Without any verdict: every candidate loses at least ``least``."""
+    lattice = problem.lattice
+    return Proof(lattice.top, (Claim(lattice.bottom, lattice.top, None, None, problem.least()),))
 
 
 def _limit(options: SearchOptions, progress: Progress) -> str:
@@ -95,15 +107,17 @@ def _certify(problem: Problem, progress: Progress, proof: Proof | None, strategy
     incumbent = progress.incumbent
     assert incumbent is not None
     loss = incumbent.loss
-    lower = progress.lower_bound
-    if progress.finished and proof is None:  # a heuristic, or one that is not exact for this problem
-        lower = None
-    elif progress.finished and (lower is None or progress.claims is None):
-        lower = loss
-    if lower is not None:
-        lower = min(lower, loss)
-        if lower >= loss - TIE * abs(loss):
-            lower = loss
+    enough = loss - TIE * abs(loss)
+    own = progress.lower_bound if progress.lower_bound is not None else -math.inf
+    lower: float | None
+    if (
+        proof is None
+    ):  # a strategy has ended; a bound of its own is worth telling if it tells more than the lattice does
+        lower = min(own, loss) if own > problem.least() else None
+    else:
+        shown = min((claim.bound for claim in proof.claims if claim.bound is not None), default=math.inf)
+        lower = own if shown < own < enough else shown
+        lower = loss if lower >= enough else lower
     gap = None if lower is None else (loss - lower) / loss if loss else 0.0
     return Certificate(
         measure=problem.measure.name,
@@ -111,7 +125,7 @@ def _certify(problem: Problem, progress: Progress, proof: Proof | None, strategy
         loss=loss,
         lower_bound=lower,
         gap=gap,
-        optimal=lower is not None and lower == loss and proof is not None,
+        optimal=proof is not None and lower == loss,
         strategy=strategy,
         evaluated=progress.evaluated,
         lattice_size=problem.lattice.size,

@@ -93,8 +93,8 @@ def gaps(claims: Sequence[Claim], bottom: Node, top: Node) -> Iterator[tuple[Nod
     A region is cut, where the fewest boxes are cut with it, until one box holds what is left of it, or none does.
     """
     count = len(bottom)
-    lows = np.array([claim.bottom for claim in claims], dtype=np.int64).reshape(-1, count)
-    highs = np.array([claim.top for claim in claims], dtype=np.int64).reshape(-1, count)
+    lows = np.array([claim.bottom for claim in claims], dtype=np.int64).reshape(len(claims), count)
+    highs = np.array([claim.top for claim in claims], dtype=np.int64).reshape(len(claims), count)
     regions = [(np.array(bottom, dtype=np.int64), np.array(top, dtype=np.int64), np.arange(len(claims)))]
     while regions:
         low, high, inside = regions.pop()

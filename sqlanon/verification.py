@@ -8,6 +8,7 @@ hierarchies as loaded, the files of ``sql/model``, and the formulas of the measu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,7 +27,7 @@ from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel
 from sqlanon.policy import Policy
 from sqlanon.proof import first_gap, rests_soundly
-from sqlanon.report.proof_file import Box, Statement, digest, read_proof, stated
+from sqlanon.report.proof_file import AT_LEAST, OPEN, Box, Statement, digest, read_proof, stated
 from sqlanon.search.base import Problem, Verdict
 
 TOLERANCE = 1e-9
@@ -174,14 +175,18 @@ class _Verifier:
             blame("The certificate is about another quality measure than the policy.")
         if told.lattice != problem.lattice:
             blame("The certificate is about another lattice than the policy.")
+        if told.lattice_size != problem.lattice.size:
+            blame("The lattice has another size than the certificate says.")
+        if told.top not in problem.lattice:
+            blame("The boxes' top is outside the lattice.")
         for attribute, useful, high in zip(self._catalog.attributes, told.top, problem.lattice.top, strict=True):
-            if useful > high or attribute.widths[useful] != attribute.widths[high]:
+            if attribute.widths[useful] != attribute.widths[high]:
                 blame(f"Column {attribute.name!r} has other classes at the boxes' top than at the lattice's.")
 
     def _check_chosen(self, told: Statement, chosen: Verdict) -> None:
         if not chosen.feasible or told.chosen not in self._problem.lattice:
             self.result.blame("The chosen node does not meet the policy.")
-        if told.loss is not None and abs(chosen.loss - told.loss) > TOLERANCE * abs(chosen.loss):
+        if told.loss is not None and abs(chosen.loss - told.loss) > self._noise(chosen.loss):
             self.result.blame("The chosen node has another loss than the certificate says.")
 
     def _check_box(self, box: Box, told: Statement, judged: dict[Node, Verdict]) -> float | None:
@@ -205,27 +210,32 @@ class _Verifier:
             holds = self._problem.measure.bound(claim.bottom, ground, certain)
             if witness is not None and self._problem.hopeless(witness):
                 holds = float("inf")
-        wanted = claim.bound if box.told else self._least(told, judged)
-        differs = abs(wanted - holds) if box.told else wanted - holds
-        if differs > TOLERANCE * max(abs(wanted), 1e-300):
+        if box.kind == AT_LEAST:
+            if judged[told.chosen].loss > holds + self._noise(holds):
+                blame("A box is said to lose at least what the chosen node loses, but its node does not show it.")
+            return holds
+        if box.kind == OPEN:
+            return holds
+        if abs(claim.bound - holds) > self._noise(claim.bound):
             blame("A box has another bound than its node shows.")
-        if box.told and told.lower_bound is not None and claim.bound < told.lower_bound * (1 - TOLERANCE):
+        if told.lower_bound is not None and claim.bound < told.lower_bound - self._noise(claim.bound):
             blame("A box has a bound below the certificate's lower bound.")
-        return min(holds, wanted) if box.told else holds
+        return min(holds, claim.bound)
 
-    @staticmethod
-    def _least(told: Statement, judged: dict[Node, Verdict]) -> float:
-        """The certificate's lower bound; where it is withheld, the loss that it claims to be optimal."""
-        if told.lower_bound is not None:
-            return told.lower_bound
-        return judged[told.chosen].loss if told.optimal else -float("inf")
+    def _noise(self, value: float) -> float:
+        """How far two numbers may be apart that were added up in another order."""
+        scale = 0.0
+        if self._problem.measure.needs == "surprisals":
+            population = self._catalog.population
+            scale = population * math.log2(max(population, 2)) * len(self._catalog.attributes)
+        return TOLERANCE * abs(value) + 1e-12 * scale
 
     def _check_cover(self, told: Statement) -> None:
         claims = [box.claim for box in told.boxes]
         lattice = self._problem.lattice
         if first_gap(claims, lattice.bottom, told.top) is not None:
             self.result.blame("The boxes do not cover the lattice.")
-        inside = all(lattice.bottom <= claim.bottom and claim.top in lattice for claim in claims)
+        inside = all(claim.bottom in lattice and claim.top in lattice for claim in claims)
         volume = sum(Lattice(claim.bottom, claim.top).size for claim in claims)
         if not inside or (not told.overlapping and volume != Lattice(lattice.bottom, told.top).size):
             self.result.blame("The boxes overlap, or leave the lattice.")
@@ -233,14 +243,17 @@ class _Verifier:
     def _check_conclusion(self, told: Statement, chosen: Verdict) -> None:
         blame, proven = self.result.blame, self.result.lower_bound
         assert proven is not None
-        if told.lower_bound is not None and told.lower_bound > proven + TOLERANCE * abs(proven):
+        if told.lower_bound is not None and told.lower_bound > proven + self._noise(proven):
             blame("The lower bound does not follow from the boxes.")
-        if told.optimal and chosen.loss > proven + TOLERANCE * abs(proven):
+        if told.optimal and chosen.loss > proven + self._noise(proven):
             blame("The boxes do not show that the chosen node is optimal.")
-        if told.gap is not None and told.lower_bound is not None:
-            gap = (chosen.loss - told.lower_bound) / chosen.loss if chosen.loss else 0.0
-            if abs(gap - told.gap) > TOLERANCE:
-                blame("The gap is not that of the loss and its lower bound.")
+        gap = None
+        if told.lower_bound is not None:
+            gap = (chosen.loss - told.lower_bound) / chosen.loss if chosen.loss > self._noise(0.0) else 0.0
+        elif told.optimal:
+            gap = 0.0
+        if (gap is None) != (told.gap is None) or (gap is not None and abs(gap - (told.gap or 0.0)) > TOLERANCE):
+            blame("The gap is not that of the loss and its lower bound.")
 
     def _judge(self, node: Node, *, with_costs: bool) -> Verdict:
         """The verdict of a node, from the original values."""

@@ -14,9 +14,11 @@ from test_search import plan  # noqa: F401  (a fixture)
 
 import sqlanon
 from sqlanon.lattice import Lattice
+from sqlanon.policy_parsing import AVAILABLE_STRATEGIES
 from sqlanon.proof import first_gap
 from sqlanon.report.proof_file import digest, write_proof
 from sqlanon.search.base import Claim
+from sqlanon.search.branching import Branching
 
 EXACT = ("box", "exhaustive", "best_first", "flash_two_phase")
 
@@ -88,7 +90,7 @@ def test_whatever_is_changed_in_a_certificate_is_found(connection, skewed, tmp_p
     for number, box in enumerate(boxes):
         assert changed(boxes=boxes[:number] + boxes[number + 1 :]), "a box is missing"
         if box[3] is not None:
-            raised = [*box[:3], 1e9 if box[3] == "lower_bound" else box[3] * 1.0001, *box[4:]]
+            raised = [*box[:3], 1e9 if box[3] == "loss" else box[3] * 1.0001, *box[4:]]
             assert changed(boxes=[*boxes[:number], raised, *boxes[number + 1 :]]), "a bound was raised"
             nothing = [*box[:3], None, *box[4:]]
             assert changed(boxes=[*boxes[:number], nothing, *boxes[number + 1 :]]), "a box is said to be empty"
@@ -149,13 +151,67 @@ def test_a_certificate_tells_no_small_count(connection: duckdb.DuckDBPyConnectio
         assert made.ledger.suppressed == 1 and made.certificate.optimal
         told = certified(made, tmp_path / "certificate.json")
     assert told["loss"] is None and told["lower_bound"] is None and told["optimal"]
-    assert all(box[3] in (None, "lower_bound") for box in told["boxes"])
+    assert all(box[3] in (None, "loss") for box in told["boxes"])
     found = sqlanon.verify(tmp_path / "certificate.json", policy, connection)
     assert found.holds and found.optimal
     told["chosen"] = told["top"]
     told["sha256"] = digest(told)
     (tmp_path / "certificate.json").write_text(json.dumps(told))
     assert not sqlanon.verify(tmp_path / "certificate.json", policy, connection).holds
+
+
+@pytest.mark.parametrize("search", [{}, {"max_evaluations": 9}, {"gap": 0.3}, {"strategy": "exhaustive"}])
+def test_no_bound_tells_a_number_of_suppressed_records(connection, skewed, search: dict) -> None:
+    """Bounds are of generalization alone, or of nodes that suppress nothing: nothing can be subtracted."""
+    policy = sqlanon.Policy.from_dict({**skewed.policy.to_dict(), "search": search})
+    with sqlanon.plan(connection, policy) as made:
+        told = made.proof_document
+        assert told is not None
+        suppressed = {v.node: v.suppressed for v in made._evaluator.judged}
+        numbers = 0
+        for _, _, witness, bound in told["boxes"]:
+            if isinstance(bound, float):
+                numbers += 1
+                assert witness is None or suppressed[tuple(map(int, told["nodes"][witness]))] == 0
+                assert bound >= told["lower_bound"]
+        assert numbers and told["lower_bound"] <= made.certificate.lower_bound
+
+
+def test_without_quasi_identifiers_every_strategy_ends_and_certifies(connection, tmp_path: Path) -> None:
+    text_table(connection, ["a"], [("x",)] * 9)
+    for strategy in AVAILABLE_STRATEGIES:
+        asked = {"table": "t", "columns": {"a": {"role": "keep"}}, "search": {"strategy": strategy}}
+        policy = sqlanon.Policy.from_dict({**asked, "privacy": [{"type": "k_anonymity", "k": 3}]})
+        with sqlanon.plan(connection, policy) as made:
+            assert made.certificate.optimal and made.ledger.published == 9, strategy
+            certified(made, tmp_path / "certificate.json")
+        assert sqlanon.verify(tmp_path / "certificate.json", policy, connection).optimal
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1" * 401])
+def test_a_number_that_is_none_is_refused(connection, skewed, tmp_path: Path, number: str) -> None:
+    path = tmp_path / "certificate.json"
+    told = certified(skewed, path)
+    path.write_text(json.dumps({**told, "loss": "here"}).replace('"here"', number))
+    with pytest.raises(sqlanon.InputError):
+        sqlanon.verify(path, skewed.policy, connection)
+
+
+def test_an_interrupt_while_boxes_are_cut_leaves_a_proof(connection, skewed, tmp_path: Path, monkeypatch) -> None:
+    for turn in (2, 5, 11):
+        calls = iter(range(10_000))
+
+        def cut(self, *given, turn=turn, calls=calls, real=Branching.cut):
+            if next(calls) == turn:
+                raise KeyboardInterrupt
+            return real(self, *given)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Branching, "cut", cut)
+            with sqlanon.plan(connection, skewed.policy) as made:
+                certified(made, tmp_path / "certificate.json")
+        assert made.certificate.gap > 0
+        assert sqlanon.verify(tmp_path / "certificate.json", skewed.policy, connection).holds
 
 
 def test_first_gap_agrees_with_counting_the_nodes() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -209,9 +209,9 @@ class DuckDBEngine:
             for lane, future in zip(self._lanes, running, strict=False):
                 if not future.done():
                     lane.cursor.interrupt()
-            for future in running:
-                with suppress(KeyboardInterrupt, EngineError):
-                    future.result()
+            while not all(future.done() for future in running):  # a second Ctrl-C does not leave one behind
+                with suppress(KeyboardInterrupt):
+                    wait(running)
             raise
         return results
 

@@ -20,6 +20,8 @@ from collections.abc import Sequence
 from sqlanon.lattice import Node
 from sqlanon.measures.base import AttributeMeasure, Need
 
+NOISE = 1e-12
+
 
 class NonUniformEntropy(AttributeMeasure):
     """See the module's docstring. ``costs`` are sums of s ln s over the values of suppressed encoded records."""
@@ -31,11 +33,17 @@ class NonUniformEntropy(AttributeMeasure):
     def floor(self, node: Node) -> tuple[float, ...]:
         """f per attribute: what generalization alone costs."""
         return tuple(
-            max(a.surprisals[1 + level] - a.surprisals[0], 0.0) / math.log(2.0)
+            _difference(a.surprisals[1 + level], a.surprisals[0]) / math.log(2.0)
             for a, level in zip(self._catalog.attributes, node, strict=True)
         )
 
     def added(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
         """g per attribute: what suppression adds."""
         whole = suppressed * math.log(suppressed) if suppressed else 0.0
-        return tuple(max(whole - cost, 0.0) / math.log(2.0) for cost in costs)
+        return tuple(_difference(whole, cost) / math.log(2.0) for cost in costs)
+
+
+def _difference(larger: float, smaller: float) -> float:
+    """The difference of two large sums; 0 where it is no more than the noise of adding them up in another order."""
+    difference = larger - smaller
+    return difference if difference > NOISE * abs(larger) else 0.0

@@ -1,8 +1,9 @@
 """The certificate as a file: the proof of a search as compact JSON, for anybody to run again (``sqlanon verify``).
 
-Its boxes cover the lattice; each names the judged node that it rests on and what its candidates lose at least. Counts
-of records are not in it, and no bound that would give a small one away: such a bound reads ``lower_bound``, which is
-less than it and all that the proof needs.
+Its boxes cover the lattice; each names the judged node that it rests on and what its candidates lose at least. No bound
+tells a number of records: two of them could be subtracted, and the difference is the number of records whose classes
+fail at one node and pass at the other. A bound that such a number enters reads ``loss`` (at least that of the chosen
+node, which is all the proof needs), or is replaced by what generalization alone costs, which is less and needs no node.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,22 +20,25 @@ from sqlanon.catalog import Catalog
 from sqlanon.certificate import Certificate
 from sqlanon.errors import InputError
 from sqlanon.lattice import Lattice, Node
+from sqlanon.measures.base import Certain
 from sqlanon.proof import Proof
-from sqlanon.search.base import Claim, Verdict
+from sqlanon.search.base import TIE, Claim, Problem, Verdict
 from sqlanon.targets import check_directory, partial_file, put_in_place
 
 VERSION = 1
-AT_LEAST = "lower_bound"
-"""A bound that is not told: the candidates of the box lose at least the certificate's lower bound."""
+AT_LEAST = "loss"
+"""A bound that is not told: the candidates of the box lose at least what the chosen node loses."""
+OPEN = "open"
+"""Nothing is told of the candidates of the box, because every number is withheld."""
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A box of a certificate as read: a claim, and whether its bound is told or is the certificate's lower bound."""
+    """A box of a certificate as read: a claim, and how its bound is told: as a number, ``loss`` or ``open``."""
 
     claim: Claim
-    told: bool
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,7 @@ class Statement:
     lower_bound: float | None
     gap: float | None
     optimal: bool
+    lattice_size: int
     overlapping: bool
     boxes: tuple[Box, ...]
 
@@ -59,30 +64,30 @@ class Statement:
 def proof_document(
     certificate: Certificate,
     proof: Proof,
+    problem: Problem,
     *,
-    catalog: Catalog,
-    lattice: Lattice,
     chosen: Node,
     judged: Mapping[Node, Verdict],
-    least: int,
     withheld: bool,
     fingerprint: str,
     versions: Mapping[str, str],
 ) -> dict[str, Any]:
-    """The document, ready for JSON.
+    """The document, ready for JSON. Its lower bound is the least that it tells, which may be less than was proven.
 
     Args:
         judged: the verdicts of the nodes that the proof rests on.
-        least: counts below this, but not 0, must not be derivable.
         withheld: the loss would give a small count away: no number that it could be reckoned from is told.
     """
-    proven = certificate.coarsened() if withheld else certificate.to_dict()
-    nodes = {node: number for number, node in enumerate(proof.nodes())}
+    catalog, lattice = problem.catalog, problem.lattice
+    told = [_told(claim, certificate.loss, problem, judged, withheld=withheld) for claim in proof.claims]
+    proven = certificate.coarsened()
+    if not withheld:
+        lower = min([certificate.loss, *(bound for _, bound in told if isinstance(bound, float))])
+        proven = replace(certificate, lower_bound=lower, gap=_gap(certificate.loss, lower)).to_dict()
+    named = [node for claim, _ in told for node in (claim.witness, claim.ground) if node is not None]
+    nodes = {node: number for number, node in enumerate(dict.fromkeys(named))}
     rows: list[list[Any]] = []
-    for claim in proof.claims:
-        bound: float | str | None = claim.bound
-        if bound is not None and (withheld or _tells_small_count(claim, judged, least)):
-            bound = AT_LEAST
+    for claim, bound in told:
         row: list[Any] = [_text(claim.bottom, catalog), _text(claim.top, catalog)]
         row += [None if claim.witness is None else nodes[claim.witness], bound]
         rows.append(row if claim.ground is None else [*row, nodes[claim.ground]])
@@ -104,21 +109,34 @@ def proof_document(
     return {**document, "sha256": digest(document)}
 
 
+def _told(
+    claim: Claim, loss: float, problem: Problem, judged: Mapping[Node, Verdict], *, withheld: bool
+) -> tuple[Claim, float | str | None]:
+    """A claim as the file tells it, and its bound: no number that a number of suppressed records enters."""
+    if claim.bound is None:
+        return claim, None
+    enough = loss - TIE * abs(loss)
+    closed = claim.bound >= enough
+    if withheld:
+        return (claim, AT_LEAST) if closed else (replace(claim, witness=None, ground=None), OPEN)
+    uncovered = problem.catalog.uncovered
+    verdict = judged[claim.witness] if claim.witness is not None else None
+    if claim.ground is None and (verdict is None or verdict.suppressed == uncovered):
+        return claim, claim.bound
+    alone = problem.measure.bound(claim.bottom, None, Certain(uncovered))
+    if closed and alone < enough:
+        return claim, AT_LEAST
+    return replace(claim, witness=None, ground=None, bound=alone), alone
+
+
+def _gap(loss: float, lower: float) -> float:
+    return (loss - lower) / loss if loss else 0.0
+
+
 def digest(document: Mapping[str, Any]) -> str:
     """SHA-256 (hex) of all but the digest: it tells damage, not intent."""
     kept = {key: value for key, value in document.items() if key != "sha256"}
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
-
-
-def _tells_small_count(claim: Claim, judged: Mapping[Node, Verdict], least: int) -> bool:
-    """The bound was reckoned from a number of records, suppressed or in small classes, between 0 and ``least``."""
-    counts = []
-    if claim.witness is not None:
-        counts += [judged[claim.witness].suppressed, judged[claim.witness].certain.suppressed]
-    below = judged[claim.ground].ground if claim.ground is not None else None
-    if below is not None:
-        counts.append(below.small_records)
-    return any(0 < count < least for count in counts)
 
 
 def write_proof(document: Mapping[str, Any], path: Path) -> None:
@@ -151,7 +169,7 @@ def read_proof(path: Path) -> dict[str, Any]:
         raise InputError(f"The certificate {path.name!r} cannot be read.", hint="check the path.")
     try:
         document = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict) or document.get("certificate_version") != VERSION:
         raise InputError(
@@ -184,10 +202,11 @@ def stated(document: Mapping[str, Any], catalog: Catalog) -> Statement:
             lower_bound=_number(document["lower_bound"]),
             gap=_number(document["gap"]),
             optimal=document["optimal"] is True,
+            lattice_size=_index(document["lattice_size"]),
             overlapping=document["overlapping"] is True,
             boxes=tuple(_box(row, nodes, catalog) for row in document["boxes"]),
         )
-    except (KeyError, TypeError, ValueError, IndexError):
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError):
         pass
     raise InputError(
         "The certificate is not well formed, or it is about other quasi-identifiers than the policy.",
@@ -197,15 +216,15 @@ def stated(document: Mapping[str, Any], catalog: Catalog) -> Statement:
 
 def _box(row: Sequence[Any], nodes: Sequence[Node], catalog: Catalog) -> Box:
     bottom, top, witness, bound, *ground = row
-    told = bound != AT_LEAST
+    kind = bound if bound in (AT_LEAST, OPEN) else "number"
     claim = Claim(
         bottom=_node(bottom, catalog),
         top=_node(top, catalog),
         witness=None if witness is None else nodes[_index(witness)],
         ground=nodes[_index(ground[0])] if ground else None,
-        bound=_number(bound) if told else -math.inf,
+        bound=_number(bound) if kind == "number" else -math.inf,
     )
-    return Box(claim, told)
+    return Box(claim, kind)
 
 
 def _index(value: Any) -> int:
@@ -219,6 +238,8 @@ def _number(value: Any) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("not a number")
+    if not math.isfinite(value):
+        raise ValueError("not finite")
     return float(value)
 
 
