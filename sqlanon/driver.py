@@ -110,9 +110,7 @@ def _certify(problem: Problem, progress: Progress, proof: Proof | None, strategy
     enough = loss - TIE * abs(loss)
     own = progress.lower_bound if progress.lower_bound is not None else -math.inf
     lower: float | None
-    if (
-        proof is None
-    ):  # a strategy has ended; a bound of its own is worth telling if it tells more than the lattice does
+    if proof is None:  # a strategy has ended; its own bound is told if it says more than the lattice alone
         lower = min(own, loss) if own > problem.least() else None
     else:
         shown = min((claim.bound for claim in proof.claims if claim.bound is not None), default=math.inf)

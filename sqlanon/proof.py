@@ -108,8 +108,8 @@ def gaps(claims: Sequence[Claim], bottom: Node, top: Node) -> Iterator[tuple[Nod
         axis, level = _cut(low, high, some_lows, some_highs)
         below, above = high.copy(), low.copy()
         below[axis], above[axis] = level, level + 1
-        regions.append((low, below, inside))
         regions.append((above, high, inside))
+        regions.append((low, below, inside))  # looked at first: a gap that refutes a proof is more likely here
 
 
 def _cut(low: Levels, high: Levels, lows: Levels, highs: Levels) -> tuple[int, int]:
