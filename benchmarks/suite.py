@@ -10,8 +10,9 @@ before.json after.json`` compares two such files. Seconds depend on the machine;
   (a small lattice) the certificate holds when it is verified.
 - strategies: every strategy on ADULT. Right: feasible, and at the optimum where it claims to be.
 - run cases: IHIS- and ATUS-shaped records in Parquet, end to end through the command line, with the peak memory of that
-  process (at least that of this one, which it is forked from). Right: proven, the ledger adds up, and no class of the release has fewer than k records. ``--records`` adds
-  runs with so many records; ``--huge`` one of 100,000,000 with ``memory_limit: 8GB``.
+  process (at least that of this one, which it is forked from). Right: proven, the ledger adds up, and no class of the
+  release has fewer than k records. ``--records`` adds runs with so many records; ``--huge`` one of 100,000,000 with
+  ``memory_limit: 8GB``.
 - growth: how cost grows with records, quasi-identifiers and lattice.
 """
 
