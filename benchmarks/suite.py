@@ -27,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,7 +117,8 @@ def search_figures(policy: sqlanon.Policy, expected: float | None, repeat: int, 
     raise ValueError("repeat at least once")
 
 
-def _search_faults(plan: sqlanon.Plan, policy: sqlanon.Policy, expected: float | None, *, exact: bool) -> Any:
+def _search_faults(plan: sqlanon.Plan, policy: sqlanon.Policy, expected: float | None, *, exact: bool) -> Iterator[str]:
+    """What is wrong with a plan."""
     found = plan.certificate
     if exact and not found.optimal:
         yield "no proof"

@@ -1,7 +1,8 @@
 """The names of every relation and column that sqlanon makes, in one place.
 
-Relations of a search are temporary tables of the engine's own connection, so they cannot collide with the
-user's tables; the prefix keeps them apart from the user's temporary tables too.
+Relations of a search stand in a database in memory of our own, or, in a connection of the user's, are temporary
+tables of a cursor of ours: they cannot collide with the user's tables, and the prefix keeps them apart from temporary
+ones too.
 """
 
 from __future__ import annotations

@@ -34,11 +34,6 @@ class Proof:
     top: Node
     claims: tuple[Claim, ...]
 
-    def nodes(self) -> tuple[Node, ...]:
-        """The judged nodes that the claims rest on, each once, in the order of the claims."""
-        named = [node for claim in self.claims for node in (claim.witness, claim.ground) if node is not None]
-        return tuple(dict.fromkeys(named))
-
 
 def proof_of(problem: Problem, verdicts: Iterable[Verdict], loss: float) -> Proof | None:
     """The proof that no candidate loses less than ``loss`` (infinite: that there is none), from judged nodes alone.
@@ -67,18 +62,14 @@ def proof_of(problem: Problem, verdicts: Iterable[Verdict], loss: float) -> Proo
         if verdict.node not in hopeless and verdict.node not in dear:
             if verdict.feasible and verdict.loss < enough:
                 return None
-            claims.append(itself(verdict))
+            exact = verdict.loss if verdict.feasible else None
+            claims.append(Claim(verdict.node, verdict.node, verdict.node, None, exact))
     for low, high in gaps(claims, lattice.bottom, lattice.top):  # what was passed by without being judged
         bound = problem.measure.bound(low, None, Certain(catalog.uncovered))
         if bound < enough:
             return None
         claims.append(Claim(low, high, None, None, bound))
     return Proof(lattice.top, tuple(claims))
-
-
-def itself(verdict: Verdict) -> Claim:
-    """What a judged node says of itself."""
-    return Claim(verdict.node, verdict.node, verdict.node, None, verdict.loss if verdict.feasible else None)
 
 
 def first_gap(claims: Sequence[Claim], bottom: Node, top: Node) -> Node | None:

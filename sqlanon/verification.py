@@ -144,13 +144,7 @@ class _Verifier:
         self._check_setting(told)
         named = [node for box in told.boxes for node in (box.claim.witness, box.claim.ground) if node is not None]
         nodes = list(dict.fromkeys([told.chosen, *named]))
-        bounding = {
-            node
-            for box in told.boxes
-            if box.claim.bound is not None
-            for node in (box.claim.witness,)
-            if node is not None
-        }
+        bounding = {box.claim.witness for box in told.boxes if box.claim.bound is not None}
         judged: dict[Node, Verdict] = {}
         for number, node in enumerate(nodes, start=1):
             judged[node] = self._judge(node, with_costs=node == told.chosen or node in bounding)

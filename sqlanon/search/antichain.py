@@ -100,12 +100,8 @@ class PlainList(Antichain):
         return any(leq(stored, node) for stored in self._nodes)
 
 
-class AntichainList(Antichain):
+class AntichainList(PlainList):
     """Option 2: a list without nodes that another one implies."""
-
-    def __init__(self, direction: Direction) -> None:
-        super().__init__(direction)
-        self._nodes: list[Node] = []
 
     def _add(self, node: Node) -> bool:
         if self._covers(node):
@@ -114,9 +110,6 @@ class AntichainList(Antichain):
         self._nodes.append(node)
         self._size = len(self._nodes)
         return True
-
-    def _covers(self, node: Node) -> bool:
-        return any(leq(stored, node) for stored in self._nodes)
 
 
 class Tree(Antichain):
