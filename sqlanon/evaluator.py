@@ -79,11 +79,6 @@ class Evaluator:
         self._texts: dict[tuple[str, tuple[int, ...], bool], str] = {}
 
     @property
-    def evaluated(self) -> int:
-        """Distinct nodes that were given a verdict."""
-        return len(self._memo)
-
-    @property
     def judged(self) -> Collection[Verdict]:
         """All verdicts given so far."""
         return self._memo.values()
