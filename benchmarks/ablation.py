@@ -35,7 +35,7 @@ from sqlanon.compiler.trees import count_if, number, sum_if
 from sqlanon.driver import search
 from sqlanon.evaluator import Evaluator
 from sqlanon.lattice import Node
-from sqlanon.models import least_size, models_of
+from sqlanon.models import least_size
 from sqlanon.policy import SearchOptions
 from sqlanon.search.base import Request
 from sqlanon.snapshots import SnapshotStore
@@ -62,7 +62,7 @@ class _Recorder(Evaluator):
 def ablation(data: Path, name: str) -> dict[str, Any]:
     """Milliseconds and rows a node for every step of one case."""
     with sqlanon.plan(None, search_case(data, **CASES[name])) as plan:
-        engine, models = plan._session.source.engine, models_of(plan.policy)
+        engine, models = plan._session.source.engine, plan.policy.models
         plan._session.snapshots.clear()
         problem = plan._problem
 
@@ -121,7 +121,7 @@ def ablation(data: Path, name: str) -> dict[str, Any]:
 
 def _on_source(plan: sqlanon.Plan, node: Node) -> int:
     """Records in classes smaller than k, counted over the source joined with its lookups."""
-    k = least_size(models_of(plan.policy))
+    k = least_size(plan.policy.models)
     classes = exp.maybe_parse(plan.node_sql(plan.catalog.levels(node)), dialect="duckdb")
     counted = exp.column(classes.expressions[-1].alias, quoted=True)
     small = exp.LT(this=counted, expression=number(k))
@@ -131,7 +131,7 @@ def _on_source(plan: sqlanon.Plan, node: Node) -> int:
 
 def _on_originals(plan: sqlanon.Plan, node: Node) -> int:
     """Records in failing classes, counted over the distinct records joined with the lookups."""
-    models = models_of(plan.policy)
+    models = plan.policy.models
     query = readable.node_counts(plan.catalog, models, node, least_size(models))
     row = plan._session.source.engine.run("node over distinct records", query)[0]
     return int(row[2]) + plan.catalog.uncovered

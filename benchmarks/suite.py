@@ -38,8 +38,8 @@ from cases import search_case
 
 import sqlanon
 from sqlanon.anonymizer import VERSION
-from sqlanon.policy_parsing import AVAILABLE_STRATEGIES
 from sqlanon.report.proof_file import write_proof
+from sqlanon.search import STRATEGIES
 
 Figures = dict[str, Any]
 """``seconds`` (name -> runs), ``counters``, ``answer``, and ``faults``: what is wrong, empty when all is right."""
@@ -196,7 +196,7 @@ def cases(arguments: argparse.Namespace) -> list[Case]:
         turns = 1 if name in SLOW else repeat
         policy = search_case(data, **wanted)
         listed.append(Case(name, lambda p=policy, loss=loss, turns=turns: search_figures(p, loss, turns)))
-    for strategy in AVAILABLE_STRATEGIES[1:]:
+    for strategy in [name for name, _ in STRATEGIES]:
         policy = search_case(data, "adult", 9, search={"strategy": strategy})
         optimum = SEARCHES["adult"][1]
         listed.append(

@@ -17,23 +17,31 @@ from sqlanon.errors import (
     UncoveredValuesError,
     UnsupportedError,
 )
-from sqlanon.policy import Column, Model, Output, Policy, Quality, SearchOptions
+from sqlanon.extensions import Extensions
+from sqlanon.parameters import Parameter
+from sqlanon.policy import Column, Join, Model, Output, Policy, Quality, SearchOptions
+from sqlanon.report.files import write_report
+from sqlanon.report.summary import RunSummary, summarize
 from sqlanon.verification import Verification, verify
 
 __all__ = [
     "AuditError",
     "Column",
     "EngineError",
+    "Extensions",
     "HierarchyError",
     "InputError",
+    "Join",
     "Model",
     "NoSolutionError",
     "Output",
+    "Parameter",
     "Plan",
     "Policy",
     "PolicyError",
     "Quality",
     "Release",
+    "RunSummary",
     "SearchOptions",
     "SearchStoppedError",
     "Solution",
@@ -47,5 +55,7 @@ __all__ = [
     "__version__",
     "anonymize",
     "plan",
+    "summarize",
     "verify",
+    "write_report",
 ]

@@ -15,10 +15,13 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
+from sqlanon.audit.null_bias import NullBias, null_bias
+from sqlanon.audit.nulls import NullAudit, audit_nulls
 from sqlanon.audit.release import audit_release
 from sqlanon.catalog import Catalog
 from sqlanon.certificate import Certificate
 from sqlanon.compiler import release as compiler
+from sqlanon.compiler.class_sizes import class_sizes
 from sqlanon.compiler.evaluate import Question
 from sqlanon.compiler.trees import column, table
 from sqlanon.driver import Watcher, search
@@ -27,11 +30,13 @@ from sqlanon.engines.duckdb import VERSION as DUCKDB_VERSION
 from sqlanon.engines.duckdb import file_relation
 from sqlanon.errors import InputError
 from sqlanon.evaluator import Evaluator
+from sqlanon.files import read_file
 from sqlanon.formulation import formulate
 from sqlanon.lattice import Node
 from sqlanon.measures.base import Measure
-from sqlanon.models import least_size, models_of
+from sqlanon.models import least_size
 from sqlanon.policy import EngineOptions, Model, Output, Policy
+from sqlanon.policy_source import open_policy_source
 from sqlanon.proof import Proof
 from sqlanon.publication import check_target, publish
 from sqlanon.references import plan_audits
@@ -44,6 +49,9 @@ from sqlanon.sources import Source, open_source
 from sqlanon.targets import CERTIFICATE, MANIFEST
 
 VERSION = "0.1.0"
+
+COMPARED_CLASSES = 20_000
+"""A release of more classes is not audited for what its NULLs give away, which may compare each with each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +195,22 @@ class Plan:
     @property
     def suppressed_by_model(self) -> tuple[tuple[str, int], ...]:
         """Per privacy model, the records that it suppresses at the chosen node, were it alone."""
-        return self._evaluator.judge([Request(self.node, self.catalog.bottom)], exact=True)[0].by_model
+        return self.evaluate(self.solution.levels).by_model
+
+    @property
+    def attribute_losses(self) -> dict[str, float] | None:
+        """Per quasi-identifier, its own loss at the chosen node, before weights and folding; None for measures of
+        classes."""
+        if self.certificate.aggregate is None:
+            return None
+        losses = self.evaluate(self.solution.levels).by_attribute
+        return dict(zip(self.solution.levels, losses, strict=True))
+
+    @property
+    def source_name(self) -> str | None:
+        """The name of the source's file, without its folder; None for an open connection."""
+        path = self._session.source.path
+        return path.name if path is not None else None
 
     def evaluate_many(self, nodes: Sequence[Mapping[str, int]]) -> list[Verdict]:
         """The verdicts of several nodes, in as few statements as possible."""
@@ -203,6 +226,43 @@ class Plan:
     def classes(self, levels: Mapping[str, int]) -> pa.Table:
         """The classes of a node, as ``node_sql`` gives them. For the operator: it holds values."""
         return self._session.source.engine.arrow("classes", self.node_sql(levels))
+
+    def class_sizes(
+        self, levels: Mapping[str, int] | None = None, *, published: bool = True
+    ) -> tuple[tuple[int, int, int, int], ...]:
+        """How large the published classes of a node are (by default the chosen one), or those that are suppressed.
+
+        One ``(least, most, classes, records)`` a bucket that is not empty: the classes of ``least`` to ``most``
+        records, which are a power of two and one less than the next.
+
+        Raises:
+            InputError: as ``evaluate``.
+        """
+        node = self.node if levels is None else self._node(levels)
+        snapshot = self._session.snapshots.nearest(node)
+        query = class_sizes(self.question, snapshot.table, node, published=published)
+        rows = self._session.source.engine.run("class sizes", query)
+        return tuple((least, most, classes, records) for least, most, classes, records in rows)
+
+    def null_audit(self) -> NullAudit | None:
+        """What an attacker gains who takes the NULLs of the release for wildcards; None when it holds none, or so many
+        classes that comparing them would take long."""
+        if self._basic or not 0 < self.solution.classes <= COMPARED_CLASSES:
+            return None
+        release = self._release_query().subquery("release")
+        attributes = [a.name for a in self.catalog.attributes]
+        found = audit_nulls(self._session.source.engine, release, attributes, k=self._threshold)
+        return found if found.records_with_null else None
+
+    def null_bias(self) -> NullBias | None:
+        """How the columns change because the records with a NULL are left out (basic match); None when none is, or for
+        δ-presence, where the source holds the population too."""
+        if not self.catalog.excluded or self.catalog.has_population:
+            return None
+        encoding = self._session.encoding
+        attributes = [a.name for a in self.catalog.attributes]
+        told = [column.name for column in self.policy.columns if column.role != "drop"]
+        return null_bias(self._session.source.engine, encoding.source, attributes, columns=told)
 
     def solutions(self, limit: int = 20) -> list[Solution]:
         """The best feasible nodes that were judged, best first."""
@@ -246,7 +306,7 @@ class Plan:
     @property
     def _threshold(self) -> int:
         """The least size of a class that the models allow; smaller counts do not travel."""
-        return least_size(models_of(self.policy))
+        return least_size(self.policy.models)
 
     @property
     def _basic(self) -> bool:
@@ -312,7 +372,7 @@ class Plan:
     def _audits(self) -> list[ModelAudit]:
         """The audits of the policy's models, with what they are judged against."""
         return plan_audits(
-            models_of(self.policy), self._session.encoding, self.catalog, self.node, self._released(), basic=self._basic
+            self.policy.models, self._session.encoding, self.catalog, self.node, self._released(), basic=self._basic
         )
 
     def publish(self, output: Output | None = None) -> Release:
@@ -344,6 +404,9 @@ class Plan:
                 suppressed=self.policy.suppressed,
                 target_catalog=self._session.source.target_catalog,
                 source_path=self._session.source.path,
+                read=self._session.source.read,
+                read_files=self._session.source.files,
+                extensions=self.policy.extensions,
                 lookups=self._lookups(),
                 verify_source=self._session.source.verify,
             )
@@ -452,6 +515,9 @@ class Release:
             return engine.arrow("read release", exp.select("*").from_(engine.source_table(self._target)))
         path = Path(self._target)
         if self._kind == "file" and path.suffix.lower() != ".duckdb":
+            found = self.plan.policy.extensions.format_of(path.suffix)
+            if found is not None:
+                return read_file(found[1], path, {}).read_all()
             return engine.arrow("read release", exp.select("*").from_(file_relation(path, {})))
         if self._kind == "file":
             with open_source(path, "release") as written:
@@ -536,6 +602,9 @@ def plan(source: object, policy: Policy, *, watch: Watcher | None = None, writab
                 if_exists=policy.if_exists,
                 target_catalog=opened.target_catalog,
                 source_path=opened.path,
+                read=opened.read,
+                read_files=opened.files,
+                extensions=policy.extensions,
             )
         check_columns(policy, opened.types)
         encoding = encode_source(opened.engine, opened.relation, policy, opened.types)
@@ -546,26 +615,6 @@ def plan(source: object, policy: Policy, *, watch: Watcher | None = None, writab
         raise
 
 
-def open_policy_source(source: object, policy: Policy, *, writable: bool = False) -> Source:
-    """Open the source given, or the policy's own."""
-    if source is None:
-        if policy.source is None:
-            raise InputError("There is no source.", hint="add the key source to the policy, or pass one.")
-        source = policy.resolve(policy.source)
-    engine = policy.engine
-    return open_source(
-        source,
-        policy.table,
-        csv=policy.csv,
-        settings={
-            "memory_limit": engine.memory_limit,
-            "threads": engine.threads,
-            "temp_directory": engine.temp_directory,
-        },
-        writable=writable,
-    )
-
-
 def _encoded_for(policy: Policy) -> tuple[object, ...]:
     """What the encoding of a source depends on; policies that agree in it can share one."""
     columns = tuple(
@@ -574,7 +623,9 @@ def _encoded_for(policy: Policy) -> tuple[object, ...]:
         if c.role in ("quasi_identifier", "sensitive")
     )
     source = policy.resolve(policy.source) if policy.source is not None else None
-    return (source, policy.table, dict(policy.csv), columns, policy.nulls, policy.uncovered, policy.subset)
+    joined = tuple(replace(j, source=policy.resolve(j.source)) if j.source is not None else j for j in policy.join)
+    origin = (source, policy.table, dict(policy.csv), policy.formats, joined)
+    return (*origin, columns, policy.nulls, policy.uncovered, policy.subset)
 
 
 def _search(session: _Session, policy: Policy, seconds: dict[str, float], watch: Watcher | None) -> Plan:
@@ -583,7 +634,7 @@ def _search(session: _Session, policy: Policy, seconds: dict[str, float], watch:
     problem, models = formulate(engine, session.encoding, policy)
     evaluator = Evaluator(engine, problem.catalog, session.snapshots, problem, models)
     with engine.side_by_side():
-        found = search(problem, evaluator, policy.search, watch=watch)
+        found = search(problem, evaluator, policy.search, extensions=policy.extensions, watch=watch)
     return Plan(
         policy=policy,
         catalog=problem.catalog,
@@ -592,7 +643,8 @@ def _search(session: _Session, policy: Policy, seconds: dict[str, float], watch:
         proof=found.proof,
         search=found.progress,
         seconds={**seconds, "search": time.perf_counter() - start},
-        warnings=session.encoding.warnings
+        warnings=session.source.warnings
+        + session.encoding.warnings
         + _ignored_options(session.source, policy)
         + _ignored_aggregate(policy, problem.measure),
         node=found.verdict.node,

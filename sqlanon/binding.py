@@ -13,6 +13,7 @@ from functools import partial
 
 from sqlglot import exp
 
+from sqlanon.errors import InputError
 from sqlanon.sqlfiles import parse
 
 Value = int | float | str
@@ -33,12 +34,19 @@ def bind(
         columns: placeholder column -> columns.
         values: placeholder -> value.
         released_type: what ``AS_RELEASED`` casts to.
+
+    Raises:
+        InputError: a placeholder has no value (a file from outside the package).
     """
     tree = parse(file)
     assert isinstance(tree, exp.Select)
     placeholders = list(tree.find_all(exp.Placeholder))
     tables = [node for node in tree.find_all(exp.Table) if not node.db and node.name in relations]
     for placeholder in placeholders:
+        if placeholder.name not in (values or {}):
+            raise InputError(
+                f"The SQL file {file!r} has :{placeholder.name}, to which no value is given.", hint="add it."
+            )
         placeholder.replace(_literal((values or {})[placeholder.name]))
     for call in list(tree.find_all(exp.Anonymous)):
         if call.name.upper() == "AS_RELEASED":

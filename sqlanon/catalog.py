@@ -22,6 +22,7 @@ class Attribute:
         widths: per level, the number of distinct generalized values (NULL is one) among those of the source.
         text_levels: per level, True when the published value no longer has the source's type.
         weight: importance in attribute-based measures.
+        losses: per level, the information loss that the policy gives it; () is the level's share of the highest.
         surprisals: the sum over the original values of n ln n, n being the encoded records that hold the value; then,
             per level, the same over the generalized values. (Values that the hierarchy does not list may share a
             generalized value at level 0 already.)
@@ -37,6 +38,7 @@ class Attribute:
     keeps_type: tuple[bool, ...]
     weight: float = 1.0
     surprisals: tuple[float, ...] = ()
+    losses: tuple[float, ...] = ()
 
     def mask(self, level: int, word: int) -> int:
         """The bits of ``word`` that remain when this attribute is generalized to ``level``."""

@@ -54,6 +54,7 @@ suppression_limit: 0.05
 nulls: extended
 quality: {measure: loss}
 output: {file: released.parquet}
+report: report.html
 if_exists: replace
 """
 

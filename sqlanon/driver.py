@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from sqlanon.certificate import Certificate
 from sqlanon.errors import NoSolutionError, SearchStoppedError
 from sqlanon.evaluator import Evaluator
+from sqlanon.extensions import NOTHING, Extensions
 from sqlanon.policy import SearchOptions
 from sqlanon.proof import Proof, first_gap, proof_of
-from sqlanon.search import strategy_named
 from sqlanon.search.base import TIE, Claim, Problem, Progress, Request, Verdict
 from sqlanon.search.box import useful_top
 
@@ -31,7 +31,14 @@ Watcher = Callable[[Progress], None]
 """Called after every batch of verdicts, to show progress."""
 
 
-def search(problem: Problem, evaluator: Evaluator, options: SearchOptions, *, watch: Watcher | None = None) -> Found:
+def search(
+    problem: Problem,
+    evaluator: Evaluator,
+    options: SearchOptions,
+    *,
+    extensions: Extensions = NOTHING,
+    watch: Watcher | None = None,
+) -> Found:
     """Search until the strategy ends, a limit is reached, or the user interrupts; return the best node and its proof.
 
     What is proven is not for a strategy to say: boxes of nodes must cover the lattice (``proof``).
@@ -40,7 +47,7 @@ def search(problem: Problem, evaluator: Evaluator, options: SearchOptions, *, wa
         NoSolutionError: it is proven that no node meets the policy.
         SearchStoppedError: no solution was found, and it is not proven that there is none.
     """
-    name, strategy = strategy_named(options.strategy)
+    name, strategy = extensions.strategy(options.strategy)
     progress = Progress()
     generator = strategy(problem, progress, gap=float(options.gap))
     stopped = ""
@@ -145,23 +152,51 @@ def _give_up(
             hint="use the strategy box, which finds one if there is one.",
         )
     catalog, nearest = problem.catalog, progress.nearest
-    report = None
+    report: dict[str, object] | None = None
     told = ""
     if nearest is not None:
-        report = {"levels": catalog.levels(nearest.node), "suppressed": nearest.suppressed}
-        told = f" The nearest node suppresses {nearest.suppressed}{_culprits(evaluator, nearest)}."
+        lacking = _lacking(evaluator, nearest)
+        report = {
+            "levels": catalog.levels(nearest.node),
+            "suppressed": nearest.suppressed,
+            "allowed": catalog.allowed,
+            "models": [{"model": label, "suppressed": count} for label, count in lacking],
+        }
+        told = f" The nearest node{_shortfall(problem, nearest, lacking)}."
     raise NoSolutionError(
         f"No node of the lattice meets the policy: at most {catalog.allowed} of {catalog.population} records may be "
         f"suppressed, and some must be published.{told}",
-        hint="raise suppression_limit, loosen the privacy models, or loosen max_level.",
+        hint=_cure(problem, evaluator),
         nearest=report,
     )
 
 
-def _culprits(evaluator: Evaluator, nearest: Verdict) -> str:
-    """Which models suppress how much at the nearest node."""
+def _lacking(evaluator: Evaluator, nearest: Verdict) -> list[tuple[str, int]]:
+    """The models that fail classes of a node, and how many records are in them."""
     verdict = evaluator.judge([Request(nearest.node, nearest.node)], exact=True)[0]
-    if verdict.ruled_out:
-        return "; classes without records of the subset rule it out (public_only: reject)"
-    failing = [(label, count) for label, count in verdict.by_model if count]
-    return " (" + ", ".join(f"{label}: {count}" for label, count in failing) + ")" if failing else ""
+    return [(label, count) for label, count in verdict.by_model if count]
+
+
+def _shortfall(problem: Problem, nearest: Verdict, lacking: list[tuple[str, int]]) -> str:
+    """What a node lacks to be a solution, in words."""
+    if nearest.ruled_out:
+        return " holds classes without records of the subset, which rule it out (public_only: reject)"
+    excess = nearest.suppressed - problem.catalog.allowed
+    told = f" suppresses {nearest.suppressed} records"
+    if excess > 0:
+        told += f", {excess} more than allowed"
+    if lacking:
+        told += f" ({', '.join(f'{label}: {count}' for label, count in lacking)})"
+    return told
+
+
+def _cure(problem: Problem, evaluator: Evaluator) -> str:
+    """What may help; whether loosening the limits on levels does is known from the node that generalizes everything."""
+    catalog, lattice = problem.catalog, problem.lattice
+    limited = [a.name for a, own, top in zip(catalog.attributes, lattice.top, catalog.top, strict=True) if own < top]
+    if not limited:
+        return "raise suppression_limit, or loosen the privacy models."
+    columns = ", ".join(map(repr, limited))
+    if evaluator.judge([Request(catalog.top, catalog.top)], exact=True)[0].feasible:
+        return f"raise max_level of {columns}: with everything generalized the policy is met."
+    return f"raise suppression_limit, or loosen the privacy models; raising max_level of {columns} may help too."

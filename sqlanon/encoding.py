@@ -82,9 +82,11 @@ def check_columns(policy: Policy, types: dict[str, str]) -> None:
     """
     missing = [c.name for c in policy.columns if c.name not in types]
     if missing:
+        hint = f"its columns are {', '.join(map(repr, types))}; names are matched exactly."
+        if len(missing) == len(policy.columns):  # its first line may be a record
+            hint = "check the table or, of a file, the format and that its first line names the columns."
         raise SourceError(
-            f"The source has no column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}.",
-            hint=f"its columns are {', '.join(map(repr, types))}; names are matched exactly.",
+            f"The source has no column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}.", hint=hint
         )
     ours = [name for name in types if name.casefold().startswith(names.PREFIX)]
     if ours:
@@ -136,7 +138,7 @@ def encode_source(engine: DuckDBEngine, source: exp.Expr, policy: Policy, types:
             source, spec.name, types[spec.name], names_, basic, members=members, included_only=is_sensitive
         )
         engine.create("distinct values", names.distinct_values(position), distinct)
-        height = list_rows(engine, position, spec, types[spec.name], warnings)
+        height = list_rows(engine, position, spec, types[spec.name], warnings, policy.extensions)
         fact = _measure(engine, position, spec, types[spec.name], height, policy)
         measured.append(replace(fact, item=replace(fact.item, sensitive=is_sensitive, has_population=members)))
     _refuse_uncovered(policy, columns, measured, source, types)
@@ -306,12 +308,6 @@ def _measure(
     engine: DuckDBEngine, position: int, spec: Column, type_name: str, height: int, policy: Policy
 ) -> _Measured:
     """Let the hierarchy meet the distinct values of the source: branches, leaves, coverage."""
-    for key, limit in (("min_level", spec.min_level), ("max_level", spec.max_level)):
-        if limit is not None and limit > height - 1:
-            raise HierarchyError(
-                f"Column {spec.name!r} asks for {key} {limit}, but its hierarchy ends at level {height - 1}.",
-                hint=f"set {key} to at most {height - 1}.",
-            )
     listed, null_rows, roots, root, clashes = engine.run("hierarchy facts", encode.hierarchy_facts(position, height))[0]
     nulls = engine.run(
         "null records",

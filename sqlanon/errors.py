@@ -112,7 +112,8 @@ class NoSolutionError(SqlanonError):
     """No node of the lattice meets the policy.
 
     Attributes:
-        nearest: ``{"levels": {column: level}, "suppressed": int}`` of the node that suppresses fewest records.
+        nearest: of the node that suppresses fewest records, ``{"levels": {column: level}, "suppressed": int,
+            "allowed": int, "models": [{"model": label, "suppressed": int}]}``: what it lacks, model by model.
     """
 
     exit_code = 1

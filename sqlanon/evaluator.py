@@ -225,6 +225,7 @@ def verdicts(
                 by_model=tuple((model.label, counts[f"model_{i}"]) for i, model in enumerate(question.models))
                 if question.by_model
                 else (),
+                by_attribute=measure.losses(node, tally) if question.by_model else (),
             )
         )
     return result

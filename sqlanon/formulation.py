@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlanon.catalog import Catalog
+from sqlanon.catalog import Attribute, Catalog
 from sqlanon.encoding import Encoding, with_surprisals
 from sqlanon.engines.duckdb import DuckDBEngine
-from sqlanon.errors import NoSolutionError
+from sqlanon.errors import HierarchyError, NoSolutionError
 from sqlanon.evaluator import batch_size
+from sqlanon.foreign import attempt
 from sqlanon.lattice import Lattice
-from sqlanon.measures import measure_named
-from sqlanon.models import least_size, models_of
+from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel
-from sqlanon.policy import Policy
+from sqlanon.policy import Column, Policy
 from sqlanon.search.base import Problem
 from sqlanon.search.box import useful_top
 
@@ -22,6 +22,7 @@ def formulate(engine: DuckDBEngine, encoding: Encoding, policy: Policy) -> tuple
     """The problem that a policy poses for an encoded source, and its privacy models.
 
     Raises:
+        HierarchyError: a column asks for levels that its hierarchy does not have.
         NoSolutionError: there is nothing to publish, or no class at all can pass the models.
         UnsupportedError: the measure is not defined for the source.
     """
@@ -33,10 +34,15 @@ def formulate(engine: DuckDBEngine, encoding: Encoding, policy: Policy) -> tuple
             nearest=None,
         )
     columns = policy.quasi_identifiers
+    for attribute, column in zip(catalog.attributes, columns, strict=True):
+        _check_levels(attribute, column)
     catalog = replace(
         catalog,
         allowed=policy.allowed_suppressions(catalog.population),
-        attributes=tuple(replace(a, weight=float(c.weight)) for a, c in zip(catalog.attributes, columns, strict=True)),
+        attributes=tuple(
+            replace(a, weight=float(c.weight), losses=c.information_loss or ())
+            for a, c in zip(catalog.attributes, columns, strict=True)
+        ),
     )
     lattice = Lattice(
         tuple(c.min_level or 0 for c in columns),
@@ -45,7 +51,7 @@ def formulate(engine: DuckDBEngine, encoding: Encoding, policy: Policy) -> tuple
             for a, c in zip(catalog.attributes, columns, strict=True)
         ),
     )
-    models = models_of(policy)
+    models = policy.models
     problem = measured(catalog, lattice, policy, models, batch=batch_size(engine.lanes, catalog.base_rows))
     if problem.measure.needs == "surprisals":
         catalog = with_surprisals(engine, encoding, catalog, basic=policy.nulls == "basic")
@@ -54,22 +60,55 @@ def formulate(engine: DuckDBEngine, encoding: Encoding, policy: Policy) -> tuple
     return problem, models
 
 
+def _check_levels(attribute: Attribute, column: Column) -> None:
+    """Refuse limits and information losses of levels that the hierarchy does not have."""
+    highest = attribute.height - 1
+    for key, limit in (("min_level", column.min_level), ("max_level", column.max_level)):
+        if limit is not None and limit > highest:
+            raise HierarchyError(
+                f"Column {column.name!r} asks for {key} {limit}, but its hierarchy ends at level {highest}.",
+                hint=f"set {key} to at most {highest}.",
+            )
+    if column.information_loss is not None and len(column.information_loss) != attribute.height:
+        raise HierarchyError(
+            f"Column {column.name!r} gives {len(column.information_loss)} information losses, but its hierarchy has "
+            f"{attribute.height} levels, level 0 included.",
+            hint=f"give information_loss {attribute.height} numbers.",
+        )
+
+
 def measured(
     catalog: Catalog, lattice: Lattice, policy: Policy, models: tuple[PrivacyModel, ...], *, batch: int
 ) -> Problem:
     """The problem with the policy's quality measure."""
     quality = policy.quality
-    measure = measure_named(quality.measure, catalog, quality.aggregate, least_size(models))
+    size = least_size(models)
+    measure = policy.extensions.quality_measure(quality.measure, catalog, quality.aggregate, size)
     return Problem(catalog, lattice, measure, batch)
 
 
 def _refuse_unmeetable(models: tuple[PrivacyModel, ...], problem: Problem) -> None:
     """Raise NoSolutionError, with the reasons, when no class at all can pass: then every node suppresses everything."""
     catalog = problem.catalog
-    obstacles = [f"{model.label}: {told}" for model in models if (told := model.obstacle(catalog))]
+    obstacles = {model.label: told for model in models if (told := _obstacle(model, catalog))}
     if obstacles:
         raise NoSolutionError(
-            f"No class can meet the policy: {'; '.join(obstacles)}.",
+            f"No class can meet the policy: {'; '.join(f'{label}: {told}' for label, told in obstacles.items())}.",
             hint="lower the parameter of the model, or use more data.",
-            nearest={"levels": catalog.levels(useful_top(problem)), "suppressed": catalog.population},
+            nearest={
+                "levels": catalog.levels(useful_top(problem)),
+                "suppressed": catalog.population,
+                "allowed": catalog.allowed,
+                "models": [{"model": label, "suppressed": catalog.population} for label in obstacles],
+            },
         )
+
+
+def _obstacle(model: PrivacyModel, catalog: Catalog) -> str | None:
+    """Why no class can pass a model; and the numbers of its file can be given, whoever wrote it."""
+
+    def asked() -> str | None:
+        model.values(catalog)
+        return model.obstacle(catalog)
+
+    return attempt(f"The privacy model {model.type!r}", asked)

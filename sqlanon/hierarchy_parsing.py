@@ -6,11 +6,14 @@ import datetime
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from sqlanon.errors import InputError
+from sqlanon.extensions import Extensions
+from sqlanon.faults import Faults
 from sqlanon.hierarchy import specs
 
-KINDS = {
+OPTIONS = {
     "file": ("file", "delimiter", "null", "encoding"),
     "table": ("table",),
     "levels": ("levels",),
@@ -22,25 +25,24 @@ KINDS = {
 }
 
 
-class Collector(Protocol):
-    """The part of ``Faults`` that is needed here."""
-
-    def add(self, key: str, message: str, hint: str) -> None: ...
-    def mapping(self, key: str, value: Any, allowed: Sequence[str]) -> dict[str, Any]: ...
-    def integer(self, key: str, value: Any, least: int) -> bool: ...
-
-
-def parse_hierarchy(faults: Collector, key: str, value: Any, base_directory: Path) -> specs.HierarchySpec | None:
+def parse_hierarchy(
+    faults: Faults, key: str, value: Any, base_directory: Path, extensions: Extensions
+) -> specs.HierarchySpec | None:
     """The hierarchy that ``value`` describes, or None after noting its faults."""
     if isinstance(value, str):
         value = {"file": value}
-    kinds = [kind for kind in KINDS if isinstance(value, Mapping) and kind in value]
+    foreign = extensions.names("hierarchies")
+    known = tuple(dict.fromkeys((*specs.KINDS, *foreign)))
+    kinds = [kind for kind in known if isinstance(value, Mapping) and kind in value]
     if len(kinds) != 1:
-        faults.add(key, "This does not name exactly one kind of hierarchy.", f"choose one of {', '.join(KINDS)}.")
+        faults.add(key, "This does not name exactly one kind of hierarchy.", f"choose one of {', '.join(known)}.")
         return None
     [kind] = kinds
+    if kind in foreign:
+        faults.mapping(key, value, (kind,))
+        return _extension(faults, f"{key}.{kind}", kind, value[kind], extensions)
     if kind == "file":
-        return _file(faults, key, faults.mapping(key, value, KINDS["file"]), base_directory)
+        return _file(faults, key, faults.mapping(key, value, OPTIONS["file"]), base_directory)
     faults.mapping(key, value, (kind,))
     inner = value[kind]
     if kind == "table":
@@ -54,7 +56,7 @@ def parse_hierarchy(faults: Collector, key: str, value: Any, base_directory: Pat
         return _groups(faults, f"{key}.groups", inner)
     if kind == "dates" and isinstance(inner, Sequence) and not isinstance(inner, str):
         inner = {"levels": inner}
-    options = faults.mapping(f"{key}.{kind}", inner, KINDS[kind])
+    options = faults.mapping(f"{key}.{kind}", inner, OPTIONS[kind])
     if kind == "suppress":
         return specs.SuppressHierarchy()
     if kind == "dates":
@@ -64,7 +66,29 @@ def parse_hierarchy(faults: Collector, key: str, value: Any, base_directory: Pat
     return _intervals(faults, f"{key}.intervals", options)
 
 
-def _file(faults: Collector, key: str, options: Mapping[str, Any], base: Path) -> specs.FileHierarchy | None:
+def _extension(
+    faults: Faults, key: str, kind: str, value: Any, extensions: Extensions
+) -> specs.ExtensionHierarchy | None:
+    """One that a builder from outside the package makes: its options are sound when it can be made from them."""
+    before = len(faults.items)
+    try:
+        builder = extensions.builder(kind)
+    except InputError as error:
+        faults.add(key, error.message, error.hint)
+        return None
+    options = faults.parameters(key, value, getattr(builder, "parameters", ()), owner=kind)
+    if len(faults.items) > before:
+        return None
+    try:
+        builder(**options)
+    except Exception as error:  # of a builder from outside the package
+        told = f"{kind} cannot be made from these options ({type(error).__name__})."
+        faults.add(key, told, "see the documentation of the builder.")
+        return None
+    return specs.ExtensionHierarchy(kind, options)
+
+
+def _file(faults: Faults, key: str, options: Mapping[str, Any], base: Path) -> specs.FileHierarchy | None:
     name = options.get("file")
     if not isinstance(name, str) or not name:
         faults.add(f"{key}.file", "This is not a path.", "give the path of an ARX-style CSV file.")
@@ -93,7 +117,7 @@ def canonical_text(value: Any) -> str | None:
     return str(value)
 
 
-def _levels(faults: Collector, key: str, value: Any) -> specs.LevelsHierarchy | None:
+def _levels(faults: Faults, key: str, value: Any) -> specs.LevelsHierarchy | None:
     if not isinstance(value, Mapping) or not value:
         faults.add(key, "This is not a mapping of values to their levels.", "write value: [level 1, level 2, …].")
         return None
@@ -107,7 +131,7 @@ def _levels(faults: Collector, key: str, value: Any) -> specs.LevelsHierarchy | 
     return specs.LevelsHierarchy(tuple(rows))
 
 
-def _groups(faults: Collector, key: str, value: Any) -> specs.GroupsHierarchy | None:
+def _groups(faults: Faults, key: str, value: Any) -> specs.GroupsHierarchy | None:
     rows: list[tuple[str | None, ...]] = []
 
     def walk(node: Any, above: tuple[str | None, ...]) -> bool:
@@ -127,7 +151,7 @@ def _groups(faults: Collector, key: str, value: Any) -> specs.GroupsHierarchy | 
     return specs.GroupsHierarchy(tuple(rows))
 
 
-def _dates(faults: Collector, key: str, options: Mapping[str, Any]) -> specs.DatesHierarchy | None:
+def _dates(faults: Faults, key: str, options: Mapping[str, Any]) -> specs.DatesHierarchy | None:
     levels = options.get("levels", specs.DatesHierarchy().levels)
     order = {name: place for place, name in enumerate(specs.DATE_LEVELS)}
     if isinstance(levels, str) or not isinstance(levels, Sequence) or not all(x in order for x in levels):
@@ -142,7 +166,7 @@ def _dates(faults: Collector, key: str, options: Mapping[str, Any]) -> specs.Dat
     return specs.DatesHierarchy(tuple(levels))
 
 
-def _redact(faults: Collector, key: str, options: Mapping[str, Any]) -> specs.RedactHierarchy | None:
+def _redact(faults: Faults, key: str, options: Mapping[str, Any]) -> specs.RedactHierarchy | None:
     made = specs.RedactHierarchy(**options)
     good = True
     if made.direction not in ("left", "right"):
@@ -156,7 +180,7 @@ def _redact(faults: Collector, key: str, options: Mapping[str, Any]) -> specs.Re
     return made if good else None
 
 
-def _intervals(faults: Collector, key: str, options: Mapping[str, Any]) -> specs.IntervalsHierarchy | None:
+def _intervals(faults: Faults, key: str, options: Mapping[str, Any]) -> specs.IntervalsHierarchy | None:
     numbers: dict[str, Decimal] = {}
     good = True
     for name in ("width", "origin", "lower", "upper"):

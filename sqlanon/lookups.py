@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -12,9 +14,12 @@ from sqlanon.compiler import encode
 from sqlanon.compiler.trees import canonical, column, named, table
 from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.errors import HierarchyError
+from sqlanon.extensions import NOTHING, Extensions
+from sqlanon.foreign import attempt
 from sqlanon.hierarchy.builders import levels as builder_levels
 from sqlanon.hierarchy.readers import check_rows, read_rows
 from sqlanon.hierarchy.specs import (
+    ExtensionHierarchy,
     FileHierarchy,
     GroupsHierarchy,
     LevelsHierarchy,
@@ -24,9 +29,20 @@ from sqlanon.hierarchy.specs import (
 from sqlanon.policy import Column
 
 
-def list_rows(engine: DuckDBEngine, position: int, spec: Column, type_name: str, warnings: list[str]) -> int:
+def list_rows(
+    engine: DuckDBEngine,
+    position: int,
+    spec: Column,
+    type_name: str,
+    warnings: list[str],
+    extensions: Extensions = NOTHING,
+) -> int:
     """Make the table of listed rows and return the hierarchy's height."""
     hierarchy = spec.hierarchy
+    foreign = None
+    if isinstance(hierarchy, ExtensionHierarchy):
+        make = partial(extensions.builder(hierarchy.kind), **hierarchy.options)
+        foreign = attempt(_builder_of(spec), make, HierarchyError)
     rows: Sequence[tuple[str | None, ...]]
     if isinstance(hierarchy, FileHierarchy):
         rows = read_rows(hierarchy.path, hierarchy.delimiter, hierarchy.null, hierarchy.encoding)
@@ -34,11 +50,13 @@ def list_rows(engine: DuckDBEngine, position: int, spec: Column, type_name: str,
         rows = hierarchy.rows
     elif isinstance(hierarchy, TableHierarchy):
         rows = _table_rows(engine, hierarchy.table, spec.name)
+    elif foreign is not None and hasattr(foreign, "rows"):
+        rows = _foreign_rows(engine, position, spec, foreign)
     elif hierarchy is None:  # a sensitive column: its values, without levels above them
         engine.create("list values", names.listed(position), encode.listed_from_builder(position, []))
         return 1
     else:
-        return _list_built(engine, position, spec, type_name)
+        return _list_built(engine, position, spec, type_name, foreign)
     checked = check_rows(rows, spec.name)
     if checked.collapsed:
         warnings.append(
@@ -66,7 +84,28 @@ def _table_rows(engine: DuckDBEngine, name: str, column_name: str) -> list[tuple
     return rows
 
 
-def _list_built(engine: DuckDBEngine, position: int, spec: Column, type_name: str) -> int:
+def _foreign_rows(engine: DuckDBEngine, position: int, spec: Column, builder: Any) -> Sequence[tuple[str | None, ...]]:
+    """What a builder from outside the package makes of the distinct texts of a column; its errors may quote them."""
+    query = exp.select(column("value")).from_(table(names.distinct_values(position)))
+    query = query.where(exp.Not(this=exp.Is(this=column("value"), expression=exp.null()))).order_by(column("value"))
+    values = [row[0] for row in engine.run("values to build", query)]
+    if not values:
+        return [(None,)]
+    rows = attempt(_builder_of(spec), lambda: list(builder.rows(values)), HierarchyError)
+    texts = all(isinstance(row, tuple | list) and all(isinstance(text, str) for text in row) and row for row in rows)
+    if not texts:
+        raise HierarchyError(
+            f"{_builder_of(spec)} gives rows that are no tuples of texts.",
+            hint="a row is (value, level 1, level 2, …), all of them str.",
+        )
+    return [tuple(row) for row in rows]
+
+
+def _builder_of(spec: Column) -> str:
+    return f"The hierarchy builder of column {spec.name!r}"
+
+
+def _list_built(engine: DuckDBEngine, position: int, spec: Column, type_name: str, foreign: Any) -> int:
     values = names.distinct_values(position)
     longest = engine.run(
         "longest value",
@@ -75,16 +114,16 @@ def _list_built(engine: DuckDBEngine, position: int, spec: Column, type_name: st
         ).from_(table(values)),
     )[0][0]
     text_like = type_name.upper().startswith("ENUM")
-    by_text = text_like or type_name == "VARCHAR" or isinstance(spec.hierarchy, RedactHierarchy)
+    wants_text = isinstance(spec.hierarchy, RedactHierarchy) or getattr(foreign, "by_text", False)
+    by_text = text_like or type_name == "VARCHAR" or wants_text
     assert spec.hierarchy is not None
-    expressions = builder_levels(
-        spec.hierarchy,
-        column("value") if by_text else column("raw"),
-        "VARCHAR" if by_text else type_name,
-        longest=max(int(longest), 1),
-    )
+    value = column("value") if by_text else column("raw")
+    make = partial(builder_levels, spec.hierarchy) if foreign is None else partial(_foreign_levels, spec, foreign)
+    expressions = make(value, "VARCHAR" if by_text else type_name, longest=max(int(longest), 1))
     engine.create("build hierarchy", names.listed(position), encode.listed_from_builder(position, expressions))
     height = len(expressions) + 1
+    if foreign is not None:
+        _refuse_missing_levels(engine, position, spec, height)
     if height > 1:
         conflicts = engine.run("check tree", encode.tree_conflicts(position, height))[0]
         for level, count in enumerate(conflicts):
@@ -95,6 +134,29 @@ def _list_built(engine: DuckDBEngine, position: int, spec: Column, type_name: st
                     hint="choose a mask character or bounds that do not occur in the values.",
                 )
     return height
+
+
+def _refuse_missing_levels(engine: DuckDBEngine, position: int, spec: Column, height: int) -> None:
+    """A NULL above a value would join the branch of NULL, unseen by the check of the tree."""
+    missing = [exp.Is(this=column(names.level(level)), expression=exp.null()) for level in range(1, height)]
+    query = exp.select(exp.Count(this=exp.Star())).from_(table(names.listed(position))).where(exp.or_(*missing))
+    count = engine.run("check levels", query)[0][0] if missing else 0
+    if count:
+        raise HierarchyError(
+            f"{_builder_of(spec)} gives {count} values no text on some level.",
+            hint="let every level be a text where the value is not NULL.",
+        )
+
+
+def _foreign_levels(spec: Column, builder: Any, value: exp.Expr, type_name: str, *, longest: int) -> list[exp.Expr]:
+    """The expressions of a builder from outside the package, as texts."""
+    make = partial(builder.levels, value, type_name, longest=longest)
+    made = attempt(_builder_of(spec), lambda: list(make()), HierarchyError)
+    if not all(isinstance(item, exp.Expr) for item in made):
+        raise HierarchyError(
+            f"{_builder_of(spec)} gives levels that are no SQL expressions.", hint="give sqlglot expressions."
+        )
+    return [exp.cast(item, "VARCHAR") for item in made]
 
 
 def uncovered_query(source: exp.Expr, spec: Column, type_name: str) -> str:

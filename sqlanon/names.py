@@ -11,6 +11,10 @@ from collections.abc import Iterable, Sequence
 
 PREFIX = "sqlanon_"
 STAGED = PREFIX + "staged"
+JOINED = PREFIX + "joined"
+"""The records of a source and of what was joined to it by key."""
+WRITTEN = PREFIX + "written"
+"""The records of a release file that the engine does not read itself, as they were read back."""
 BASE = PREFIX + "base"
 LEAF = PREFIX + "leaf"
 MASKS = PREFIX + "masks"
@@ -21,10 +25,17 @@ POPULATION = "population"
 """Column of a grain that counts the records of the population, beside ``n`` of the subset (δ-presence)."""
 MEMBER = PREFIX + "member"
 """Column of a source that tells the records of the subset (δ-presence)."""
+SUBSET = PREFIX + "subset"
+"""The records of a subset file that the engine does not read itself."""
 RECORDS = PREFIX + "records"
 """The records of the population with their membership, when the subset is a relation of its own."""
 SUPPRESSED_MARKER = "[suppressed]"
 """What every column of a redacted record reads, unless the release holds that very text (see publication)."""
+
+
+def joined_part(position: int) -> str:
+    """Name of the table of the records of the joined source at ``position``, if it is no relation yet."""
+    return f"{PREFIX}joined_{position}"
 
 
 def lookup(position: int) -> str:

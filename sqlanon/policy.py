@@ -10,7 +10,9 @@ from decimal import ROUND_FLOOR, Decimal
 from pathlib import Path
 from typing import Any
 
+from sqlanon.extensions import NOTHING, Extensions
 from sqlanon.hierarchy import specs
+from sqlanon.models.base import PrivacyModel
 
 ROLES = ("quasi_identifier", "sensitive", "keep", "drop")
 
@@ -25,7 +27,11 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of the source: its role and, for a quasi-identifier, its hierarchy and limits."""
+    """One column of the source: its role and, for a quasi-identifier, its hierarchy and limits.
+
+    ``information_loss`` is that of every level of the hierarchy, level 0 first, for weighted information loss; None is
+    the level's share of the highest. ``weight`` is what ANON calls the priority.
+    """
 
     name: str
     role: str
@@ -33,6 +39,7 @@ class Column:
     min_level: int | None = None
     max_level: int | None = None
     weight: float = 1.0
+    information_loss: tuple[float, ...] | None = None
     uncovered: str | None = None
     models: tuple[Model, ...] = ()
 
@@ -53,6 +60,23 @@ class SearchOptions:
     time_limit: float | None = None
     max_evaluations: int | None = None
     gap: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A further source, joined by key: each record of what stands before meets at most one of its rows.
+
+    Attributes:
+        key: pairs of a column of what stands before and the column of this source that is equal to it.
+        source: a path; None is a table of the policy's own source.
+        csv, formats: options of its format.
+    """
+
+    key: tuple[tuple[str, str], ...]
+    source: str | None = None
+    table: str | None = None
+    csv: Mapping[str, Any] = field(default_factory=dict)
+    formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +105,8 @@ class Policy:
     source: str | None = None
     table: str | None = None
     csv: Mapping[str, Any] = field(default_factory=dict)
+    formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    join: tuple[Join, ...] = ()
     undeclared: str = "error"
     uncovered: str = "error"
     suppression_limit: Decimal = Decimal(0)
@@ -91,13 +117,16 @@ class Policy:
     suppressed: str = "drop"
     output: Output | None = None
     if_exists: str = "error"
+    report: str | None = None
     engine: EngineOptions = EngineOptions()
     version: int = 1
     base_directory: Path = field(default_factory=Path.cwd, compare=False)
+    extensions: Extensions = field(default=NOTHING, compare=False)
 
     @classmethod
-    def from_file(cls, path: str | Path) -> Policy:
-        """Read a policy from a .yaml, .yml, .json or .toml file; relative paths are relative to it.
+    def from_file(cls, path: str | Path, *, extensions: Extensions = NOTHING) -> Policy:
+        """Read a policy from a .yaml, .yml, .json or .toml file, or an ANON definition (.xml); relative paths are
+        relative to it.
 
         Raises:
             InputError: the file cannot be read.
@@ -105,10 +134,16 @@ class Policy:
         """
         from sqlanon.policy_parsing import load
 
-        return load(Path(path))
+        return load(Path(path), extensions)
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any], *, base_directory: str | Path | None = None) -> Policy:
+    def from_dict(
+        cls,
+        document: Mapping[str, Any],
+        *,
+        base_directory: str | Path | None = None,
+        extensions: Extensions = NOTHING,
+    ) -> Policy:
         """Make a policy from the keys of a policy file.
 
         Raises:
@@ -116,10 +151,10 @@ class Policy:
         """
         from sqlanon.policy_parsing import parse
 
-        return parse(document, Path(base_directory) if base_directory is not None else Path.cwd())
+        return parse(document, Path(base_directory) if base_directory is not None else Path.cwd(), extensions)
 
     def __post_init__(self) -> None:
-        from sqlanon.policy_parsing import check
+        from sqlanon.policy_checks import check
 
         check(self)
 
@@ -134,9 +169,16 @@ class Policy:
         return tuple(c for c in self.columns if c.role == "sensitive")
 
     @property
+    def models(self) -> tuple[PrivacyModel, ...]:
+        """All privacy models: those of ``privacy``, then those of the sensitive columns, in their order."""
+        entries = [(model, None) for model in self.privacy]
+        watched = [(model, column.name) for column in self.columns for model in column.models]
+        return tuple(self.extensions.privacy_model(m.type, m.parameters, name) for m, name in [*entries, *watched])
+
+    @property
     def subset(self) -> Mapping[str, Any] | None:
         """Where the subset of δ-presence comes from: one of ``file``, ``table`` and ``column``; None without one."""
-        return next((m.parameters["subset"] for m in self.privacy if m.type == "delta_presence"), None)
+        return next((m.parameters["subset"] for m in self.privacy if "subset" in m.parameters), None)
 
     def allowed_suppressions(self, records: int) -> int:
         """The largest number of records that may be suppressed: floor(limit * records) in decimal arithmetic."""

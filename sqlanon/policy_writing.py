@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from sqlanon.hierarchy import specs
-from sqlanon.policy import Column, Model, Policy
+from sqlanon.policy import Column, Join, Model, Policy
 
 
 def document(policy: Policy, *, portable: bool = False) -> dict[str, Any]:
@@ -20,6 +21,9 @@ def document(policy: Policy, *, portable: bool = False) -> dict[str, Any]:
         result["table"] = policy.table
     if policy.csv:
         result["csv"] = dict(policy.csv)
+    result.update({name: dict(options) for name, options in policy.formats.items()})
+    if policy.join:
+        result["join"] = [_join(join, portable) for join in policy.join]
     result["columns"] = {c.name: _column(c, portable) for c in policy.columns}
     result["privacy"] = [_model(m, portable) for m in policy.privacy]
     for key in ("undeclared", "uncovered", "nulls", "suppressed", "if_exists"):
@@ -33,6 +37,8 @@ def document(policy: Policy, *, portable: bool = False) -> dict[str, Any]:
     if policy.output is not None:
         target = policy.output.target
         result["output"] = {policy.output.kind: Path(target).name if portable else target}
+    if policy.report is not None and not portable:
+        result["report"] = policy.report
     if not portable and (engine := _without_none(policy.engine)):
         result["engine"] = engine
     return result
@@ -43,12 +49,32 @@ def _without_none(options: Any) -> dict[str, Any]:
     return {name: value for name, value in pairs if value is not None}
 
 
+def _join(join: Join, portable: bool) -> dict[str, Any]:
+    result: dict[str, Any] = {"key": dict(join.key)}
+    if join.source is not None:
+        result["source"] = Path(join.source).name if portable else join.source
+    if join.table is not None:
+        result["table"] = join.table
+    if join.csv:
+        result["csv"] = dict(join.csv)
+    return result | {name: dict(options) for name, options in join.formats.items()}
+
+
 def _model(model: Model, portable: bool) -> dict[str, Any]:
     result: dict[str, Any] = {"type": model.type, **model.parameters}
+    if portable:
+        result = {name: _number(result[name]) for name in sorted(result)}
     subset = result.get("subset")
     if portable and isinstance(subset, Mapping) and "file" in subset:
         result["subset"] = {**subset, "file": Path(subset["file"]).name}
     return result
+
+
+def _number(value: Any) -> Any:
+    """A number in one spelling, however a file of one kind or another was read."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return value
+    return format(Decimal(str(value)).normalize(), "f")
 
 
 def _column(column: Column, portable: bool) -> dict[str, Any]:
@@ -62,6 +88,8 @@ def _column(column: Column, portable: bool) -> dict[str, Any]:
         result["models"] = [_model(m, portable) for m in column.models]
     if column.hierarchy is not None:
         result["hierarchy"] = _hierarchy(column.hierarchy, portable)
+        if column.information_loss is not None:
+            result["hierarchy"]["information_loss"] = list(column.information_loss)
     return result
 
 
@@ -77,6 +105,8 @@ def _hierarchy(spec: specs.HierarchySpec, portable: bool) -> dict[str, Any]:
         return {"levels": {row[0]: list(row[1:]) for row in spec.rows}}
     if isinstance(spec, specs.GroupsHierarchy):
         return {"groups": _tree(spec.rows)}
+    if isinstance(spec, specs.ExtensionHierarchy):
+        return {spec.kind: dict(spec.options)}
     if isinstance(spec, specs.SuppressHierarchy):
         return {"suppress": {}}
     options = {

@@ -26,7 +26,10 @@ from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.release import audit_release
 from sqlanon.engines.duckdb import DuckDBEngine, file_relation
-from sqlanon.errors import EngineError, SourceChangedError
+from sqlanon.errors import AuditError, EngineError, SourceChangedError, SourceError
+from sqlanon.extensions import NOTHING, Extensions
+from sqlanon.files import read_file, write_file
+from sqlanon.formats.base import FileFormat
 from sqlanon.targets import (
     CERTIFICATE,
     MANIFEST,
@@ -38,6 +41,7 @@ from sqlanon.targets import (
     partial_file,
     place,
     put_in_place,
+    written_format,
 )
 from sqlanon.written_rows import column, release_query, typed_texts, unused_marker, written_types
 
@@ -67,6 +71,7 @@ class _Draft:
     models: tuple[ModelAudit, ...]
     verify_source: Callable[[], None]
     if_exists: str
+    format: FileFormat | None
 
 
 def publish(
@@ -88,6 +93,9 @@ def publish(
     lookups: Mapping[str, exp.Expr] | None,
     verify_source: Callable[[], None],
     table_name: str = "release",
+    read: Sequence[exp.Expr] = (),
+    read_files: Sequence[Path] = (),
+    extensions: Extensions = NOTHING,
 ) -> Publication:
     """Write, audit and put in place the rows of ``query``.
 
@@ -96,12 +104,13 @@ def publish(
         columns, types: of its rows, in order.
         models: the audits of the policy's privacy models.
         nulls: ``extended`` or ``basic``.
-        output_kind: ``view``, ``table`` or ``file`` (.duckdb, .parquet, .csv).
+        output_kind: ``view``, ``table`` or ``file`` (.duckdb, .parquet, .csv, .xml or that of another format).
         suppressed: ``drop``, or ``redact``: then ``ledger.suppressed`` rows hold one marker in every column.
         target_catalog: the database that tables and views go to; None: the connection's own.
         lookups: per quasi-identifier, a relation with the column ``value``: the texts of its level.
         verify_source: raises SourceChangedError; called last, before the release is put in place.
         table_name: the table of a DuckDB file.
+        read, read_files: the relations and files that were read, besides those of ``query``; they are no targets.
 
     Raises:
         TargetError: the target exists, is the source, or cannot be written.
@@ -116,7 +125,9 @@ def publish(
         if_exists=if_exists,
         target_catalog=target_catalog,
         source_path=source_path,
-        source=query,
+        read=[query, *read],
+        read_files=read_files,
+        extensions=extensions,
     )
     ending = Path(target).suffix.lower() if output_kind == "file" else ""
     marker = unused_marker(engine, query, columns) if suppressed == "redact" else None
@@ -136,6 +147,7 @@ def publish(
         models=tuple(models),
         verify_source=verify_source,
         if_exists=if_exists,
+        format=written_format(Path(target), extensions) if output_kind == "file" else None,
     )
     if output_kind == "file":
         _publish_file(engine, draft, Path(target), table_name)
@@ -201,7 +213,11 @@ def _publish_file(engine: DuckDBEngine, draft: _Draft, path: Path, table_name: s
         try:
             if path.suffix.lower() == ".duckdb":
                 _write_database(engine, draft, partial, table_name)
-                _audit_database(engine, draft, partial, table_name)
+                _audit_apart(engine, draft, bound(_attached, path=partial, table_name=table_name))
+            elif draft.format is not None:
+                with engine.batches("write", draft.query) as rows:
+                    write_file(draft.format, partial, rows)
+                _audit_apart(engine, draft, bound(_read_back, path=partial, made=draft.format))
             else:
                 _write_flat(engine, draft, partial)
                 draft.audit(engine, file_relation(partial, {}), draft.lookups, draft.models)
@@ -219,7 +235,7 @@ def _publish_file(engine: DuckDBEngine, draft: _Draft, path: Path, table_name: s
 
 def _write_database(engine: DuckDBEngine, draft: _Draft, partial: Path, table_name: str) -> None:
     alias = f"{names.PREFIX}release_{token_hex(4)}"
-    engine.attach(partial, alias, read_only=False)
+    engine.attach(partial, alias, read_only=False, replayed=False)
     try:
         with engine.transaction():
             table = Place(alias, "main", table_name).table
@@ -228,14 +244,14 @@ def _write_database(engine: DuckDBEngine, draft: _Draft, partial: Path, table_na
         engine.detach(alias)
 
 
-def _audit_database(engine: DuckDBEngine, draft: _Draft, partial: Path, table_name: str) -> None:
-    """Audit the closed file as a stranger: a new read-only connection with only the lookups' texts."""
+def _audit_apart(engine: DuckDBEngine, draft: _Draft, opened: Callable[[DuckDBEngine], exp.Expr]) -> None:
+    """Audit the closed file as a stranger: a new connection with only the file and the lookups' texts."""
     settings = ("memory_limit", "threads", "temp_directory")
     wanted = exp.select(*[exp.Anonymous(this="current_setting", expressions=[exp.convert(s)]) for s in settings])
     values = engine.run("settings", wanted)[0]
     stranger = DuckDBEngine(settings={s: value for s, value in zip(settings, values, strict=True) if value})
     try:
-        stranger.attach(partial, "release", read_only=True)
+        relation = opened(stranger)
         lookups: dict[str, exp.Expr] = {}
         for position, (name, lookup) in enumerate(draft.lookups.items()):
             texts = engine.arrow("lookup texts", exp.select(exp.Star()).from_(lookup.copy()))
@@ -245,9 +261,33 @@ def _audit_database(engine: DuckDBEngine, draft: _Draft, partial: Path, table_na
             replace(model, references=_carried(engine, stranger, model.references, f"reference_{number}"))
             for number, model in enumerate(draft.models)
         ]
-        draft.audit(stranger, Place("release", "main", table_name).table, lookups, models)
+        draft.audit(stranger, relation, lookups, models)
     finally:
         stranger.close()
+
+
+def _attached(stranger: DuckDBEngine, *, path: Path, table_name: str) -> exp.Expr:
+    stranger.attach(path, "release", read_only=True)
+    return Place("release", "main", table_name).table
+
+
+def _read_back(stranger: DuckDBEngine, *, path: Path, made: FileFormat) -> exp.Expr:
+    """The records of a file of a format that the engine does not read itself, as its reader gives them back.
+
+    Raises:
+        AuditError: it cannot be read.
+    """
+    failure = ""
+    try:
+        stranger.load_batches("read written file", names.WRITTEN, read_file(made, path, {}), replayed=False)
+    except SourceError as error:
+        failure = error.message
+    if failure:
+        raise AuditError(
+            f"What was written cannot be read back. {failure}",
+            hint="nothing was published; write Parquet or CSV, and report this as a fault of the format.",
+        )
+    return exp.Table(this=exp.to_identifier(names.WRITTEN, quoted=True))
 
 
 def _carried(

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from sqlanon.audit.models import ModelAudit, audit_of, needs
+from sqlanon.audit.models import ModelAudit, audit_of
 from sqlanon.catalog import Catalog
 from sqlanon.compiler import sensitive
 from sqlanon.compiler.release import readable_grain
@@ -39,9 +39,9 @@ def plan_audits(
     for model in models:
         references: dict[str, exp.Expr] = {}
         levels = 0
-        if model.type == "delta_presence":
+        if "population" in model.references:
             references["population"] = _population(encoding, catalog, node, released, basic)
-        elif "reference" in needs(model):
+        elif model.references:
             assert model.column is not None
             attribute = catalog.sensitive_attribute(model.column)
             levels = attribute.height - 1

@@ -16,12 +16,13 @@ _FOLDERS = (_PACKAGE / "_sql", _PACKAGE.parent / "sql")
 
 @cache
 def read(relative: str) -> str:
-    """The text of a file of ``sql/``, e.g. ``read("audit/small_classes.sql")``."""
+    """The text of a file of ``sql/``, e.g. ``read("audit/small_classes.sql")``, or of an absolute path (extensions)."""
     for folder in _FOLDERS:
-        path = folder / relative
+        path = folder / relative  # an absolute path stays what it is
         if path.is_file():
             return path.read_text(encoding="utf-8")
-    raise SqlanonError(f"The SQL file {relative!r} is not installed.", hint="install sqlanon again.")
+    owner = "the package that provides it" if Path(relative).is_absolute() else "sqlanon"
+    raise SqlanonError(f"The SQL file {relative!r} is not installed.", hint=f"install {owner} again.")
 
 
 @cache

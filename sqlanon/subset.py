@@ -14,8 +14,9 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.compiler import subset as compiler
 from sqlanon.compiler.trees import column, count_if, named, table
-from sqlanon.engines.duckdb import DuckDBEngine, file_relation
+from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.errors import EngineError, InputError, SourceError
+from sqlanon.files import Reading
 from sqlanon.policy import Policy
 
 
@@ -37,7 +38,9 @@ def with_membership(engine: DuckDBEngine, source: exp.Expr, policy: Policy, type
                 f"There is no subset file {path.name!r} in {str(path.absolute().parent)!r}.",
                 hint="check subset.file; relative paths are relative to the policy file.",
             )
-        relation = file_relation(path.absolute(), {**policy.csv, **{k: v for k, v in subset.items() if k != "file"}})
+        csv = {**policy.csv, **{k: v for k, v in subset.items() if k != "file"}}
+        reading = Reading(csv, policy.formats, policy.extensions)
+        relation = reading.relation(engine, path.absolute(), into=names.SUBSET)
     else:
         relation = engine.source_table(subset["table"])
     found = _columns(engine, relation)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +14,8 @@ from sqlglot.errors import SqlglotError
 
 from sqlanon.engines.duckdb import DIALECT, DuckDBEngine
 from sqlanon.errors import EngineError, TargetError
+from sqlanon.extensions import NOTHING, Extensions
+from sqlanon.formats.base import FileFormat
 
 FILE_ENDINGS = (".duckdb", ".parquet", ".csv")
 RELEASED = "_released"
@@ -74,13 +76,8 @@ def place(engine: DuckDBEngine, target: str | exp.Table, target_catalog: str | N
 
 
 def _is_other_database(engine: DuckDBEngine, name: str, current: str) -> bool:
-    attached = {str(row[0]).casefold() for row in _databases(engine)}
+    attached = {database.casefold() for database, *_ in engine.databases()}
     return name.casefold() in attached and name.casefold() != current.casefold()
-
-
-def _databases(engine: DuckDBEngine) -> list[tuple[object, ...]]:
-    columns = [exp.column(name, quoted=True) for name in ("database_name", "path")]
-    return engine.run("databases", exp.select(*columns).from_(exp.Anonymous(this="duckdb_databases")))
 
 
 def existing(engine: DuckDBEngine, where: Place) -> str | None:
@@ -111,18 +108,22 @@ def check_target(
     if_exists: str,
     target_catalog: str | None,
     source_path: Path | None,
-    source: exp.Expr | None = None,
+    read: Sequence[exp.Expr] = (),
+    read_files: Sequence[Path] = (),
+    extensions: Extensions = NOTHING,
 ) -> None:
     """Refuse a target that cannot be published to, before any work.
 
     Args:
-        source: a tree that mentions the relations read (the source, or the query of the release).
+        read: trees that mention the relations read (the source, or the query of the release).
+        read_files: the files that were read.
 
     Raises:
         TargetError: it exists, it is the source, or it cannot be written.
     """
     if output_kind == "file":
-        _check_file(engine, Path(target), if_exists, source_path)
+        written_format(Path(target), extensions)
+        _check_file(engine, Path(target), if_exists, [*([source_path] if source_path else []), *read_files])
         return
     if source_path is not None and target_catalog is None:
         raise TargetError(
@@ -134,7 +135,7 @@ def check_target(
     if output_kind == "view":
         places[where.named(where.name + RELEASED)] = "table"
     for candidate, kind in places.items():
-        _check_relation(engine, candidate, kind, if_exists, target_catalog, source)
+        _check_relation(engine, candidate, kind, if_exists, target_catalog, read)
 
 
 def _check_relation(
@@ -143,11 +144,11 @@ def _check_relation(
     kind: str,
     if_exists: str,
     target_catalog: str | None,
-    source: exp.Expr | None,
+    read: Sequence[exp.Expr],
 ) -> None:
-    read = [table for table in (source.find_all(exp.Table) if source else ()) if isinstance(table.this, exp.Identifier)]
+    tables = [table for tree in read for table in tree.find_all(exp.Table) if isinstance(table.this, exp.Identifier)]
     found = existing(engine, where)
-    if found and any(where.same(place(engine, table, target_catalog if table.db else None)) for table in read):
+    if found and any(where.same(place(engine, table, target_catalog if table.db else None)) for table in tables):
         raise TargetError(f"The target {where.name!r} is the source itself.", hint="choose another name.")
     if found and if_exists != "replace":
         raise TargetError(
@@ -161,14 +162,26 @@ def _check_relation(
         )
 
 
-def _check_file(engine: DuckDBEngine, path: Path, if_exists: str, source_path: Path | None) -> None:
-    if path.suffix.lower() not in FILE_ENDINGS:
+def written_format(path: Path, extensions: Extensions) -> FileFormat | None:
+    """The format that writes a file; None when the engine does.
+
+    Raises:
+        TargetError: nobody writes files with this ending.
+    """
+    if path.suffix.lower() in FILE_ENDINGS:
+        return None
+    found = extensions.format_of(path.suffix)
+    if found is None or not found[1].writes:
         raise TargetError(
             f"The target file {path.name!r} has an ending that is not known.",
-            hint=f"use {', '.join(FILE_ENDINGS)}.",
+            hint=f"use {', '.join(FILE_ENDINGS)} or .xml.",
         )
-    held = [Path(str(row[1])) for row in _databases(engine) if row[1]]
-    for used in [*([source_path] if source_path else []), *held]:
+    return found[1]
+
+
+def _check_file(engine: DuckDBEngine, path: Path, if_exists: str, read_files: Sequence[Path]) -> None:
+    held = [Path(file) for _, file, _ in engine.databases() if file is not None]
+    for used in [*read_files, *held]:
         if _same_file(path, used):
             raise TargetError(f"The target file {path.name!r} is in use as a source.", hint="choose another name.")
     check_directory(path)

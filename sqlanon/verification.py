@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon import names
-from sqlanon.anonymizer import open_policy_source
 from sqlanon.catalog import Attribute
 from sqlanon.compiler import readable
 from sqlanon.encoding import Encoding, check_columns, encode_source
@@ -26,6 +25,7 @@ from sqlanon.measures.base import Certain, Ground, Tally
 from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel
 from sqlanon.policy import Policy
+from sqlanon.policy_source import open_policy_source
 from sqlanon.proof import first_gap, rests_soundly
 from sqlanon.report.proof_file import AT_LEAST, OPEN, Box, Statement, digest, read_proof, stated
 from sqlanon.search.base import Problem, Verdict

@@ -49,8 +49,8 @@ def unused_marker(engine: DuckDBEngine, query: exp.Query, columns: Sequence[str]
 
 
 def written_types(types: Sequence[str], ending: str, marker: str | None) -> list[str]:
-    """ENUMs leave as text; everything does for CSV and beside redacted rows."""
-    as_text = ending == ".csv" or marker is not None
+    """ENUMs leave as text; everything does beside redacted rows, and but for tables and files with types."""
+    as_text = ending not in ("", ".duckdb", ".parquet") or marker is not None
     refused = NOT_IN_PARQUET if ending == ".parquet" else ()
     return ["VARCHAR" if as_text or "ENUM(" in name.upper() or name.upper() in refused else name for name in types]
 

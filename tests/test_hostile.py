@@ -113,7 +113,12 @@ def test_one_record(k: int, fits: bool, connection: duckdb.DuckDBPyConnection) -
     else:
         with pytest.raises(sqlanon.NoSolutionError) as caught:
             sqlanon.plan(connection, made)
-        assert caught.value.nearest == {"levels": {"a": 0}, "suppressed": 1}
+        assert caught.value.nearest == {
+            "levels": {"a": 0},
+            "suppressed": 1,
+            "allowed": 1,
+            "models": [{"model": "k_anonymity(k=2)", "suppressed": 1}],
+        }
 
 
 @pytest.mark.parametrize("nulls", ["extended", "basic"])

@@ -18,13 +18,14 @@ from sqlanon.accounting import Ledger
 from sqlanon.audit.models import audit_of
 from sqlanon.engines.duckdb import DuckDBEngine, file_relation
 from sqlanon.errors import AuditError, SourceChangedError, SqlanonError, TargetError
+from sqlanon.formats.xml import Xml
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.publication import check_target, publish
 from sqlanon.report.manifest import write_manifest
 
 ROWS = 2000
 CANARY = "canary-7f3a9"
-KINDS = ["table", "view", "release.duckdb", "release.parquet", "release.csv"]
+KINDS = ["table", "view", "release.duckdb", "release.parquet", "release.csv", "release.xml"]
 
 
 def ledger(published: int, suppressed: int = 3) -> Ledger:
@@ -91,6 +92,8 @@ def read(kind: str, directory: Path) -> list[tuple[Any, ...]]:
     if path.suffix == ".duckdb":
         with duckdb.connect(str(path), read_only=True) as opened:
             return opened.execute(f"SELECT * FROM {name}").fetchall()
+    if path.suffix == ".xml":
+        return list(zip(*Xml().read(path, {}).read_all().to_pydict().values()))
     relation = exp.select("*").from_(file_relation(path, {})).sql(dialect="duckdb")
     return duckdb.connect().execute(relation).fetchall()
 
@@ -114,7 +117,7 @@ def test_every_kind_holds_the_rows_shuffled_and_nothing_else(engine: DuckDBEngin
     assert publication.marker is None
     engine.close()
     rows = read(kind, tmp_path)
-    if kind.endswith(".csv"):
+    if kind.endswith((".csv", ".xml")):
         rows = [(int(i), int(sex), note, ward) for i, sex, note, ward in rows]
     assert sorted(map(repr, rows)) == sorted(map(repr, expected))
     assert [row[0] for row in rows] != sorted(row[0] for row in rows)
@@ -330,10 +333,16 @@ def test_wide_integers_survive_parquet(engine: DuckDBEngine, tmp_path: Path) -> 
     assert max(int(row[0]) for row in read("release.parquet", tmp_path)) == large + ROWS - 1
 
 
-@pytest.mark.parametrize("kind", KINDS[2:])
+@pytest.mark.parametrize("kind", KINDS[2:5])
 def test_an_empty_release_is_a_release(engine: DuckDBEngine, tmp_path: Path, kind: str) -> None:
     run(engine, kind, tmp_path, sql=QUERY + " WHERE FALSE", ledger=ledger(0))
     assert read(kind, tmp_path) == []
+
+
+def test_xml_without_records_is_refused(engine: DuckDBEngine, tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match="without records"):
+        run(engine, "release.xml", tmp_path, sql=QUERY + " WHERE FALSE", ledger=ledger(0))
+    assert leftovers(tmp_path) == []
 
 
 @pytest.mark.parametrize("kind", KINDS[2:])

@@ -9,7 +9,6 @@ from conftest import text_table
 import sqlanon
 from sqlanon.driver import search
 from sqlanon.evaluator import Evaluator
-from sqlanon.models import models_of
 from sqlanon.policy import SearchOptions
 from sqlanon.search import box
 from sqlanon.search.base import Progress
@@ -70,7 +69,7 @@ def test_ctrl_c_keeps_the_incumbent_and_tells_the_gap(plan: sqlanon.Plan) -> Non
             return super().judge(requests, exact=exact)
 
     made = Interrupted(
-        plan._session.source.engine, plan.catalog, plan._session.snapshots, plan._problem, models_of(plan.policy)
+        plan._session.source.engine, plan.catalog, plan._session.snapshots, plan._problem, plan.policy.models
     )
     found = search(plan._problem, made, SearchOptions())
     verdict, certificate = found.verdict, found.certificate
@@ -137,5 +136,5 @@ def _request(node):
 
 def _evaluator(plan: sqlanon.Plan) -> Evaluator:
     return Evaluator(
-        plan._session.source.engine, plan.catalog, plan._session.snapshots, plan._problem, models_of(plan.policy)
+        plan._session.source.engine, plan.catalog, plan._session.snapshots, plan._problem, plan.policy.models
     )

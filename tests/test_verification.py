@@ -14,9 +14,9 @@ from test_search import plan  # noqa: F401  (a fixture)
 
 import sqlanon
 from sqlanon.lattice import Lattice
-from sqlanon.policy_parsing import AVAILABLE_STRATEGIES
 from sqlanon.proof import first_gap
 from sqlanon.report.proof_file import digest, write_proof
+from sqlanon.search import STRATEGIES
 from sqlanon.search.base import Claim
 from sqlanon.search.branching import Branching
 
@@ -179,7 +179,7 @@ def test_no_bound_tells_a_number_of_suppressed_records(connection, skewed, searc
 
 def test_without_quasi_identifiers_every_strategy_ends_and_certifies(connection, tmp_path: Path) -> None:
     text_table(connection, ["a"], [("x",)] * 9)
-    for strategy in AVAILABLE_STRATEGIES:
+    for strategy, _ in STRATEGIES:
         asked = {"table": "t", "columns": {"a": {"role": "keep"}}, "search": {"strategy": strategy}}
         policy = sqlanon.Policy.from_dict({**asked, "privacy": [{"type": "k_anonymity", "k": 3}]})
         with sqlanon.plan(connection, policy) as made:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlanon import names
-from sqlanon.audit.models import audit_of, needs
+from sqlanon.audit.models import audit_of
 from sqlanon.binding import bind
 from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.errors import InputError, SourceError, UnsupportedError
@@ -107,7 +107,7 @@ def _references(
     reference: exp.Expr | None,
     hierarchies: Mapping[str, exp.Expr],
 ) -> dict[str, exp.Expr]:
-    wanted = needs(model)
+    wanted = model.references
     if not wanted:
         return {}
     if reference is None:
@@ -116,7 +116,7 @@ def _references(
             hint="pass --reference: all records before suppression (t-closeness), or the population with the "
             "quasi-identifiers generalized as in the relation (δ-presence).",
         )
-    if model.type == "delta_presence":
+    if "population" in wanted:
         return {"population": _population(engine, reference, quasi_identifiers)}
     assert model.column is not None
     [name] = _columns(engine, reference, "The reference", [model.column])

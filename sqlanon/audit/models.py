@@ -6,14 +6,14 @@ distances by their definitions over all values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import PurePath
 
 from sqlglot import exp
 
 from sqlanon.binding import Value, bind
-from sqlanon.models.base import PrivacyModel, fraction
+from sqlanon.models.base import PrivacyModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class ModelAudit:
     @property
     def name(self) -> str:
         """What messages call the audit: its file, and the sensitive column."""
-        stem = self.file.removesuffix(".sql")
+        stem = PurePath(self.file).stem
         return f"{stem} of {self.column}" if self.column is not None else stem
 
     def offending(self, relation: exp.Expr, quasi_identifiers: list[str]) -> exp.Select:
@@ -42,44 +42,11 @@ class ModelAudit:
         if self.column is not None:
             columns["audited_column"] = [self.column]
         return bind(
-            f"audit/{self.file}",
+            self.file,
             relations={"release": relation, **self.references},
             columns=columns,
             values=self.values,
         )
-
-
-def _recursive(model: Any) -> dict[str, Value]:
-    numerator, denominator = fraction(model.c)
-    return {"l": model.l, "c_numerator": numerator, "c_denominator": denominator}
-
-
-def _presence(model: Any) -> dict[str, Value]:
-    low, high = fraction(model.min), fraction(model.max)
-    return {
-        "min_numerator": low[0],
-        "min_denominator": low[1],
-        "max_numerator": high[0],
-        "max_denominator": high[1],
-    }
-
-
-VALUES: Mapping[str, tuple[str, Callable[[Any], dict[str, Value]]]] = {
-    "k_anonymity": ("small_classes.sql", lambda model: {"k": model.k}),
-    "distinct_l_diversity": ("distinct_l_diversity.sql", lambda model: {"l": model.l}),
-    "entropy_l_diversity": ("entropy_l_diversity.sql", lambda model: {"l": float(model.l)}),
-    "recursive_l_diversity": ("recursive_l_diversity.sql", _recursive),
-    "t_closeness": ("t_closeness_{distance}.sql", lambda model: {"t": float(model.t)}),
-    "delta_presence": ("delta_presence.sql", _presence),
-}
-
-
-def needs(model: PrivacyModel) -> tuple[str, ...]:
-    """The references that the audit of a model asks for."""
-    if model.type == "delta_presence":
-        return ("population",)
-    distance = getattr(model, "distance", None)
-    return () if distance is None else ("reference", "hierarchy") if distance == "hierarchical" else ("reference",)
 
 
 def audit_of(model: PrivacyModel, references: Mapping[str, exp.Expr], *, levels: int = 0) -> ModelAudit:
@@ -87,16 +54,12 @@ def audit_of(model: PrivacyModel, references: Mapping[str, exp.Expr], *, levels:
 
     Args:
         references: ``reference`` (value, records, and place for an ordered distance), ``hierarchy`` (value, level,
-            ancestor) and ``population`` (the quasi-identifiers, ``sqlanon_count``), as ``needs`` says.
+            ancestor) and ``population`` (the quasi-identifiers, ``sqlanon_count``), as the model says.
         levels: of the hierarchy, those below its root (hierarchical distance).
     """
-    file, values = VALUES[model.type]
-    bound = values(model)
-    if getattr(model, "distance", None) == "hierarchical":
-        bound["levels"] = levels
     return ModelAudit(
-        file=file.format(distance=getattr(model, "distance", "")),
+        file=model.audit_file,
         column=model.column,
-        values=bound,
-        references={name: references[name] for name in needs(model)},
+        values=dict(model.audit_values(levels)),
+        references={name: references[name] for name in model.references},
     )

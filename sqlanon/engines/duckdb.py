@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from sqlanon.journal import Journal
 DIALECT = "duckdb"
 VERSION = duckdb.__version__
 
+BATCH_ROWS = 50_000
+"""Rows that are handed to a file format at once."""
 MOST_LANES = 8
 """Most cursors that judge nodes side by side."""
 
@@ -43,6 +45,8 @@ HINTS: dict[str, str] = {
     "InvalidInputException": "check that the file has the declared format (delimiter, quoting, encoding).",
 }
 
+
+ATTACHING = threading.Lock()
 
 Fetch = Callable[[str, list[Any]], Any]
 
@@ -94,6 +98,7 @@ class DuckDBEngine:
         self.source_catalog: str | None = None
         self.replay: list[tuple[str, str | Callable[[], str]]] = []
         self.default_schema: tuple[str, ...] = ()
+        self._attached: list[str] = []
         self._own = connection is None
         self._lanes: list[_Lane] = []
         self._threads = 1
@@ -275,6 +280,62 @@ class DuckDBEngine:
         finally:
             self._connection.unregister(arrow_name)
 
+    def load_batches(self, name: str, table: str, batches: pa.RecordBatchReader, *, replayed: bool = True) -> None:
+        """Make the table ``table`` of ours from batches that are read one after the other; what reading them raises
+        comes through. Of a ``replayed`` table the script tells the columns."""
+        arrow_name = table + "_arrow"
+        columns = exp.Schema(
+            this=exp.to_table(table, quoted=True),
+            expressions=[
+                exp.ColumnDef(this=exp.to_identifier(column, quoted=True), kind=exp.DataType.build("VARCHAR"))
+                for column in batches.schema.names
+            ],
+        )
+        made = exp.Create(this=columns, kind="TABLE")
+        if not self._own:
+            made.set("properties", exp.Properties(expressions=[exp.TemporaryProperty()]))
+        self.run(name, made)
+        if replayed:
+            self.replay.append((f"{name}: load the records of the file here", self.render(made)))
+        for batch in batches:
+            self._connection.register(arrow_name, pa.Table.from_batches([batch]))
+            try:
+                self.run(name, f"INSERT INTO {_quoted(table)} SELECT * FROM {_quoted(arrow_name)}")
+            finally:
+                self._connection.unregister(arrow_name)
+
+    @contextmanager
+    def batches(self, name: str, statement: exp.Expr) -> Iterator[pa.RecordBatchReader]:
+        """Run a named statement whose rows are read batch by batch; nothing else can run on the connection meanwhile.
+
+        Rows that are not read to the end are left out.
+        """
+
+        def fetch(text: str, bound: list[Any]) -> pa.RecordBatchReader:
+            return self._connection.sql(text, params=bound).to_arrow_reader(BATCH_ROWS)
+
+        reader: pa.RecordBatchReader = self._guard(name, statement, (), fetch)
+
+        def guarded() -> Iterator[pa.RecordBatch]:
+            failed = False
+            try:
+                yield from reader
+            except (OSError, pa.ArrowException):  # with the message of DuckDB, which may quote a value
+                failed = True
+            if failed:
+                raise EngineError(
+                    f"DuckDB refused the statement {name!r} while its rows were read; its message is withheld because "
+                    "it may quote a value.",
+                    hint="check the column types of the source, and the room on the disk.",
+                    statement=name,
+                    kind="Error",
+                )
+
+        try:
+            yield pa.RecordBatchReader.from_batches(reader.schema, guarded())
+        finally:
+            reader.close()
+
     def create(self, name: str, table: str, query: exp.Query | str) -> int:
         """Make the table ``table`` of ours from a query and return its number of rows.
 
@@ -302,34 +363,66 @@ class DuckDBEngine:
             lane.shown = {view: shown for view, shown in lane.shown.items() if shown != table}
         self.run("drop", f"DROP TABLE IF EXISTS {_quoted(table)}")
 
+    def drop_column(self, table: str, column: str) -> None:
+        """Drop a column of a table of ours."""
+        self.run("drop column", f"ALTER TABLE {_quoted(table)} DROP COLUMN {_quoted(column)}")
+
     def columns(self, relation: exp.Expr) -> list[tuple[str, str]]:
         """(name, type) of the columns of a relation, in order."""
         query = exp.select("*").from_(relation)
         rows = self.run("describe", exp.Describe(this=query))
         return [(str(row[0]), str(row[1])) for row in rows]
 
-    def source_table(self, name: str) -> exp.Table:
-        """The relation ``name`` (schema-qualified allowed) of the source: its attached file, or our database."""
+    def source_table(self, name: str, catalog: str | None = None) -> exp.Table:
+        """The relation ``name`` (schema-qualified allowed) of the source: its attached file, or our database.
+
+        Args:
+            catalog: of another database, by the name it is attached under.
+        """
         parts = [part.name for part in exp.to_table(name, dialect=DIALECT).parts] if "." in name else [name]
-        if len(parts) == 1:
+        if len(parts) == 1 and catalog is None:
             parts = [*self.default_schema, *parts]
-        catalog = self.source_catalog
+        catalog = catalog or self.source_catalog
         if catalog and len(parts) < 3:
             parts = [catalog, *(parts if len(parts) == 2 else ["main", *parts])]
         identifiers = [exp.to_identifier(part, quoted=True) for part in parts]
         arguments = dict(zip(("this", "db", "catalog"), reversed(identifiers), strict=False))
         return exp.Table(**arguments)
 
-    def attach(self, path: Path, alias: str, *, read_only: bool) -> None:
-        """Attach a DuckDB file under ``alias``."""
+    def databases(self) -> list[tuple[str, str | None, bool]]:
+        """The databases that are attached: name, file (None in memory), whether it is only read."""
+        columns = [exp.column(name, quoted=True) for name in ("database_name", "path", "readonly")]
+        rows = self.run("databases", exp.select(*columns).from_(exp.Anonymous(this="duckdb_databases")))
+        return [(str(name), str(path) if path else None, bool(readonly)) for name, path, readonly in rows]
+
+    def attach(self, path: Path, alias: str, *, read_only: bool, replayed: bool = True) -> None:
+        """Attach a DuckDB file under ``alias``; unless ``replayed``, the script does not tell it."""
         options = " (READ_ONLY)" if read_only else ""
         statement = f"ATTACH {_literal(path)} AS {_quoted(alias)}{options}"
         self.run("attach", statement)
-        self.replay.append(("attach", statement))
+        self._attached.append(alias)
+        if replayed:
+            self.replay.append(("attach", statement))
 
     def detach(self, alias: str) -> None:
         """Detach the database ``alias``; DuckDB checkpoints it."""
         self.run("detach", f"DETACH {_quoted(alias)}")
+        self._attached.remove(alias)
+
+    @contextmanager
+    def passing(self) -> Iterator[None]:
+        """Detach at the end what was attached meanwhile: everybody on a connection sees what is attached to it.
+
+        On connections of the user's one at a time: another plan could find a database that is about to go.
+        """
+        with nullcontext() if self._own else ATTACHING:
+            before = list(self._attached)
+            try:
+                yield
+            finally:
+                for alias in [alias for alias in self._attached if alias not in before]:
+                    with suppress(EngineError):
+                        self.detach(alias)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -372,7 +465,8 @@ def is_connection(source: object) -> bool:
 def file_relation(path: Path, csv: Mapping[str, Any]) -> exp.Expr:
     """The table function that reads a Parquet or CSV file; CSV is read as text.
 
-    Only an unquoted empty field of a CSV file is NULL, unless ``csv`` has a ``null`` text.
+    Only an unquoted empty field of a CSV file is NULL, unless ``csv`` has a ``null`` text. No line is a comment: DuckDB
+    would leave out records whose first text begins with ``#``.
 
     Raises:
         SourceError: the file's ending is not known.
@@ -391,13 +485,16 @@ def file_relation(path: Path, csv: Mapping[str, Any]) -> exp.Expr:
             "allow_quoted_nulls": exp.false(),
             "null_padding": exp.false(),
             "strict_mode": exp.true(),
+            "comment": exp.Literal.string(""),
         }
+        if not csv.get("header", True):
+            options["skip"] = exp.Literal.number(0)  # with a header, blank lines may stand before it
         arguments: list[exp.Expr] = [exp.Literal.string(str(path))]
         arguments += [exp.PropertyEQ(this=exp.to_identifier(name), expression=value) for name, value in options.items()]
         return exp.Table(this=exp.Anonymous(this="read_csv", expressions=arguments))
     raise SourceError(
         f"The source file {path.name!r} has an ending that is not known.",
-        hint="give a .duckdb, .db, .parquet, .csv or .tsv file, or an open DuckDB connection.",
+        hint="give a .duckdb, .db, .parquet, .csv, .tsv or .xml file, or an open DuckDB connection.",
     )
 
 

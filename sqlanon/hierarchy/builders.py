@@ -10,6 +10,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
+from typing import Protocol
 
 import sqlglot
 from sqlglot import exp
@@ -22,6 +23,7 @@ from sqlanon.hierarchy.specs import (
     RedactHierarchy,
     SuppressHierarchy,
 )
+from sqlanon.parameters import Parameter
 
 ROOT = "*"
 INTEGERS = (
@@ -34,6 +36,28 @@ LIMIT = 10**37
 """Largest integer that intervals compute with: sums of five of them fit INT128."""
 FAR = 10**15
 """Largest number of intervals from the origin at which a DOUBLE quotient is wrong by less than 1."""
+
+
+class HierarchyBuilder(Protocol):
+    """A builder from outside the package (``extensions``); made anew for a column, with its options by name.
+
+    It has one of two methods, and the encoder checks that what comes out of it is a tree:
+
+        levels(value, type_name, *, longest) -> list[exp.Expr]
+            SQL expressions of level 1, 2, … (text; NULL for NULL) over a column expression, as ``levels`` below. The
+            database computes them.
+        rows(values) -> Sequence[tuple[str | None, ...]]
+            (value, level 1, level 2, …) for each of the distinct texts of the column; NULL is not among them.
+
+    Attributes:
+        parameters: its options.
+        by_text: ``levels`` wants the canonical text of the value whatever the column's type; False if it is not there.
+    """
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Its options."""
+        ...
 
 
 def levels(spec: HierarchySpec, value: exp.Expr, type_name: str, *, longest: int) -> list[exp.Expr]:

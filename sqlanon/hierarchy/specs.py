@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 Rows = tuple[tuple[str | None, ...], ...]
+KINDS = ("file", "table", "levels", "redact", "intervals", "dates", "groups", "suppress")
+"""What a policy calls the kinds below."""
 DATE_LEVELS = ("day", "week", "month", "quarter", "year", "decade")
 
 
@@ -74,6 +78,14 @@ class SuppressHierarchy:
     """One level above the values: everything to ``*``."""
 
 
+@dataclass(frozen=True, slots=True)
+class ExtensionHierarchy:
+    """One that a builder from outside the package makes; ``options`` are its parameters by name."""
+
+    kind: str
+    options: Mapping[str, Any]
+
+
 HierarchySpec = (
     FileHierarchy
     | TableHierarchy
@@ -83,4 +95,5 @@ HierarchySpec = (
     | IntervalsHierarchy
     | DatesHierarchy
     | SuppressHierarchy
+    | ExtensionHierarchy
 )

@@ -14,7 +14,11 @@ from sqlanon.measures.non_uniform_entropy import NonUniformEntropy
 from sqlanon.measures.precision import Precision
 from sqlanon.measures.weighted_information_loss import WeightedInformationLoss
 
-MEASURES: tuple[Callable[[Catalog, str | None, int], Measure], ...] = (
+MeasureKind = Callable[[Catalog, str | None, int], Measure]
+"""The class of a measure: called with the catalog, the aggregate of the attributes' losses (None is its own default)
+and the least number of records of a class that can pass the policy's models."""
+
+MEASURES: tuple[MeasureKind, ...] = (
     Loss,
     NonUniformEntropy,
     Precision,
@@ -23,13 +27,3 @@ MEASURES: tuple[Callable[[Catalog, str | None, int], Measure], ...] = (
     WeightedInformationLoss,
     Height,
 )
-
-
-def measure_named(name: str, catalog: Catalog, aggregate: str | None = None, size: int = 1) -> Measure:
-    """The measure called ``name``, for an encoded source.
-
-    Args:
-        aggregate: how the losses of the attributes fold; None is the measure's own default.
-        size: the least number of records of a class that can pass the policy's models.
-    """
-    return next(kind for kind in MEASURES if getattr(kind, "name", None) == name)(catalog, aggregate, size)

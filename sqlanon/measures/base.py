@@ -98,6 +98,10 @@ class Measure(Protocol):
         """The loss of a node."""
         ...
 
+    def losses(self, node: Node, tally: Tally) -> tuple[float, ...]:
+        """The own loss of each attribute at a node, before weights and folding; () for measures of classes."""
+        ...
+
     def penalty(self, node: Node, lost: int, costs: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], ...]:
         """g of the lost encoded records per attribute and level up to that of ``node``; () for measures of classes.
 
@@ -159,8 +163,12 @@ class AttributeMeasure(ABC):
 
     def loss(self, node: Node, tally: Tally) -> float:
         """The folded loss."""
-        suppressed = tally.suppressed - self._catalog.uncovered
-        return self._fold(self.floor(node), self.added(node, suppressed, tally.costs))
+        return fold(self.aggregate or "sum", self.losses(node, tally), self._weights)
+
+    def losses(self, node: Node, tally: Tally) -> tuple[float, ...]:
+        """f + g per attribute."""
+        added = self.added(node, tally.suppressed - self._catalog.uncovered, tally.costs)
+        return tuple(min(f + g, self.ceiling) for f, g in zip(self.floor(node), added, strict=True))
 
     def bound(self, bottom: Node, ground: Ground | None, certain: Certain) -> float:
         """f of the bottom and g of what is certain, at the bottom's levels."""
@@ -203,10 +211,6 @@ class AttributeMeasure(ABC):
     def _parts(self, node: Node, certain: Certain) -> list[float]:
         return [self._part(axis, level, certain) for axis, level in enumerate(node)]
 
-    def _fold(self, floor: Sequence[float], penalty: Sequence[float]) -> float:
-        parts = [min(f + g, self.ceiling) for f, g in zip(floor, penalty, strict=True)]
-        return fold(self.aggregate or "sum", parts, self._weights)
-
 
 class ClassMeasure(ABC):
     """A measure of the sizes of classes; its bounds come from judged nodes below and above a box."""
@@ -218,6 +222,10 @@ class ClassMeasure(ABC):
     def __init__(self, catalog: Catalog, aggregate: str | None = None, size: int = 1) -> None:
         self._catalog = catalog
         self._size = max(size, 1)
+
+    def losses(self, node: Node, tally: Tally) -> tuple[float, ...]:
+        """Nothing: the loss has no parts by attribute."""
+        return ()
 
     def penalty(self, node: Node, lost: int, costs: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], ...]:
         """Nothing: the loss has no parts by attribute."""

@@ -1,14 +1,17 @@
-"""Weighted information loss (ANON): the levels on the scale of their hierarchies, weighted by priority.
+"""Weighted information loss (ANON): what the levels lose by their hierarchies, weighted by priority.
 
-    loss = sum over attributes of priority_i * x_i / (height_i - 1),   0 for attributes of height 1
+    loss = sum over attributes of priority_i * phi_i(x_i)
 
-Priorities are the weights of the columns. Suppression does not enter, so the bound is the loss of the box's bottom.
+phi_i is the information loss of each level, as the hierarchy gives it (``information_loss``; it never falls from one
+level to the next), by default x_i / (height_i - 1), and 0 for attributes of height 1. Priorities are the weights of
+the columns. Suppression does not enter, so the bound is the loss of the box's bottom.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sqlanon.catalog import Attribute
 from sqlanon.lattice import Node
 from sqlanon.measures.base import AttributeMeasure
 
@@ -20,12 +23,15 @@ class WeightedInformationLoss(AttributeMeasure):
     aggregates = ("sum",)
 
     def floor(self, node: Node) -> tuple[float, ...]:
-        """The levels on the scale of their hierarchies."""
-        return tuple(
-            level / (a.height - 1) if a.height > 1 else 0.0
-            for a, level in zip(self._catalog.attributes, node, strict=True)
-        )
+        """phi of the levels."""
+        return tuple(_loss(a, level) for a, level in zip(self._catalog.attributes, node, strict=True))
 
     def added(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
         """Nothing."""
         return (0.0,) * len(node)
+
+
+def _loss(attribute: Attribute, level: int) -> float:
+    if attribute.losses:
+        return attribute.losses[level]
+    return level / (attribute.height - 1) if attribute.height > 1 else 0.0

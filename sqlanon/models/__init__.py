@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from sqlanon.models.base import PrivacyModel
 from sqlanon.models.delta_presence import DeltaPresence
@@ -12,9 +11,11 @@ from sqlanon.models.entropy_l_diversity import EntropyLDiversity
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.models.recursive_l_diversity import RecursiveLDiversity
 from sqlanon.models.t_closeness import TCloseness
-from sqlanon.policy import Model, Policy
 
-MODELS: tuple[Callable[..., PrivacyModel], ...] = (
+ModelKind = Callable[..., PrivacyModel]
+"""The class of a model: called with its parameters; ``type``, ``parameters`` and ``watches`` are attributes of it."""
+
+MODELS: tuple[ModelKind, ...] = (
     KAnonymity,
     DistinctLDiversity,
     EntropyLDiversity,
@@ -22,23 +23,6 @@ MODELS: tuple[Callable[..., PrivacyModel], ...] = (
     TCloseness,
     DeltaPresence,
 )
-
-
-def made(model: Model, column: str | None = None) -> PrivacyModel:
-    """The privacy model that an entry of a policy asks for; ``column`` is the sensitive column it stands under."""
-    parameters: dict[str, Any] = {name: value for name, value in model.parameters.items() if name != "subset"}
-    if column is not None:
-        parameters["column"] = column
-    kind = next(item for item in MODELS if getattr(item, "type", None) == model.type)
-    return kind(**parameters)
-
-
-def models_of(policy: Policy) -> tuple[PrivacyModel, ...]:
-    """All models of a policy: those of ``privacy``, then those of the sensitive columns, in their order."""
-    return (
-        *(made(model) for model in policy.privacy),
-        *(made(model, column.name) for column in policy.columns for model in column.models),
-    )
 
 
 def least_size(models: Sequence[PrivacyModel]) -> int:

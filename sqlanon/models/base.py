@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any, Protocol
 
 from sqlanon.catalog import Catalog
+from sqlanon.parameters import Parameter
 
 Number = int | float
 
@@ -22,8 +23,15 @@ class PrivacyModel(Protocol):
 
     Attributes:
         type: its name in a policy.
+        parameters: what it takes in a policy; its constructor is given these by name (``subset`` excepted).
+        watches: it stands under the sensitive column it watches, and its constructor is given ``column`` too;
+            otherwise it stands under ``privacy``.
         column: the sensitive column, None for models of class sizes and presence.
-        file: its meaning in ``sql/model``.
+        file: its meaning in ``sql/model``; an absolute path outside of the package.
+        audit_file: the audit in ``sql/audit``: a SELECT of the classes of a release that fail, with their ``records``;
+            an absolute path outside of the package.
+        references: what the audit reads beside the release: ``reference`` (value, records, and place in the order),
+            ``hierarchy`` (value, level, ancestor), ``population`` (quasi-identifiers, ``sqlanon_count``).
         size: no class with fewer records than this can pass.
         monotone: the records of a failing class stay failing at every more special node (lost = all).
         needs_rejection: a class without records of the subset rules a node out (δ-presence, ``reject``).
@@ -35,6 +43,16 @@ class PrivacyModel(Protocol):
         ...
 
     @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What it takes."""
+        ...
+
+    @property
+    def watches(self) -> bool:
+        """It is about a sensitive column."""
+        ...
+
+    @property
     def column(self) -> str | None:
         """The sensitive column it watches."""
         ...
@@ -42,6 +60,16 @@ class PrivacyModel(Protocol):
     @property
     def file(self) -> str:
         """Its meaning in ``sql``."""
+        ...
+
+    @property
+    def audit_file(self) -> str:
+        """Its audit in ``sql``."""
+        ...
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """What the audit reads beside the release."""
         ...
 
     @property
@@ -66,6 +94,10 @@ class PrivacyModel(Protocol):
 
     def values(self, catalog: Catalog) -> Mapping[str, Number]:
         """What the placeholders of its file mean for an encoded source."""
+        ...
+
+    def audit_values(self, levels: int) -> Mapping[str, Number]:
+        """What the placeholders of its audit mean; ``levels`` of the column's hierarchy lie below the root."""
         ...
 
     def obstacle(self, catalog: Catalog) -> str | None:

@@ -15,14 +15,29 @@ stays one in every part, so with ``reject`` it rules out all more special nodes 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from sqlanon.catalog import Catalog
 from sqlanon.models.base import fraction, labelled
+from sqlanon.parameters import Parameter, choice, exact
 
 PUBLIC_ONLY = ("ignore", "reject")
+SUBSET_KINDS = ("file", "table", "column")
+FILE_OPTIONS = ("delimiter", "null", "quote", "encoding", "header")
+
+
+def subset_fault(value: Any) -> str | None:
+    """What is wrong with what a policy says about the subset."""
+    kinds = [kind for kind in SUBSET_KINDS if isinstance(value, Mapping) and kind in value]
+    if len(kinds) != 1 or not isinstance(value[kinds[0]], str) or not value[kinds[0]]:
+        return "write {file: …}, {table: …} or {column: …}."
+    unknown = [str(key) for key in value if key != kinds[0] and (kinds != ["file"] or key not in FILE_OPTIONS)]
+    if unknown:
+        return f"remove {', '.join(unknown)}; beside file there may be {', '.join(FILE_OPTIONS)}."
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +49,16 @@ class DeltaPresence:
     public_only: str = "ignore"
     column: None = None
     type = "delta_presence"
+    watches = False
+    parameters = (
+        Parameter("min", exact(0, 1)),
+        Parameter("max", exact(0, 1)),
+        Parameter("subset", subset_fault),
+        Parameter("public_only", choice(*PUBLIC_ONLY), required=False),
+    )
     file = "model/delta_presence.sql"
+    audit_file = "audit/delta_presence.sql"
+    references = ("population",)
     monotone = False
     size = 1
 
@@ -50,14 +74,24 @@ class DeltaPresence:
 
     def values(self, catalog: Catalog) -> Mapping[str, int]:
         """The placeholders of the file."""
+        return {**self.audit_values(0), "below": int(self.needs_rejection)}
+
+    def audit_values(self, levels: int) -> Mapping[str, int]:
+        """The placeholders of the audit."""
         low, high = fraction(self.min), fraction(self.max)
         return {
             "min_numerator": low[0],
             "min_denominator": low[1],
             "max_numerator": high[0],
             "max_denominator": high[1],
-            "below": int(self.needs_rejection),
         }
+
+    @staticmethod
+    def faults(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+        """A range that ends before it begins."""
+        low, high = parameters.get("min"), parameters.get("max")
+        if isinstance(low, int | float | Decimal) and isinstance(high, int | float | Decimal) and low > high:
+            yield "min", "min is above max.", "swap them."
 
     def obstacle(self, catalog: Catalog) -> str | None:
         """None: it depends on the classes."""

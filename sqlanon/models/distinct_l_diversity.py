@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sqlanon.catalog import Catalog
 from sqlanon.models.base import labelled, too_few_values
+from sqlanon.parameters import Parameter, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,11 @@ class DistinctLDiversity:
     column: str
     l: int  # noqa: E741  the field's own name for it
     type = "distinct_l_diversity"
+    watches = True
+    parameters = (Parameter("l", whole(1)),)
     file = "model/distinct_l_diversity.sql"
+    audit_file = "audit/distinct_l_diversity.sql"
+    references = ()
     monotone = True
     needs_rejection = False
 
@@ -36,6 +41,10 @@ class DistinctLDiversity:
 
     def values(self, catalog: Catalog) -> Mapping[str, int]:
         """The placeholders of the file."""
+        return {"l": self.l}
+
+    def audit_values(self, levels: int) -> Mapping[str, int]:
+        """The placeholders of the audit."""
         return {"l": self.l}
 
     def obstacle(self, catalog: Catalog) -> str | None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from sqlanon.catalog import Catalog
 from sqlanon.models.base import labelled, too_few_values
+from sqlanon.parameters import Parameter, number
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,11 @@ class EntropyLDiversity:
     column: str
     l: float  # noqa: E741  the field's own name for it
     type = "entropy_l_diversity"
+    watches = True
+    parameters = (Parameter("l", number(1)),)
     file = "model/entropy_l_diversity.sql"
+    audit_file = "audit/entropy_l_diversity.sql"
+    references = ()
     monotone = False
     needs_rejection = False
 
@@ -40,6 +45,10 @@ class EntropyLDiversity:
 
     def values(self, catalog: Catalog) -> Mapping[str, float]:
         """The placeholders of the file."""
+        return {"l": float(self.l)}
+
+    def audit_values(self, levels: int) -> Mapping[str, float]:
+        """The placeholders of the audit."""
         return {"l": float(self.l)}
 
     def obstacle(self, catalog: Catalog) -> str | None:

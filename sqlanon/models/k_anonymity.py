@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sqlanon.catalog import Catalog
 from sqlanon.models.base import labelled
+from sqlanon.parameters import Parameter, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,11 @@ class KAnonymity:
     k: int
     column: None = None
     type = "k_anonymity"
+    watches = False
+    parameters = (Parameter("k", whole(1)),)
     file = "model/k_anonymity.sql"
+    audit_file = "audit/small_classes.sql"
+    references = ()
     monotone = True
     needs_rejection = False
 
@@ -36,6 +41,10 @@ class KAnonymity:
 
     def values(self, catalog: Catalog) -> Mapping[str, int]:
         """The placeholders of the file."""
+        return {"k": self.k}
+
+    def audit_values(self, levels: int) -> Mapping[str, int]:
+        """The placeholders of the audit."""
         return {"k": self.k}
 
     def obstacle(self, catalog: Catalog) -> str | None:

@@ -15,6 +15,7 @@ from decimal import Decimal
 
 from sqlanon.catalog import Catalog
 from sqlanon.models.base import fraction, labelled, too_few_values
+from sqlanon.parameters import Parameter, exact, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,11 @@ class RecursiveLDiversity:
     l: int  # noqa: E741  the field's own name for it
     c: float | Decimal
     type = "recursive_l_diversity"
+    watches = True
+    parameters = (Parameter("l", whole(1)), Parameter("c", exact(0, above=True)))
     file = "model/recursive_l_diversity.sql"
+    audit_file = "audit/recursive_l_diversity.sql"
+    references = ()
     monotone = False
     needs_rejection = False
 
@@ -42,6 +47,11 @@ class RecursiveLDiversity:
     def values(self, catalog: Catalog) -> Mapping[str, int]:
         """The placeholders of the file; a c above all counts means the same as one more than all of them."""
         numerator, denominator = fraction(min(self.c, catalog.population + 1))
+        return {"l": self.l, "c_numerator": numerator, "c_denominator": denominator}
+
+    def audit_values(self, levels: int) -> Mapping[str, int]:
+        """The placeholders of the audit."""
+        numerator, denominator = fraction(self.c)
         return {"l": self.l, "c_numerator": numerator, "c_denominator": denominator}
 
     def obstacle(self, catalog: Catalog) -> str | None:

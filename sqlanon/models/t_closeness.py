@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from sqlanon.catalog import Catalog
 from sqlanon.models.base import Number, labelled
+from sqlanon.parameters import Parameter, choice, number
 
 DISTANCES = ("equal", "hierarchical", "ordered")
 
@@ -28,6 +29,8 @@ class TCloseness:
     t: float
     distance: str = "equal"
     type = "t_closeness"
+    watches = True
+    parameters = (Parameter("t", number(0, 1)), Parameter("distance", choice(*DISTANCES), required=False))
     monotone = False
     needs_rejection = False
     size = 1
@@ -36,6 +39,16 @@ class TCloseness:
     def file(self) -> str:
         """One file a distance."""
         return f"model/t_closeness_{self.distance}.sql"
+
+    @property
+    def audit_file(self) -> str:
+        """One file a distance."""
+        return f"audit/t_closeness_{self.distance}.sql"
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The distribution among all records, and for a hierarchical distance the hierarchy."""
+        return ("reference", "hierarchy") if self.distance == "hierarchical" else ("reference",)
 
     @property
     def label(self) -> str:
@@ -50,6 +63,11 @@ class TCloseness:
         if self.distance == "ordered":
             return {"t": float(self.t), "places": attribute.values, "area": float(attribute.area)}
         return {"t": float(self.t)}
+
+    def audit_values(self, levels: int) -> Mapping[str, Number]:
+        """The placeholders of the audit."""
+        t = {"t": float(self.t)}
+        return {**t, "levels": levels} if self.distance == "hierarchical" else t
 
     def obstacle(self, catalog: Catalog) -> str | None:
         """A hierarchical distance without a root; else None: one class of all records has the distance 0."""

@@ -1,1 +1,1 @@
-"""What a run leaves in writing: the manifest that travels, and the script for the operator."""
+"""What a run leaves in writing: the manifest that travels; the script and the report for the operator."""

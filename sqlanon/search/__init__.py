@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from sqlanon.search import anon, best_first, box, datafly, exhaustive, flash, flash_two_phase, igreedy, incognito, ola
+from sqlanon.search.base import Search
 
-from sqlanon.search import best_first, box, datafly, exhaustive, flash, flash_two_phase, igreedy, incognito, ola
-from sqlanon.search.base import Strategy
-
-STRATEGIES: tuple[tuple[str, Callable[..., Strategy]], ...] = (
+STRATEGIES: tuple[tuple[str, Search], ...] = (
     ("box", box.search),
     ("exhaustive", exhaustive.search),
     ("best_first", best_first.search),
@@ -15,12 +13,7 @@ STRATEGIES: tuple[tuple[str, Callable[..., Strategy]], ...] = (
     ("flash_two_phase", flash_two_phase.search),
     ("ola", ola.search),
     ("incognito", incognito.search),
+    ("anon", anon.search),
     ("datafly", datafly.search),
     ("igreedy", igreedy.search),
 )
-
-
-def strategy_named(name: str) -> tuple[str, Callable[..., Strategy]]:
-    """The strategy called ``name``, with its real name (``auto`` resolves to ``box``)."""
-    wanted = "box" if name == "auto" else name
-    return next(item for item in STRATEGIES if item[0] == wanted)

@@ -44,6 +44,8 @@ class Verdict:
         exact: ``loss`` is exact; False for a node that cannot be a candidate, whose costs a search need not know.
         by_model: per privacy model of the policy, the records in classes that it fails, were it alone; only from
             ``Plan.evaluate``.
+        by_attribute: each attribute's own loss, before weights and folding; only from ``Plan.evaluate``, and () for
+            measures of classes.
     """
 
     node: Node
@@ -59,6 +61,7 @@ class Verdict:
     ground: Ground | None = None
     exact: bool = True
     by_model: tuple[tuple[str, int], ...] = ()
+    by_attribute: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,3 +177,6 @@ def better(verdict: Verdict, other: Verdict) -> bool:
 
 
 Strategy = Generator[list[Request], list[Verdict], None]
+
+Search = Callable[..., Strategy]
+"""A strategy before it runs: called with the problem, the progress it owns, and the keyword ``gap``."""

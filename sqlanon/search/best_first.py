@@ -19,12 +19,12 @@ to remember which nodes were seen. Memory grows with the queue and the antichain
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
 
 from sqlanon.lattice import Node
 from sqlanon.measures.base import Certain
 from sqlanon.search.antichain import Option, antichain
 from sqlanon.search.base import TIE, Problem, Progress, Request, Strategy, Verdict
+from sqlanon.search.traversal import unique_successors
 
 Entry = tuple[float, Node]
 
@@ -65,18 +65,10 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0, option: Op
             if problem.hopeless(verdict):
                 protection.insert(verdict.node)
         for bound, node in taken:
-            for child in _children(node, lattice.bottom, lattice.top):
+            for child in unique_successors(node, lattice.bottom, lattice.top):
                 push(child, bound, verdicts.get(node))
     progress.lower_bound = queue[0][0] if queue else None
     protection.tell("protection", progress.statistics)
     quality.tell("quality", progress.statistics)
     progress.statistics["checked"] = progress.evaluated
     progress.finished = True
-
-
-def _children(node: Node, bottom: Node, top: Node) -> Iterator[Node]:
-    """The successors that no other predecessor queues: a step of the last generalized attribute or of one after it."""
-    last = max((i for i, level in enumerate(node) if level > bottom[i]), default=0)
-    for i in range(last, len(node)):
-        if node[i] < top[i]:
-            yield (*node[:i], node[i] + 1, *node[i + 1 :])

@@ -25,6 +25,19 @@ def successors(node: Node, top: Node) -> Iterator[Node]:
             yield (*node[:i], level + 1, *node[i + 1 :])
 
 
+def unique_successors(node: Node, bottom: Node, top: Node) -> Iterator[Node]:
+    """The direct generalizations that no other predecessor yields: a step of the last generalized attribute or of one
+    after it. Every node above ``bottom`` is reached on one way, so that nobody has to remember which were seen.
+
+    >>> list(unique_successors((0, 1), (0, 0), (1, 2)))
+    [(0, 2)]
+    """
+    last = max((i for i, level in enumerate(node) if level > bottom[i]), default=0)
+    for i in range(last, len(node)):
+        if node[i] < top[i]:
+            yield (*node[:i], node[i] + 1, *node[i + 1 :])
+
+
 def height(lattice: Lattice) -> int:
     """The rank of the lattice's top."""
     return sum(lattice.top) - sum(lattice.bottom)

@@ -1,0 +1,71 @@
+"""``sqlanon explain``: the SQL of a node, as a person reads it, as the search judges it, as it is published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import click
+
+from sqlanon.anonymizer import Plan, plan
+from sqlanon.commands.common import guarded, policy_of
+from sqlanon.compiler import evaluate as compiler
+from sqlanon.errors import InputError
+from sqlanon.policy import Policy
+
+
+@click.command()
+@click.argument("policy", type=click.Path())
+@click.option("--node", help="Levels in the order of the policy, e.g. 0,3,0; the optimum when left out.")
+def explain(policy: str, node: str | None) -> None:
+    """Print the SQL of a node of POLICY, its release and its evaluation; writes nothing."""
+
+    def action() -> int:
+        made = replace(policy_of(policy), output=None)
+        print(explanation(made, node))
+        return 0
+
+    guarded(action)
+
+
+def explanation(policy: Policy, node: str | None) -> str:
+    """The SQL of a node: as a person reads it, as the search judges it, and as it is published."""
+    with _planned(policy, node) as made:
+        statement = compiler.batch(made.question, [0], form="cross")
+        levels = ", ".join(f"{name}={level}" for name, level in made.catalog.levels(made.node).items())
+        return "\n\n".join(
+            [
+                f"-- the classes of the node {levels}\n{made.node_sql(made.catalog.levels(made.node))};",
+                f"-- its verdict\n{statement.sql(dialect='duckdb', identify=True, pretty=True)};",
+                f"-- its release\n{made.release_sql};",
+            ]
+        )
+
+
+@contextmanager
+def _planned(policy: Policy, node: str | None) -> Iterator[Plan]:
+    """A plan of the optimum, or one that stands at ``node`` without a search."""
+    if node is not None:
+        try:
+            levels = [int(part) for part in node.split(",")] if node else []
+        except ValueError:
+            levels = None
+        names = [c.name for c in policy.quasi_identifiers]
+        if levels is None or len(levels) != len(names):
+            raise InputError(
+                f"--node takes {len(names)} whole numbers.", hint=f"one level each for {', '.join(names)}, with commas."
+            )
+        fixed = dict(zip(names, levels, strict=True))
+        columns = tuple(
+            replace(c, min_level=fixed[c.name], max_level=fixed[c.name]) if c.name in fixed else c
+            for c in policy.columns
+        )
+        loose = replace(
+            policy, columns=columns, suppression_count=None, suppression_limit=type(policy.suppression_limit)(1)
+        )
+        with plan(None, loose, watch=None) as made:
+            yield made
+        return
+    with plan(None, policy) as made:
+        yield made

@@ -1,0 +1,180 @@
+"""``sqlanon run``: search for the best node of a policy, publish it, audit it, and tell what was done."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.progress import Progress as Bar
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from sqlanon.anonymizer import Release, anonymize
+from sqlanon.commands.common import STDERR, guarded, policy_of
+from sqlanon.driver import Watcher
+from sqlanon.errors import InputError, SqlanonError
+from sqlanon.policy import Policy
+from sqlanon.report.files import check_report, write_report
+from sqlanon.report.proof_file import write_proof
+from sqlanon.report.summary import summarize, summarize_failure
+from sqlanon.search.base import Progress
+
+
+@click.command()
+@click.argument("policy", type=click.Path())
+@click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document.")
+@click.option("--strategy", help="Override search.strategy.")
+@click.option("--time-limit", type=click.FloatRange(min=0), help="Override search.time_limit, in seconds.")
+@click.option("--dry-run", is_flag=True, help="Search and report; write nothing.")
+@click.option("--script", type=click.Path(), help="Write the replayable SQL here (for the operator).")
+@click.option("--certificate", type=click.Path(), help="Write the proof here too, for `sqlanon verify`.")
+@click.option("--report", type=click.Path(), help="Write a report for people here, .html or .txt (for the operator).")
+def run(
+    policy: str,
+    as_json: bool,
+    strategy: str | None,
+    time_limit: float | None,
+    dry_run: bool,
+    script: str | None,
+    certificate: str | None,
+    report: str | None,
+) -> None:
+    """Search for the best node of POLICY, publish it and audit what was written."""
+
+    def action() -> int:
+        made = policy_of(policy, strategy=strategy, time_limit=time_limit)
+        chosen = replace(made, output=None, report=None) if dry_run else made
+        if report is not None:
+            chosen = replace(chosen, report=str(Path(report).absolute()))
+        return run_policy(chosen, as_json=as_json, script=script, certificate=certificate)
+
+    guarded(action, as_json=as_json)
+
+
+def run_policy(policy: Policy, *, as_json: bool, script: str | None = None, certificate: str | None = None) -> int:
+    """Run a policy and tell the release; the exit code. A report is written of a run that fails, too."""
+    report = Path(policy.report) if policy.report is not None else None
+    if report is not None:
+        check_report(report)
+    with _progress(not as_json or STDERR.is_terminal) as watch:
+        try:
+            release = anonymize(None, policy, watch=watch)
+        except SqlanonError as error:
+            if report is not None:
+                write_report(summarize_failure(policy, error), report)
+            raise
+    with release:
+        for warning in release.warnings:
+            print(f"Warning: {warning}", file=sys.stderr)
+        if script:
+            _write_script(Path(script), release.sql)
+        if certificate:
+            _write_certificate(Path(certificate), release)
+        if report is not None:
+            write_report(summarize(release), report)
+        if as_json:
+            print(json.dumps(result(release)))
+        else:
+            _tell(release)
+            if report is not None:
+                print(f"  report: {report}")
+    return 0
+
+
+def result(release: Release) -> dict[str, Any]:
+    """The document of ``run --json``. For the operator: its counts are exact."""
+    made, ledger, certificate = release.plan, release.ledger, release.certificate
+    return {
+        "strategy": certificate.strategy,
+        "levels": release.levels,
+        "optimal": certificate.optimal,
+        "gap": certificate.gap,
+        "lower_bound": certificate.lower_bound,
+        "loss": certificate.loss,
+        "measure": certificate.measure,
+        "aggregate": certificate.aggregate,
+        "records": ledger.records,
+        "published": ledger.published,
+        "suppressed": ledger.suppressed,
+        "excluded": ledger.excluded,
+        "reasons": dict(ledger.reasons),
+        "models": [{"model": label, "suppressed": count} for label, count in made.suppressed_by_model],
+        "classes": ledger.classes,
+        "smallest_class": ledger.smallest_class,
+        "lattice_size": certificate.lattice_size,
+        "evaluated": certificate.evaluated,
+        "snapshots": made.snapshots,
+        "verdict_sources": release.verdict_sources,
+        "statements": made.statements,
+        "seconds": {name: round(value, 6) for name, value in release.seconds.items()},
+        "output": release.output,
+        "warnings": list(release.warnings),
+    }
+
+
+def _tell(release: Release) -> None:
+    ledger, certificate = release.ledger, release.certificate
+    if certificate.optimal:
+        proof = "proven optimal"
+    elif certificate.gap is not None:
+        proof = f"within {certificate.gap:.2%} of the optimum"
+    else:
+        proof = "no proof of how near to the optimum"
+    print(f"{certificate.measure} {certificate.loss:.6f}, {proof} ({certificate.strategy})")
+    print(f"  {certificate.evaluated} of {certificate.lattice_size} nodes judged, {release.plan.statements} statements")
+    print(
+        f"  {ledger.records} records = {ledger.published} published + {ledger.suppressed} suppressed "
+        f"+ {ledger.excluded} excluded; {ledger.classes} classes, the smallest has {ledger.smallest_class}"
+    )
+    for label, count in release.plan.suppressed_by_model:
+        print(f"  {label}: {count} records are in classes that fail it")
+    for attribute in release.plan.catalog.attributes:
+        print(f"  {attribute.name}: level {release.levels[attribute.name]} of {attribute.height - 1}")
+    print("  " + ", ".join(f"{name} {value:.2f} s" for name, value in release.seconds.items()))
+    for kind, name in release.output.items():
+        print(f"  {kind}: {name}")
+
+
+@contextmanager
+def _progress(enabled: bool) -> Iterator[Watcher | None]:
+    """A line on standard error while a search runs; nothing when standard error is no terminal."""
+    if not enabled or not STDERR.is_terminal:
+        yield None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Bar(*columns, console=STDERR, transient=True) as bar:
+        task = bar.add_task("reading and encoding the source")
+
+        def watch(progress: Progress) -> None:
+            told = f"searching: {progress.evaluated} nodes judged"
+            if progress.incumbent is not None:
+                told += f", loss {progress.incumbent.loss:.4f}"
+                if progress.lower_bound is not None and progress.incumbent.loss:
+                    told += f", at least {min(progress.lower_bound, progress.incumbent.loss):.4f}"
+            bar.update(task, description=told)
+
+        yield watch
+
+
+def _write_script(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+        return
+    except OSError as error:
+        reason = error.strerror
+    raise InputError(f"The script {path.name!r} cannot be written ({reason}).", hint="choose another path.")
+
+
+def _write_certificate(path: Path, release: Release) -> None:
+    document = release.plan.proof_document
+    if document is None:
+        print(
+            f"Warning: {release.certificate.strategy} has proven nothing, so there is no certificate.", file=sys.stderr
+        )
+    else:
+        write_proof(document, path)

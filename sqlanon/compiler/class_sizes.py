@@ -1,0 +1,45 @@
+"""The statement that counts the classes of a node by their size, in buckets of powers of two."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sqlanon import names
+from sqlanon.compiler.evaluate import Question, grouped_node, judged
+from sqlanon.compiler.trees import bigint, column, cte, named, number, table, total, with_ctes
+from sqlanon.lattice import Node
+
+
+def class_sizes(question: Question, grain: str, node: Node, *, published: bool) -> exp.Query:
+    """The classes of a node that are published (or those that are not), by size: one row a bucket that is not empty.
+
+    Columns are ``least`` and ``most`` (a power of two, and one less than the next), ``classes`` and ``records``. A
+    class without records of the subset (δ-presence) is none.
+
+    Args:
+        grain: the table of a grain at or below the node.
+    """
+    catalog = question.catalog
+    masks = catalog.grain_masks(node) if question.histograms else catalog.masks(node)
+    grouped = grouped_node(grain, number(0), [number(mask) for mask in masks], catalog.has_population)
+    size = column(names.COUNT, "judged")
+    within = exp.Between(this=size, low=column("least", "buckets"), high=column("most", "buckets"))
+    bounds = [column("least", "buckets"), column("most", "buckets")]
+    query = (
+        exp.select(*bounds, named(bigint(exp.Count(this=exp.Star())), "classes"), named(total(size.copy()), "records"))
+        .from_(table("judged"))
+        .join(table("buckets"), on=within)
+        .where(exp.EQ(this=column("fails", "judged"), expression=number(0 if published else 1)))
+        .group_by(*[bound.copy() for bound in bounds])
+        .order_by(column("least", "buckets"))
+    )
+    return with_ctes(query, [*judged(question, grouped), cte("buckets", _buckets(catalog.encoded))])
+
+
+def _buckets(largest: int) -> exp.Select:
+    """The powers of two up to ``largest``, each with the last number before the next."""
+    rows = [(1 << i, (2 << i) - 1) for i in range(max(largest, 1).bit_length())]
+    tuples = [exp.Tuple(expressions=[bigint(number(least)), bigint(number(most))]) for least, most in rows]
+    columns = [exp.to_identifier(name, quoted=True) for name in ("least", "most")]
+    alias = exp.TableAlias(this=exp.to_identifier("powers", quoted=True), columns=columns)
+    return exp.select(column("least"), column("most")).from_(exp.Values(expressions=tuples, alias=alias))

@@ -1,0 +1,94 @@
+"""The relation of a file: a table function of the engine, or a table of ours that a file format has filled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlanon.compiler.trees import table
+from sqlanon.engines.duckdb import DuckDBEngine, file_relation
+from sqlanon.errors import SourceError, SqlanonError, TargetError
+from sqlanon.extensions import NOTHING, Extensions
+from sqlanon.formats.base import FileFormat
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How files are read: the options of CSV, those of other formats by name, and the formats there are."""
+
+    csv: Mapping[str, Any] = field(default_factory=dict)
+    formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    extensions: Extensions = NOTHING
+
+    def relation(self, engine: DuckDBEngine, path: Path, *, into: str) -> exp.Expr:
+        """The relation of a file, streamed into the table ``into`` if the engine does not read its format itself.
+
+        Raises:
+            SourceError: the ending is not known, or the format refuses the file.
+            EngineError: the engine refused a statement.
+        """
+        found = self.format_of(path)
+        if found is None:
+            return file_relation(path, self.csv)
+        name, made = found
+        engine.load_batches("read file", into, read_file(made, path, self.formats.get(name, {})))
+        return table(into)
+
+    def format_of(self, path: Path) -> tuple[str, FileFormat] | None:
+        """The format of a file that the engine does not read itself, with its name."""
+        return self.extensions.format_of(path.suffix)
+
+
+def read_file(made: FileFormat, path: Path, options: Mapping[str, Any]) -> pa.RecordBatchReader:
+    """The rows of a file as its format reads them, all of them texts.
+
+    Raises:
+        SourceError: the format refuses the file, now or while the rows are read; or it has columns without a name, or
+            with one name in two cases.
+    """
+    told = f"The file {path.name!r} cannot be read by its format"
+    with _withheld(SourceError, told):
+        rows = made.read(path, options)
+    columns = rows.schema.names
+    if not all(columns) or len({name.casefold() for name in columns}) < len(columns):
+        raise SourceError(
+            f"The file {path.name!r} has columns without a name, or two that differ by case only.",
+            hint="rename them.",
+        )
+
+    def guarded() -> Iterator[pa.RecordBatch]:
+        with _withheld(SourceError, told):
+            yield from rows
+
+    return pa.RecordBatchReader.from_batches(rows.schema, guarded())
+
+
+def write_file(made: FileFormat, path: Path, rows: pa.RecordBatchReader) -> None:
+    """Write texts in a format.
+
+    Raises:
+        TargetError: the format refuses the rows, or the file cannot be written.
+        EngineError: the rows cannot be read.
+    """
+    with _withheld(TargetError, f"The file {path.name!r} cannot be written in its format"):
+        made.write(path, rows, {})
+
+
+@contextmanager
+def _withheld(kind: type[SqlanonError], told: str) -> Iterator[None]:
+    """Errors of formats from outside the package may quote values: only their type is told."""
+    failure = ""
+    try:
+        yield
+    except SqlanonError:
+        raise
+    except Exception as error:  # of foreign code
+        failure = type(error).__name__
+    if failure:
+        raise kind(f"{told} ({failure}).", hint="check the file and the options of the format.")

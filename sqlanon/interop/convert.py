@@ -1,0 +1,216 @@
+"""Converting between policies (YAML, JSON) and ANON definitions, so that they say the same.
+
+Every conversion passes through the definition: it spells texts, numbers and NULL out, and its schema checks them. The
+result is read back and compared before it gets its name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sqlanon.errors import Fault, InputError, PolicyError, TargetError
+from sqlanon.extensions import NOTHING, Extensions
+from sqlanon.hierarchy.readers import check_rows, read_rows
+from sqlanon.hierarchy.specs import FileHierarchy
+from sqlanon.interop.definition_reading import not_kept, parse_definition
+from sqlanon.interop.definition_values import binary
+from sqlanon.interop.definition_writing import write_definition
+from sqlanon.interop.relocation import relocated
+from sqlanon.policy import Policy
+from sqlanon.policy_parsing import parse, read_document
+from sqlanon.policy_writing import document as keys_of
+
+READ = (".xml", ".yaml", ".yml", ".json", ".toml")
+AMBIGUOUS = re.compile(r"(?is)[-+.]?[0-9].*|[-+]?\.(inf|nan)|y|n|yes|no|on|off|true|false|null|~|")
+"""Texts that some reader of YAML takes for something else."""
+UNPRINTABLE = re.compile("[\t\n\r\x7f-\x9f\u2028\u2029\ufeff]")
+"""What PyYAML would fold, or take for a line end, where it does not escape it."""
+
+
+def convert(
+    source: Path,
+    target: Path,
+    *,
+    inline: bool = False,
+    replace: bool = False,
+    extensions: Extensions = NOTHING,
+) -> list[str]:
+    """Write the policy or definition ``source`` as ``target``; the ending of each says what it is.
+
+    Relative paths are rewritten when the target lies in another folder, so that they lead to the same files.
+
+    Args:
+        inline: put the hierarchies that are CSV files into the target.
+        replace: the target may be there already.
+
+    Returns:
+        Remarks for the user: what was left out or changed.
+
+    Raises:
+        InputError: an ending is not known, or the source cannot be read.
+        PolicyError: the source has faults, or holds what the target cannot.
+        HierarchyError: a hierarchy file that is to be put in has faults.
+        TargetError: the target is there, or cannot be written.
+    """
+    write = _writer(source, target)
+    if target.exists() and not replace:
+        raise TargetError(f"The target {target.name!r} exists.", hint="choose another name, or allow to replace it.")
+    document = read_document(source)
+    before = parse(document, source.absolute().parent, extensions)
+    remarks = _left_out(source)
+    if inline:
+        document = _inlined(document, before, remarks)
+    document, moved = relocated(document, source.absolute().parent, target.absolute().parent)
+    if moved:
+        remarks.append(f"Relative paths that were rewritten, since the target lies in another folder: {moved}.")
+    data = write(write_definition(document), remarks)
+    _publish(data, target, lambda path: _check(path, target, None if inline else before, extensions))
+    return remarks
+
+
+def _writer(source: Path, target: Path) -> Callable[[bytes, list[str]], bytes]:
+    ending = target.suffix.lower()
+    if source.suffix.lower() not in READ or ending not in (*WRITERS, ".toml"):
+        raise InputError(
+            f"{source.name!r} cannot be converted to {target.name!r}: an ending is not known.",
+            hint=f"a definition ends in .xml, a policy in {', '.join(READ[1:])}.",
+        )
+    if ending == ".toml":
+        raise InputError("A policy cannot be written as TOML.", hint="write YAML (.yaml) or JSON (.json).")
+    return WRITERS[ending]
+
+
+def _check(path: Path, target: Path, before: Policy | None, extensions: Extensions) -> None:
+    """Read what was written; it says what the source says, but for digits that the format does not hold."""
+    after = parse(read_document(path), target.absolute().parent, extensions)
+    if before is not None and _comparable(after) != _comparable(before):
+        raise InputError(
+            "The policy would not be the same after conversion.", hint="keep it as it is, and report this, please."
+        )
+
+
+def _comparable(policy: Policy) -> Any:
+    """The policy without its folders, all numbers as floats."""
+
+    def rough(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {key: rough(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [rough(item) for item in value]
+        return float(value) if isinstance(value, Decimal) else value
+
+    return rough(keys_of(policy, portable=True))
+
+
+# -- what is left out or put in ---------------------------------------------------------------------------------------
+
+
+def _left_out(source: Path) -> list[str]:
+    ending = source.suffix.lower()
+    if ending == ".xml":
+        return not_kept(source)
+    lines = source.read_text(encoding="utf-8").splitlines() if ending != ".json" else []
+    return ["Comments are left out."] if any(line.lstrip().startswith("#") for line in lines) else []
+
+
+def _inlined(document: Mapping[str, Any], policy: Policy, remarks: list[str]) -> dict[str, Any]:
+    """The document with the rows of its hierarchy files."""
+    columns = dict(document["columns"])
+    for column in policy.columns:
+        spec = column.hierarchy
+        if isinstance(spec, FileHierarchy):
+            rows = check_rows(read_rows(spec.path, spec.delimiter, spec.null, spec.encoding), column.name).rows
+            given = columns[column.name]["hierarchy"]
+            kept = {key: given[key] for key in ("information_loss",) if isinstance(given, Mapping) and key in given}
+            hierarchy = {"levels": {row[0]: list(row[1:]) for row in rows}, **kept}
+            columns[column.name] = {**columns[column.name], "hierarchy": hierarchy}
+            remarks.append(f"The hierarchy of {column.name!r} was put in: the target holds its {len(rows)} values.")
+    return {**document, "columns": columns}
+
+
+# -- writing ----------------------------------------------------------------------------------------------------------
+
+
+class _Dumper(yaml.SafeDumper):
+    """YAML without anchors, with quotes wherever some reader could see another type."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text_node(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = '"' if UNPRINTABLE.search(text) else "'" if AMBIGUOUS.fullmatch(text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text_node)
+
+
+def _as_xml(data: bytes, remarks: list[str]) -> bytes:
+    return data
+
+
+def _as_yaml(data: bytes, remarks: list[str]) -> bytes:
+    document = _with_floats(parse_definition(data, "definition"), remarks)
+    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, encoding="utf-8", width=120)
+
+
+def _as_json(data: bytes, remarks: list[str]) -> bytes:
+    document = _with_floats(parse_definition(data, "definition"), remarks)
+    faults = [
+        Fault(f"columns.{name}.hierarchy.levels", "JSON cannot hold NULL as a value that has levels.", "write YAML.")
+        for name, column in document["columns"].items()
+        if None in column.get("hierarchy", {}).get("levels", {})
+    ]
+    if faults:
+        raise PolicyError(faults)
+    return json.dumps(document, ensure_ascii=False, indent=2).encode() + b"\n"
+
+
+def _with_floats(document: dict[str, Any], remarks: list[str]) -> Any:
+    """YAML and JSON have binary fractions only."""
+
+    def rough(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: rough(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [rough(item) for item in value]
+        if isinstance(value, Decimal):
+            remarks.append("A number with more digits than the target holds was rounded.")
+            return float(value)
+        return value
+
+    return rough(binary(document))
+
+
+WRITERS: Mapping[str, Callable[[bytes, list[str]], bytes]] = {
+    ".xml": _as_xml,
+    ".yaml": _as_yaml,
+    ".yml": _as_yaml,
+    ".json": _as_json,
+}
+
+
+def _publish(data: bytes, target: Path, check: Callable[[Path], None]) -> None:
+    """Write under a temporary name, check, rename; whatever happens, only the target stays."""
+    temporary = target.with_name(f".{target.stem}.{secrets.token_hex(4)}{target.suffix}")
+    try:
+        temporary.write_bytes(data)
+        check(temporary)
+        os.replace(temporary, target)
+    except OSError as error:
+        raise TargetError(
+            f"The target {target.name!r} could not be written ({error.strerror}).",
+            hint="check that the folder exists and can be written to.",
+        ) from None
+    finally:
+        temporary.unlink(missing_ok=True)

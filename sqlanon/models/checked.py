@@ -1,0 +1,78 @@
+"""A privacy model from outside the package, held against its contract before anything is encoded.
+
+What cannot be seen here is whether ``lost``, ``size`` and ``monotone`` are true: see ``sqlanon.testing``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from sqlanon import sqlfiles
+from sqlanon.errors import InputError
+from sqlanon.foreign import attempt
+from sqlanon.models.base import PrivacyModel
+
+ATTRIBUTES = (
+    "type", "parameters", "watches", "column", "file", "audit_file", "references", "size", "monotone",
+    "needs_rejection", "label", "values", "audit_values", "obstacle",
+)  # fmt: skip
+REFERENCES = {True: ("reference", "hierarchy"), False: ("population",)}
+"""What an audit may read beside the release, by whether the model watches a column."""
+
+
+def refuse_unsound(name: str, model: PrivacyModel) -> None:
+    """Raise InputError unless a model has what its contract asks for, and its files are what they must be."""
+    missing = [attribute for attribute in ATTRIBUTES if not hasattr(model, attribute)]
+    if missing:
+        raise _unsound(name, f"has no {', '.join(missing)}", "see sqlanon.models.base.PrivacyModel.")
+    if (model.column is not None) != model.watches:
+        raise _unsound(name, "has a column without watching one, or the other way round", "set watches as it is.")
+    for wanted in model.references:
+        if wanted not in REFERENCES[model.watches]:
+            raise _unsound(name, f"has an audit that reads {wanted!r}", f"choose from {REFERENCES[model.watches]}.")
+    meaning = _statement(name, model.file)
+    _refuse_columns(name, model.file, meaning, ("fails", "lost", *(("class_key",) if model.watches else ())))
+    if not model.watches and not _is_projection(meaning):
+        raise _unsound(
+            name,
+            "has no column, but a file that does more than SELECT … FROM classes",
+            "a model without a column is one expression for fails and one for lost over the columns of classes.",
+        )
+    audit = _statement(name, model.audit_file)
+    _refuse_columns(name, model.audit_file, audit, ("records",))
+    given = attempt(f"The model {name!r}", lambda: set(model.audit_values(0)))
+    lacking = {placeholder.name for placeholder in audit.find_all(exp.Placeholder)} - given
+    if lacking:
+        raise _unsound(name, f"gives no value for :{min(lacking)} of its audit", "add it to audit_values.")
+
+
+def _unsound(name: str, what: str, hint: str) -> InputError:
+    return InputError(f"The privacy model {name!r} {what}.", hint=hint)
+
+
+def _statement(name: str, file: str) -> exp.Select:
+    """The one SELECT of a file."""
+    failure = "is no SELECT"
+    try:
+        tree = sqlfiles.parse(file)
+        if isinstance(tree, exp.Select):
+            return tree
+    except (SqlglotError, UnicodeDecodeError):
+        failure = "cannot be read as SQL of DuckDB"
+    raise _unsound(name, f"has a file {file!r} that {failure}", "write one SELECT statement, in UTF-8.")
+
+
+def _refuse_columns(name: str, file: str, tree: exp.Select, wanted: Sequence[str]) -> None:
+    missing = [column for column in wanted if column not in tree.named_selects]
+    if missing:
+        raise _unsound(name, f"has a file {file!r} without the column {missing[0]}", "SELECT it under this name.")
+
+
+def _is_projection(tree: exp.Select) -> bool:
+    """It says something of each row of ``classes``, one by one."""
+    parts = {key for key, value in tree.args.items() if value} - {"expressions", "from_", "from", "kind"}
+    tables = [table.name for table in tree.find_all(exp.Table)]
+    return not parts and tables == ["classes"] and not tree.find(exp.Subquery, exp.AggFunc, exp.Window)

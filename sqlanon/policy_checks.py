@@ -1,0 +1,205 @@
+"""What a sound policy is, however it was made: from a file, a dict or dataclasses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any
+
+from sqlanon.errors import InputError, SqlanonError
+from sqlanon.extensions import Extensions
+from sqlanon.faults import Faults
+from sqlanon.measures.base import AGGREGATES
+from sqlanon.policy import ROLES, Column, Model, Policy, Quality, SearchOptions
+
+CHOICES = {
+    "undeclared": ("error", "drop"),
+    "uncovered": ("error", "top", "suppress"),
+    "nulls": ("extended", "basic"),
+    "suppressed": ("drop", "redact"),
+    "if_exists": ("error", "replace"),
+}
+
+LARGEST = 1e9
+"""Of weights and information losses: beyond, their products and sums would overflow."""
+
+
+def check(policy: Policy) -> None:
+    """The faults of a policy built from dataclasses."""
+    faults = Faults()
+    for key, known in CHOICES.items():
+        faults.choice(key, getattr(policy, key), known)
+    check_parts(faults, policy.columns, policy.privacy, policy.quality, policy.search, policy.extensions)
+    if not isinstance(policy.suppression_limit, Decimal) or not 0 <= policy.suppression_limit <= 1:
+        faults.add("suppression_limit", "This is not a share.", "give a Decimal between 0 and 1.")
+    for number, join in enumerate(policy.join):
+        check_key(faults, f"join[{number}].key", join.key)
+        if join.source is None and join.table is None:
+            faults.add(f"join[{number}]", "There is neither a source nor a table.", "add one of the two.")
+    faults.finish()
+
+
+def check_key(faults: Faults, key: str, pairs: Sequence[tuple[object, object]]) -> bool:
+    """True when ``pairs`` name the columns of a key, each of them once."""
+    if not pairs or not all(isinstance(name, str) and name for pair in pairs for name in pair):
+        faults.add(key, "This does not name key columns.", "write key: column, a list, or {column: its name here}.")
+        return False
+    for side in zip(*pairs, strict=True):
+        if len({str(name).casefold() for name in side}) < len(side):
+            faults.add(key, "This names a key column twice.", "name each column once.")
+            return False
+    return True
+
+
+def check_parts(
+    faults: Faults,
+    columns: Sequence[Column],
+    privacy: Sequence[Model],
+    quality: Quality,
+    search: SearchOptions,
+    extensions: Extensions,
+) -> None:
+    """What parsed and hand-made policies share."""
+    seen: dict[str, str] = {}
+    if not columns:
+        faults.add("columns", "There is no column.", "declare each column of the source with a role.")
+    for column in columns:
+        twin = seen.setdefault(column.name.casefold(), column.name)
+        if twin != column.name or sum(c.name == column.name for c in columns) > 1:
+            faults.add(f"columns.{column.name}", "Another column has this name, in whatever case.", "rename one.")
+        _check_column(faults, column, extensions)
+    if columns and all(c.role == "drop" for c in columns):
+        faults.add("columns", "Every column is dropped.", "keep a column, or declare a quasi_identifier.")
+    if not privacy and not any(c.models for c in columns):
+        faults.add("privacy", "There is no privacy model.", "add {type: k_anonymity, k: 5}, say.")
+    for number, model in enumerate(privacy):
+        check_model(faults, f"privacy[{number}]", model, extensions)
+    subsets = [m.parameters["subset"] for m in privacy if "subset" in m.parameters]
+    if any(subset != subsets[0] for subset in subsets):
+        faults.add("privacy", "The models name different subsets.", "name one subset.")
+    faults.choice("quality.measure", quality.measure, extensions.names("measures"))
+    _find(faults, "quality.measure", extensions.measure, quality.measure)
+    if quality.aggregate is not None:
+        faults.choice("quality.aggregate", quality.aggregate, AGGREGATES)
+    faults.choice("search.strategy", search.strategy, ("auto", *extensions.names("strategies")))
+    _find(faults, "search.strategy", extensions.strategy, search.strategy)
+    if search.time_limit is not None:
+        faults.number("search.time_limit", search.time_limit, 0)
+    if search.max_evaluations is not None:
+        faults.integer("search.max_evaluations", search.max_evaluations, 1)
+    faults.number("search.gap", search.gap, 0, 0.999999)
+
+
+def _check_column(faults: Faults, column: Column, extensions: Extensions) -> None:
+    key = f"columns.{column.name}"
+    if not column.name:
+        faults.add("columns", "A column has no name.", "name it as in the source.")
+    if column.role not in ROLES:
+        faults.add(f"{key}.role", "This role is not known.", f"choose one of {', '.join(ROLES)}.")
+    if column.role == "quasi_identifier" and column.hierarchy is None:
+        faults.add(
+            f"{key}.hierarchy", "A quasi-identifier needs a hierarchy.", "add one, e.g. hierarchy: {suppress: {}}."
+        )
+    if column.role in ("sensitive", "keep", "drop"):
+        for name in ("min_level", "max_level", "uncovered"):
+            if getattr(column, name) is not None:
+                faults.add(f"{key}.{name}", "This key belongs to quasi-identifiers.", "remove it.")
+    if column.role == "quasi_identifier" and column.models:
+        faults.add(
+            f"{key}.models", "A quasi-identifier takes no models.", "write k_anonymity under privacy, or use sensitive."
+        )
+    if column.role in ("keep", "drop"):
+        for name, given in (("hierarchy", column.hierarchy), ("models", column.models or None)):
+            if given is not None:
+                faults.add(
+                    f"{key}.{name}",
+                    f"A column with the role {column.role} takes none.",
+                    "remove it, or change the role.",
+                )
+    if column.role == "sensitive" and not column.models:
+        faults.add(f"{key}.models", "A sensitive column needs a model.", "add one, or use the role keep.")
+    for number, model in enumerate(column.models):
+        check_model(faults, f"{key}.models[{number}]", model, extensions, column=column.name)
+        if model.parameters.get("distance") == "hierarchical" and column.hierarchy is None:
+            faults.add(
+                f"{key}.hierarchy", "A hierarchical distance needs a hierarchy.", "add one, or use distance: equal."
+            )
+    low, high = column.min_level, column.max_level
+    fits = True
+    for name, level in (("min_level", low), ("max_level", high)):
+        fits = (level is None or faults.integer(f"{key}.{name}", level, 0)) and fits
+    if fits and low is not None and high is not None and low > high:
+        faults.add(f"{key}.min_level", f"min_level {low} is above max_level {high}.", "swap or remove one.")
+    faults.number(f"{key}.weight", column.weight, 0, LARGEST)
+    if column.information_loss is not None:
+        _check_losses(faults, f"{key}.hierarchy.information_loss", column)
+    if column.uncovered is not None:
+        faults.choice(f"{key}.uncovered", column.uncovered, CHOICES["uncovered"])
+
+
+def _check_losses(faults: Faults, key: str, column: Column) -> None:
+    """A loss that fell with generalization would make every bound of a search wrong."""
+    losses = column.information_loss
+    if column.role != "quasi_identifier":
+        faults.add(key, "This key belongs to quasi-identifiers.", "remove it.")
+        return
+    if not isinstance(losses, tuple) or not losses:
+        faults.add(key, "This is not a list of numbers.", "give one number for each level, level 0 first.")
+        return
+    good = [faults.number(f"{key}[{level}]", loss, 0, LARGEST) for level, loss in enumerate(losses)]
+    if all(good):
+        falling = [level for level in range(1, len(losses)) if losses[level] < losses[level - 1]]
+        if falling:
+            faults.add(key, f"The loss falls from level {falling[0] - 1} to {falling[0]}.", "let it rise or stay.")
+
+
+def check_model(
+    faults: Faults,
+    key: str,
+    model: Model,
+    extensions: Extensions,
+    *,
+    column: str | None = None,
+    without: Sequence[str] = (),
+) -> None:
+    """The faults of one model; ``column`` is the one it stands under, ``without`` what it need not say."""
+    known = extensions.names("models")
+    faults.choice(f"{key}.type", model.type, known)
+    if model.type not in known:
+        return
+    kind = _find(faults, f"{key}.type", extensions.model, model.type)
+    if kind is None:
+        return
+    if getattr(kind, "watches", False) != (column is not None):
+        place = "under privacy" if column is not None else "under models of the sensitive column it watches"
+        faults.add(f"{key}.type", f"{model.type} does not belong here.", f"write it {place}.")
+        return
+    before = len(faults.items)
+    parameters = getattr(kind, "parameters", ())
+    given = faults.parameters(key, model.parameters, parameters, owner=model.type, without=without)
+    for name, message, hint in getattr(kind, "faults", lambda _: ())(given):
+        faults.add(f"{key}.{name}", message, hint)
+    if len(faults.items) == before:
+        _check_made(faults, key, model, extensions, column)
+
+
+def _check_made(faults: Faults, key: str, model: Model, extensions: Extensions, column: str | None) -> None:
+    """A fault unless the model can be made; what it says itself may quote a value."""
+    try:
+        extensions.privacy_model(model.type, model.parameters, column)
+    except SqlanonError as error:
+        faults.add(f"{key}.type", error.message, error.hint)
+    except Exception as error:  # of a model from outside the package
+        told = f"{model.type} cannot be made from these parameters ({type(error).__name__})."
+        faults.add(key, told, "see the documentation of the model.")
+
+
+def _find(faults: Faults, key: str, find: Callable[[str], Any], name: str) -> Any:
+    """What an extension's name stands for; None after noting that it cannot be used, or when there is none."""
+    try:
+        return find(name)
+    except (KeyError, TypeError):  # an unknown choice, which is noted already
+        return None
+    except InputError as error:
+        faults.add(key, error.message, error.hint)
+        return None

@@ -1,0 +1,267 @@
+"""The source that a policy names, with the sources that it joins by key.
+
+A join neither multiplies nor loses records: each record of what stands before meets at most one row, or NULLs where
+there is none. So the ledger counts the records of the first source, whatever is joined.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sqlglot import exp
+
+from sqlanon import names
+from sqlanon.compiler.trees import named, table
+from sqlanon.errors import EngineError, InputError, SourceError, UnsupportedError
+from sqlanon.files import Reading
+from sqlanon.hierarchy import specs
+from sqlanon.policy import Join, Policy
+from sqlanon.sources import Source, attached_as, open_source, other_relation, stamp
+
+BEFORE, OTHER = "before", "other"
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A relation to be joined, with the types of its columns."""
+
+    relation: exp.Expr
+    types: Mapping[str, str]
+    title: str
+
+
+def open_policy_source(source: object, policy: Policy, *, writable: bool = False) -> Source:
+    """Open the source given, or the policy's own, and join to it what the policy says.
+
+    Raises:
+        InputError: there is no source.
+        SourceError: a source cannot be read or joined.
+    """
+    if source is None:
+        if policy.source is None:
+            raise InputError("There is no source.", hint="add the key source to the policy, or pass one.")
+        source = policy.resolve(policy.source)
+    engine = policy.engine
+    opened = open_source(
+        source,
+        policy.table,
+        reading=Reading(policy.csv, policy.formats, policy.extensions),
+        settings={
+            "memory_limit": engine.memory_limit,
+            "threads": engine.threads,
+            "temp_directory": engine.temp_directory,
+        },
+        writable=writable,
+    )
+    try:
+        read, files = _read_beside(opened, policy)
+        opened = replace(opened, read=(opened.relation, *read), other_files=files)
+        return _joined(opened, policy) if policy.join else opened
+    except BaseException:
+        opened.engine.close()
+        raise
+
+
+def _read_beside(opened: Source, policy: Policy) -> tuple[list[exp.Expr], tuple[Path, ...]]:
+    """The relations of the source's database and the files that hold hierarchies, a subset, or what is joined."""
+    hierarchies = [column.hierarchy for column in policy.columns]
+    subset = policy.subset or {}
+    tables = [str(join.table) for join in policy.join if join.source is None]
+    tables += [spec.table for spec in hierarchies if isinstance(spec, specs.TableHierarchy)]
+    tables += [subset["table"]] if "table" in subset else []
+    files = [str(spec.path) for spec in hierarchies if isinstance(spec, specs.FileHierarchy)]
+    files += [subset["file"]] if "file" in subset else []
+    read: list[exp.Expr] = [opened.engine.source_table(name) for name in tables]
+    return read, tuple(Path(policy.resolve(file)) for file in files)
+
+
+def _joined(opened: Source, policy: Policy) -> Source:
+    """The source with all that is joined to it, as one table of ours."""
+    files = [Path(policy.resolve(join.source)) for join in policy.join if join.source is not None]
+    stamps = tuple(stamp(file) for file in files if attached_as(opened.engine, file) is None)
+    with opened.engine.passing():
+        sides = [_other(opened, policy, position, join) for position, join in enumerate(policy.join)]
+        _refuse_clashes(opened, sides, policy)
+        warnings = _join(opened, sides, policy)
+    relation = table(names.JOINED)
+    return replace(
+        opened,
+        relation=relation,
+        types=dict(opened.engine.columns(relation)),
+        stamps=tuple(dict.fromkeys((*opened.stamps, *stamps))),
+        warnings=tuple(warnings),
+    )
+
+
+def _join(opened: Source, sides: Sequence[_Side], policy: Policy) -> list[str]:
+    """Make the table of the joined records; what the user should know of it."""
+    engine = opened.engine
+    warnings: list[str] = []
+    query = exp.select(*[exp.column(exp.Star(), table=exp.to_identifier(BEFORE, quoted=True))])
+    query = query.from_(_as(opened.relation, BEFORE))
+    available = {name: (BEFORE, type_name) for name, type_name in opened.types.items()}
+    for position, (join, side) in enumerate(zip(policy.join, sides, strict=True)):
+        alias = f"{OTHER}_{position}"
+        condition = _matching(join, side, available, alias, policy)
+        _refuse_repeated_keys(opened, join, side)
+        query = query.join(_as(side.relation, alias), on=condition, join_type="left", copy=False)
+        keys = [right for _, right in join.key]
+        for name, type_name in side.types.items():
+            if name not in keys:
+                query = query.select(named(_column(name, alias), name), copy=False)
+                available[name] = (alias, type_name)
+        found = named(exp.Not(this=exp.Is(this=_column(keys[0], alias), expression=exp.null())), _found(position))
+        query = query.select(found, copy=False)
+    records = engine.create("join", names.JOINED, query)
+    _refuse_multiplied(opened, records)
+    for position, (join, side) in enumerate(zip(policy.join, sides, strict=True)):
+        types = {name: type_name for name, (_, type_name) in available.items()}
+        warnings += _unmatched(opened, records, position, join, side, types)
+    for position in range(len(sides)):
+        engine.drop(names.joined_part(position))
+        engine.drop_column(names.JOINED, _found(position))
+    return warnings
+
+
+def _found(position: int) -> str:
+    return f"{names.PREFIX}found_{position}"
+
+
+def _other(opened: Source, policy: Policy, position: int, join: Join) -> _Side:
+    """The relation of a joined source."""
+    parts = (Path(join.source).name if join.source is not None else None, join.table)
+    title = ": ".join(part for part in parts if part is not None)
+    failure = ""
+    try:
+        if join.source is None:
+            relation: exp.Expr = opened.engine.source_table(str(join.table))
+        else:
+            reading = Reading(join.csv, join.formats, policy.extensions)
+            path = policy.resolve(join.source)
+            relation = other_relation(opened, path, join.table, reading, name=names.joined_part(position))
+        return _Side(relation, dict(opened.engine.columns(relation)), title)
+    except EngineError as error:
+        failure = error.message
+    raise SourceError(
+        f"The joined source {title!r} cannot be read. {failure}", hint="check its path, table and format."
+    )
+
+
+def _refuse_clashes(opened: Source, sides: Sequence[_Side], policy: Policy) -> None:
+    """Every column of the joined records has a name of its own, in whatever case, and none is ours."""
+    listed = [*opened.types]
+    for side, join in zip(sides, policy.join, strict=True):
+        missing = [right for _, right in join.key if right not in side.types]
+        if missing:
+            raise SourceError(
+                f"The joined source {side.title!r} has no column {', '.join(map(repr, missing))}.",
+                hint=f"{_columns(side.types, policy)} check its key.",
+            )
+        keys = [right for _, right in join.key]
+        listed += [name for name in side.types if name not in keys]
+    ours = [name for name in listed if name.casefold().startswith(names.PREFIX)]
+    if ours:
+        raise UnsupportedError(
+            f"The sources have columns with the prefix that sqlanon keeps for itself: {', '.join(map(repr, ours))}.",
+            hint="rename them in a view of the source.",
+        )
+    counts = Counter(name.casefold() for name in listed)
+    twice = sorted({name for name in listed if counts[name.casefold()] > 1})
+    if twice:
+        raise SourceError(
+            f"The joined sources share the columns {', '.join(map(repr, twice))}.",
+            hint="rename them in a view of one of the sources, or join on them.",
+        )
+
+
+def _columns(types: Iterable[str], policy: Policy) -> str:
+    """The columns of a source, for a hint; not when the policy knows none of them: its first line may be a record."""
+    known = {column.name for column in policy.columns}.union(*(pair for join in policy.join for pair in join.key))
+    if known.isdisjoint(types):
+        return "check its format, and that its first line names the columns (csv: {header: false} for none);"
+    return f"its columns are {', '.join(map(repr, types))};"
+
+
+def _matching(
+    join: Join, side: _Side, available: Mapping[str, tuple[str, str]], alias: str, policy: Policy
+) -> exp.Expr:
+    """The condition of a join: equal keys, as texts where their types differ; a NULL matches nothing."""
+    conditions = []
+    for left, right in join.key:
+        if left not in available:
+            raise SourceError(
+                f"What {side.title!r} is joined to has no column {left!r}.",
+                hint=f"{_columns(available, policy)} write key: {{column: its name there}}.",
+            )
+        owner, type_name = available[left]
+        pair: list[exp.Expr] = [_column(left, owner), _column(right, alias)]
+        if type_name != side.types[right]:
+            pair = [exp.cast(item, "VARCHAR") for item in pair]
+        conditions.append(exp.EQ(this=pair[0], expression=pair[1]))
+    return exp.and_(*conditions)
+
+
+def _refuse_repeated_keys(opened: Source, join: Join, side: _Side) -> None:
+    keys = [_column(right, OTHER) for _, right in join.key]
+    present = [exp.Not(this=exp.Is(this=key.copy(), expression=exp.null())) for key in keys]
+    repeated = exp.select(exp.convert(1)).from_(_as(side.relation, OTHER)).where(*present).group_by(*keys)
+    repeated = repeated.having(exp.GT(this=exp.Count(this=exp.Star()), expression=exp.convert(1)))
+    every = exp.select(exp.Count(this=exp.Star())).from_(repeated.subquery("repeated"))
+    count = _count(opened, "repeated keys", every)
+    if count:
+        raise SourceError(
+            f"{count} keys occur more than once in the joined source {side.title!r}, so that records would multiply.",
+            hint="begin with that source and join the others to it, or join a view of it with one row a key.",
+        )
+
+
+def _refuse_multiplied(opened: Source, records: int) -> None:
+    """Keys that differ to one side may be equal to the other."""
+    before = _count(opened, "records before the join", exp.select(exp.Count(this=exp.Star())).from_(opened.relation))
+    if records != before:
+        raise SourceError(
+            f"The source has {before} records, but the join makes {records}: keys of different types or "
+            "collations match several rows.",
+            hint="give the key columns one type in a view of the sources.",
+        )
+
+
+def _unmatched(
+    opened: Source, records: int, position: int, join: Join, side: _Side, types: Mapping[str, str]
+) -> list[str]:
+    """How many records met no row, and how many rows met no record."""
+    met = exp.select(exp.Count(this=exp.Star())).from_(table(names.JOINED)).where(_column(_found(position)))
+    keys = exp.Tuple(expressions=[_column(left) for left, _ in join.key])
+    used = exp.select(exp.Count(this=exp.Distinct(expressions=[keys]))).from_(table(names.JOINED))
+    lonely = records - _count(opened, "joined records", met)
+    rows = _count(opened, "rows to join", exp.select(exp.Count(this=exp.Star())).from_(_as(side.relation, OTHER)))
+    unused = rows - _count(opened, "used rows", used.where(_column(_found(position))))
+    told = []
+    if lonely:
+        told.append(f"{lonely} records have no row in the joined source {side.title!r}; its columns are NULL there.")
+    if unused:
+        told.append(f"{unused} rows of the joined source {side.title!r} belong to no record and are left out.")
+    pairs = [(types[left], side.types[right]) for left, right in join.key]
+    differing = [f"{left.split('(')[0]} and {right.split('(')[0]}" for left, right in pairs if left != right]
+    if told and differing:
+        told.append(f"Keys of {side.title!r} have different types, {', '.join(differing)}, and were compared as texts.")
+    return told
+
+
+def _count(opened: Source, name: str, query: exp.Select) -> int:
+    return int(opened.engine.run(name, query)[0][0])
+
+
+def _as(relation: exp.Expr, alias: str) -> exp.Expr:
+    copy = relation.copy()
+    copy.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+    return copy
+
+
+def _column(name: str, owner: str | None = None) -> exp.Column:
+    return exp.column(
+        exp.to_identifier(name, quoted=True), exp.to_identifier(owner, quoted=True) if owner is not None else None
+    )

@@ -1,0 +1,52 @@
+"""A report as a file: its ending says which form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlanon.errors import TargetError
+from sqlanon.report.html import html_report
+from sqlanon.report.summary import RunSummary
+from sqlanon.report.text import text_report
+from sqlanon.targets import check_directory, partial_file, put_in_place
+
+FORMS = {".html": html_report, ".txt": text_report}
+
+
+def check_report(path: Path) -> None:
+    """Refuse a file that no report can be written to, before any work.
+
+    Raises:
+        TargetError: its ending is not known, or its directory cannot be written.
+    """
+    if path.suffix.lower() not in FORMS:
+        raise TargetError(
+            f"The report {path.name!r} has an ending that is not known.", hint=f"use {' or '.join(FORMS)}."
+        )
+    if path.is_dir():
+        raise TargetError(f"The report {path.name!r} is a folder.", hint="name a file in it.")
+    check_directory(path)
+
+
+def write_report(summary: RunSummary, path: str | Path) -> None:
+    """Write the report, whole or not at all; an older one is replaced.
+
+    Raises:
+        TargetError: its ending is not known, or it cannot be written.
+    """
+    path = Path(path)
+    check_report(path)
+    text = FORMS[path.suffix.lower()](summary)
+    failure = None
+    with partial_file(path) as partial:
+        try:
+            partial.write_text(text, encoding="utf-8", newline="\n")
+        except OSError as error:
+            failure = error.strerror or "the system refused"
+        if failure is None:
+            put_in_place(partial, path)
+    if failure is not None:
+        raise TargetError(
+            f"The report {path.name!r} could not be written ({failure}).",
+            hint="check the permissions and the room on the disk.",
+        )

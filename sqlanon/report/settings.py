@@ -1,0 +1,77 @@
+"""What a policy asks, in words: its settings without hierarchies, values and folders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlanon.policy import Column, Policy
+from sqlanon.report.wording import figure, share
+
+NULLS = {
+    "extended": "extended match: NULL is a value of its own",
+    "basic": "basic match: a record with a NULL in a quasi-identifier is excluded",
+}
+UNCOVERED = {"error": "are an error", "top": "become the root", "suppress": "suppress their records"}
+SUPPRESSED = {"drop": "left out", "redact": "kept as redacted rows"}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting of the policy, in words."""
+
+    name: str
+    value: str
+
+
+def settings_of(policy: Policy) -> tuple[Setting, ...]:
+    """The settings that are told; those left at what changes nothing are not."""
+    search, quality = policy.search, policy.quality
+    joined = [file_name(join.source) if join.source else f"table {join.table}" for join in policy.join]
+    told: dict[str, str | None] = {
+        "suppression limit": _limit(policy),
+        "suppressed records": SUPPRESSED.get(policy.suppressed, policy.suppressed),
+        "NULLs": NULLS.get(policy.nulls, policy.nulls),
+        "values that no hierarchy lists": UNCOVERED.get(policy.uncovered, policy.uncovered),
+        "quality measure": quality.measure if quality.aggregate is None else f"{quality.measure}, {quality.aggregate}",
+        "strategy": search.strategy,
+        "time limit": f"{search.time_limit:g} s" if search.time_limit is not None else None,
+        "most evaluations": f"{search.max_evaluations:,}" if search.max_evaluations is not None else None,
+        "gap that is good enough": share(search.gap) if search.gap else None,
+        "subset (δ-presence)": _subset(policy.subset),
+        "joined by key": ", ".join(joined) or None,
+        "columns that the policy does not name": "dropped" if policy.undeclared == "drop" else None,
+        "limits on levels": _level_limits(policy.quasi_identifiers),
+    }
+    return tuple(Setting(name, value) for name, value in told.items() if value is not None)
+
+
+def _limit(policy: Policy) -> str:
+    if policy.suppression_count is not None:
+        return f"{policy.suppression_count:,} records"
+    return f"{figure(100 * float(policy.suppression_limit))} % of the records"
+
+
+def _subset(subset: Mapping[str, Any] | None) -> str | None:
+    for kind in ("column", "table", "file"):
+        if subset is not None and kind in subset:
+            return f"{kind} {file_name(str(subset[kind])) if kind == 'file' else subset[kind]}"
+    return None
+
+
+def _level_limits(columns: Sequence[Column]) -> str | None:
+    """The columns whose levels the policy limits."""
+    told = []
+    for column in columns:
+        bounds = [("at least", column.min_level), ("at most", column.max_level)]
+        words = " and ".join(f"{side} {level}" for side, level in bounds if level is not None)
+        if words:
+            told.append(f"{column.name} {words}")
+    return "; ".join(told) or None
+
+
+def file_name(path: str) -> str:
+    """The last part of a path; of a URL neither user nor password nor query."""
+    return Path(path.split("?")[0] if "://" in path else path).name

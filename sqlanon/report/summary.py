@@ -1,0 +1,329 @@
+"""The facts of a run for its report: what was asked, what came out, what it cost. Nothing of text or HTML.
+
+For the operator: counts are exact. There are names and numbers, but no value of the data and no label of a hierarchy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlanon.accounting import Ledger
+from sqlanon.anonymizer import VERSION, Plan, Release
+from sqlanon.audit.null_bias import NullBias
+from sqlanon.audit.nulls import NullAudit
+from sqlanon.certificate import Certificate
+from sqlanon.engines.duckdb import VERSION as DUCKDB_VERSION
+from sqlanon.errors import NoSolutionError, PolicyError, SqlanonError, UnsupportedError
+from sqlanon.policy import Policy
+from sqlanon.report.settings import Setting, file_name, settings_of
+from sqlanon.report.wording import (
+    count,
+    counted,
+    describe_hierarchy,
+    describe_level,
+    describe_proof,
+    share,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRole:
+    """A column that is no quasi-identifier, and what becomes of it."""
+
+    name: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeSummary:
+    """A quasi-identifier; of a run that failed before there was a node only what the policy says is known.
+
+    Attributes:
+        hierarchy: its kind, in words.
+        height: number of levels, level 0 included.
+        level, description: the level that was chosen, as a number and in words.
+        values, values_left: distinct values in the source and at the level; NULL is one.
+        loss: its own loss by the policy's measure, before weights; None for measures of classes.
+    """
+
+    name: str
+    hierarchy: str
+    weight: float = 1.0
+    height: int | None = None
+    level: int | None = None
+    description: str | None = None
+    values: int | None = None
+    values_left: int | None = None
+    loss: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSummary:
+    """A privacy model, and the records that it would suppress alone."""
+
+    label: str
+    suppressed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SizeBucket:
+    """The classes of ``least`` to ``most`` records: those that are published, and those that are suppressed."""
+
+    least: int
+    most: int
+    classes: int
+    records: int
+    suppressed_classes: int = 0
+    suppressed_records: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSummary:
+    """What the search cost.
+
+    Attributes:
+        sources: how many nodes were judged from which grain.
+        statistics: what the strategy counts of its own work.
+    """
+
+    strategy: str
+    evaluated: int
+    lattice_size: int
+    statements: int
+    snapshots: int
+    sources: tuple[tuple[str, int], ...]
+    statistics: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LevelOfNode:
+    """A column's level at a node, in words too."""
+
+    name: str
+    level: int
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class NearestNode:
+    """The node that came nearest to the policy; the message of the failure says which models it fails."""
+
+    suppressed: int | None
+    levels: tuple[LevelOfNode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FailureSummary:
+    """Why a run ended without a release. ``details`` are the faults of a policy."""
+
+    error: str
+    message: str
+    hint: str
+    details: tuple[str, ...] = ()
+    nearest: NearestNode | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """The facts of a run. What a run did not come to is None or empty.
+
+    Attributes:
+        when: the time of the run, ISO 8601 in UTC.
+        source: name of the file, without its folder; None for an open connection.
+        fingerprint: SHA-256 of the policy.
+        measure, aggregate: the quality measure.
+        k: the least size of a class that k-anonymity allows; None without it.
+        allowed: the largest number of records that may be suppressed.
+        sizes: how large the classes are, in buckets of powers of two.
+        proof: what is proven, in one sentence.
+        seconds: by phase, in order.
+        output: what was written, of a file its name.
+        nulls: what an attacker gains who takes NULLs for wildcards; None without NULLs in the release, and for one of
+            very many classes.
+        bias: how the columns change because records with a NULL are excluded (basic match).
+    """
+
+    when: str
+    source: str | None
+    table: str | None
+    versions: tuple[tuple[str, str], ...]
+    fingerprint: str
+    settings: tuple[Setting, ...]
+    columns: tuple[ColumnRole, ...]
+    attributes: tuple[AttributeSummary, ...]
+    models: tuple[ModelSummary, ...]
+    measure: str
+    aggregate: str | None
+    k: int | None
+    allowed: int | None = None
+    ledger: Ledger | None = None
+    sizes: tuple[SizeBucket, ...] = ()
+    certificate: Certificate | None = None
+    proof: str = ""
+    search: SearchSummary | None = None
+    seconds: tuple[tuple[str, float], ...] = ()
+    output: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+    nulls: NullAudit | None = None
+    bias: NullBias | None = None
+    failure: FailureSummary | None = None
+
+    @property
+    def headline(self) -> str:
+        """The run in one sentence."""
+        if self.failure is not None or self.ledger is None:
+            return "Nothing was published."
+        ledger = self.ledger
+        told = f"{count(ledger.published)} of {counted(ledger.records, 'record')}"
+        if ledger.records:
+            told += f" ({share(ledger.published / ledger.records)})"
+        told += f" in {counted(ledger.classes, 'class')}"
+        if ledger.smallest_class is not None:
+            told += f" of at least {ledger.smallest_class}"
+        return f"Published: {told}." if self.output else f"Nothing was written. The release would hold {told}."
+
+
+def summarize(release: Release, *, now: str | None = None) -> RunSummary:
+    """The facts of a run that made a release; its plan must still be open.
+
+    Args:
+        now: the time of the run, ISO 8601 in UTC; None is the present.
+    """
+    plan, policy, certificate = release.plan, release.plan.policy, release.certificate
+    statements = plan.statements  # without those of the report itself
+    audited, refused = _null_audit(plan)
+    return RunSummary(
+        when=now or _present(),
+        source=plan.source_name,
+        table=policy.table,
+        versions=_versions(),
+        fingerprint=policy.fingerprint(),
+        settings=settings_of(policy),
+        columns=_columns(policy),
+        attributes=_attributes(plan),
+        models=tuple(ModelSummary(label, count) for label, count in plan.suppressed_by_model),
+        measure=certificate.measure,
+        aggregate=certificate.aggregate,
+        k=_k(policy),
+        allowed=plan.catalog.allowed,
+        ledger=release.ledger,
+        sizes=_sizes(plan),
+        certificate=certificate,
+        proof=describe_proof(certificate),
+        search=SearchSummary(
+            strategy=certificate.strategy,
+            evaluated=certificate.evaluated,
+            lattice_size=certificate.lattice_size,
+            statements=statements,
+            snapshots=plan.snapshots,
+            sources=tuple(release.verdict_sources.items()),
+            statistics=tuple(sorted(plan.search.statistics.items())),
+        ),
+        seconds=tuple(release.seconds.items()),
+        output=tuple((kind, file_name(name) if kind == "file" else name) for kind, name in release.output.items()),
+        warnings=(*release.warnings, *refused),
+        nulls=audited,
+        bias=plan.null_bias(),
+    )
+
+
+def summarize_failure(policy: Policy, error: SqlanonError, *, now: str | None = None) -> RunSummary:
+    """The facts of a run that ended in an error: what the policy asks, and what the error tells."""
+    return RunSummary(
+        when=now or _present(),
+        source=file_name(policy.source) if policy.source is not None else None,
+        table=policy.table,
+        versions=_versions(),
+        fingerprint=policy.fingerprint(),
+        settings=settings_of(policy),
+        columns=_columns(policy),
+        attributes=tuple(
+            AttributeSummary(c.name, describe_hierarchy(c.hierarchy), float(c.weight)) for c in policy.quasi_identifiers
+        ),
+        models=tuple(ModelSummary(model.label) for model in policy.models),
+        measure=policy.quality.measure,
+        aggregate=policy.quality.aggregate,
+        k=_k(policy),
+        failure=FailureSummary(
+            error=type(error).__name__,
+            message=error.message,
+            hint=error.hint,
+            details=tuple(map(str, error.faults)) if isinstance(error, PolicyError) else (),
+            nearest=_nearest(policy, error.nearest) if isinstance(error, NoSolutionError) else None,
+        ),
+    )
+
+
+def _present() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _versions() -> tuple[tuple[str, str], ...]:
+    return (("sqlanon", VERSION), ("duckdb", DUCKDB_VERSION))
+
+
+def _attributes(plan: Plan) -> tuple[AttributeSummary, ...]:
+    losses = plan.attribute_losses
+    levels = plan.solution.levels
+    hierarchies = {column.name: column.hierarchy for column in plan.policy.quasi_identifiers}
+    return tuple(
+        AttributeSummary(
+            name=a.name,
+            hierarchy=describe_hierarchy(hierarchies[a.name]),
+            weight=a.weight,
+            height=a.height,
+            level=levels[a.name],
+            description=describe_level(hierarchies[a.name], levels[a.name], a.height),
+            values=a.widths[0],
+            values_left=a.widths[levels[a.name]],
+            loss=losses[a.name] if losses is not None else None,
+        )
+        for a in plan.catalog.attributes
+    )
+
+
+def _sizes(plan: Plan) -> tuple[SizeBucket, ...]:
+    """One bucket a power of two between the smallest and the largest class, those without a class included."""
+    published = {least: rest for least, *rest in plan.class_sizes()}
+    suppressed = {least: rest for least, *rest in plan.class_sizes(published=False)}
+    found = published.keys() | suppressed.keys()
+    if not found:
+        return ()
+    powers = [1 << i for i in range(min(found).bit_length() - 1, max(found).bit_length())]
+    nothing = [0, 0, 0]
+    return tuple(
+        SizeBucket(power, 2 * power - 1, *published.get(power, nothing)[1:], *suppressed.get(power, nothing)[1:])
+        for power in powers
+    )
+
+
+def _null_audit(plan: Plan) -> tuple[NullAudit | None, tuple[str, ...]]:
+    """The audit, and a warning when it was refused: the release stands all the same."""
+    try:
+        return plan.null_audit(), ()
+    except UnsupportedError as error:
+        return None, (f"The NULLs of the release were not audited. {error.message}",)
+
+
+def _nearest(policy: Policy, nearest: Mapping[str, Any] | None) -> NearestNode | None:
+    if nearest is None:
+        return None
+    hierarchies = {column.name: column.hierarchy for column in policy.quasi_identifiers}
+    return NearestNode(
+        suppressed=nearest.get("suppressed"),
+        levels=tuple(
+            LevelOfNode(name, level, describe_level(hierarchies.get(name), level, None))
+            for name, level in nearest.get("levels", {}).items()
+        ),
+    )
+
+
+def _columns(policy: Policy) -> tuple[ColumnRole, ...]:
+    return tuple(ColumnRole(c.name, c.role) for c in policy.columns if c.role != "quasi_identifier")
+
+
+def _k(policy: Policy) -> int | None:
+    return max((int(m.parameters["k"]) for m in policy.privacy if m.type == "k_anonymity"), default=None)

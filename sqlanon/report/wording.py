@@ -1,0 +1,209 @@
+"""How a report says things: levels, what is proven, numbers and names, in words that hold no value of the data."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+
+from sqlanon.audit.nulls import Matches, NullAudit
+from sqlanon.certificate import Certificate
+from sqlanon.hierarchy import specs
+
+FOR_THE_OPERATOR = "For the operator: holds exact counts; do not hand it on with the release."
+UNGENERALIZED = "ungeneralized"
+EVERYTHING = "everything (*)"
+LOSS_OF_ATTRIBUTE = {
+    "loss": "0: every value as in the source, 1: nothing left of it; a suppressed record counts as 1 everywhere.",
+    "precision": "0: level 0, 1: the top of the hierarchy; a suppressed record counts as 1 everywhere.",
+    "non_uniform_entropy": "Bits that it takes to tell the original values from what is published.",
+    "weighted_information_loss": "What the level loses by its hierarchy, before the column's weight; "
+    "suppressed records do not count.",
+    "height": "The level itself; suppressed records do not count.",
+}
+"""What the number of one quasi-identifier means, by measure."""
+REASONS = {
+    "failing_class": "suppressed: class fails a privacy model",
+    "uncovered": "suppressed: value that no hierarchy lists",
+    "null": "excluded: NULL in a quasi-identifier",
+}
+"""Why records are not published, by the reasons of the ledger."""
+MATCHES = ("extended match", "right maybe match", "maybe match")
+"""How an attacker may read a NULL: as a value, in the release as a wildcard, on either side as a wildcard."""
+BIAS_REMARK = (
+    "Distance: the share of the records left that would have to hold another value for the column to look as it does "
+    "among all records, its NULLs apart; by chance: what leaving out as many records at random would give on average, "
+    "at most."
+)
+ROLES = {"drop": "left out", "keep": "published as it is", "sensitive": "published as it is, watched by models"}
+"""What becomes of a column, by its role."""
+
+
+def describe_level(spec: specs.HierarchySpec | None, level: int, height: int | None) -> str:
+    """What a level publishes, from the hierarchy's specification: never a value, never a label.
+
+    Args:
+        height: the number of levels, level 0 included; None when the hierarchy did not meet the source.
+
+    >>> describe_level(specs.RedactHierarchy(), 3, 6)
+    'last 3 characters masked'
+    """
+    if level == 0:
+        return UNGENERALIZED
+    if isinstance(spec, specs.SuppressHierarchy):
+        return EVERYTHING
+    if isinstance(spec, specs.IntervalsHierarchy):
+        return _interval(spec, level)
+    if isinstance(spec, specs.RedactHierarchy):
+        return _mask(spec, level, height)
+    if isinstance(spec, specs.DatesHierarchy):
+        return _period(spec, level, height)
+    if isinstance(spec, specs.GroupsHierarchy) and level == len(spec.rows[0]) - 1:
+        return EVERYTHING
+    place = f"level {level}" if height is None else f"level {level} of {height - 1}"
+    return f"{place} of the {describe_hierarchy(spec)}"
+
+
+def _interval(spec: specs.IntervalsHierarchy, level: int) -> str:
+    if level > len(spec.fanouts) + 1:
+        return EVERYTHING
+    return f"intervals of width {_width(spec, level - 1)}"
+
+
+def _width(spec: specs.IntervalsHierarchy, depth: int) -> str:
+    return _trimmed(f"{spec.width * math.prod(spec.fanouts[:depth]):,f}")
+
+
+def _mask(spec: specs.RedactHierarchy, level: int, height: int | None) -> str:
+    highest = None if height is None else height - 1
+    if spec.steps is not None and level > spec.steps:
+        return EVERYTHING
+    if level == highest:  # with fewer steps than characters the last level would have been the root
+        return "all characters masked"
+    side = "last" if spec.direction == "right" else "first"
+    return f"{side} character masked" if level == 1 else f"{side} {level} characters masked"
+
+
+def _period(spec: specs.DatesHierarchy, level: int, height: int | None) -> str:
+    """A column of dates has no level for the day, which is level 0 there; its height tells."""
+    if "day" in spec.levels and height is None:
+        return f"level {level} of the calendar periods {', '.join(spec.levels)}"
+    without_day = height is not None and height - 2 < len(spec.levels)
+    periods = [name for name in spec.levels if name != "day" or not without_day]
+    return periods[level - 1] if level <= len(periods) else EVERYTHING
+
+
+def describe_hierarchy(spec: specs.HierarchySpec | None) -> str:
+    """The kind of a hierarchy in a few words."""
+    if isinstance(spec, specs.FileHierarchy):
+        return f"file {spec.path.name}"
+    if isinstance(spec, specs.TableHierarchy):
+        return f"table {spec.table}"
+    if isinstance(spec, specs.LevelsHierarchy):
+        return "levels in the policy"
+    if isinstance(spec, specs.GroupsHierarchy):
+        return "groups in the policy"
+    if isinstance(spec, specs.IntervalsHierarchy):
+        return f"intervals of width {', '.join(_width(spec, depth) for depth in range(len(spec.fanouts) + 1))}"
+    if isinstance(spec, specs.RedactHierarchy):
+        return f"characters masked from the {spec.direction}"
+    if isinstance(spec, specs.DatesHierarchy):
+        return f"calendar periods: {', '.join(spec.levels)}"
+    if isinstance(spec, specs.SuppressHierarchy):
+        return "one level above the values"
+    return f"hierarchy {spec.kind}" if isinstance(spec, specs.ExtensionHierarchy) else "hierarchy"
+
+
+def describe_proof(certificate: Certificate) -> str:
+    """What is proven about the loss, in one sentence.
+
+    >>> describe_proof(Certificate("loss", "sum", 0.5, 0.4, 0.2, False, "box", 7, 90))
+    'Proven to be within 20 % of the optimum: no version that meets the policy loses less than 0.4.'
+    """
+    if certificate.optimal:
+        return "Proven optimal: no version that meets the policy loses less."
+    if certificate.gap is None or certificate.lower_bound is None:
+        return f"Nothing is proven about how near this is to the optimum (strategy {certificate.strategy})."
+    return (
+        f"Proven to be within {share(certificate.gap)} of the optimum: "
+        f"no version that meets the policy loses less than {figure(certificate.lower_bound)}."
+    )
+
+
+def null_rows(audit: NullAudit) -> list[tuple[str, Matches]]:
+    """What a NULL audit says of a release as a whole."""
+    rows = [("records in the smallest class", audit.smallest)]
+    if audit.k is not None and audit.below_k is not None:
+        rows.append((f"records in classes below {audit.k}", audit.below_k))
+    return rows
+
+
+def count(number: int) -> str:
+    """A whole number with its thousands apart: 50,000."""
+    return f"{number:,}"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: 1 record, 2 records, 3 classes.
+
+    >>> counted(1, "class"), counted(2_000, "class")
+    ('1 class', '2,000 classes')
+    """
+    plural = noun + ("es" if noun.endswith("s") else "s")
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def share(part: float) -> str:
+    """A share as a percentage that is 0 % or 100 % only when it is none or all.
+
+    >>> share(0.0), share(0.00001), share(0.04236), share(0.99999), share(1.0)
+    ('0 %', '< 0.1 %', '4.2 %', '> 99.9 %', '100 %')
+    """
+    if 0 < part < 0.0005:
+        return "< 0.1 %"
+    if 0.9995 <= part < 1:
+        return "> 99.9 %"
+    return f"{_decimal(round(100 * part, 1))} %"
+
+
+def figure(number: float) -> str:
+    """A loss: four decimals when it is small, and no more digits than anybody reads.
+
+    >>> figure(0.28809), figure(0.5), figure(1234567.0), figure(812.34)
+    ('0.2881', '0.5', '1,234,567', '812.3')
+    """
+    digits = 4 if abs(number) < 100 else 1 if abs(number) < 1000 else 0
+    return _decimal(round(number, digits)) if number == 0 or abs(number) >= 0.0001 else f"{number:.2g}"
+
+
+def duration(seconds: float) -> str:
+    """A time: 0.07 s, 12.3 s, 3 min 05 s."""
+    if seconds < 10:
+        return f"{seconds:.2f} s"
+    return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds // 60)} min {int(seconds % 60):02d} s"
+
+
+def size_range(least: int, most: int) -> str:
+    """The sizes of a bucket: 4–7."""
+    return count(least) if least == most else f"{count(least)}–{count(most)}"
+
+
+def _decimal(number: float) -> str:
+    return _trimmed(f"{number:,.6f}")
+
+
+def _trimmed(text: str) -> str:
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def visible(text: str) -> str:
+    r"""A name with the characters that nobody sees, or that turn others around, written out.
+
+    >>> visible("a\u202eb\nc")
+    'a\\u202eb\\u000ac'
+    """
+    return "".join(f"\\u{ord(c):04x}" if _hidden(c) else c for c in text)
+
+
+def _hidden(character: str) -> bool:
+    kind = unicodedata.category(character)
+    return kind.startswith("C") or kind in ("Zl", "Zp")

@@ -1,0 +1,51 @@
+"""A strategy from outside the package, kept to what it may do.
+
+It asks for nodes of the lattice and chooses the next ones; it does not say what is found or proven. Every verdict that
+it is sent counts, whether it accounts for it or not, and the proof is made from the nodes that were judged.
+"""
+
+from __future__ import annotations
+
+from sqlanon.errors import InputError
+from sqlanon.foreign import attempt
+from sqlanon.lattice import leq
+from sqlanon.search.base import Problem, Progress, Request, Search, Strategy, Verdict
+
+
+def checked(name: str, strategy: Search) -> Search:
+    """The strategy, watched; ``name`` is what errors call it."""
+
+    def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strategy:
+        what = f"The strategy {name!r}"
+        own = Progress(started=progress.started)
+        generator = attempt(what, lambda: strategy(problem, own, gap=gap))
+        verdicts: list[Verdict] | None = None
+        while True:
+            try:
+                asked = attempt(what, lambda: generator.send(verdicts))  # type: ignore[arg-type]  # noqa: B023
+            except StopIteration:
+                break
+            verdicts = yield _requests(what, problem, asked)
+            for verdict in verdicts:
+                own.see(verdict)
+                progress.see(verdict)
+            progress.statistics = own.statistics
+        progress.statistics = own.statistics
+        progress.finished = True
+
+    return search
+
+
+def _requests(what: str, problem: Problem, asked: object) -> list[Request]:
+    """What it asks for: nodes of the lattice, and floors below them."""
+    listed = list(asked) if isinstance(asked, list | tuple) else [None]
+    requests = [request for request in listed if isinstance(request, Request)]
+    if len(requests) < len(listed) or not requests:
+        raise InputError(f"{what} does not yield requests.", hint="yield a list of at least one Request.")
+    bottom = problem.catalog.bottom
+    if not all(r.node in problem.lattice and len(r.floor) == len(bottom) and leq(r.floor, r.node) for r in requests):
+        raise InputError(
+            f"{what} asks for a node outside the lattice, or for a floor that is not below its node.",
+            hint="a node is a tuple of one level a quasi-identifier, between lattice.bottom and lattice.top.",
+        )
+    return requests

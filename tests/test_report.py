@@ -1,0 +1,503 @@
+"""The report of a run: its numbers are those of the release, its forms are safe to open, and it holds no value."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+import random
+import re
+import unicodedata
+from collections.abc import Iterator
+from decimal import Decimal
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import brute
+import duckdb
+import pytest
+from conftest import text_table
+from test_models import AGGREGATES, FOLDED, MEASURES, document, load, random_world
+
+import sqlanon
+from sqlanon.accounting import Ledger
+from sqlanon.certificate import Certificate
+from sqlanon.hierarchy import specs
+from sqlanon.measures.base import fold
+from sqlanon.report.charts import blocks, histogram, loss_scale, stacked
+from sqlanon.report.files import check_report, write_report
+from sqlanon.report.html import html_report
+from sqlanon.report.settings import Setting
+from sqlanon.report.summary import (
+    AttributeSummary,
+    ColumnRole,
+    ModelSummary,
+    RunSummary,
+    SearchSummary,
+    SizeBucket,
+    summarize,
+    summarize_failure,
+)
+from sqlanon.report.text import cells, text_report
+from sqlanon.report.wording import describe_level, describe_proof, visible
+
+NOW = "2026-01-02T03:04:05Z"
+CANARY = "Zz7canaryqQ"
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "a\"b'c&amp;",
+    "x" * 70,
+    "שלום עולם",
+    "evil\u202egnp.exe",
+    "名前" * 20,
+    "order; DROP TABLE y --",
+]
+VOID = {"meta", "wbr", "col"}
+"""Elements without an end; those of SVG that stand alone are closed at once."""
+
+
+class Page(HTMLParser):
+    """A page as a browser's parser sees it; fails when an element is not closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.parts: list[str] = []
+        self.style = ""
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self.parts).split())
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len(attrs) == len(dict(attrs)), tag
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+        if tag in ("td", "th", "p", "dd", "dt", "h1", "h2", "title", "desc", "li", "caption"):
+            self.parts.append(" ")
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "style":
+            self.style += data
+        else:
+            self.parts.append(data)
+
+
+def made_by_hand(**changes: Any) -> RunSummary:
+    facts: dict[str, Any] = {
+        "when": NOW,
+        "source": "people.duckdb",
+        "table": "people",
+        "versions": (("sqlanon", "1"), ("duckdb", "2")),
+        "fingerprint": "ab" * 32,
+        "settings": (Setting("suppression limit", "10 % of the records"), Setting("strategy", "auto")),
+        "columns": (ColumnRole("name", "drop"), ColumnRole("disease", "sensitive")),
+        "attributes": (
+            AttributeSummary("sex", "one level above the values", 1.0, 2, 0, "ungeneralized", 2, 2, 0.07),
+            AttributeSummary("age", "intervals of width 5, 10", 2.0, 4, 2, "intervals of width 10", 80, 9, 0.25),
+        ),
+        "models": (ModelSummary("k_anonymity(k=3)", 7), ModelSummary("disease: distinct_l_diversity(l=2)", 4)),
+        "measure": "loss",
+        "aggregate": "arithmetic_mean",
+        "k": 3,
+        "allowed": 10,
+        "ledger": Ledger(105, 93, 7, 5, {"failing_class": 7, "uncovered": 0, "null": 5}, 12, 3, 20),
+        "sizes": (
+            SizeBucket(1, 1, 0, 0, 3, 3),
+            SizeBucket(2, 3, 4, 12, 2, 4),
+            SizeBucket(4, 7, 5, 25),
+            SizeBucket(8, 15, 2, 36),
+            SizeBucket(16, 31, 1, 20),
+        ),
+        "certificate": Certificate("loss", "arithmetic_mean", 0.19, 0.19, 0.0, True, "box", 6, 8),
+        "proof": "Proven optimal: no version that meets the policy loses less.",
+        "search": SearchSummary("box", 6, 8, 40, 1, (("base", 4), ("snapshot 1,2", 2))),
+        "seconds": (("encode", 0.3), ("search", 0.1), ("publish", 75.0)),
+        "output": (("file", "released.parquet"),),
+        "warnings": ("Something to know.",),
+    }
+    return RunSummary(**{**facts, **changes})
+
+
+GOLDEN = """\
+sqlanon: report of a run
+For the operator: holds exact counts; do not hand it on with the release.
+
+Published: 93 of 105 records (88.6 %) in 12 classes of at least 3.
+Proven optimal: no version that meets the policy loses less.
+
+  source    people.duckdb, table people
+  written   file released.parquet
+  time      2026-01-02T03:04:05Z
+  policy    SHA-256 abababababababababababababababababababababababababababababababab
+  versions  sqlanon 1, duckdb 2
+
+Warning: Something to know.
+"""
+
+
+def test_text_is_what_it_was() -> None:
+    text = text_report(made_by_hand())
+    assert text == (Path(__file__).parent / "golden" / "report.txt").read_text(encoding="utf-8")
+    assert text.startswith(GOLDEN)
+
+
+def test_html_is_one_closed_page_that_needs_nothing_else() -> None:
+    text = html_report(made_by_hand())
+    page = Page(text)
+    assert text.startswith("<!DOCTYPE html>")
+    assert not {"script", "link", "img", "iframe", "object", "form", "a", "use", "image"} & {t for t, _ in page.tags}
+    assert not re.search(r"https?:|url\(|@import|javascript:", text)
+    for _, attributes in page.tags:
+        assert not {"src", "href", "xlink:href", "style", "action"} & attributes.keys()
+        assert not any(name.startswith("on") for name in attributes)
+    [policy] = [m["content"] for m in page.all("meta") if m.get("http-equiv") == "Content-Security-Policy"]
+    digest = base64.b64encode(hashlib.sha256(page.style.encode()).digest()).decode()
+    assert policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def test_html_can_be_read_by_machines_that_read_aloud() -> None:
+    page = Page(html_report(made_by_hand()))
+    ids = {attributes["id"] for _, attributes in page.tags if "id" in attributes}
+    labelled = [a["aria-labelledby"] or "" for _, a in page.tags if "aria-labelledby" in a]
+    assert labelled and all(set(label.split()) <= ids for label in labelled)
+    for svg in page.all("svg"):
+        assert svg.get("aria-hidden") == "true" or (svg["role"] == "img" and svg["aria-labelledby"])
+    assert len([svg for svg in page.all("svg") if svg.get("role") == "img"]) == 3
+    assert all(cell.get("scope") in ("row", "col") for cell in page.all("th"))
+    assert [tag for tag, _ in page.tags if tag == "h1"] == ["h1"]
+
+
+def test_both_forms_say_first_that_they_are_for_the_operator() -> None:
+    notice = "For the operator: holds exact counts; do not hand it on with the release."
+    assert text_report(made_by_hand()).splitlines()[1] == notice
+    page = Page(html_report(made_by_hand())).text
+    assert page.index(notice) < page.index("people", page.index("people") + 1)
+
+
+def test_numbers_of_both_forms_are_those_of_the_summary() -> None:
+    run = made_by_hand()
+    for told in (" ".join(text_report(run).split()), Page(html_report(run)).text):
+        for number in ("93", "105", "88.6 %", "6.7 %", "4.8 %", "0.19", "0.07", "0.25", "2 of 3", "9 of 80", "6 of 8"):
+            assert number in told, number
+        for words in ("intervals of width 10", "snapshot 1,2", "1 min 15 s", "k = 3", "Something to know."):
+            assert words in told.replace("\N{NO-BREAK SPACE}", " "), words
+
+
+def hostile() -> RunSummary:
+    attributes = tuple(
+        AttributeSummary(name, f"file {name}", 1.0, 3, 1, f"level 1 of 2 of the file {name}", 9, 4, 0.5)
+        for name in HOSTILE
+    )
+    return made_by_hand(
+        table=HOSTILE[0],
+        source=HOSTILE[1],
+        attributes=attributes,
+        columns=tuple(ColumnRole(name, "keep") for name in HOSTILE),
+        models=tuple(ModelSummary(f"{name}: distinct_l_diversity(l=2)", 0) for name in HOSTILE),
+        settings=(Setting("subset (δ-presence)", f"column {HOSTILE[0]}"),),
+        output=(("table", HOSTILE[2]),),
+        warnings=tuple(HOSTILE),
+    )
+
+
+def test_hostile_names_stay_text() -> None:
+    page = Page(html_report(hostile()))
+    assert "script" not in {tag for tag, _ in page.tags}
+    for name in HOSTILE:
+        assert visible(name) in page.text
+    assert "\u202e" not in page.text
+
+
+def test_hostile_names_fit_the_width_of_the_text() -> None:
+    text = text_report(hostile())
+    assert all(cells(line) <= 100 for line in text.splitlines())
+    assert not any(unicodedata.category(c) in ("Cf", "Cc") for c in text if c != "\n")
+    glued = text.replace("\n", "").replace(" ", "")
+    assert all(visible(name).replace(" ", "")[:20] in glued for name in HOSTILE)
+
+
+def test_a_run_without_classes_attributes_or_output_is_told() -> None:
+    ledger = Ledger(0, 0, 0, 0, {"failing_class": 0, "uncovered": 0, "null": 0}, 0, None, None)
+    run = made_by_hand(ledger=ledger, sizes=(), attributes=(), columns=(), output=(), seconds=(), k=None)
+    assert "Nothing was written." in text_report(run)
+    assert "Nothing was written." in Page(html_report(run)).text
+
+
+LEVELS = [
+    (specs.SuppressHierarchy(), 0, 2, "ungeneralized"),
+    (specs.SuppressHierarchy(), 1, 2, "everything (*)"),
+    (specs.IntervalsHierarchy(Decimal(5), (2, 2)), 3, 5, "intervals of width 20"),
+    (specs.IntervalsHierarchy(Decimal("0.10"), (5,)), 2, 4, "intervals of width 0.5"),
+    (specs.IntervalsHierarchy(Decimal(1000)), 1, 3, "intervals of width 1,000"),
+    (specs.IntervalsHierarchy(Decimal(5), (2, 2)), 4, 5, "everything (*)"),
+    (specs.RedactHierarchy(), 1, 6, "last character masked"),
+    (specs.RedactHierarchy(), 3, 6, "last 3 characters masked"),
+    (specs.RedactHierarchy(direction="left"), 3, 6, "first 3 characters masked"),
+    (specs.RedactHierarchy(), 5, 6, "all characters masked"),
+    (specs.RedactHierarchy(), 5, None, "last 5 characters masked"),
+    (specs.RedactHierarchy(steps=2), 2, 4, "last 2 characters masked"),
+    (specs.RedactHierarchy(steps=2), 3, 4, "everything (*)"),
+    (specs.RedactHierarchy(steps=9), 5, 6, "all characters masked"),
+    (specs.DatesHierarchy(("month", "year")), 2, 4, "year"),
+    (specs.DatesHierarchy(("month", "year")), 3, 4, "everything (*)"),
+    (specs.DatesHierarchy(("day", "month")), 1, 4, "day"),
+    (specs.DatesHierarchy(("day", "month")), 1, 3, "month"),
+    (specs.DatesHierarchy(("day", "month")), 1, None, "level 1 of the calendar periods day, month"),
+    (specs.FileHierarchy(Path("/home/me/education.csv")), 2, 5, "level 2 of 4 of the file education.csv"),
+    (specs.FileHierarchy(Path("/home/me/education.csv")), 2, None, "level 2 of the file education.csv"),
+    (specs.TableHierarchy("h.zip"), 1, 3, "level 1 of 2 of the table h.zip"),
+    (specs.LevelsHierarchy(((CANARY, CANARY, "*"),)), 1, 3, "level 1 of 2 of the levels in the policy"),
+    (specs.GroupsHierarchy(((CANARY, CANARY, "*"),)), 1, 3, "level 1 of 2 of the groups in the policy"),
+    (specs.GroupsHierarchy(((CANARY, CANARY, "*"),)), 2, 3, "everything (*)"),
+]
+
+
+@pytest.mark.parametrize(("spec", "level", "height", "expected"), LEVELS)
+def test_levels_are_described_without_an_example(
+    spec: specs.HierarchySpec, level: int, height: int | None, expected: str
+) -> None:
+    assert describe_level(spec, level, height) == expected
+
+
+def test_what_is_not_proven_is_not_claimed() -> None:
+    nothing = Certificate("loss", "sum", 0.5, None, None, False, "datafly", 7, 90)
+    assert describe_proof(nothing) == ("Nothing is proven about how near this is to the optimum (strategy datafly).")
+    page = Page(html_report(made_by_hand(certificate=nothing, proof=describe_proof(nothing)))).text
+    assert "not proven optimal" in page and "datafly" in page
+
+
+def test_geometry_shows_what_is_there_and_sums_up() -> None:
+    for values in ([99_999, 1, 0], [1], [0, 0], [], [5, 5, 5]):
+        segments = stacked(values)
+        assert [bool(s.width) for s in segments] == [value > 0 for value in values]
+        if sum(values):
+            assert math.isclose(segments[-1].start + segments[-1].width, 100.0, abs_tol=0.01)
+        assert all(s.width >= 0.6 for s in segments if s.width)
+    chart = histogram(made_by_hand().sizes, 3)
+    heights = [c.published[1] + c.suppressed[1] for c in chart.columns]
+    assert heights.index(max(heights)) == 3
+    assert [tick.label for tick in chart.ticks] == ["1", "2", "4", "8", "16", "32"]
+    assert chart.mark == pytest.approx(100 * math.log2(3) / 5, abs=0.01)
+    assert histogram(made_by_hand().sizes, 1000).mark == 100.0
+    assert loss_scale("loss", [0.2]) == 1.0 and loss_scale("non_uniform_entropy", [3.0, 9.0]) == 9.0
+    assert len(blocks(2.0, 1.0, 10)) == 10
+
+
+@pytest.fixture
+def planted(connection: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A table whose every text is a canary."""
+    rng = random.Random(7)
+    rows = [tuple(f"{CANARY}{rng.randrange(4)}" for _ in range(4)) for _ in range(200)]
+    missing = [(None, f"{CANARY}9", f"{CANARY}1", f"{CANARY}{i % 2}") for i in range(12)]
+    text_table(connection, ["a", "b", "c", "d"], [*rows, *missing])
+    yield connection
+
+
+def planted_policy(tmp_path: Path, **keys: Any) -> dict[str, Any]:
+    values = [f"{CANARY}{i}" for i in (0, 1, 2, 3, 9)]
+    (tmp_path / "h.csv").write_text("".join(f"{v};{CANARY}-{i % 2};{CANARY}-all\n" for i, v in enumerate(values)))
+    return {
+        "table": "t",
+        "columns": {
+            "a": {"role": "quasi_identifier", "hierarchy": {"groups": {f"{CANARY}+": values[:2], "r": values[2:]}}},
+            "b": {"role": "quasi_identifier", "hierarchy": {"file": str(tmp_path / "h.csv")}},
+            "c": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
+            "d": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
+        },
+        "privacy": [{"type": "k_anonymity", "k": 6}],
+        "suppression_limit": 0.3,
+        **keys,
+    }
+
+
+@pytest.mark.parametrize("nulls", ["extended", "basic"])
+def test_a_report_tells_the_release_and_no_value(
+    planted: duckdb.DuckDBPyConnection, tmp_path: Path, nulls: str
+) -> None:
+    output = {"file": str(tmp_path / "released.parquet")}
+    policy = sqlanon.Policy.from_dict(planted_policy(tmp_path, nulls=nulls, output=output))
+    with sqlanon.anonymize(planted, policy) as release:
+        run = summarize(release, now=NOW)
+        assert run.ledger == release.ledger and run.certificate == release.certificate
+        assert {a.name: a.level for a in run.attributes} == release.levels
+        assert {m.label: m.suppressed for m in run.models} == dict(release.plan.suppressed_by_model)
+        assert sum(b.records for b in run.sizes) == release.ledger.published
+        assert sum(b.classes for b in run.sizes) == release.ledger.classes
+        assert sum(b.suppressed_records for b in run.sizes) == release.ledger.reasons["failing_class"]
+        assert run.output == (("file", "released.parquet"),)
+        assert run.fingerprint == policy.fingerprint() and run.when == NOW
+    for text in (text_report(run), html_report(run), repr(run)):
+        assert CANARY not in text
+        assert str(tmp_path) not in text
+    for text in (" ".join(text_report(run).split()), Page(html_report(run)).text):
+        assert "file released.parquet" in text and "of the file h.csv" in text
+        if nulls == "extended":
+            assert run.bias is None and run.nulls is not None and "12 records (" in text
+        else:
+            assert run.nulls is None and run.bias is not None and "12 of 212 records (5.7 %) are excluded" in text
+
+
+def test_a_failure_is_told_with_the_nearest_node_and_no_value(
+    planted: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    policy = sqlanon.Policy.from_dict(
+        planted_policy(tmp_path, privacy=[{"type": "k_anonymity", "k": 90}], suppression_limit=0)
+    )
+    columns = tuple(
+        c if c.role != "quasi_identifier" else sqlanon.Column(c.name, c.role, c.hierarchy, max_level=0)
+        for c in policy.columns
+    )
+    policy = sqlanon.Policy(columns=columns, privacy=policy.privacy, table="t")
+    with pytest.raises(sqlanon.NoSolutionError) as caught:
+        sqlanon.anonymize(planted, policy)
+    run = summarize_failure(policy, caught.value, now=NOW)
+    assert run.ledger is None and run.failure is not None and run.failure.nearest is not None
+    assert run.failure.nearest.suppressed == caught.value.nearest["suppressed"]  # type: ignore[index]
+    assert {item.name: item.level for item in run.failure.nearest.levels} == {"a": 0, "b": 0, "c": 0}
+    for text in (text_report(run), Page(html_report(run)).text):
+        assert "Nothing was published." in text and "Hint:" in text
+        assert "k_anonymity(k=90)" in text and "d: distinct_l_diversity(l=2)" in text
+        assert "a at most 0; b at most 0; c at most 0" in " ".join(text.split())
+        assert CANARY not in text
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        sqlanon.SearchStoppedError("The search was stopped (time_limit).", hint="raise time_limit."),
+        sqlanon.AuditError("Two <b> classes are small.", hint="report it."),
+        sqlanon.InputError("There is no source."),
+        sqlanon.NoSolutionError("The source holds no records.", hint="check it.", nearest=None),
+    ],
+)
+def test_every_end_without_a_release_is_told(error: sqlanon.SqlanonError) -> None:
+    policy = sqlanon.Policy.from_dict(
+        {
+            "source": "s3://user:secret@host/folder/people.parquet?key=secret",
+            "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}},
+            "privacy": [
+                {"type": "k_anonymity", "k": 2},
+                {"type": "delta_presence", "min": 0, "max": 0.5, "subset": {"file": "/secret/part.csv"}},
+            ],
+        }
+    )
+    run = summarize_failure(policy, error, now=NOW)
+    for text in (text_report(run), Page(html_report(run)).text):
+        assert error.message in text and type(error).__name__ in text
+        assert "secret" not in text and "file part.csv" in text and "people.parquet" in text
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_class_sizes_add_up_at_every_node(seed: int) -> None:
+    """With sensitive codes folded, δ-presence and uncovered values: the verdict of the node says the same."""
+    world, rng = random_world(seed), random.Random(seed)
+    policy = {**document(world, rng), "suppression_limit": 1}
+    with duckdb.connect() as connection:
+        load(connection, world)
+        try:
+            plan = sqlanon.plan(connection, sqlanon.Policy.from_dict(policy))
+        except sqlanon.NoSolutionError:
+            return
+        with plan:
+            for node in brute.nodes(world.trees):
+                levels = plan.catalog.levels(node)
+                verdict = plan.evaluate(levels)
+                published = plan.class_sizes(levels)
+                suppressed = plan.class_sizes(levels, published=False)
+                assert sum(classes for _, _, classes, _ in published) == verdict.classes
+                assert sum(records for *_, records in published) == plan.catalog.population - verdict.suppressed
+                assert sum(records for *_, records in suppressed) == verdict.suppressed - plan.catalog.uncovered
+                for least, most, classes, records in (*published, *suppressed):
+                    assert least.bit_count() == 1 and most == 2 * least - 1
+                    assert classes * least <= records <= classes * most
+                if published:
+                    assert published[0][0] <= verdict.smallest <= published[0][1]
+                    assert published[-1][0] <= verdict.largest <= published[-1][1]
+
+
+def test_class_sizes_equal_plain_sql_over_the_classes(connection: duckdb.DuckDBPyConnection) -> None:
+    rng = random.Random(3)
+    rows = [(rng.choice("aaab"), rng.choice("pq"), rng.choice("uvwxyz")) for _ in range(400)]
+    text_table(connection, ["a", "b", "c"], rows)
+    columns = {name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for name in "abc"}
+    policy = sqlanon.Policy.from_dict(
+        {"table": "t", "columns": columns, "privacy": [{"type": "k_anonymity", "k": 12}], "suppression_limit": 1}
+    )
+    with sqlanon.plan(connection, policy) as plan:
+        for levels in ({}, {"a": 1}, {"c": 1}, {"a": 1, "b": 1, "c": 1}):
+            classes = plan.classes(levels)
+            counted = classes.column_names[-1]
+            with duckdb.connect() as other:
+                other.register("classes", classes)
+                for published, condition in ((True, ">= 12"), (False, "< 12")):
+                    expected = other.execute(
+                        f'SELECT 1 << bucket, (2 << bucket) - 1, COUNT(*), SUM(n)::BIGINT FROM (SELECT "{counted}" '
+                        f"AS n, CAST(FLOOR(LOG2(n)) AS INTEGER) AS bucket FROM classes) WHERE n {condition} "
+                        "GROUP BY bucket ORDER BY bucket"
+                    ).fetchall()
+                    assert plan.class_sizes(levels, published=published) == tuple(expected)
+        assert plan.class_sizes() == plan.class_sizes(plan.solution.levels)
+        with pytest.raises(sqlanon.InputError):
+            plan.class_sizes({"nowhere": 1})
+
+
+FOLDS = [(measure, aggregate) for measure in MEASURES for aggregate in (AGGREGATES if measure in FOLDED else [None])]
+
+
+@pytest.mark.parametrize(("measure", "aggregate"), FOLDS)
+def test_losses_of_the_attributes_fold_to_the_loss(
+    planted: duckdb.DuckDBPyConnection, tmp_path: Path, measure: str, aggregate: str | None
+) -> None:
+    made = planted_policy(tmp_path, quality={"measure": measure, "aggregate": aggregate})
+    for weight, name in enumerate("abc", start=1):
+        made["columns"][name]["weight"] = weight
+    with sqlanon.anonymize(planted, sqlanon.Policy.from_dict(made)) as release:
+        losses, certificate = release.plan.attribute_losses, release.certificate
+        run = summarize(release, now=NOW)
+    if measure in ("discernibility", "average_class_size"):
+        assert losses is None and all(a.loss is None for a in run.attributes)
+    else:
+        assert losses is not None and list(losses) == ["a", "b", "c"]
+        weights = [1.0] * 3 if measure == "height" else [1.0, 2.0, 3.0]
+        assert fold(certificate.aggregate or "", list(losses.values()), weights) == pytest.approx(certificate.loss)
+        assert {a.name: a.loss for a in run.attributes} == losses
+    assert all(a.values_left <= a.values for a in run.attributes)  # type: ignore[operator]
+    assert f"{run.proof}" in text_report(run) and run.proof in Page(html_report(run)).text
+    assert CANARY not in html_report(run) + text_report(run)
+
+
+def test_a_verdict_of_the_search_has_no_parts(planted: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    with sqlanon.plan(planted, sqlanon.Policy.from_dict(planted_policy(tmp_path))) as plan:
+        assert plan._verdict.by_attribute == ()
+        assert len(plan.evaluate({}).by_attribute) == 3
+
+
+def test_a_report_is_written_by_its_ending_whole_or_not_at_all(tmp_path: Path) -> None:
+    run = made_by_hand()
+    for name, form in (("r.html", html_report), ("R.TXT", text_report)):
+        write_report(run, tmp_path / name)
+        write_report(run, tmp_path / name)
+        assert (tmp_path / name).read_text(encoding="utf-8") == form(run)
+    (tmp_path / "folder.html").mkdir()
+    for name in ("r.md", "r", "nowhere/r.html", "folder.html"):
+        for refuse in (lambda p: write_report(run, p), check_report):
+            with pytest.raises(sqlanon.TargetError) as caught:
+                refuse(tmp_path / name)
+            assert "Hint:" in str(caught.value)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["R.TXT", "folder.html", "r.html"]
