@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,9 @@ from sqlglot import exp
 
 from sqlanon.compiler.trees import table
 from sqlanon.engines.duckdb import DuckDBEngine, file_relation
-from sqlanon.errors import SourceError, SqlanonError, TargetError
+from sqlanon.errors import SourceError, TargetError
 from sqlanon.extensions import NOTHING, Extensions
+from sqlanon.foreign import attempt
 from sqlanon.formats.base import FileFormat
 
 
@@ -52,9 +52,8 @@ def read_file(made: FileFormat, path: Path, options: Mapping[str, Any]) -> pa.Re
         SourceError: the format refuses the file, now or while the rows are read; or it has columns without a name, or
             with one name in two cases.
     """
-    told = f"The file {path.name!r} cannot be read by its format"
-    with _withheld(SourceError, told):
-        rows = made.read(path, options)
+    told = f"Reading the file {path.name!r} in its format"
+    rows = attempt(told, lambda: made.read(path, options), SourceError)
     columns = rows.schema.names
     if not all(columns) or len({name.casefold() for name in columns}) < len(columns):
         raise SourceError(
@@ -63,8 +62,12 @@ def read_file(made: FileFormat, path: Path, options: Mapping[str, Any]) -> pa.Re
         )
 
     def guarded() -> Iterator[pa.RecordBatch]:
-        with _withheld(SourceError, told):
-            yield from rows
+        while True:
+            try:
+                batch = attempt(told, rows.read_next_batch, SourceError)
+            except StopIteration:
+                return
+            yield batch
 
     return pa.RecordBatchReader.from_batches(rows.schema, guarded())
 
@@ -76,19 +79,4 @@ def write_file(made: FileFormat, path: Path, rows: pa.RecordBatchReader) -> None
         TargetError: the format refuses the rows, or the file cannot be written.
         EngineError: the rows cannot be read.
     """
-    with _withheld(TargetError, f"The file {path.name!r} cannot be written in its format"):
-        made.write(path, rows, {})
-
-
-@contextmanager
-def _withheld(kind: type[SqlanonError], told: str) -> Iterator[None]:
-    """Errors of formats from outside the package may quote values: only their type is told."""
-    failure = ""
-    try:
-        yield
-    except SqlanonError:
-        raise
-    except Exception as error:  # of foreign code
-        failure = type(error).__name__
-    if failure:
-        raise kind(f"{told} ({failure}).", hint="check the file and the options of the format.")
+    attempt("Writing the target file in its format", lambda: made.write(path, rows, {}), TargetError)

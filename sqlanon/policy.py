@@ -198,7 +198,7 @@ class Policy:
 
     def fingerprint(self) -> str:
         """SHA-256 (hex) of the policy, independent of the folders it names."""
-        from sqlanon.policy_writing import document
+        from sqlanon.policy_writing import canonical, document
 
-        canonical = json.dumps(document(self, portable=True), default=str)
-        return hashlib.sha256(canonical.encode()).hexdigest()
+        text = json.dumps(canonical(document(self, portable=True)), default=str)
+        return hashlib.sha256(text.encode()).hexdigest()

@@ -44,6 +44,19 @@ def document(policy: Policy, *, portable: bool = False) -> dict[str, Any]:
     return result
 
 
+def canonical(value: Any) -> Any:
+    """A document in one spelling: whether a number was read as a float or a decimal, and in which order a model names
+    its parameters, makes no difference."""
+    if isinstance(value, Mapping):
+        items = sorted(value.items()) if isinstance(value.get("type"), str) else value.items()
+        return {key: canonical(item) for key, item in items}
+    if isinstance(value, list | tuple):
+        return [canonical(item) for item in value]
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return value
+    return str(Decimal(str(value)).normalize())
+
+
 def _without_none(options: Any) -> dict[str, Any]:
     pairs = ((f.name, getattr(options, f.name)) for f in fields(options))
     return {name: value for name, value in pairs if value is not None}
@@ -62,19 +75,10 @@ def _join(join: Join, portable: bool) -> dict[str, Any]:
 
 def _model(model: Model, portable: bool) -> dict[str, Any]:
     result: dict[str, Any] = {"type": model.type, **model.parameters}
-    if portable:
-        result = {name: _number(result[name]) for name in sorted(result)}
     subset = result.get("subset")
     if portable and isinstance(subset, Mapping) and "file" in subset:
         result["subset"] = {**subset, "file": Path(subset["file"]).name}
     return result
-
-
-def _number(value: Any) -> Any:
-    """A number in one spelling, however a file of one kind or another was read."""
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        return value
-    return format(Decimal(str(value)).normalize(), "f")
 
 
 def _column(column: Column, portable: bool) -> dict[str, Any]:
