@@ -33,7 +33,7 @@ PRIORITY_ORDER = ("age", "native-country", "education", "marital-status", "workc
 """Lowest first, as the report orders them."""
 WEIGHTS = {
     "rising": {name: float(place) for place, name in enumerate(PRIORITY_ORDER, start=1)},
-    "doubling": {name: 3.0 * 2**place for place, name in enumerate(PRIORITY_ORDER)},
+    "doubling": {name: 3 * 2.0**place for place, name in enumerate(PRIORITY_ORDER)},
     "age first": {name: 3.0 * place for place, name in enumerate((*PRIORITY_ORDER[1:], "age"), start=1)},
     "none": dict.fromkeys(PRIORITY_ORDER, 1.0),
 }

@@ -625,7 +625,8 @@ def _encoded_for(policy: Policy) -> tuple[object, ...]:
     source = policy.resolve(policy.source) if policy.source is not None else None
     joined = tuple(replace(j, source=policy.resolve(j.source)) if j.source is not None else j for j in policy.join)
     origin = (source, policy.table, dict(policy.csv), policy.formats, joined)
-    return (*origin, columns, policy.nulls, policy.uncovered, policy.subset)
+    foreign = (dict(policy.extensions.hierarchies), dict(policy.extensions.formats))
+    return (*origin, columns, policy.nulls, policy.uncovered, policy.subset, foreign)
 
 
 def _search(session: _Session, policy: Policy, seconds: dict[str, float], watch: Watcher | None) -> Plan:

@@ -9,9 +9,11 @@ import difflib
 import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from sqlanon.errors import Fault, PolicyError
+from sqlanon.foreign import attempt
 from sqlanon.parameters import Parameter
 
 
@@ -48,7 +50,7 @@ class Faults:
         for parameter in known:
             name = parameter.name
             if name in given:
-                told = parameter.check(given[name])
+                told = attempt(f"The check of {owner}'s {name}", partial(parameter.check, given[name]))
                 if told is not None:
                     self.add(f"{key}.{name}", f"{owner} cannot use this {name}.", told)
             elif parameter.required and name not in without:

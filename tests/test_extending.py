@@ -71,7 +71,7 @@ def rules(code: Path) -> ModuleType:
     return hospital_rules
 
 
-def patients(count: int = 70, seed: int = 2) -> list[dict[str, Any]]:
+def patients(count: int = 120, seed: int = 5) -> list[dict[str, Any]]:
     chance = random.Random(seed)
     domains = ["gmail.com", "gmx.de", "web.de", "mail.org", "uni.ac.uk"]
     return [
@@ -508,12 +508,14 @@ def test_faults_of_models_are_faults_of_the_policy(small: Callable, never: type[
         ({"column": "c"}, "without watching"),
     ):
         refused(lambda p=parts: given(bent(never, **p)), told, kind=sqlanon.PolicyError)
+    curious = bent(never, parameters=(Parameter("at", failing),))
+    refused(lambda: given(curious, at=1), "The check of never's at", "ValueError", kind=sqlanon.InputError)
     lacking = type("Lacking", (), {k: v for k, v in vars(Never).items() if k != "size"})
     refused(lambda: given(lacking), "has no size", kind=sqlanon.PolicyError)
     valued = bent(never, file=str(tmp_path / "valued.sql"))
     refused(lambda: sqlanon.plan(None, given(valued)), ":most", "no value", kind=sqlanon.InputError)
-    failing = bent(never, obstacle=lambda self, catalog: 1 / 0)
-    refused(lambda: sqlanon.plan(None, given(failing)), "'never'", "ZeroDivisionError", kind=sqlanon.InputError)
+    divided = bent(never, obstacle=lambda self, catalog: 1 / 0)
+    refused(lambda: sqlanon.plan(None, given(divided)), "'never'", "ZeroDivisionError", kind=sqlanon.InputError)
 
 
 # --- hierarchies ---
@@ -586,6 +588,14 @@ def test_builders_take_options_and_give_numbers_and_meet_empty_columns(small: Ca
     for kind in (numbers, bent(Builder, rows=lambda self, values: 1 / 0)):
         with sqlanon.plan(None, small(Extensions(hierarchies={"mine": kind}), {"mine": {}})) as plan:
             assert plan.ledger.records == 3
+
+
+def test_another_builder_of_the_same_name_needs_another_encoding(small: Callable) -> None:
+    first, second = (bent(Builder, rows=lambda self, values: [(v, "*") for v in values]) for _ in range(2))
+    policies = [small(Extensions(hierarchies={"mine": kind}), {"mine": {}}) for kind in (first, second)]
+    with sqlanon.plan(None, policies[0]) as plan:
+        plan.with_policy(policies[0])
+        refused(lambda: plan.with_policy(policies[1]), "hierarchies", kind=sqlanon.InputError)
 
 
 # --- measures ---

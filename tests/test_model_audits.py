@@ -115,7 +115,7 @@ def test_check_says_which_model_fails(
         (["--sensitive", "illness:k_anonymity:k=2"], "does not belong here"),
         (["--sensitive", "nope:distinct_l_diversity:l=2"], "no column 'nope'"),
         (["--delta-presence", "min=0.5"], "delta_presence needs max"),
-        (["--delta-presence", "min=0.5,max=1", "--reference", "nope.csv"], "no reference file"),
+        (["--delta-presence", "min=0.5,max=1", "--reference", "nope.csv"], "no file"),
     ],
 )
 def test_what_cannot_be_checked_is_told(

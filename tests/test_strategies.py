@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import os
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from brute_models import World
 from cases import policy_of
 from test_models import document, load, random_world
 
@@ -23,7 +25,8 @@ from sqlanon.catalog import Attribute, Catalog
 from sqlanon.lattice import Lattice, Node, leq
 from sqlanon.measures.base import Certain
 from sqlanon.measures.loss import Loss
-from sqlanon.search import best_first, datafly, exhaustive, flash, flash_two_phase, igreedy, incognito, ola
+from sqlanon.measures.weighted_information_loss import WeightedInformationLoss
+from sqlanon.search import anon, best_first, box, datafly, exhaustive, flash, flash_two_phase, igreedy, incognito, ola
 from sqlanon.search.antichain import OPTIONS
 from sqlanon.search.base import Problem, Progress, Request, Strategy, Verdict
 from sqlanon.search.traversal import generalization_bound, height, of_rank, without_suppression
@@ -38,8 +41,10 @@ EXACT: dict[str, Search] = {
 """Optimal for every model, measure and limit."""
 MONOTONE: dict[str, Search] = {"flash": flash.search, "ola": ola.search, "incognito": incognito.search}
 """Optimal when nothing may be suppressed."""
+WEIGHTED: dict[str, Search] = {"anon": anon.search}
+"""Optimal for weighted information loss, whatever the models and limits."""
 HEURISTIC: dict[str, Search] = {"datafly": datafly.search, "igreedy": igreedy.search}
-ALL = EXACT | MONOTONE | HEURISTIC
+ALL = EXACT | MONOTONE | WEIGHTED | HEURISTIC
 TABLES = range(int(os.environ.get("SQLANON_TABLES", "96")))
 
 
@@ -63,11 +68,14 @@ class Case:
         return Case(dataclasses.replace(self.problem, catalog=catalog), verdicts, self.models)
 
 
-def made(seed: int) -> Case | None:
+Change = Callable[[dict, World, random.Random], dict]
+
+
+def made(seed: int, change: Change = lambda policy, world, rng: policy) -> Case | None:
     world, rng = random_world(seed), random.Random(seed)
     if rng.random() < 0.4:  # often enough nothing but k-anonymity
         world.models, world.sensitive = [(None, {"type": "k_anonymity", "k": rng.choice([2, 3, 5])})], []
-    policy = document(world, rng) | {"suppression_limit": 1, "undeclared": "drop"}
+    policy = change(document(world, rng) | {"suppression_limit": 1, "undeclared": "drop"}, world, rng)
     with duckdb.connect() as connection:
         load(connection, world)
         try:
@@ -80,12 +88,36 @@ def made(seed: int) -> Case | None:
             return None
 
 
+def weigh(policy: dict, world: World, rng: random.Random) -> dict:
+    """Weighted information loss with plateaus, weights of 0 and limits on levels."""
+    columns = dict(policy["columns"])
+    for i, tree in enumerate(world.trees):
+        limits = sorted(rng.choices(range(tree.height), k=2))
+        losses = sorted(rng.choices([0, 0, 0.25, 0.5, 1, 3, 0.1], k=tree.height))
+        columns[f"q{i}"] = {
+            **columns[f"q{i}"],
+            "weight": rng.choice([0, 0.5, 1, 1, 3]),
+            "hierarchy": {**columns[f"q{i}"]["hierarchy"], **rng.choice([{}, {"information_loss": losses}])},
+            **rng.choice([{}, {"min_level": limits[0]}, {"max_level": limits[1]}]),
+        }
+    return {**policy, "columns": columns, "quality": {"measure": "weighted_information_loss"}}
+
+
 @pytest.fixture(scope="module")
 def cases() -> list[Case]:
     """Every table with no, some and full suppression."""
+    return of_tables(lambda policy, world, rng: policy)
+
+
+@pytest.fixture(scope="module")
+def weighted() -> list[Case]:
+    return of_tables(weigh)
+
+
+def of_tables(change: Change) -> list[Case]:
     found = []
     for seed in TABLES:
-        case = made(seed)
+        case = made(seed, change)
         if case is not None:
             population, uncovered = case.problem.catalog.population, case.problem.catalog.uncovered
             found += [case.limited(allowed) for allowed in (uncovered, uncovered + population // 6, population)]
@@ -102,6 +134,12 @@ def requested(search: Search, case: Case, progress: Progress) -> Iterator[list[R
             requests = generator.send([case.verdicts[request.node] for request in requests])
     except StopIteration:
         return
+
+
+def exact(name: str, case: Case) -> bool:
+    """True when a strategy is optimal for a case."""
+    weighted = case.problem.measure.name == "weighted_information_loss"
+    return name in EXACT or (name in WEIGHTED and weighted) or (name in MONOTONE and without_suppression(case.problem))
 
 
 def driven(search: Search, case: Case) -> tuple[Progress, list[Node]]:
@@ -123,8 +161,7 @@ def test_it_finds_a_feasible_node_or_none_and_the_best_one_where_it_says_so(name
         assert progress.statistics["checked"] == len(asked) <= case.problem.lattice.size
         found = progress.incumbent
         assert found is None or case.verdicts[found.node].feasible
-        exact = name in EXACT or (name in MONOTONE and without_suppression(case.problem))
-        assert not exact or proven(progress), case.models
+        assert not exact(name, case) or proven(progress), case.models
         if proven(progress):
             claimed += 1
             if case.best is None:
@@ -147,12 +184,12 @@ def test_its_bound_holds_whenever_it_waits(name: str, cases: list[Case]) -> None
             assert min(progress.lower_bound, incumbent) <= case.best * (1 + 1e-12) + 1e-12
 
 
-@pytest.mark.parametrize("name", [*EXACT, *MONOTONE])
+@pytest.mark.parametrize("name", [*EXACT, *MONOTONE, *WEIGHTED])
 def test_what_was_judged_covers_the_lattice(name: str, cases: list[Case]) -> None:
     """Every node is judged, below a hopeless one, or above one whose generalization alone costs the best loss."""
     for case in cases:
         problem = case.problem
-        if name in MONOTONE and not without_suppression(problem):
+        if not exact(name, case):
             continue
         if problem.measure.needs == "classes":
             continue
@@ -234,6 +271,118 @@ def test_ranks_partition_the_lattice_and_go_from_the_greatest_node_down() -> Non
         assert not list(of_rank(lattice.bottom, lattice.top, height(lattice) + 1))
 
 
+def weighted_information_loss(case: Case, levels: Node) -> float:
+    phi = [
+        a.losses[level] if a.losses else level / max(a.height - 1, 1)
+        for a, level in zip(case.problem.catalog.attributes, levels)
+    ]
+    return math.fsum(a.weight * loss for a, loss in zip(case.problem.catalog.attributes, phi))
+
+
+def anonymize_table(case: Case, cost: Callable[[Node], object]) -> tuple[Node | None, list[Node]]:
+    """Algorithm 2 of the report, line by line: the answer, and the nodes in the order of the privacy tests."""
+    lattice = case.problem.lattice
+    opened, visited, tested = [lattice.bottom], set(), []
+    while opened:
+        best = min(opened, key=cost)
+        tested.append(best)
+        if case.verdicts[best].feasible:
+            return best, tested
+        for i in range(len(lattice.top)):
+            levels = list(best)
+            if lattice.top[i] > levels[i]:
+                levels[i] += 1
+                child = tuple(levels)
+                if child not in visited:
+                    opened.append(child)
+                    visited.add(child)
+        opened.remove(best)
+    return None, tested
+
+
+def priority(case: Case) -> Callable[[Node], object]:
+    """The order of nodes that cost the same, which the report leaves open."""
+    return lambda node: (weighted_information_loss(case, node), sum(node), [-level for level in node])
+
+
+def first_in() -> Callable[[Node], object]:
+    """The order in which nodes are added."""
+    places: dict[Node, int] = {}
+    return lambda node: places.setdefault(node, len(places))
+
+
+def test_anon_visits_what_the_algorithm_of_the_paper_visits(weighted: list[Case]) -> None:
+    limited = tied = 0
+    for case in weighted:
+        answer, tested = anonymize_table(case, priority(case))
+        progress, asked = driven(anon.search, case)
+        assert progress.statistics["visited"] == len(tested)
+        assert set(tested) <= set(asked) and len(asked) <= anon.BATCH * len(tested) and proven(progress)
+        assert (answer is None) is (progress.incumbent is None)
+        if answer is not None:
+            wanted = weighted_information_loss(case, answer)
+            assert progress.incumbent.loss == pytest.approx(wanted, rel=1e-12, abs=1e-12)
+        limited += case.problem.lattice.top != case.problem.catalog.top
+        tied += len({weighted_information_loss(case, node) for node in tested}) < len(tested)
+    assert limited > 20 and tied > 20
+
+
+def test_with_losses_that_count_levels_anon_is_breadth_first(weighted: list[Case]) -> None:
+    """The comparison of the report, without priorities: first in, first out."""
+    longer = 0
+    for case in weighted:
+        attributes = case.problem.catalog.attributes
+        plain = tuple(dataclasses.replace(a, weight=2.0, losses=tuple(map(float, range(a.height)))) for a in attributes)
+        catalog = dataclasses.replace(case.problem.catalog, attributes=plain)
+        measure = WeightedInformationLoss(catalog)
+        verdicts = {
+            node: dataclasses.replace(v, loss=measure.bound(node, None, Certain(0)))
+            for node, v in case.verdicts.items()
+        }
+        counted = Case(dataclasses.replace(case.problem, catalog=catalog, measure=measure), verdicts, case.models)
+        answer, tested = anonymize_table(counted, first_in())
+        assert tested == sorted(tested, key=lambda node: (sum(node), [-level for level in node]))
+        progress, _ = driven(anon.search, counted)
+        assert progress.statistics["visited"] == len(tested)
+        assert answer is None or sum(progress.incumbent.node) == sum(answer)
+        longer += answer is not None and len(tested) > 3
+    assert longer > 10
+
+
+def test_anon_box_exhaustive_and_best_first_agree(weighted: list[Case]) -> None:
+    searches = (anon.search, box.search, exhaustive.search, best_first.search)
+    solved = 0
+    for case in weighted:
+        found = [driven(search, case)[0] for search in searches]
+        losses = [progress.incumbent.loss if progress.incumbent else None for progress in found]
+        solved += case.best is not None
+        assert losses == [case.best if case.best is None else pytest.approx(case.best, rel=1e-12, abs=1e-12)] * 4
+        assert all(map(proven, found))
+    assert len(weighted) > solved > 20
+
+
+def test_anon_judges_everything_before_it_says_that_there_is_no_solution(weighted: list[Case]) -> None:
+    impossible = [case for case in weighted if case.best is None]
+    for case in impossible:
+        progress, asked = driven(anon.search, case)
+        assert (progress.evaluated, len(asked)) == (case.problem.lattice.size,) * 2
+        assert progress.statistics["visited"] == case.problem.lattice.size and progress.lower_bound is None
+    assert len(impossible) > 5
+
+
+def test_anon_claims_nothing_by_itself_under_another_measure(cases: list[Case]) -> None:
+    missed = 0
+    for case in cases:
+        if case.problem.measure.name == "weighted_information_loss":
+            continue
+        for _ in requested(anon.search, case, progress := Progress()):
+            assert progress.lower_bound == case.problem.least()
+        assert progress.lower_bound == case.problem.least()
+        found = progress.incumbent
+        missed += found is not None and case.best is not None and found.loss > case.best * (1 + 1e-9)
+    assert missed > 5
+
+
 COLUMNS = (
     "sex",
     "age",
@@ -285,7 +434,7 @@ def test_the_pruning_power_of_the_2015_paper_is_reproduced(shared: Path) -> None
         assert round(100 * (1 - progress.evaluated / 4320), 1) == pruned
 
 
-@pytest.mark.parametrize("name", ["best_first", "datafly", "igreedy"])
+@pytest.mark.parametrize("name", ["best_first", "anon", "datafly", "igreedy"])
 def test_a_huge_lattice_is_neither_walked_nor_held(name: str) -> None:
     """4 ** 30 nodes; three steps suffice, and nothing else costs less."""
     attributes = tuple(

@@ -14,8 +14,8 @@ Of nodes that cost the same, the ones with fewer generalizations come first, the
 equal priorities and losses that count levels this is the breadth-first search that the report compares with ("without
 priorities"). Every node is queued by one predecessor only, so that nothing has to remember which were seen.
 
-``BATCH`` nodes are judged at once, up to so many more than one by one; ``statistics["visited"]`` counts the nodes that
-Algorithm 2 visits.
+``BATCH`` nodes are judged at once. The first of a batch is one that Algorithm 2 visits, the others may cost more than the
+answer and are judged in vain; ``statistics["visited"]`` counts the nodes that Algorithm 2 visits.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
     while queue and (found is None or queue[0] < found):
         if decides:
             progress.lower_bound = queue[0][0]
-        taken = [heapq.heappop(queue) for _ in range(min(BATCH, len(queue)))]
+        taken: list[Entry] = []
+        while queue and len(taken) < BATCH and (found is None or queue[0] < found):
+            taken.append(heapq.heappop(queue))
         nodes = [tuple(-level for level in entry[2]) for entry in taken]
         verdicts = yield [Request(node, lattice.bottom) for node in nodes]
         for place, verdict in zip(taken, verdicts, strict=True):
