@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,8 @@ from sqlglot import exp
 
 from sqlanon.compiler.trees import table
 from sqlanon.engines.duckdb import DuckDBEngine, file_relation
-from sqlanon.errors import SourceError, TargetError
+from sqlanon.errors import SourceError
 from sqlanon.extensions import NOTHING, Extensions
-from sqlanon.foreign import attempt
 from sqlanon.formats.base import FileFormat
 
 
@@ -52,31 +51,11 @@ def read_file(made: FileFormat, path: Path, options: Mapping[str, Any]) -> pa.Re
         SourceError: the format refuses the file, now or while the rows are read; or it has columns without a name, or
             with one name in two cases.
     """
-    told = f"Reading the file {path.name!r} in its format"
-    rows = attempt(told, lambda: made.read(path, options), SourceError)
+    rows = made.read(path, options)
     columns = rows.schema.names
     if not all(columns) or len({name.casefold() for name in columns}) < len(columns):
         raise SourceError(
             f"The file {path.name!r} has columns without a name, or two that differ by case only.",
             hint="rename them.",
         )
-
-    def guarded() -> Iterator[pa.RecordBatch]:
-        while True:
-            try:
-                batch = attempt(told, rows.read_next_batch, SourceError)
-            except StopIteration:
-                return
-            yield batch
-
-    return pa.RecordBatchReader.from_batches(rows.schema, guarded())
-
-
-def write_file(made: FileFormat, path: Path, rows: pa.RecordBatchReader) -> None:
-    """Write texts in a format.
-
-    Raises:
-        TargetError: the format refuses the rows, or the file cannot be written.
-        EngineError: the rows cannot be read.
-    """
-    attempt("Writing the target file in its format", lambda: made.write(path, rows, {}), TargetError)
+    return rows

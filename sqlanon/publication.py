@@ -28,7 +28,7 @@ from sqlanon.audit.release import audit_release
 from sqlanon.engines.duckdb import DuckDBEngine, file_relation
 from sqlanon.errors import AuditError, EngineError, SourceChangedError, SourceError
 from sqlanon.extensions import NOTHING, Extensions
-from sqlanon.files import read_file, write_file
+from sqlanon.files import read_file
 from sqlanon.formats.base import FileFormat
 from sqlanon.targets import (
     CERTIFICATE,
@@ -216,7 +216,7 @@ def _publish_file(engine: DuckDBEngine, draft: _Draft, path: Path, table_name: s
                 _audit_apart(engine, draft, bound(_attached, path=partial, table_name=table_name))
             elif draft.format is not None:
                 with engine.batches("write", draft.query) as rows:
-                    write_file(draft.format, partial, rows)
+                    draft.format.write(partial, rows, {})
                 _audit_apart(engine, draft, bound(_read_back, path=partial, made=draft.format))
             else:
                 _write_flat(engine, draft, partial)

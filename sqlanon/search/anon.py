@@ -14,8 +14,8 @@ Of nodes that cost the same, the ones with fewer generalizations come first, the
 equal priorities and losses that count levels this is the breadth-first search that the report compares with ("without
 priorities"). Every node is queued by one predecessor only, so that nothing has to remember which were seen.
 
-``BATCH`` nodes are judged at once. The first of a batch is one that Algorithm 2 visits, the others may cost more than the
-answer and are judged in vain; ``statistics["visited"]`` counts the nodes that Algorithm 2 visits.
+``BATCH`` nodes are judged at once. The first of a batch is one that Algorithm 2 visits; the others may cost more than
+the answer and are judged in vain. ``statistics["visited"]`` counts the nodes that Algorithm 2 visits.
 """
 
 from __future__ import annotations
