@@ -589,12 +589,19 @@ def plan(source: object, policy: Policy, *, watch: Watcher | None = None, writab
         NoSolutionError: no node meets the policy.
         SearchStoppedError: a limit was reached before any solution was found.
     """
+    return _plan(source, policy, watch=watch, writable=writable, publishing=False)
+
+
+def _plan(
+    source: object, policy: Policy, *, watch: Watcher | None, writable: bool | None = None, publishing: bool
+) -> Plan:
+    """A plan; one that is to be published looks at its target before any work."""
     start = time.perf_counter()
     if writable is None:
         writable = policy.output is not None and policy.output.kind in ("view", "table")
     opened = open_policy_source(source, policy, writable=writable)
     try:
-        if policy.output is not None:
+        if publishing and policy.output is not None:
             check_target(
                 opened.engine,
                 output_kind=policy.output.kind,
@@ -662,7 +669,7 @@ def anonymize(source: object, policy: Policy, *, watch: Watcher | None = None) -
     Raises:
         SqlanonError: see ``plan`` and ``Plan.publish``; on any error nothing is left behind.
     """
-    made = plan(source, policy, watch=watch)
+    made = _plan(source, policy, watch=watch, publishing=True)
     try:
         return made.publish()
     except BaseException:

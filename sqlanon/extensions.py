@@ -34,6 +34,7 @@ from sqlanon.measures.checked import refuse_unsound as refuse_unsound_measure
 from sqlanon.models import MODELS, ModelKind
 from sqlanon.models.base import PrivacyModel
 from sqlanon.models.checked import refuse_unsound as refuse_unsound_model
+from sqlanon.paths import DATABASE_ENDINGS, FLAT_ENDINGS
 from sqlanon.search import STRATEGIES
 from sqlanon.search.base import Search
 from sqlanon.search.checked import checked
@@ -48,7 +49,7 @@ BUILT_IN: Mapping[str, Mapping[str, Any]] = {
 """What the package brings, by kind; the group of entry points of each kind is ``sqlanon.<kind>``."""
 NATIVE: Mapping[str, tuple[str, ...]] = {"hierarchies": HIERARCHIES, "formats": ("csv", "parquet", "duckdb")}
 """Names that are taken beside these: what the policy spells out, and what the engine reads,"""
-NATIVE_ENDINGS = (".parquet", ".pq", ".csv", ".tsv", ".txt", ".duckdb", ".db", ".ddb")
+NATIVE_ENDINGS = (*FLAT_ENDINGS, *DATABASE_ENDINGS)
 """files with these endings,"""
 RESERVED: Mapping[str, tuple[str, ...]] = {
     "strategies": ("auto",),

@@ -8,13 +8,12 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from functools import partial
 from typing import Any
 
 from sqlanon.errors import Fault, PolicyError
 from sqlanon.foreign import attempt
-from sqlanon.parameters import Parameter
+from sqlanon.parameters import Parameter, is_number
 
 
 class Faults:
@@ -73,16 +72,15 @@ class Faults:
 
     def number(self, key: str, value: Any, least: float, most: float = math.inf) -> bool:
         """True when ``value`` is a finite number in [least, most]."""
-        fits = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
-        if not fits or not math.isfinite(value) or not least <= value <= most:
+        if not is_number(value) or not least <= value <= most:
             told = f"of at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
             self.add(key, "This is not a number in the range.", f"give a finite number {told}.")
             return False
         return True
 
     def text(self, key: str, value: Any) -> bool:
-        """True when ``value`` is a text that is not empty."""
-        if not isinstance(value, str) or not value:
+        """True when ``value`` is a text that is not empty and can be a name."""
+        if not isinstance(value, str) or not value or "\0" in value:
             self.add(key, "This is not a text.", "give a text that is not empty.")
             return False
         return True

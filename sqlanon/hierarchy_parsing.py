@@ -12,6 +12,7 @@ from sqlanon.errors import InputError
 from sqlanon.extensions import Extensions
 from sqlanon.faults import Faults
 from sqlanon.hierarchy import specs
+from sqlanon.paths import is_file
 
 OPTIONS = {
     "file": ("file", "delimiter", "null", "encoding"),
@@ -94,7 +95,7 @@ def _file(faults: Faults, key: str, options: Mapping[str, Any], base: Path) -> s
         faults.add(f"{key}.file", "This is not a path.", "give the path of an ARX-style CSV file.")
         return None
     path = (base / name).absolute()
-    if not path.is_file():
+    if not is_file(path):
         faults.add(f"{key}.file", f"There is no file {path.name!r}.", "relative paths are relative to the policy file.")
         return None
     delimiter = options.get("delimiter", ";")

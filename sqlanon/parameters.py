@@ -38,12 +38,21 @@ def whole(least: int) -> Check:
     return check
 
 
+def is_number(value: Any) -> bool:
+    """True for a finite number that a float can tell, and no flag."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return False
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:
+        return False
+
+
 def number(least: float, most: float = math.inf) -> Check:
     """A finite number in [least, most]."""
 
     def check(value: Any) -> str | None:
-        fits = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
-        if fits and math.isfinite(value) and least <= value <= most:
+        if is_number(value) and least <= value <= most:
             return None
         told = f"of at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
         return f"give a finite number {told}."

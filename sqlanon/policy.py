@@ -122,6 +122,7 @@ class Policy:
     version: int = 1
     base_directory: Path = field(default_factory=Path.cwd, compare=False)
     extensions: Extensions = field(default=NOTHING, compare=False)
+    file: Path | None = field(default=None, compare=False)
 
     @classmethod
     def from_file(cls, path: str | Path, *, extensions: Extensions = NOTHING) -> Policy:
@@ -189,6 +190,17 @@ class Policy:
     def resolve(self, path: str) -> str:
         """A path of the policy as an absolute one; URLs pass through."""
         return path if "://" in path else str((self.base_directory / path).absolute())
+
+    @property
+    def read_files(self) -> tuple[Path, ...]:
+        """The files that a run reads, and may not write to: the policy itself, sources, hierarchies, the subset."""
+        hierarchies = [column.hierarchy for column in self.columns]
+        named = [self.source, *(join.source for join in self.join), (self.subset or {}).get("file")]
+        return (
+            *([self.file] if self.file is not None else []),
+            *(Path(self.resolve(name)) for name in named if name is not None),
+            *(spec.path for spec in hierarchies if isinstance(spec, specs.FileHierarchy)),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The keys of a policy file that say the same; ``from_dict`` gives an equal policy."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from sqlanon.extensions import NOTHING, Extensions
 from sqlanon.faults import Faults
 from sqlanon.hierarchy_parsing import parse_hierarchy
 from sqlanon.interop.definition_reading import read_definition
+from sqlanon.parameters import is_number
+from sqlanon.paths import DATABASE_ENDINGS
 from sqlanon.policy import ROLES, Column, EngineOptions, Model, Policy, Quality, SearchOptions
 from sqlanon.policy_checks import CHOICES, check_parts
 from sqlanon.source_parsing import parse_csv, parse_formats, parse_join, parse_output, parse_report
@@ -49,7 +52,7 @@ _UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG,
 
 def load(path: Path, extensions: Extensions = NOTHING) -> Policy:
     """Read a policy file by its ending (see ``Policy.from_file``)."""
-    return parse(read_document(path), path.absolute().parent, extensions)
+    return replace(parse(read_document(path), path.absolute().parent, extensions), file=path.absolute())
 
 
 def read_document(path: Path) -> Any:
@@ -114,7 +117,7 @@ def parse(document: Any, base_directory: Path, extensions: Extensions = NOTHING)
     output = parse_output(faults, keys.get("output"), base_directory, extensions)
     _engine(faults, engine)
     source = keys.get("source")
-    if isinstance(source, str) and "table" not in keys and source.endswith((".duckdb", ".db", ".ddb")):
+    if isinstance(source, str) and "table" not in keys and source.lower().endswith(DATABASE_ENDINGS):
         faults.add("table", "A database source needs a table.", "add the key table.")
     made = {
         "source": source,
@@ -188,7 +191,7 @@ def _hierarchy_with_losses(value: Any) -> tuple[Any, Any]:
 
 
 def _plain(value: Any) -> Any:
-    return float(value) if isinstance(value, Decimal | int) and not isinstance(value, bool) else value
+    return float(value) if is_number(value) else value
 
 
 def _models(faults: Faults, key: str, value: Any) -> tuple[Model, ...]:

@@ -57,25 +57,20 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
         writable=writable,
     )
     try:
-        read, files = _read_beside(opened, policy)
-        opened = replace(opened, read=(opened.relation, *read), other_files=files)
+        read = (opened.relation, *_tables_beside(opened, policy))
+        opened = replace(opened, read=read, other_files=policy.read_files)
         return _joined(opened, policy) if policy.join else opened
     except BaseException:
         opened.engine.close()
         raise
 
 
-def _read_beside(opened: Source, policy: Policy) -> tuple[list[exp.Expr], tuple[Path, ...]]:
-    """The relations of the source's database and the files that hold hierarchies, a subset, or what is joined."""
-    hierarchies = [column.hierarchy for column in policy.columns]
-    subset = policy.subset or {}
+def _tables_beside(opened: Source, policy: Policy) -> list[exp.Expr]:
+    """The relations of the source's database that hold hierarchies, a subset, or what is joined."""
     tables = [str(join.table) for join in policy.join if join.source is None]
-    tables += [spec.table for spec in hierarchies if isinstance(spec, specs.TableHierarchy)]
-    tables += [subset["table"]] if "table" in subset else []
-    files = [str(spec.path) for spec in hierarchies if isinstance(spec, specs.FileHierarchy)]
-    files += [subset["file"]] if "file" in subset else []
-    read: list[exp.Expr] = [opened.engine.source_table(name) for name in tables]
-    return read, tuple(Path(policy.resolve(file)) for file in files)
+    tables += [c.hierarchy.table for c in policy.columns if isinstance(c.hierarchy, specs.TableHierarchy)]
+    tables += [name] if (name := (policy.subset or {}).get("table")) is not None else []
+    return [opened.engine.source_table(name) for name in tables]
 
 
 def _joined(opened: Source, policy: Policy) -> Source:

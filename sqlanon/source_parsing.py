@@ -10,6 +10,7 @@ from sqlanon.errors import InputError
 from sqlanon.extensions import Extensions
 from sqlanon.faults import Faults
 from sqlanon.parameters import Parameter, flag, text
+from sqlanon.paths import DATABASE_ENDINGS, REPORT_ENDINGS, TARGET_ENDINGS
 from sqlanon.policy import Join, Output
 from sqlanon.policy_checks import check_key
 
@@ -20,10 +21,6 @@ CSV_OPTIONS = (
     Parameter("encoding", text(), required=False),
     Parameter("header", flag(), required=False),
 )
-DATABASE_ENDINGS = (".duckdb", ".db", ".ddb")
-FILE_ENDINGS = (".duckdb", ".parquet", ".csv")
-"""Of targets that the engine writes itself."""
-REPORT_ENDINGS = (".html", ".txt")
 
 
 def parse_csv(faults: Faults, key: str, value: Any) -> dict[str, Any]:
@@ -63,7 +60,7 @@ def parse_join(faults: Faults, value: Any, extensions: Extensions) -> tuple[Join
             if keys.get(name) is not None:
                 faults.text(f"{where}.{name}", keys[name])
         source, table = keys.get("source"), keys.get("table")
-        database = source is None or (isinstance(source, str) and source.endswith(DATABASE_ENDINGS))
+        database = source is None or (isinstance(source, str) and source.lower().endswith(DATABASE_ENDINGS))
         if database and table is None:
             faults.add(f"{where}.table", "A table of a database is not named.", "add the key table, or the key source.")
         joins.append(
@@ -111,8 +108,8 @@ def parse_output(faults: Faults, value: Any, base_directory: Path, extensions: E
         except InputError as error:
             faults.add("output.file", error.message, error.hint)
             return None
-        if ending not in FILE_ENDINGS and (found is None or not found[1].writes):
-            known = ", ".join(FILE_ENDINGS)
+        if ending not in TARGET_ENDINGS and (found is None or not found[1].writes):
+            known = ", ".join(TARGET_ENDINGS)
             faults.add("output.file", "The file's ending is not known.", f"choose one of {known} or .xml.")
         target = str((base_directory / target).absolute())
     return Output(kind, target)

@@ -15,9 +15,9 @@ from sqlanon.compiler.trees import table
 from sqlanon.engines.duckdb import DuckDBEngine, is_connection
 from sqlanon.errors import EngineError, SourceChangedError, SourceError, UnsupportedError
 from sqlanon.files import Reading
+from sqlanon.paths import DATABASE_ENDINGS, is_file
 
 ATTACHED = "sqlanon_source"
-DATABASE_SUFFIXES = (".duckdb", ".db", ".ddb")
 
 Stamp = tuple[Path, int, int]
 """A file, when it was last written to (nanoseconds), and its size."""
@@ -96,7 +96,7 @@ def open_source(
         )
     _refuse_url(str(source))
     path = Path(source).absolute()
-    if not path.is_file():
+    if not is_file(path):
         raise SourceError(
             f"There is no source file {path.name!r} in {str(path.parent)!r}.",
             hint="check the key source; relative paths are relative to the policy file.",
@@ -120,10 +120,10 @@ def other_relation(opened: Source, path: str, table_name: str | None, reading: R
     """
     _refuse_url(path)
     file = Path(path).absolute()
-    if not file.is_file():
+    if not is_file(file):
         raise SourceError(f"There is no file {file.name!r} in {str(file.parent)!r}.", hint="check the path.")
     engine = opened.engine
-    if file.suffix.lower() not in DATABASE_SUFFIXES:
+    if file.suffix.lower() not in DATABASE_ENDINGS:
         return _records(engine, file, reading, into=name)
     if not table_name:
         raise SourceError(f"{file.name!r} is a database, and no table of it is named.", hint="name the table too.")
@@ -171,7 +171,7 @@ def _closing_on_error(engine: DuckDBEngine, opener: Any) -> Source:
 
 def _open_file(engine: DuckDBEngine, path: Path, table_name: str | None, reading: Reading, writable: bool) -> Source:
     before = stamp(path)
-    if path.suffix.lower() in DATABASE_SUFFIXES:
+    if path.suffix.lower() in DATABASE_ENDINGS:
         try:
             engine.attach(path, ATTACHED, read_only=not writable)
         except EngineError as error:

@@ -17,6 +17,7 @@ from sqlanon.compiler.trees import column, count_if, named, table
 from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.errors import EngineError, InputError, SourceError
 from sqlanon.files import Reading
+from sqlanon.paths import is_file
 from sqlanon.policy import Policy
 
 
@@ -33,7 +34,7 @@ def with_membership(engine: DuckDBEngine, source: exp.Expr, policy: Policy, type
         return _flagged(engine, source, subset["column"], types)
     if "file" in subset:
         path = policy.base_directory / subset["file"]
-        if not path.is_file():
+        if not is_file(path):
             raise SourceError(
                 f"There is no subset file {path.name!r} in {str(path.absolute().parent)!r}.",
                 hint="check subset.file; relative paths are relative to the policy file.",

@@ -16,8 +16,8 @@ from sqlanon.engines.duckdb import DIALECT, DuckDBEngine
 from sqlanon.errors import EngineError, TargetError
 from sqlanon.extensions import NOTHING, Extensions
 from sqlanon.formats.base import FileFormat
+from sqlanon.paths import TARGET_ENDINGS, same_file
 
-FILE_ENDINGS = (".duckdb", ".parquet", ".csv")
 RELEASED = "_released"
 """A view release stands on a table of its own: the view's name with this ending."""
 MANIFEST = ".manifest.json"
@@ -168,13 +168,13 @@ def written_format(path: Path, extensions: Extensions) -> FileFormat | None:
     Raises:
         TargetError: nobody writes files with this ending.
     """
-    if path.suffix.lower() in FILE_ENDINGS:
+    if path.suffix.lower() in TARGET_ENDINGS:
         return None
     found = extensions.format_of(path.suffix)
     if found is None or not found[1].writes:
         raise TargetError(
             f"The target file {path.name!r} has an ending that is not known.",
-            hint=f"use {', '.join(FILE_ENDINGS)} or .xml.",
+            hint=f"use {', '.join(TARGET_ENDINGS)} or .xml.",
         )
     return found[1]
 
@@ -182,7 +182,7 @@ def written_format(path: Path, extensions: Extensions) -> FileFormat | None:
 def _check_file(engine: DuckDBEngine, path: Path, if_exists: str, read_files: Sequence[Path]) -> None:
     held = [Path(file) for _, file, _ in engine.databases() if file is not None]
     for used in [*read_files, *held]:
-        if _same_file(path, used):
+        if same_file(path, used):
             raise TargetError(f"The target file {path.name!r} is in use as a source.", hint="choose another name.")
     check_directory(path)
     if os.path.lexists(path) and (if_exists != "replace" or path.is_dir()):
@@ -190,13 +190,6 @@ def _check_file(engine: DuckDBEngine, path: Path, if_exists: str, read_files: Se
             f"The target file {path.name!r} exists already.",
             hint="choose another name, or set if_exists: replace.",
         )
-
-
-def _same_file(left: Path, right: Path) -> bool:
-    try:
-        return left.samefile(right)
-    except OSError:
-        return False
 
 
 def check_directory(path: Path) -> None:

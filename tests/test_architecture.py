@@ -9,31 +9,32 @@ import sqlanon
 
 PACKAGE = Path(sqlanon.__file__).parent
 ORDER = (
-    "hierarchy", "compiler", "engines", "audit", "report", "commands", "interop",  # these seven hold a docstring only
-    "errors", "foreign", "parameters", "names", "sqlfiles", "binding", "formats.base", "formats.checked", "formats.safe_xml", "formats.xml_document",
-    "formats.xml",
-    "formats", "hierarchy.specs", "hierarchy.readers", "hierarchy.builders", "lattice", "catalog", "models.base", "models.checked",
-    "models.k_anonymity", "models.distinct_l_diversity", "models.entropy_l_diversity",
-    "models.recursive_l_diversity", "models.t_closeness", "models.delta_presence", "models", "measures.base", "measures.checked",
-    "measures.loss", "measures.non_uniform_entropy", "measures.precision", "measures.discernibility",
-    "measures.average_class_size", "measures.weighted_information_loss", "measures.height", "measures",
-    "search.base", "search.checked", "search.antichain", "search.branching", "search.box", "search.exhaustive", "search.traversal",
+    # these hold a docstring only
+    "hierarchy", "compiler", "engines", "audit", "report", "commands", "interop",
+    # from here on, in reading order
+    "errors", "foreign", "parameters", "paths", "names", "sqlfiles", "binding", "formats.base", "formats.checked",
+    "formats.safe_xml", "formats.xml_document", "formats.xml", "formats", "hierarchy.specs", "hierarchy.readers",
+    "hierarchy.builders", "lattice", "catalog", "models.base", "models.checked", "models.k_anonymity",
+    "models.distinct_l_diversity", "models.entropy_l_diversity", "models.recursive_l_diversity", "models.t_closeness",
+    "models.delta_presence", "models", "measures.base", "measures.checked", "measures.loss",
+    "measures.non_uniform_entropy", "measures.precision", "measures.discernibility", "measures.average_class_size",
+    "measures.weighted_information_loss", "measures.height", "measures", "search.base", "search.checked",
+    "search.antichain", "search.branching", "search.box", "search.exhaustive", "search.traversal",
     "search.best_first", "search.flash", "search.flash_two_phase", "search.ola", "search.incognito", "search.datafly",
     "search.igreedy", "search.anon", "search", "extensions", "policy", "faults", "policy_checks", "policy_writing",
     "hierarchy_parsing", "source_parsing", "interop.definition_opening", "interop.definition_schema",
     "interop.definition_values", "interop.definition_words", "interop.tree_reading", "interop.definition_reading",
-    "interop.tree_writing", "interop.definition_writing", "interop.relocation",
-    "policy_parsing", "proof", "compiler.trees", "compiler.encode", "compiler.evaluate",
-    "compiler.release", "compiler.readable", "compiler.sensitive", "compiler.subset", "compiler.class_sizes", "journal",
-    "engines.duckdb",
-    "files", "lookups", "subset", "encoding", "snapshots", "evaluator", "certificate", "driver", "accounting",
-    "audit.models", "references", "audit.release", "audit.check", "audit.trees",
-    "audit.null_patterns", "audit.maybe", "audit.chance", "audit.nulls", "audit.null_bias",
-    "sources", "policy_source", "targets", "written_rows",
-    "publication", "report.manifest", "report.proof_file", "report.script", "formulation", "anonymizer",
-    "report.wording", "report.settings", "report.summary", "report.charts", "report.text", "report.html", "report.files",
+    "interop.tree_writing", "interop.definition_writing", "interop.relocation", "policy_parsing", "proof",
+    "compiler.trees", "compiler.encode", "compiler.evaluate", "compiler.release", "compiler.readable",
+    "compiler.sensitive", "compiler.subset", "compiler.class_sizes", "journal", "engines.duckdb", "files", "lookups",
+    "subset", "encoding", "snapshots", "evaluator", "certificate", "driver", "accounting", "audit.models",
+    "references", "audit.release", "audit.check", "audit.trees", "audit.null_patterns", "audit.maybe", "audit.chance",
+    "audit.nulls", "audit.null_bias", "sources", "policy_source", "targets", "written_rows", "publication",
+    "report.manifest", "report.proof_file", "report.script", "formulation", "anonymizer", "report.wording",
+    "report.settings", "report.summary", "report.charts", "report.text", "report.html", "report.files",
     "verification", "testing", "demo", "interop.convert", "commands.common", "commands.run", "commands.explain",
-    "commands.check", "commands.nulls", "commands.verify", "commands.hierarchy", "commands.convert", "commands.demo", "cli",
+    "commands.check", "commands.nulls", "commands.verify", "commands.hierarchy", "commands.convert", "commands.demo",
+    "cli",
 )  # fmt: skip
 LAZY = {("policy", "policy_checks"), ("policy", "policy_parsing"), ("policy", "policy_writing")}
 """A policy reads and writes itself through these; they are imported where they are called."""

@@ -162,7 +162,8 @@ def test_a_target_is_not_overwritten_unless_asked(folder: Path) -> None:
         convert(folder / "p.yaml", folder / "p.xml")
     assert (folder / "p.xml").read_text() == "mine"
     convert(folder / "p.yaml", folder / "p.xml", replace=True)
-    convert(folder / "p.xml", folder / "p.xml", replace=True)
+    with pytest.raises(TargetError, match="what is converted"):
+        convert(folder / "p.xml", folder / "p.xml", replace=True)
     assert sqlanon.Policy.from_file(folder / "p.xml") == sqlanon.Policy.from_file(folder / "p.yaml")
 
 

@@ -95,9 +95,17 @@ def _columns(engine: DuckDBEngine, relation: exp.Expr, told: str, wanted: Sequen
     if missing:
         raise SourceError(
             f"{told} has no column {', '.join(map(repr, missing))}.",
-            hint=f"its columns are {', '.join(map(repr, actual.values()))}.",
+            hint=columns_hint(list(actual.values()), known=len(missing) < len(wanted)),
         )
     return [actual[name.casefold()] for name in wanted]
+
+
+def columns_hint(columns: Sequence[str], *, known: bool) -> str:
+    """What a relation's columns are, unless none of the wanted ones is ``known``: of a file without a header the first
+    record would be told."""
+    if known:
+        return f"its columns are {', '.join(map(repr, columns))}."
+    return "check the names; a CSV file needs a header line with them."
 
 
 def _references(

@@ -25,6 +25,7 @@ from sqlglot import exp
 
 from sqlanon import names
 from sqlanon.audit import maybe, null_patterns
+from sqlanon.audit.check import columns_hint
 from sqlanon.audit.null_patterns import Layout
 from sqlanon.binding import bind
 from sqlanon.engines.duckdb import DuckDBEngine
@@ -180,7 +181,7 @@ def columns_of(engine: DuckDBEngine, relation: exp.Expr, wanted: Sequence[str]) 
     if missing:
         raise SourceError(
             f"The relation has no column {', '.join(map(repr, missing))}.",
-            hint=f"its columns are {', '.join(map(repr, actual.values()))}.",
+            hint=columns_hint(list(actual.values()), known=len(missing) < len(wanted)),
         )
     ours = [name for name in wanted if name.casefold().startswith(names.PREFIX)]
     if ours:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from rich.console import Console
@@ -52,7 +53,6 @@ def policy_of(path: str, *, strategy: str | None = None, time_limit: float | Non
     made = Policy.from_file(path)
     if strategy is None and time_limit is None:
         return made
-    changes = {"strategy": strategy, "time_limit": time_limit}
-    document = made.to_dict()
-    document["search"] = {**document.get("search", {}), **{k: v for k, v in changes.items() if v is not None}}
-    return Policy.from_dict(document, base_directory=made.base_directory)
+    changes: dict[str, Any] = {"strategy": strategy, "time_limit": time_limit}
+    search = replace(made.search, **{name: value for name, value in changes.items() if value is not None})
+    return replace(made, search=search)

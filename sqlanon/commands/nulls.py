@@ -10,6 +10,7 @@ import click
 from sqlanon.audit.null_bias import null_bias
 from sqlanon.audit.nulls import REMARK, audit_nulls
 from sqlanon.commands.common import guarded
+from sqlanon.errors import InputError
 from sqlanon.files import Reading
 from sqlanon.sources import open_source
 
@@ -33,6 +34,8 @@ def nulls(source: str, table: str | None, qi: str, k: int | None, delimiter: str
 
     def action() -> int:
         columns = [part.strip() for part in qi.split(",") if part.strip()]
+        if not columns:
+            raise InputError("--qi names no column.", hint="give the quasi-identifiers, with commas.")
         name = table or ("release" if Path(source).suffix.lower() == ".duckdb" else None)
         reading = Reading({"delimiter": delimiter} if delimiter else {})
         with open_source(source, name, reading=reading) as opened:

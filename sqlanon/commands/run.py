@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,12 +17,14 @@ from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from sqlanon.anonymizer import Release, anonymize
 from sqlanon.commands.common import STDERR, guarded, policy_of
 from sqlanon.driver import Watcher
-from sqlanon.errors import InputError, SqlanonError
+from sqlanon.errors import InputError, SqlanonError, TargetError
+from sqlanon.paths import same_file
 from sqlanon.policy import Policy
 from sqlanon.report.files import check_report, write_report
 from sqlanon.report.proof_file import write_proof
 from sqlanon.report.summary import summarize, summarize_failure
 from sqlanon.search.base import Progress
+from sqlanon.targets import CERTIFICATE, MANIFEST, check_directory
 
 
 @click.command()
@@ -58,9 +60,10 @@ def run(
 
 def run_policy(policy: Policy, *, as_json: bool, script: str | None = None, certificate: str | None = None) -> int:
     """Run a policy and tell the release; the exit code. A report is written of a run that fails, too."""
-    report = Path(policy.report) if policy.report is not None else None
-    if report is not None:
-        check_report(report)
+    named = {"report": policy.report, "script": script, "certificate": certificate}
+    beside = {what: Path(name) for what, name in named.items() if name}
+    _check_beside(policy, beside)
+    report = beside.get("report")
     with _progress(not as_json or STDERR.is_terminal) as watch:
         try:
             release = anonymize(None, policy, watch=watch)
@@ -71,12 +74,12 @@ def run_policy(policy: Policy, *, as_json: bool, script: str | None = None, cert
     with release:
         for warning in release.warnings:
             print(f"Warning: {warning}", file=sys.stderr)
-        if script:
-            _write_script(Path(script), release.sql)
-        if certificate:
-            _write_certificate(Path(certificate), release)
-        if report is not None:
-            write_report(summarize(release), report)
+        try:
+            _write_beside(release, beside)
+        except SqlanonError as error:
+            if release.output:
+                print("Warning: the release itself was published; what follows failed after it.", file=sys.stderr)
+            raise error
         if as_json:
             print(json.dumps(result(release)))
         else:
@@ -84,6 +87,36 @@ def run_policy(policy: Policy, *, as_json: bool, script: str | None = None, cert
             if report is not None:
                 print(f"  report: {report}")
     return 0
+
+
+def _check_beside(policy: Policy, beside: Mapping[str, Path]) -> None:
+    """Refuse to write what is asked for beside a release over a file of the run, or over another of these.
+
+    Raises:
+        TargetError: see there; nothing has been done yet.
+    """
+    used = list(policy.read_files)
+    if policy.output is not None and policy.output.kind == "file":
+        used += [Path(policy.output.target + ending) for ending in ("", MANIFEST, CERTIFICATE)]
+    for what, path in beside.items():
+        if what == "report":
+            check_report(path)
+        else:
+            check_directory(path)
+        if path.is_dir():
+            raise TargetError(f"The {what} {path.name!r} is a folder.", hint="name a file in it.")
+        if any(same_file(path, other) for other in used):
+            raise TargetError(f"The {what} {path.name!r} is another file of this run.", hint="choose another name.")
+        used.append(path)
+
+
+def _write_beside(release: Release, beside: Mapping[str, Path]) -> None:
+    if "script" in beside:
+        _write_script(beside["script"], release.sql)
+    if "certificate" in beside:
+        _write_certificate(beside["certificate"], release)
+    if "report" in beside:
+        write_report(summarize(release), beside["report"])
 
 
 def result(release: Release) -> dict[str, Any]:
@@ -113,6 +146,7 @@ def result(release: Release) -> dict[str, Any]:
         "statements": made.statements,
         "seconds": {name: round(value, 6) for name, value in release.seconds.items()},
         "output": release.output,
+        "report": release.plan.policy.report,
         "warnings": list(release.warnings),
     }
 

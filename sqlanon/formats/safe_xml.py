@@ -18,6 +18,18 @@ HEAD = 1 << 20
 """The root element begins within so many bytes; comments that take up more hide something."""
 PIECE = 1 << 18
 """Bytes that a parser is fed at once."""
+NOTHING_RESOLVED: Mapping[str, bool] = {
+    "resolve_entities": False,
+    "no_network": True,
+    "load_dtd": False,
+    "dtd_validation": False,
+    "attribute_defaults": False,
+    "huge_tree": False,
+    "recover": False,
+    "remove_comments": True,
+    "remove_pis": True,
+}
+"""What every parser of lxml is told; definitions (``interop``) are opened with it too."""
 
 
 class _SeenEnoughError(Exception):
@@ -49,9 +61,7 @@ def refuse_doctype(path: Path) -> None:
             file cannot be opened.
     """
     head = _Head()
-    parser = etree.XMLParser(
-        target=head, resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False, huge_tree=False
-    )
+    parser = etree.XMLParser(target=head, **NOTHING_RESOLVED)
     seen, fed = False, 0
     try:
         for _ in fed_from(path, parser):
@@ -80,15 +90,7 @@ def pull_parser(events: Sequence[str], tags: Sequence[str] | None = None) -> etr
     return etree.XMLPullParser(
         events=events,
         tag=tags,
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        dtd_validation=False,
-        attribute_defaults=False,
-        huge_tree=False,
-        recover=False,
-        remove_comments=True,
-        remove_pis=True,
+        **NOTHING_RESOLVED,
     )
 
 

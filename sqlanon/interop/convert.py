@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Mapping
+from dataclasses import replace as replaced
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from sqlanon.interop.definition_reading import not_kept, parse_definition
 from sqlanon.interop.definition_values import binary
 from sqlanon.interop.definition_writing import write_definition
 from sqlanon.interop.relocation import relocated
+from sqlanon.paths import same_file
 from sqlanon.policy import Policy
 from sqlanon.policy_parsing import parse, read_document
 from sqlanon.policy_writing import document as keys_of
@@ -65,7 +67,8 @@ def convert(
     if target.exists() and not replace:
         raise TargetError(f"The target {target.name!r} exists.", hint="choose another name, or allow to replace it.")
     document = read_document(source)
-    before = parse(document, source.absolute().parent, extensions)
+    before = replaced(parse(document, source.absolute().parent, extensions), file=source.absolute())
+    _refuse_used(target, before)
     remarks = _left_out(source)
     if inline:
         document = _inlined(document, before, remarks)
@@ -75,6 +78,16 @@ def convert(
     data = write(write_definition(document), remarks)
     _publish(data, target, lambda path: _check(path, target, None if inline else before, extensions))
     return remarks
+
+
+def _refuse_used(target: Path, policy: Policy) -> None:
+    """A target is neither what is converted nor a file that it names."""
+    named = [policy.output.target if policy.output is not None else None, policy.report]
+    used = [*policy.read_files, *(Path(name) for name in named if name is not None)]
+    if any(same_file(target, path) for path in used):
+        raise TargetError(
+            f"The target {target.name!r} is what is converted, or a file that it names.", hint="choose another name."
+        )
 
 
 def _writer(source: Path, target: Path) -> Callable[[bytes, list[str]], bytes]:

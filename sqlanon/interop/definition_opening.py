@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from xml.parsers import expat
 
 from lxml import etree
 
 from sqlanon.errors import InputError
+from sqlanon.formats.safe_xml import NOTHING_RESOLVED
 
 LARGEST = 64 << 20
 """Bytes of a definition; values by the million belong in hierarchy files."""
@@ -34,19 +34,6 @@ MARKS = (
 DECLARED = re.compile(r"""(<\?xml\s[^>]*?\bencoding\s*=\s*)(["'])([A-Za-z][A-Za-z0-9._-]*)\2""")
 NO_CHARACTER_SETS = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
 """Codecs of Python that are no encodings of files."""
-
-NOTHING_RESOLVED: Mapping[str, bool] = {
-    "resolve_entities": False,
-    "no_network": True,
-    "load_dtd": False,
-    "dtd_validation": False,
-    "attribute_defaults": False,
-    "huge_tree": False,
-    "recover": False,
-    "remove_comments": True,
-    "remove_pis": True,
-}
-"""What every parser of lxml is told here."""
 
 
 @dataclass(frozen=True, slots=True)

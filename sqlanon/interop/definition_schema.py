@@ -17,7 +17,8 @@ from typing import Any
 from lxml import etree
 
 from sqlanon.errors import Fault, PolicyError
-from sqlanon.interop.definition_opening import NOTHING_RESOLVED, Opened
+from sqlanon.formats.safe_xml import NOTHING_RESOLVED
+from sqlanon.interop.definition_opening import Opened
 
 SCHEMA = Path(__file__).with_name("anon_definition.xsd")
 MOST = 100

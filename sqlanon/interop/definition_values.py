@@ -18,6 +18,7 @@ from lxml import etree
 
 from sqlanon.errors import Fault
 from sqlanon.interop.definition_schema import note
+from sqlanon.parameters import is_number
 
 WHOLE_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,999})")
 LARGEST_WHOLE = 10**18
@@ -67,7 +68,7 @@ def number_read(text: str) -> Any:
 
 def number_written(value: Any) -> str | None:
     """A finite number as text, so that it is read back as it is."""
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal) or not math.isfinite(value):
+    if not is_number(value):
         return None
     text = str(Decimal(repr(value)) if isinstance(value, float) else value)
     return f"{text}.0" if isinstance(value, float) and WHOLE_NUMBER.fullmatch(text) else text

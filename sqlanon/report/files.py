@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from sqlanon.errors import TargetError
+from sqlanon.paths import REPORT_ENDINGS
 from sqlanon.report.html import html_report
 from sqlanon.report.summary import RunSummary
 from sqlanon.report.text import text_report
 from sqlanon.targets import check_directory, partial_file, put_in_place
 
-FORMS = {".html": html_report, ".txt": text_report}
+FORMS = dict(zip(REPORT_ENDINGS, (html_report, text_report), strict=True))
 
 
 def check_report(path: Path) -> None:

@@ -1,0 +1,81 @@
+"""What the README shows runs as it is printed: its policy, its commands and its Python."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+GROUPS = {"heart": ["angina", "infarct"], "lung": ["asthma", "copd"], "bone": ["hip", "knee"]}
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def commands() -> list[list[str]]:
+    """The commands on the policy, without those that install and test sqlanon itself."""
+    lines = "\n".join(blocks("sh")[1:]).replace("\\\n", " ").splitlines()
+    return [shlex.split(line, comments=True) for line in lines if line.startswith("sqlanon ")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The hospital that the README speaks of."""
+    made = tmp_path_factory.mktemp("readme")
+    values = [value for members in GROUPS.values() for value in members]
+    listed = ", ".join(f"'{value}'" for value in values)
+    with duckdb.connect(str(made / "hospital.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE discharges AS SELECT i AS patient_id, "
+            "CASE WHEN hash(i) % 2 = 0 THEN 'f' ELSE 'm' END AS sex, "
+            "CAST(hash(i + 7) % 90 AS INTEGER) AS age, CAST(10000 + hash(i + 1) % 40 AS VARCHAR) AS zip, "
+            "DATE '2025-01-01' + CAST(hash(i + 2) % 600 AS INTEGER) AS admitted, "
+            f"list_extract([{listed}], CAST(hash(i + 3) % {len(values)} AS INTEGER) + 1) AS diagnosis, "
+            "CAST(hash(i + 4) % 20 AS INTEGER) AS stay FROM range(4000) AS t(i)"
+        )
+        connection.execute(f"COPY discharges TO '{made / 'all.parquet'}'")
+    rows = [f"{value};{group};*" for group, members in GROUPS.items() for value in members]
+    (made / "diagnosis.csv").write_text("\n".join(rows), encoding="utf-8")
+    (made / "policy.yaml").write_text(blocks("yaml")[0], encoding="utf-8")
+    return made
+
+
+def run(folder: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, env={**os.environ, "PATH": path}, timeout=300
+    )
+
+
+def test_the_commands_run_on_the_policy(folder: Path) -> None:
+    told = commands()
+    assert {command[1] for command in told} == {
+        "run", "explain", "check", "verify", "nulls", "convert", "hierarchy",
+    }  # fmt: skip
+    for command in told:
+        done = run(folder, [sys.executable, "-m", "sqlanon.cli", *command[1:]])
+        assert done.returncode == 0, (command, done.stdout[-500:], done.stderr[-1000:])
+    assert (folder / "run.html").stat().st_size and (folder / "definition.xml").stat().st_size
+
+
+def test_the_python_runs(folder: Path) -> None:
+    (folder / "example.py").write_text(blocks("python")[0], encoding="utf-8")
+    done = run(folder, [sys.executable, "example.py"])
+    assert done.returncode == 0, done.stderr[-1000:]
+
+
+def test_the_second_policy_is_read(folder: Path) -> None:
+    import yaml
+
+    document = yaml.safe_load(blocks("yaml")[1])
+    assert [join["key"] for join in document["join"]] == ["patient_id", "ward"]
+    assert {"source", "csv", "join", "columns", "report"} == set(document)
