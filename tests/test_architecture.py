@@ -21,10 +21,10 @@ ORDER = (
     "measures.weighted_information_loss", "measures.height", "measures", "search.base", "search.checked",
     "search.antichain", "search.branching", "search.box", "search.exhaustive", "search.traversal",
     "search.best_first", "search.flash", "search.flash_two_phase", "search.ola", "search.incognito", "search.datafly",
-    "search.igreedy", "search.anon", "search", "extensions", "policy", "faults", "policy_checks", "policy_writing",
-    "hierarchy_parsing", "source_parsing", "interop.definition_opening", "interop.definition_schema",
+    "search.igreedy", "search.anon", "search", "extensions", "policy", "policy.faults", "policy.checks",
+    "policy.writing", "policy.hierarchies", "policy.sources", "interop.definition_opening", "interop.definition_schema",
     "interop.definition_values", "interop.definition_words", "interop.tree_reading", "interop.definition_reading",
-    "interop.tree_writing", "interop.definition_writing", "interop.relocation", "policy_parsing", "proof",
+    "interop.tree_writing", "interop.definition_writing", "interop.relocation", "policy.parsing", "proof",
     "compiler.trees", "compiler.encode", "compiler.evaluate", "compiler.release", "compiler.readable",
     "compiler.sensitive", "compiler.subset", "compiler.class_sizes", "journal", "engines.duckdb", "files", "lookups",
     "subset", "encoding", "snapshots", "evaluator", "certificate", "driver", "accounting", "audit.models",
@@ -36,7 +36,7 @@ ORDER = (
     "commands.check", "commands.nulls", "commands.verify", "commands.hierarchy", "commands.convert", "commands.demo",
     "cli",
 )  # fmt: skip
-LAZY = {("policy", "policy_checks"), ("policy", "policy_parsing"), ("policy", "policy_writing")}
+LAZY = {("policy", "policy.checks"), ("policy", "policy.parsing"), ("policy", "policy.writing")}
 """A policy reads and writes itself through these; they are imported where they are called."""
 
 

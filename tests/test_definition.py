@@ -20,7 +20,7 @@ from sqlanon.errors import InputError, PolicyError, SqlanonError
 from sqlanon.interop import definition_opening
 from sqlanon.interop.definition_reading import parse_definition, read_definition
 from sqlanon.interop.definition_writing import write_definition
-from sqlanon.policy_parsing import parse
+from sqlanon.policy.parsing import parse
 
 DOCS = (Path(__file__).parent.parent / "docs" / "definition.md").read_text(encoding="utf-8")
 EXAMPLE = re.search(r"```xml\n(.*?)```", DOCS, re.DOTALL)[1]

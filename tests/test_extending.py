@@ -26,7 +26,7 @@ import sqlanon
 from sqlanon import Extensions, Parameter, extensions, testing
 from sqlanon.measures.base import AttributeMeasure
 from sqlanon.parameters import whole
-from sqlanon.policy_parsing import TOP_KEYS
+from sqlanon.policy.parsing import TOP_KEYS
 from sqlanon.search.base import Claim, Request
 
 ROOT = Path(__file__).resolve().parents[1]

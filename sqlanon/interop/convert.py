@@ -28,8 +28,8 @@ from sqlanon.interop.definition_writing import write_definition
 from sqlanon.interop.relocation import relocated
 from sqlanon.paths import same_file
 from sqlanon.policy import Policy
-from sqlanon.policy_parsing import parse, read_document
-from sqlanon.policy_writing import document as keys_of
+from sqlanon.policy.parsing import parse, read_document
+from sqlanon.policy.writing import document as keys_of
 
 READ = (".xml", ".yaml", ".yml", ".json", ".toml")
 AMBIGUOUS = re.compile(r"(?is)[-+.]?[0-9].*|[-+]?\.(inf|nan)|y|n|yes|no|on|off|true|false|null|~|")

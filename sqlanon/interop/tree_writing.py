@@ -8,9 +8,9 @@ from typing import Any
 from lxml import etree
 
 from sqlanon.errors import Fault
-from sqlanon.hierarchy_parsing import canonical_text
 from sqlanon.interop import definition_words as words
 from sqlanon.interop.definition_values import NUMBER, listed, mapping, put, write_mapping
+from sqlanon.policy.hierarchies import canonical_text
 
 DEEPEST_TREE = 50
 """Levels of a tree; rows hold hierarchies with more."""

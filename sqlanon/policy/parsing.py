@@ -1,7 +1,7 @@
 """Reading a policy at the border: every fault is collected and all are raised together.
 
-What a sound policy is stands in ``policy_checks``, hierarchies in ``hierarchy_parsing``, sources and targets in
-``source_parsing``.
+What a sound policy is stands in ``policy.checks``, hierarchies in ``policy.hierarchies``, sources and targets in
+``policy.sources``.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import yaml
 
 from sqlanon.errors import InputError
 from sqlanon.extensions import NOTHING, Extensions
-from sqlanon.faults import Faults
-from sqlanon.hierarchy_parsing import parse_hierarchy
 from sqlanon.interop.definition_reading import read_definition
 from sqlanon.parameters import is_number
 from sqlanon.paths import DATABASE_ENDINGS
 from sqlanon.policy import ROLES, Column, EngineOptions, Model, Policy, Quality, SearchOptions
-from sqlanon.policy_checks import CHOICES, check_parts
-from sqlanon.source_parsing import parse_csv, parse_formats, parse_join, parse_output, parse_report
+from sqlanon.policy.checks import CHOICES, check_parts
+from sqlanon.policy.faults import Faults
+from sqlanon.policy.hierarchies import parse_hierarchy
+from sqlanon.policy.sources import parse_csv, parse_formats, parse_join, parse_output, parse_report
 
 TOP_KEYS = (
     "version", "source", "table", "csv", "join", "columns", "undeclared", "uncovered", "privacy", "suppression_limit",

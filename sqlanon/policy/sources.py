@@ -8,11 +8,11 @@ from typing import Any
 
 from sqlanon.errors import InputError
 from sqlanon.extensions import Extensions
-from sqlanon.faults import Faults
 from sqlanon.parameters import Parameter, flag, text
 from sqlanon.paths import DATABASE_ENDINGS, REPORT_ENDINGS, TARGET_ENDINGS
 from sqlanon.policy import Join, Output
-from sqlanon.policy_checks import check_key
+from sqlanon.policy.checks import check_key
+from sqlanon.policy.faults import Faults
 
 CSV_OPTIONS = (
     Parameter("delimiter", text(), required=False),

@@ -1,4 +1,4 @@
-"""The policy: what the user wants, as frozen facts. Reading and checking one is ``policy_parsing``'s work."""
+"""The policy: what the user wants, as frozen facts. Reading and checking one is ``policy.parsing``'s work."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Policy:
             InputError: the file cannot be read.
             PolicyError: the policy has faults.
         """
-        from sqlanon.policy_parsing import load
+        from sqlanon.policy.parsing import load
 
         return load(Path(path), extensions)
 
@@ -150,12 +150,12 @@ class Policy:
         Raises:
             PolicyError: the policy has faults.
         """
-        from sqlanon.policy_parsing import parse
+        from sqlanon.policy.parsing import parse
 
         return parse(document, Path(base_directory) if base_directory is not None else Path.cwd(), extensions)
 
     def __post_init__(self) -> None:
-        from sqlanon.policy_checks import check
+        from sqlanon.policy.checks import check
 
         check(self)
 
@@ -204,13 +204,13 @@ class Policy:
 
     def to_dict(self) -> dict[str, Any]:
         """The keys of a policy file that say the same; ``from_dict`` gives an equal policy."""
-        from sqlanon.policy_writing import document
+        from sqlanon.policy.writing import document
 
         return document(self)
 
     def fingerprint(self) -> str:
         """SHA-256 (hex) of the policy, independent of the folders it names."""
-        from sqlanon.policy_writing import canonical, document
+        from sqlanon.policy.writing import canonical, document
 
         text = json.dumps(canonical(document(self, portable=True)), default=str)
         return hashlib.sha256(text.encode()).hexdigest()

@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlanon.errors import InputError, SqlanonError
 from sqlanon.extensions import Extensions
-from sqlanon.faults import Faults
 from sqlanon.measures.base import AGGREGATES
 from sqlanon.policy import ROLES, Column, Model, Policy, Quality, SearchOptions
+from sqlanon.policy.faults import Faults
 
 CHOICES = {
     "undeclared": ("error", "drop"),

@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlanon.errors import InputError
 from sqlanon.extensions import Extensions
-from sqlanon.faults import Faults
 from sqlanon.hierarchy import specs
 from sqlanon.paths import is_file
+from sqlanon.policy.faults import Faults
 
 OPTIONS = {
     "file": ("file", "delimiter", "null", "encoding"),
