@@ -140,9 +140,9 @@ class TestSource:
     @pytest.mark.parametrize("target", ["patients.xml", "./patients.xml"])
     def test_the_source_is_never_the_target(self, tmp_path: Path, target: str) -> None:
         with pytest.raises(TargetError, match="in use as a source"):
-            sqlanon.plan(None, self.made(tmp_path, output={"file": target}, if_exists="replace"))
+            sqlanon.anonymize(None, self.made(tmp_path, output={"file": target}, if_exists="replace"))
         with pytest.raises(TargetError, match="cannot hold a table"):
-            sqlanon.plan(None, self.made(tmp_path, output={"table": "t"}))
+            sqlanon.anonymize(None, self.made(tmp_path, output={"table": "t"}))
         assert (tmp_path / "patients.xml").read_text() == self.DOCUMENT
 
     def test_an_xml_subset_is_found_again(self, tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ class TestTarget:
             pass
         before = {name: (tmp_path / name).read_bytes() for name in files(tmp_path)}
         with pytest.raises(TargetError, match="exists already"):
-            sqlanon.plan(people, policy(tmp_path))
+            sqlanon.anonymize(people, policy(tmp_path))
         assert {name: (tmp_path / name).read_bytes() for name in files(tmp_path)} == before
         with sqlanon.anonymize(people, policy(tmp_path, if_exists="replace")) as release:
             assert release.ledger.published == 10

@@ -327,7 +327,7 @@ class TestRefusals:
             ({"source": "none.csv"}, "There is no file 'none.csv'"),
             ({"source": "other.duckdb", "table": "nowhere"}, "'other.duckdb: nowhere' cannot be read"),
             ({"source": "broken.duckdb", "table": "t"}, "'broken.duckdb: t' cannot be read"),
-            ({"source": "other.DUCKDB"}, "There is no file"),
+            ({"source": "other.DUCKDB", "table": "t"}, "There is no file"),
             ({"source": "other.xlsx"}, "ending that is not known"),
         ]:
             with nothing_left(first), pytest.raises(SourceError, match=told):
@@ -521,7 +521,7 @@ class TestTargets:
         before = (tmp_path / join["source"]).read_bytes()
         keys = {"output": {"file": join["source"]}, "if_exists": "replace"}
         with pytest.raises(TargetError, match="in use as a source"):
-            sqlanon.plan(first, policy(tmp_path, {**join, "key": "id"}, **keys))
+            sqlanon.anonymize(first, policy(tmp_path, {**join, "key": "id"}, **keys))
         with (
             sqlanon.plan(first, policy(tmp_path, {**join, "key": "id"}, if_exists="replace")) as plan,
             pytest.raises(TargetError, match="in use as a source"),
@@ -545,7 +545,7 @@ class TestTargets:
         join = {"table": "other", "key": "id"}
         before = first.execute("SELECT table_name, estimated_size FROM duckdb_tables()").fetchall()
         with pytest.raises(TargetError, match="is the source itself"):
-            sqlanon.plan(first, policy(tmp_path, join, **keys, output={kind: name}))
+            sqlanon.anonymize(first, policy(tmp_path, join, **keys, output={kind: name}))
         with (
             sqlanon.plan(first, policy(tmp_path, join, **keys)) as plan,
             pytest.raises(TargetError, match="is the source itself"),
@@ -561,7 +561,7 @@ class TestTargets:
         for name in ("levels.csv", "part.csv"):
             before = (tmp_path / name).read_text()
             with pytest.raises(TargetError, match="in use as a source"):
-                sqlanon.plan(
+                sqlanon.anonymize(
                     first,
                     policy(
                         tmp_path, columns=columns, privacy=[presence], output={"file": name}, if_exists="replace",
@@ -628,7 +628,7 @@ class TestUsersConnection:
         first.execute("INSERT INTO mine.other VALUES ('7', 'still there')")
         made = policy(tmp_path, join, output={"file": "other.duckdb"}, if_exists="replace")
         with pytest.raises(TargetError, match="in use as a source"):
-            sqlanon.plan(first, made)
+            sqlanon.anonymize(first, made)
 
     def test_the_connections_own_file(self, tmp_path: Path) -> None:
         with duckdb.connect(str(tmp_path / "own.duckdb")) as user:
