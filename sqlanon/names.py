@@ -20,6 +20,17 @@ LEAF = PREFIX + "leaf"
 MASKS = PREFIX + "masks"
 ORIGINALS = PREFIX + "originals"
 """The distinct combinations of original values, from which the verification of a certificate judges nodes."""
+ROW_TYPES = PREFIX + "row_types"
+"""The distinct rows of quasi-identifiers with a number each (patterns)."""
+PATTERNS = PREFIX + "patterns"
+"""The patterns that were tried, with their numbers and masks."""
+KEPT = PREFIX + "kept"
+"""Patterns that keep few columns, by which others are skipped."""
+DECIDED = PREFIX + "decided"
+"""Which row type was given to which pattern."""
+ASSIGNED = PREFIX + "assigned"
+"""The row types with their records and the number of their pattern; NULL: everything is suppressed."""
+PATTERN = "pattern"
 COUNT = "n"
 POPULATION = "population"
 """Column of a grain that counts the records of the population, beside ``n`` of the subset (δ-presence)."""
@@ -81,6 +92,11 @@ def level(number: int) -> str:
 def key(word: int) -> str:
     """Name of the column that holds a word of the packed path code."""
     return f"key_{word}"
+
+
+def mask(word: int) -> str:
+    """Name of the column that holds what a pattern keeps of a word of the key."""
+    return f"mask_{word}"
 
 
 def snapshot(node: Sequence[int]) -> str:

@@ -10,7 +10,7 @@ import sqlanon
 PACKAGE = Path(sqlanon.__file__).parent
 ORDER = (
     # these hold a docstring only
-    "hierarchy", "compiler", "engines", "audit", "report", "commands", "interop",
+    "hierarchy", "compiler", "engines", "audit", "report", "commands", "interop", "patterns",
     # from here on, in reading order
     "errors", "foreign", "parameters", "paths", "names", "sqlfiles", "binding", "formats.base", "formats.checked",
     "formats.safe_xml", "formats.xml_document", "formats.xml", "formats", "hierarchy.specs", "hierarchy.readers",
@@ -26,8 +26,10 @@ ORDER = (
     "interop.definition_values", "interop.definition_words", "interop.tree_reading", "interop.definition_reading",
     "interop.tree_writing", "interop.definition_writing", "interop.relocation", "policy.parsing", "proof",
     "compiler.trees", "compiler.encode", "compiler.evaluate", "compiler.release", "compiler.readable",
-    "compiler.sensitive", "compiler.subset", "compiler.class_sizes", "journal", "engines.duckdb", "files", "lookups",
-    "subset", "encoding", "snapshots", "evaluator", "certificate", "driver", "accounting", "audit.models",
+    "compiler.sensitive", "compiler.subset", "compiler.class_sizes", "compiler.patterns", "compiler.pattern_quality",
+    "journal", "engines.duckdb", "patterns.order", "patterns.enumeration", "patterns.pattern", "patterns.bounds",
+    "patterns.greedy", "patterns.quality", "patterns.pairs", "patterns.shares", "patterns.solver", "patterns.exact",
+    "files", "lookups", "subset", "encoding", "snapshots", "evaluator", "certificate", "driver", "accounting", "audit.models",
     "references", "audit.release", "audit.check", "audit.trees", "audit.null_patterns", "audit.maybe", "audit.chance",
     "audit.nulls", "audit.null_bias", "sources", "policy_source", "targets", "written_rows", "publication",
     "report.manifest", "report.proof_file", "report.script", "formulation", "anonymizer", "report.wording",

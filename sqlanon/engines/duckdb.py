@@ -270,13 +270,24 @@ class DuckDBEngine:
             kind=kind,
         )
 
-    def load(self, name: str, table: str, data: pa.Table) -> None:
-        """Make the table ``table`` of ours from an Arrow table; the replayable script lists its rows."""
-        self.replay.append((name, lambda: f"{_temporary(table)} {self.render(_rows(data))}"))
+    def load(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None:
+        """Make the table ``table`` of ours from an Arrow table; the replayable script lists its rows, if ``replayed``."""
+        if replayed:
+            self.replay.append((name, lambda: f"{_temporary(table)} {self.render(_rows(data))}"))
         arrow_name = table + "_arrow"
         self._connection.register(arrow_name, data)
         try:
             self.run(name, f"{self._making(table)} SELECT * FROM {_quoted(arrow_name)}")
+        finally:
+            self._connection.unregister(arrow_name)
+
+    def append(self, name: str, table: str, data: pa.Table) -> None:
+        """Add the rows of an Arrow table, which has the columns of the table ``table`` of ours."""
+        self.replay.append((name, lambda: f"INSERT INTO {_quoted(table)} {self.render(_rows(data))}"))
+        arrow_name = table + "_arrow"
+        self._connection.register(arrow_name, data)
+        try:
+            self.run(name, f"INSERT INTO {_quoted(table)} SELECT * FROM {_quoted(arrow_name)}")
         finally:
             self._connection.unregister(arrow_name)
 

@@ -1,0 +1,126 @@
+"""The statements that measure a pattern-guided solution: row types of the output, and how diverse their rows were."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from sqlglot import exp
+
+from sqlanon import names
+from sqlanon.catalog import Catalog
+from sqlanon.compiler.patterns import masks, same_pattern
+from sqlanon.compiler.trees import both, column, cte, masked, named, number, table, total, with_ctes
+
+TAKEN = "taken"
+
+
+def row_type_sizes(catalog: Catalog) -> exp.Query:
+    """One row about the output: its row types, its records, the largest row type, the suppressed cells."""
+    n, cells = column(names.COUNT), column("cells")
+    query = exp.select(
+        exp.Count(this=exp.Star()),
+        total(n),
+        exp.Coalesce(this=exp.Max(this=n.copy()), expressions=[number(0)]),
+        total(cells),
+    )
+    return _with_taken(catalog, query.from_(_types(catalog).subquery("types")))
+
+
+def diversities(catalog: Catalog, positions: Sequence[int]) -> exp.Query:
+    """Per column whose values are names: ``position``, the sum over the output row types of the number of its distinct
+    values among their rows, and its number of distinct values (Definition 3)."""
+    queries: list[exp.Query] = []
+    for position in positions:
+        own: list[exp.Expr] = [column(value) for value in _values(catalog, position)] or [
+            number(0)
+        ]  # a constant has no bits
+        counts = [
+            exp.select(exp.Count(this=exp.Star())).from_(
+                exp.select(*columns).distinct().from_(table(TAKEN)).subquery("v")
+            )
+            for columns in ([*_type_columns(catalog), *own], [item.copy() for item in own])
+        ]
+        queries.append(exp.select(number(position), *[count.subquery(copy=False) for count in counts]))
+    return _with_taken(catalog, reduce(_all_rows, queries))
+
+
+def spreads(catalog: Catalog, position: int) -> exp.Query:
+    """Of a column whose values are numbers: the differences of the largest and the smallest value among the rows of
+    an output row type, with the number of row types that have it; and in the row whose number is NULL that of all
+    rows. Values that are no numbers count as missing."""
+    values = [column(value, TAKEN) for value in _values(catalog, position)]
+    lookup = names.lookup(position)
+    words = [w for w in range(catalog.words) if catalog.attributes[position].mask(0, w)]
+    numbers = (
+        exp.select(
+            *_type_columns(catalog, TAKEN),
+            named(exp.TryCast(this=column("value", lookup), to=exp.DataType.build("DOUBLE")), "number"),
+        )
+        .from_(table(TAKEN))
+        .join(
+            table(lookup),
+            on=both(
+                exp.EQ(this=value, expression=column(names.key(w), lookup))
+                for w, value in zip(words, values, strict=True)
+            ),
+        )
+    )
+    width = exp.Sub(this=exp.Max(this=column("number")), expression=exp.Min(this=column("number")))
+    types = exp.select(named(width, "width")).from_(table("numbers")).group_by(*_type_columns(catalog))
+    by_width = (
+        exp.select(column("width"), exp.Count(this=exp.Star())).from_(types.subquery("t")).group_by(column("width"))
+    )
+    everything = exp.select(width.copy(), exp.cast(exp.null(), "BIGINT")).from_(table("numbers"))
+    query = _with_taken(catalog, exp.union(by_width, everything, distinct=False, copy=False))
+    query.args["with_"].append("expressions", cte("numbers", numbers))
+    return query
+
+
+def _with_taken(catalog: Catalog, query: exp.Query) -> exp.Query:
+    """``query`` about ``taken``: per assigned row type its output row type (what is kept of each word, and the key),
+    its records, its suppressed cells and the code of each column. Those left over are suppressed fully."""
+    everything = tuple(range(len(catalog.attributes)))
+    kept = [
+        exp.Coalesce(this=column(names.mask(w), names.PATTERNS), expressions=[number(top)])
+        for w, top in enumerate(masks(catalog, everything))
+    ]
+    key = [column(names.key(w), names.ASSIGNED) for w in range(catalog.words)]
+    stars = exp.Coalesce(this=column("stars", names.PATTERNS), expressions=[number(len(everything))])
+    n = column(names.COUNT, names.ASSIGNED)
+    taken = (
+        exp.select(*[named(item, names.mask(w)) for w, item in enumerate(kept)])
+        .select(*[named(masked(item, kept[w].copy()), names.key(w)) for w, item in enumerate(key)])
+        .select(n, named(exp.Mul(this=n.copy(), expression=stars), "cells"))
+        .select(
+            *[
+                named(masked(key[w].copy(), number(mask)), f"value_{position}_{w}")
+                for position, attribute in enumerate(catalog.attributes)
+                for w in range(catalog.words)
+                if (mask := attribute.mask(0, w))
+            ]
+        )
+        .from_(table(names.ASSIGNED))
+        .join(table(names.PATTERNS), on=same_pattern(), join_type="left")
+    )
+    return with_ctes(query, [cte(TAKEN, taken, materialized=True)])
+
+
+def _types(catalog: Catalog) -> exp.Select:
+    columns = _type_columns(catalog)
+    sums = [named(total(column(name)), name) for name in (names.COUNT, "cells")]
+    return exp.select(*sums).from_(table(TAKEN)).group_by(*columns)
+
+
+def _type_columns(catalog: Catalog, owner: str | None = None) -> list[exp.Expr]:
+    """What tells the output row types apart in ``taken``."""
+    return [column(name, owner) for w in range(catalog.words) for name in (names.mask(w), names.key(w))]
+
+
+def _values(catalog: Catalog, position: int) -> list[str]:
+    attribute = catalog.attributes[position]
+    return [f"value_{position}_{w}" for w in range(catalog.words) if attribute.mask(0, w)]
+
+
+def _all_rows(left: exp.Query, right: exp.Query) -> exp.Query:
+    return exp.union(left, right, distinct=False, copy=False)

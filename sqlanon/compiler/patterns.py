@@ -1,0 +1,265 @@
+"""The statements of pattern-guided k-anonymity: the greedy heuristic block by block, bounds, and what came of it.
+
+A pattern is a node of the lattice whose levels are 0 or top, so that it is a mask like any other: a row type under a
+pattern is ``key & mask``, and a group are the row types that agree in it.
+
+**Algorithm 1 in waves.** Algorithm 1 of the paper (section 2.3) tries the patterns one after the other; each takes
+the rows of its groups that hold at least k of the records that are left. ``block`` does the same for many patterns at
+once. It holds pairs (row type r, pattern p), at first all whose group holds k of the records that are left when the
+block begins, and repeats (``sql/patterns/wave.sql``):
+
+1. A group with fewer than k records among its pairs is dropped, unless it is certain.
+2. first(r) is the first pattern among the pairs of r.
+3. A group of p is certain when its row types with first(r) = p hold k records, and stays so.
+4. last(r) is the first pattern among the certain groups of r. Its pairs with later patterns are dropped.
+5. r is settled, with pattern first(r), when first(r) = last(r).
+
+Let a(r) be the pattern that Algorithm 1 gives to r, among those of the block. *Claim: the settled pairs are (r,
+a(r)), and all of them.* These hold before and after each step:
+
+- (A) Of each group that succeeds in Algorithm 1, every row type that is still there when its pattern is tried has its
+  pair, or is settled with it. At first: such a group holds k records then, hence also before, when more were left.
+- (B) A certain group succeeds, and each r with a pair in it has a(r) no later than its pattern.
+
+Step 1 keeps A: the records of a group that succeeds are at least k, and by A they all have their pairs, or some are
+settled, and then the group is certain. By A, (r, a(r)) is a pair, so a(r) is not before first(r). Step 3 keeps B: row
+types with first(r) = p are not taken before p, so they are there when p is tried; they hold k records, so the group
+succeeds and takes all its row types that are left, and others went before. Step 4 keeps A: by B, a(r) is not after
+last(r), so r is gone when a later pattern is tried. Step 5: first(r) ≤ a(r) ≤ last(r), hence a(r).
+
+*It ends.* Let p be the least first(r) among unsettled row types with pairs, and consider a group of p with one of
+them: each of its row types has a pair with p, so first(r) is p for all of them; the group was not dropped, so they
+hold k records, or it is certain: step 3 makes it certain, and step 5 settles them. So each wave drops the last pair
+or settles a row type, and at the end every pair is settled. What is not settled is left to the next block, as it is
+left by Algorithm 1 when it comes to the patterns of that block.
+
+**Bounds.** A group of a pattern is part of a group of each pattern with more ☆, and rows are only ever taken away. So
+a pattern none of whose groups holds k of the records that are left cannot succeed any more, nor can one whose ☆ are
+among its own. ``fruitful`` tries patterns that keep one, two, … columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from sqlanon import names
+from sqlanon.binding import bind
+from sqlanon.catalog import Catalog
+from sqlanon.compiler.trees import (
+    bigint,
+    both,
+    column,
+    cte,
+    keys,
+    masked,
+    named,
+    number,
+    table,
+    total,
+    with_ctes,
+)
+
+Pattern = tuple[int, ...]
+REST, CROSSED, GROUPS, PAIRS = "rest", "crossed", "groups", "pairs"
+WAVE = "patterns/wave.sql"
+
+
+def masks(catalog: Catalog, pattern: Pattern) -> tuple[int, ...]:
+    """One mask per word: the columns of the pattern at the top of their hierarchies, the others as they are."""
+    suppressed = set(pattern)
+    return catalog.masks(tuple(a.height - 1 if i in suppressed else 0 for i, a in enumerate(catalog.attributes)))
+
+
+def pattern_rows(catalog: Catalog, patterns: Sequence[Pattern], first: int = 0) -> dict[str, list[int]]:
+    """The columns of a table of patterns, numbered from ``first``: ``pattern``, ``mask_<word>``, ``stars``."""
+    everything = masks(catalog, ())
+    lost = [[a.mask(0, w) - a.mask(a.height - 1, w) for a in catalog.attributes] for w in range(catalog.words)]
+    return {
+        names.PATTERN: list(range(first, first + len(patterns))),
+        **{
+            names.mask(w): [everything[w] - sum(lost[w][c] for c in pattern) for pattern in patterns]
+            for w in range(catalog.words)
+        },
+        "stars": [len(pattern) for pattern in patterns],
+    }
+
+
+def row_types(catalog: Catalog) -> exp.Select:
+    """The distinct rows of quasi-identifiers: ``id``, the key and ``n``."""
+    number_ = exp.cast(exp.Window(this=exp.RowNumber()), "INTEGER")
+    query = exp.select(named(number_, "id"))
+    if not any(catalog.codes):
+        query = query.select(*keys(catalog.words), column(names.COUNT)).from_(table(names.BASE))
+    else:
+        parts = [masked(column(names.key(w)), number(~codes)) for w, codes in enumerate(catalog.codes)]
+        query = (
+            query.select(*[named(part, names.key(w)) for w, part in enumerate(parts)])
+            .select(named(total(column(names.COUNT)), names.COUNT))
+            .from_(table(names.BASE))
+            .group_by(*[part.copy() for part in parts])
+        )
+    if not catalog.has_population:
+        return query
+    some = exp.GT(this=total(column(names.COUNT)) if any(catalog.codes) else column(names.COUNT), expression=number(0))
+    return query.having(some) if any(catalog.codes) else query.where(some)
+
+
+def nothing_decided() -> exp.Select:
+    """The columns of ``names.DECIDED`` without a row."""
+    return _no_rows({"id": "INTEGER", names.PATTERN: "INTEGER"})
+
+
+def no_patterns(catalog: Catalog) -> exp.Select:
+    """The columns of ``names.PATTERNS`` without a row."""
+    words = {names.mask(word): "BIGINT" for word in range(catalog.words)}
+    return _no_rows({names.PATTERN: "INTEGER", **words, "stars": "INTEGER"})
+
+
+def _no_rows(types: Mapping[str, str]) -> exp.Select:
+    return exp.select(*[named(exp.cast(number(0), kind), name) for name, kind in types.items()]).where(exp.false())
+
+
+def block(catalog: Catalog, k: int) -> exp.Select:
+    """The row types that the patterns of one block take: ``id`` and ``pattern``.
+
+    Two parameters: the first and the last number of the block.
+    """
+    between = exp.Between(this=column(names.PATTERN, names.PATTERNS), low=exp.Placeholder(), high=exp.Placeholder())
+    words = range(catalog.words)
+    masked_names = [f"masked_{w}" for w in words]
+    group_columns = [names.PATTERN, *masked_names]
+    groups = (
+        exp.select(*[column(name) for name in group_columns])
+        .select(named(exp.cast(exp.Window(this=exp.RowNumber()), "INTEGER"), "grp"))
+        .from_(table(CROSSED))
+        .group_by(*[column(name) for name in group_columns])
+        .having(exp.GTE(this=exp.Sum(this=column(names.COUNT)), expression=number(k)))
+    )
+    candidates = (
+        exp.select(*[column(name, CROSSED) for name in ("id", names.COUNT, names.PATTERN)])
+        .select(column("grp", GROUPS), named(number(0), "certain"), named(number(0), "settled"))
+        .from_(table(CROSSED))
+        .join(
+            table(GROUPS),
+            on=both(exp.EQ(this=column(name, CROSSED), expression=column(name, GROUPS)) for name in group_columns),
+        )
+    )
+    wave = bind(WAVE, relations={PAIRS: table(PAIRS)}, values={"k": k})
+    waves = exp.union(candidates, wave.subquery(copy=False), distinct=False, copy=False)
+    settled = (
+        exp.select(column("id"), column(names.PATTERN))
+        .from_(table(PAIRS))
+        .where(exp.EQ(this=column("settled"), expression=number(1)))
+    )
+    ctes = [
+        cte(REST, _rest(), materialized=True),
+        cte(CROSSED, _crossed(catalog, names.PATTERNS, masked_names).where(between)),
+        cte(GROUPS, groups, materialized=True),
+        cte(PAIRS, waves),
+    ]
+    with_ctes(settled, ctes)
+    settled.args["with_"].set("recursive", True)
+    return settled
+
+
+def fruitful(catalog: Catalog, k: int) -> exp.Select:
+    """The numbers of the patterns in ``names.KEPT`` of which a group holds k of the records that are left."""
+    masked_names = [f"masked_{w}" for w in range(catalog.words)]
+    group_columns = [column(name) for name in (names.PATTERN, *masked_names)]
+    groups = (
+        exp.select(column(names.PATTERN))
+        .from_(table(CROSSED))
+        .group_by(*group_columns)
+        .having(exp.GTE(this=exp.Sum(this=column(names.COUNT)), expression=number(k)))
+    )
+    query = exp.select(column(names.PATTERN)).distinct().from_(table(GROUPS))
+    with_ctes(
+        query,
+        [cte(REST, _rest()), cte(CROSSED, _crossed(catalog, names.KEPT, masked_names)), cte(GROUPS, groups)],
+    )
+    return query
+
+
+def records_left() -> exp.Select:
+    """How many row types and records no pattern has taken."""
+    return exp.select(exp.Count(this=exp.Star()), total(column(names.COUNT))).from_(_rest().subquery(REST))
+
+
+def assigned(catalog: Catalog) -> exp.Select:
+    """The row types with their records and pattern: the key, ``n``, ``pattern`` (NULL: left over)."""
+    return (
+        exp.select(*keys(catalog.words, names.ROW_TYPES), column(names.COUNT, names.ROW_TYPES))
+        .select(column(names.PATTERN, names.DECIDED))
+        .from_(table(names.ROW_TYPES))
+        .join(table(names.DECIDED), on=_same_id(names.ROW_TYPES, names.DECIDED), join_type="left")
+    )
+
+
+def output_row_types(catalog: Catalog) -> exp.Select:
+    """The row types of the output: ``pattern``, the generalized key, ``rows`` and ``n``; those left over are one."""
+    parts = [
+        masked(column(names.key(w), names.ASSIGNED), column(names.mask(w), names.PATTERNS))
+        for w in range(catalog.words)
+    ]
+    return (
+        exp.select(column(names.PATTERN, names.ASSIGNED))
+        .select(*[named(part, names.key(w)) for w, part in enumerate(parts)])
+        .select(named(bigint(exp.Count(this=exp.Star())), "rows"), named(total(column(names.COUNT)), names.COUNT))
+        .from_(table(names.ASSIGNED))
+        .join(table(names.PATTERNS), on=same_pattern(), join_type="left")
+        .group_by(column(names.PATTERN, names.ASSIGNED), *[part.copy() for part in parts])
+    )
+
+
+def same_pattern() -> exp.Expr:
+    return exp.EQ(this=column(names.PATTERN, names.ASSIGNED), expression=column(names.PATTERN, names.PATTERNS))
+
+
+def used(catalog: Catalog) -> exp.Select:
+    """Per pattern that took rows, in order, and last for those left over: ``pattern``, row types of the output and of
+    the input, records, and the sizes of the smallest and the largest output row type."""
+    n = column(names.COUNT, "types")
+    return (
+        exp.select(
+            column(names.PATTERN, "types"),
+            exp.Count(this=exp.Star()),
+            total(column("rows", "types")),
+            total(n),
+            exp.Min(this=n.copy()),
+            exp.Max(this=n.copy()),
+        )
+        .from_(output_row_types(catalog).subquery("types"))
+        .group_by(column(names.PATTERN, "types"))
+        .order_by(exp.Ordered(this=column(names.PATTERN, "types"), nulls_first=False))
+    )
+
+
+def _same_id(left: str, right: str) -> exp.Expr:
+    return exp.EQ(this=column("id", left), expression=column("id", right))
+
+
+def _rest() -> exp.Select:
+    """The row types that no pattern has taken."""
+    return (
+        exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier(names.ROW_TYPES, quoted=True)))
+        .from_(table(names.ROW_TYPES))
+        .join(table(names.DECIDED), on=_same_id(names.ROW_TYPES, names.DECIDED), join_type="left")
+        .where(exp.Is(this=column("id", names.DECIDED), expression=exp.null()))
+    )
+
+
+def _crossed(catalog: Catalog, patterns: str, masked_names: Sequence[str]) -> exp.Select:
+    """Each row type that is left under each pattern: ``id``, ``n``, ``pattern`` and what the pattern keeps."""
+    return (
+        exp.select(column("id", REST), column(names.COUNT, REST), column(names.PATTERN, patterns))
+        .select(
+            *[
+                named(masked(column(names.key(w), REST), column(names.mask(w), patterns)), masked_name)
+                for w, masked_name in enumerate(masked_names)
+            ]
+        )
+        .from_(table(REST))
+        .join(table(patterns), join_type="cross")
+    )

@@ -1,0 +1,102 @@
+"""What no pattern can keep any more, so that patterns are skipped without being tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sqlanon import names
+from sqlanon.catalog import Catalog
+from sqlanon.compiler import patterns as compiler
+from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.patterns.order import Pattern, columns_of
+
+WORD_BITS = 62
+"""Columns whose sets fit an integer of numpy."""
+LARGE_PAIRS = 2_000_000
+"""Pairs of a row type and a set of columns that one statement tests."""
+
+
+def pattern_table(catalog: Catalog, patterns: Sequence[Pattern], first: int = 0) -> pa.Table:
+    """Patterns as the table ``names.PATTERNS`` holds them, numbered from ``first``."""
+    columns = compiler.pattern_rows(catalog, patterns, first)
+    small = (names.PATTERN, "stars")
+    return pa.table({name: pa.array(v, pa.int32() if name in small else pa.int64()) for name, v in columns.items()})
+
+
+class Bounds:
+    """Sets of columns that no pattern can keep any more, because no k of the records that are left agree in them.
+
+    Sets are tested by size, smallest first, and only when each part of them may be kept; what it may cost is what
+    fruitless blocks have cost (``allow``). A set stays hopeless; the others are tested again when half of the row
+    types are gone.
+
+    Attributes:
+        possible: all sets of columns that may be kept, as bits, when all others are known to be hopeless.
+    """
+
+    def __init__(self, engine: DuckDBEngine, catalog: Catalog, k: int) -> None:
+        self._engine = engine
+        self._catalog = catalog
+        self._text = engine.render(compiler.fruitful(catalog, k))
+        self._hopeless: list[int] = []
+        self._compared: NDArray[np.object_] | NDArray[np.int64] = np.array([], np.int64)
+        self._fruitful: list[list[int]] = [[0]]  # by size
+        self._budget = 0
+        self._rows: int | None = None
+        self.possible: list[int] | None = None
+
+    def exclude(self, suppressed: int) -> bool:
+        """True when no pattern whose ☆ are all among these columns (bits) can succeed."""
+        return bool(((self._compared & suppressed) == 0).any())
+
+    def allow(self, pairs: int) -> None:
+        """Let tests cost as many more pairs of a row type and a set."""
+        self._budget += pairs
+
+    def deepen(self, rows: int) -> bool:
+        """Test the next sizes, as far as the budget allows; True when something was learned."""
+        if self._rows is None or rows * 2 <= self._rows:
+            self._rows, self._fruitful = rows, [[0]]
+        if not self._fruitful[-1]:
+            return False  # all is known
+        known, before = len(self._hopeless), self.possible
+        while self._fruitful[-1]:
+            sets = list(islice(self._extended(), self._budget // rows + 1))
+            if len(sets) * rows > self._budget:
+                break
+            self._budget -= len(sets) * rows
+            share = max(1, LARGE_PAIRS // rows)
+            fruitful = [
+                kept for begin in range(0, len(sets), share) for kept in self._test(sets[begin : begin + share])
+            ]
+            self._fruitful.append(fruitful)
+            self._hopeless += sorted(set(sets).difference(fruitful))
+        else:
+            self.possible = [kept for sets_ in self._fruitful for kept in sets_]
+        wide = len(self._catalog.attributes) > WORD_BITS
+        self._compared = np.array(self._hopeless, object if wide else np.int64)
+        return len(self._hopeless) > known or self.possible is not before
+
+    def _extended(self) -> Iterator[int]:
+        """The sets with one column more than the last ones that were tested, without a hopeless part."""
+        last = set(self._fruitful[-1])
+        for kept in self._fruitful[-1]:
+            for column in range(kept.bit_length(), len(self._catalog.attributes)):
+                wider = kept | 1 << column
+                if all(wider & ~(1 << other) in last for other in columns_of(wider)):
+                    yield wider
+
+    def _test(self, sets: Sequence[int]) -> list[int]:
+        """Those of the sets in which k of the records that are left agree."""
+        everything = (1 << len(self._catalog.attributes)) - 1
+        patterns = [columns_of(everything & ~kept) for kept in sets]
+        self._engine.load("kept columns", names.KEPT, pattern_table(self._catalog, patterns), replayed=False)
+        try:
+            return [sets[row[0]] for row in self._engine.run("bound patterns", self._text)]
+        finally:
+            self._engine.drop(names.KEPT)

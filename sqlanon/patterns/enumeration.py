@@ -1,0 +1,182 @@
+"""Enumerates and counts sets of patterns that are given by rules: items that conflict, and a largest number of ☆.
+
+An item are columns that are suppressed together; ``conflicts`` has per item the items that are not suppressed beside
+it, as bits.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from operator import or_
+
+from sqlanon.patterns.order import Never, Pattern, Ties, rank, stars, weight
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of a set of patterns (see ``PatternSet``)."""
+
+    columns: int
+    items: tuple[Pattern, ...]
+    conflicts: tuple[int, ...]
+    most: int
+
+    def obeyed(self, pattern: Pattern) -> bool:
+        """True when a pattern obeys the rules."""
+        if len(pattern) > self.most or list(pattern) != sorted(set(pattern)):
+            return False
+        rest, chosen = set(pattern), 0
+        for number, item in enumerate(self.items):
+            if rest.issuperset(item):
+                if self.conflicts[number] & chosen:
+                    return False
+                chosen |= 1 << number
+                rest.difference_update(item)
+        return not rest
+
+    def count(self) -> int:
+        """Number of patterns, not enumerated: items that conflict, directly or through others, are; the numbers of
+        those that do not multiply."""
+        sizes = [1]  # by number of ☆
+        for component in self._components():
+            sizes = _product(sizes, self._independent(component), self.most)
+        return sum(sizes)
+
+    def by_number(self, ties: Ties, never: Never) -> Iterator[Pattern]:
+        """The patterns, fewest ☆ first."""
+        if ties == "descending":
+            return self._descending(never)
+        mirrored = self._mirrored()._descending(lambda bits: never(self._mirror(bits)))
+        return (self._turned(pattern) for pattern in mirrored)
+
+    def _mirrored(self) -> Rules:
+        """The same rules with the columns from last to first: its descending order is our colexicographic one."""
+        items = [(self._turned(item), number) for number, item in enumerate(self.items)]
+        place = {number: new for new, (_, number) in enumerate(sorted(items))}
+        conflicts = [0] * len(items)
+        for number, new in place.items():
+            conflicts[new] = sum(1 << place[o] for o in range(len(items)) if self.conflicts[number] >> o & 1)
+        turned = tuple(item for item, _ in sorted(items))
+        return Rules(self.columns, turned, tuple(conflicts), self.most)
+
+    def _turned(self, pattern: Pattern) -> Pattern:
+        return tuple(self.columns - 1 - position for position in reversed(pattern))
+
+    def _mirror(self, bits: int) -> int:
+        return int(f"{bits:0{self.columns}b}"[::-1], 2)
+
+    def _descending(self, never: Never) -> Iterator[Pattern]:
+        """Depth first through the ascending positions, the largest first, for each number of ☆."""
+        own = {item[0]: (stars(item), number) for number, item in enumerate(self.items)}
+        blocked = [
+            reduce(or_, (stars(other) for o, other in enumerate(self.items) if bits >> o & 1), 0)
+            for bits in self.conflicts
+        ]
+
+        def below(chosen: Pattern, bits: int, owed: int, free: int, wanted: int) -> Iterator[Pattern]:
+            """The patterns that begin with ``chosen`` and have ``wanted`` more positions, all of them in ``free``."""
+            if wanted == 0:
+                if not owed and not never(bits):
+                    yield chosen
+                return
+            if free.bit_count() < wanted or owed.bit_count() > wanted or never(bits | free):
+                return
+            begin = chosen[-1] + 1 if chosen else 0
+            end = (owed & -owed).bit_length() if owed else self.columns
+            for position in range(end - 1, begin - 1, -1):
+                bit = 1 << position
+                if not free & bit:
+                    continue
+                above = free & ~(2 * bit - 1)
+                if owed & bit:
+                    yield from below((*chosen, position), bits | bit, owed & ~bit, above, wanted - 1)
+                elif position in own:
+                    item, number = own[position]
+                    after = above & ~blocked[number]
+                    due = (owed | item) & ~bit
+                    if item & ~bit & ~above or due & ~after:
+                        continue
+                    yield from below((*chosen, position), bits | bit, due, after, wanted - 1)
+
+        allowed = reduce(or_, map(stars, self.items), 0)
+        for number in range(min(self.most, self.columns) + 1):
+            yield from below((), 0, 0, allowed, number)
+
+    def by_weight(self, weights: Sequence[float], ties: Ties, never: Never) -> Iterator[Pattern]:
+        """The patterns, lightest first.
+
+        In the queue a set of items is followed by the one with one more, and the one with the next in place of its
+        last. Both weigh at least as much, so sets leave it by weight; equally heavy ones are sorted before they are
+        told.
+        """
+        order = sorted(range(len(self.items)), key=lambda i: weight(self.items[i], weights))
+
+        def entry(chosen: tuple[int, ...]) -> tuple[Fraction, tuple[int, ...], Pattern]:
+            pattern = tuple(sorted(position for place in chosen for position in self.items[order[place]]))
+            return (weight(pattern, weights), chosen, pattern)
+
+        queue = [entry(())]
+        equal: list[Pattern] = []
+        while queue:
+            current, chosen, pattern = heapq.heappop(queue)
+            fits = len(pattern) <= self.most and not self._clash([order[place] for place in chosen])
+            if fits and not never(stars(pattern)):
+                equal.append(pattern)
+            following = chosen[-1] + 1 if chosen else 0
+            if following < len(order):
+                if fits:  # otherwise no set with more items does
+                    heapq.heappush(queue, entry((*chosen, following)))
+                if chosen:
+                    heapq.heappush(queue, entry((*chosen[:-1], following)))
+            if equal and (not queue or queue[0][0] > current):
+                yield from sorted(equal, key=lambda p: rank(p, weights, ties))
+                equal = []
+
+    def _clash(self, chosen: Iterable[int]) -> bool:
+        bits = sum(1 << item for item in chosen)
+        return any(self.conflicts[item] & bits for item in range(len(self.items)) if bits >> item & 1)
+
+    def _components(self) -> Iterator[list[int]]:
+        """The items, those together that conflict directly or through others."""
+        left = set(range(len(self.items)))
+        while left:
+            found, waiting = [], [min(left)]
+            left.discard(waiting[0])
+            while waiting:
+                item = waiting.pop()
+                found.append(item)
+                near = {other for other in left if self.conflicts[item] >> other & 1}
+                left -= near
+                waiting.extend(near)
+            yield sorted(found)
+
+    def _independent(self, component: Sequence[int]) -> list[int]:
+        """The number of sets of items of a component without a conflict, by number of ☆."""
+        sizes = [0] * (self.most + 1)
+
+        def count(position: int, barred: int, number: int) -> None:
+            if number > self.most:
+                return
+            if position == len(component):
+                sizes[number] += 1
+                return
+            item = component[position]
+            count(position + 1, barred, number)
+            if not barred >> item & 1:
+                count(position + 1, barred | self.conflicts[item], number + len(self.items[item]))
+
+        count(0, 0, 0)
+        return sizes
+
+
+def _product(left: Sequence[int], right: Sequence[int], most: int) -> list[int]:
+    """The product of two polynomials, cut off after ``most``."""
+    made = [0] * (min(most, len(left) + len(right) - 2) + 1)
+    for i, a in enumerate(left):
+        for j, b in enumerate(right[: max(0, len(made) - i)]):
+            made[i + j] += a * b
+    return made

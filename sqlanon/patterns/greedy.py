@@ -1,0 +1,228 @@
+"""The greedy heuristic (Algorithm 1): patterns in their order, each takes the groups that hold k of the records left.
+
+The work is done by one statement a block of patterns (``compiler.patterns``). What is left over is fully suppressed:
+fewer than k records, or, of patterns without the one of ☆ alone, whatever no pattern takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlanon import names
+from sqlanon.catalog import Catalog
+from sqlanon.compiler import patterns as compiler
+from sqlanon.compiler.trees import number
+from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.patterns.bounds import Bounds, pattern_table
+from sqlanon.patterns.order import Pattern, columns_of, rank, stars, weight
+from sqlanon.patterns.pattern import PatternSet
+
+BLOCK_PAIRS = 250_000
+"""Pairs of a row type and a pattern that a block looks at, unless one pattern makes more."""
+MOST_PATTERNS = 4096
+"""Patterns that are loaded at once."""
+SMALL_ROWS = 120_000
+"""Row types that one thread reads (DuckDB's threads share row groups of 122,880): more threads only wait."""
+REPLAYED = ("row types", "decided", "patterns", "assign patterns", "assigned")
+"""The statements that the replayable script tells."""
+BOUND_SHARE = 2
+"""What bounds may cost, as a multiple of what fruitless blocks have cost."""
+FRUITLESS = 100
+"""A block that takes less than this part of the row types may be followed by tests of bounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A pattern that took rows.
+
+    Attributes:
+        number: its number in the table ``names.ASSIGNED``; numbers ascend in the order of the patterns.
+        pattern: the suppressed columns.
+        records: published records.
+        rows: row types of the input that it took.
+        row_types: row types of the output.
+        smallest: records of the smallest of them.
+        largest: records of the largest of them.
+    """
+
+    number: int
+    pattern: Pattern
+    records: int
+    rows: int
+    row_types: int
+    smallest: int
+    largest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What a pattern-guided solution does to the records; the rows stand in the table ``names.ASSIGNED``.
+
+    Attributes:
+        k: the size that each row type of the output has at least, but that of the left over.
+        columns: number of columns.
+        uses: the patterns that took rows, in order.
+        left_over: records that no pattern took; they are fully suppressed.
+        left_over_rows: their row types of the input.
+        tried: patterns that were tried; the others were skipped by bounds, or nothing was left for them.
+        statements: how many were run.
+        weights: of the columns, None when all are 1.
+    """
+
+    k: int
+    columns: int
+    uses: tuple[Use, ...]
+    left_over: int
+    left_over_rows: int
+    tried: int
+    statements: int
+    weights: tuple[float, ...] | None = None
+
+    @property
+    def records(self) -> int:
+        """All records: published and left over."""
+        return sum(use.records for use in self.uses) + self.left_over
+
+    @property
+    def suppressions(self) -> int:
+        """Suppressed cells (s in the paper), those of the left over included."""
+        return sum(use.records * len(use.pattern) for use in self.uses) + self.left_over * self.columns
+
+    @property
+    def cost(self) -> float:
+        """Suppressed cells, each times the weight of its column."""
+        everything = weight(tuple(range(self.columns)), self.weights)
+        return float(
+            sum(use.records * weight(use.pattern, self.weights) for use in self.uses) + self.left_over * everything
+        )
+
+    @property
+    def row_types(self) -> int:
+        """Row types of the output (#h in the paper); those left over are one, unless full suppression is there."""
+        apart = self.left_over > 0 and not any(len(use.pattern) == self.columns for use in self.uses)
+        return sum(use.row_types for use in self.uses) + int(apart)
+
+
+def greedy(
+    engine: DuckDBEngine, catalog: Catalog, patterns: PatternSet, k: int, *, weights: Sequence[float] | None = None
+) -> Assignment:
+    """Assign a pattern to each row type of the base, and leave them in ``names.ASSIGNED`` (made anew).
+
+    Args:
+        engine: where the base of ``catalog`` stands.
+        patterns: of as many columns as there are quasi-identifiers.
+        k: at least 1.
+        weights: of the columns; None: all 1.
+    """
+    run = _Run(engine, catalog, patterns, k, None if weights is None else tuple(weights))
+    for name in (names.ASSIGNED, names.PATTERNS):
+        engine.drop(name)
+    engine.replay[:] = [entry for entry in engine.replay if entry[0] not in REPLAYED]  # of a run before
+    try:
+        return run.assignment()
+    finally:
+        for name in (names.ROW_TYPES, names.DECIDED):
+            engine.drop(name)
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run: the patterns that were loaded and tried, and how many row types are left."""
+
+    engine: DuckDBEngine
+    catalog: Catalog
+    patterns: PatternSet
+    k: int
+    weights: tuple[float, ...] | None
+    loaded: list[Pattern] = field(default_factory=list)
+    tried: int = 0
+    rows: int = 0
+
+    def assignment(self) -> Assignment:
+        before = self.engine.journal.statements
+        self.rows = self.engine.create("row types", names.ROW_TYPES, compiler.row_types(self.catalog))
+        self.engine.create("decided", names.DECIDED, compiler.nothing_decided())
+        self.engine.create("patterns", names.PATTERNS, compiler.no_patterns(self.catalog))
+        with self.engine.side_by_side() if self.rows <= SMALL_ROWS else nullcontext():
+            self._assign()
+            self.engine.create("assigned", names.ASSIGNED, compiler.assigned(self.catalog))
+            used = self.engine.run("patterns used", compiler.used(self.catalog))
+        uses = [
+            Use(number, self.loaded[number], records, rows, row_types, smallest, largest)
+            for number, row_types, rows, records, smallest, largest in used
+            if number is not None
+        ]
+        left_over_rows, left_over = next(((row[2], row[3]) for row in used if row[0] is None), (0, 0))
+        return Assignment(
+            k=self.k,
+            columns=len(self.catalog.attributes),
+            uses=tuple(uses),
+            left_over=left_over,
+            left_over_rows=left_over_rows,
+            tried=self.tried,
+            statements=self.engine.journal.statements - before,
+            weights=self.weights,
+        )
+
+    def _assign(self) -> None:
+        bounds = Bounds(self.engine, self.catalog, self.k)
+        coming = self.patterns.ordered(self.weights, bounds.exclude)
+        block = compiler.block(self.catalog, self.k)
+        text = self.engine.render(exp.insert(block, exp.to_table(names.DECIDED, quoted=True)))
+        patterns_left = self.patterns.size
+        first = 0  # number of the first pattern that was loaded but not tried
+        while self._enough():
+            if first == len(self.loaded) and not self._load(list(islice(coming, MOST_PATTERNS))):
+                return
+            last = min(first + max(1, BLOCK_PAIRS // self.rows), len(self.loaded)) - 1
+            taken = int(self.engine.run("assign patterns", text, [first, last])[0][0])
+            self.engine.replay.append(("assign patterns", partial(self._replayed, first, last)))
+            tried = last - first + 1
+            self.tried, patterns_left, first = self.tried + tried, patterns_left - tried, last + 1
+            work = self.rows * tried
+            self.rows -= taken
+            if taken * FRUITLESS < self.rows and patterns_left * self.rows > BLOCK_PAIRS:
+                bounds.allow(BOUND_SHARE * work)
+                if bounds.deepen(self.rows):
+                    if bounds.possible is not None and self.patterns.patterns is None:
+                        coming, waiting = iter(self._after(self.loaded[last], bounds.possible)), []
+                    else:
+                        waiting = [p for p in self.loaded[first:] if not bounds.exclude(stars(p))]
+                    first = len(self.loaded)  # those that wait get new numbers
+                    self._load(waiting)
+
+    def _after(self, tried: Pattern, kept: Sequence[int]) -> list[Pattern]:
+        """The patterns that keep one of some sets of columns and come after one, in order."""
+        everything = stars(self.patterns.nothing_kept)
+        patterns = [columns_of(everything & ~columns) for columns in kept]
+        place = partial(rank, weights=self.weights, ties=self.patterns.ties)
+        return sorted((p for p in patterns if p in self.patterns and place(p) > place(tried)), key=place)
+
+    def _enough(self) -> bool:
+        """Some group may hold k records."""
+        if self.rows >= self.k or self.rows == 0:
+            return self.rows > 0
+        return int(self.engine.run("records left", compiler.records_left())[0][1]) >= self.k
+
+    def _load(self, patterns: list[Pattern]) -> bool:
+        if patterns:
+            self.engine.append("patterns", names.PATTERNS, self._table(patterns))
+            self.loaded += patterns
+        return bool(patterns)
+
+    def _table(self, patterns: Sequence[Pattern]) -> pa.Table:
+        return pattern_table(self.catalog, patterns, len(self.loaded))
+
+    def _replayed(self, first: int, last: int) -> str:
+        """The statement of a block with its numbers, for the script."""
+        block = compiler.block(self.catalog, self.k)
+        for placeholder, value in zip(list(block.find_all(exp.Placeholder)), (first, last), strict=True):
+            placeholder.replace(number(value))
+        return self.engine.render(exp.insert(block, exp.to_table(names.DECIDED, quoted=True)))

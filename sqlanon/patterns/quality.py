@@ -1,0 +1,68 @@
+"""What a pattern-guided solution is worth: suppressions, usefulness and row types of the output (the paper, 3.3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlanon.catalog import Catalog
+from sqlanon.compiler import pattern_quality as compiler
+from sqlanon.engines.duckdb import DuckDBEngine
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """The quality criteria of the paper; those of section 3.3, for all records that take part.
+
+    Attributes:
+        suppressions: s, suppressed cells.
+        usefulness: u, the mean over the output row types of the sum over the columns of the diversity of their original
+            values (Definitions 3 to 5): from 0 to the number of columns, less is better.
+        row_types: #h, row types of the output; fully suppressed records are one.
+        average: h_avg, the mean number of records of a row type.
+        largest: h_max, the records of the largest.
+    """
+
+    suppressions: int
+    usefulness: float
+    row_types: int
+    average: float
+    largest: int
+
+
+def quality(engine: DuckDBEngine, catalog: Catalog, *, numeric: Collection[str] = ()) -> Quality:
+    """The quality of the solution in the tables ``names.ASSIGNED`` and ``names.PATTERNS``.
+
+    A row type of the input may stand in ``names.ASSIGNED`` several times, with parts of its records. The diversity of
+    a column with names is the share of its values that occur in a row type; that of one with numbers (``numeric``)
+    the share of its range. The paper's Tables 3 and 4 take the values of all
+    columns for names, Tables 2 and 7 age and number of children for numbers.
+
+    Args:
+        numeric: the columns whose values are numbers.
+    """
+    row_types, records, largest, cells = engine.run("row type sizes", compiler.row_type_sizes(catalog))[0]
+    if not row_types:
+        return Quality(0, 0.0, 0, 0.0, 0)
+    named = [i for i, attribute in enumerate(catalog.attributes) if attribute.name not in numeric]
+    summed = Fraction()
+    if named:
+        for _, diversity, domain in engine.run("diversities", compiler.diversities(catalog, named)):
+            summed += Fraction(diversity, domain)
+    shares = [
+        _range_share(engine.run("spreads", compiler.spreads(catalog, position)))
+        for position, attribute in enumerate(catalog.attributes)
+        if attribute.name in numeric
+    ]
+    usefulness = (float(summed) + math.fsum(shares)) / row_types
+    return Quality(cells, usefulness, row_types, records / row_types, largest)
+
+
+def _range_share(rows: list[tuple[float | None, int | None]]) -> float:
+    """The sum over the row types of the share of the range that they span."""
+    whole = next((width for width, types in rows if types is None), None)
+    if not whole:
+        return 0.0
+    return math.fsum(width * types for width, types in rows if width is not None and types is not None) / whole
