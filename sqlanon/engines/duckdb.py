@@ -271,7 +271,7 @@ class DuckDBEngine:
         )
 
     def load(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None:
-        """Make the table ``table`` of ours from an Arrow table; the replayable script lists its rows, if ``replayed``."""
+        """Make the table ``table`` of ours from an Arrow table; the replayable script lists its rows (``replayed``)."""
         if replayed:
             self.replay.append((name, lambda: f"{_temporary(table)} {self.render(_rows(data))}"))
         arrow_name = table + "_arrow"
