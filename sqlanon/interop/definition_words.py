@@ -29,6 +29,7 @@ SIMPLE: Mapping[str, tuple[str, str, Kind]] = {
 """Keys of a policy that are one element with one attribute in the section parameters."""
 
 SETTINGS: Mapping[str, Table] = {
+    "transformation": table(type=TEXT, solver=TEXT, nodes=WHOLE, at_most=WHOLE, outliers=FLAG, ties=TEXT, seed=WHOLE),
     "search": table(strategy=TEXT, time_limit=NUMBER, max_evaluations=WHOLE, gap=NUMBER),
     "quality": table(measure=TEXT, aggregate=TEXT),
     "engine": table(memory_limit=TEXT, threads=WHOLE, temp_directory=TEXT),
@@ -36,8 +37,8 @@ SETTINGS: Mapping[str, Table] = {
 """Keys of a policy that are one element with several attributes there."""
 
 PARAMETERS = (
-    "suppression_limit", "suppression_count", "suppressed", "search", "quality", "report", "nulls", "uncovered",
-    "engine",
+    "suppression_limit", "suppression_count", "suppressed", "transformation", "search", "quality", "report", "nulls",
+    "uncovered", "engine",
 )  # fmt: skip
 """The keys of both, in the order of the schema; the element privacy stands before them, options after them."""
 

@@ -13,6 +13,22 @@ from typing import Any
 from sqlanon.extensions import NOTHING, Extensions
 from sqlanon.hierarchy import specs
 from sqlanon.models.base import PrivacyModel
+from sqlanon.policy.transformation import LocalRecoding, Patterns, Transformation
+
+__all__ = [
+    "ROLES",
+    "Column",
+    "EngineOptions",
+    "Join",
+    "LocalRecoding",
+    "Model",
+    "Output",
+    "Patterns",
+    "Policy",
+    "Quality",
+    "SearchOptions",
+    "Transformation",
+]
 
 ROLES = ("quasi_identifier", "sensitive", "keep", "drop")
 
@@ -98,7 +114,10 @@ class EngineOptions:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What to publish and how safe it must be. Every fault raises one PolicyError that lists them all."""
+    """What to publish and how safe it must be. Every fault raises one PolicyError that lists them all.
+
+    Without a ``transformation`` all records are published at one node (full domain).
+    """
 
     columns: tuple[Column, ...]
     privacy: tuple[Model, ...]
@@ -115,6 +134,7 @@ class Policy:
     quality: Quality = Quality()
     search: SearchOptions = SearchOptions()
     suppressed: str = "drop"
+    transformation: Transformation | None = None
     output: Output | None = None
     if_exists: str = "error"
     report: str | None = None

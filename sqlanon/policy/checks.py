@@ -11,6 +11,7 @@ from sqlanon.extensions import Extensions
 from sqlanon.measures.base import AGGREGATES
 from sqlanon.policy import ROLES, Column, Model, Policy, Quality, SearchOptions
 from sqlanon.policy.faults import Faults
+from sqlanon.policy.transformation import Patterns, Transformation, check_transformation
 
 CHOICES = {
     "undeclared": ("error", "drop"),
@@ -19,6 +20,10 @@ CHOICES = {
     "suppressed": ("drop", "redact"),
     "if_exists": ("error", "replace"),
 }
+
+CELL_MEASURES = ("loss", "precision")
+CELL_AGGREGATES = ("arithmetic_mean", "sum")
+"""Measures that add up over cells, record by record: what local recoding is chosen by."""
 
 LARGEST = 1e9
 """Of weights and information losses: beyond, their products and sums would overflow."""
@@ -29,7 +34,15 @@ def check(policy: Policy) -> None:
     faults = Faults()
     for key, known in CHOICES.items():
         faults.choice(key, getattr(policy, key), known)
-    check_parts(faults, policy.columns, policy.privacy, policy.quality, policy.search, policy.extensions)
+    check_parts(
+        faults,
+        policy.columns,
+        policy.privacy,
+        policy.quality,
+        policy.search,
+        policy.transformation,
+        policy.extensions,
+    )
     if not isinstance(policy.suppression_limit, Decimal) or not 0 <= policy.suppression_limit <= 1:
         faults.add("suppression_limit", "This is not a share.", "give a Decimal between 0 and 1.")
     for number, join in enumerate(policy.join):
@@ -57,6 +70,7 @@ def check_parts(
     privacy: Sequence[Model],
     quality: Quality,
     search: SearchOptions,
+    transformation: Transformation | None,
     extensions: Extensions,
 ) -> None:
     """What parsed and hand-made policies share."""
@@ -67,7 +81,7 @@ def check_parts(
         twin = seen.setdefault(column.name.casefold(), column.name)
         if twin != column.name or sum(c.name == column.name for c in columns) > 1:
             faults.add(f"columns.{column.name}", "Another column has this name, in whatever case.", "rename one.")
-        _check_column(faults, column, extensions)
+        _check_column(faults, column, extensions, patterns=isinstance(transformation, Patterns))
     if columns and all(c.role == "drop" for c in columns):
         faults.add("columns", "Every column is dropped.", "keep a column, or declare a quasi_identifier.")
     if not privacy and not any(c.models for c in columns):
@@ -88,15 +102,55 @@ def check_parts(
     if search.max_evaluations is not None:
         faults.integer("search.max_evaluations", search.max_evaluations, 1)
     faults.number("search.gap", search.gap, 0, 0.999999)
+    check_transformation(faults, transformation, [c.name for c in columns if c.role == "quasi_identifier"])
+    if transformation is not None:
+        _check_fit(faults, transformation, columns, privacy, quality, search)
 
 
-def _check_column(faults: Faults, column: Column, extensions: Extensions) -> None:
+def _check_fit(
+    faults: Faults,
+    transformation: Transformation,
+    columns: Sequence[Column],
+    privacy: Sequence[Model],
+    quality: Quality,
+    search: SearchOptions,
+) -> None:
+    """What patterns and local recoding have no answer to."""
+    patterns = transformation if isinstance(transformation, Patterns) else None
+    kind = "Patterns" if patterns else "Local recoding"
+    if any("subset" in model.parameters for model in privacy):
+        told = f"{kind} cannot tell in which class a person of the population who is not published would be."
+        faults.add("transformation", told, "leave out delta_presence, or the transformation.")
+    measures, aggregates = (("loss",), ("arithmetic_mean",)) if patterns else (CELL_MEASURES, CELL_AGGREGATES)
+    if quality.measure not in measures:
+        told = f"{kind} cannot be measured by {quality.measure}."
+        faults.add("quality.measure", told, f"choose {' or '.join(measures)}.")
+    if quality.aggregate not in (None, *aggregates):
+        told = f"{kind} cannot be measured by {quality.aggregate}."
+        faults.add("quality.aggregate", told, f"choose {' or '.join(aggregates)}.")
+    if patterns is None:
+        return
+    for key in ("min_level", "max_level"):
+        for column in columns:
+            if column.role == "quasi_identifier" and getattr(column, key) is not None:
+                told = "Patterns keep or suppress a column; they know no levels."
+                faults.add(f"columns.{column.name}.{key}", told, "remove it; see transformation.never.")
+    if search.strategy != "auto" or search.max_evaluations is not None:
+        key = "strategy" if search.strategy != "auto" else "max_evaluations"
+        faults.add(f"search.{key}", "Patterns are not searched by a strategy.", "see transformation.solver.")
+    others = [m.type for m in privacy if m.type != "k_anonymity"] + [m.type for c in columns for m in c.models]
+    if patterns.solver == "exact" and others:
+        told = f"The exact solver knows k_anonymity alone, not {others[0]}."
+        faults.add("transformation.solver", told, "take the greedy solver.")
+
+
+def _check_column(faults: Faults, column: Column, extensions: Extensions, *, patterns: bool) -> None:
     key = f"columns.{column.name}"
     if not column.name:
         faults.add("columns", "A column has no name.", "name it as in the source.")
     if column.role not in ROLES:
         faults.add(f"{key}.role", "This role is not known.", f"choose one of {', '.join(ROLES)}.")
-    if column.role == "quasi_identifier" and column.hierarchy is None:
+    if column.role == "quasi_identifier" and column.hierarchy is None and not patterns:
         faults.add(
             f"{key}.hierarchy", "A quasi-identifier needs a hierarchy.", "add one, e.g. hierarchy: {suppress: {}}."
         )

@@ -26,10 +26,11 @@ from sqlanon.policy.checks import CHOICES, check_parts
 from sqlanon.policy.faults import Faults
 from sqlanon.policy.hierarchies import parse_hierarchy
 from sqlanon.policy.sources import parse_csv, parse_formats, parse_join, parse_output, parse_report
+from sqlanon.policy.transformation import Patterns, parse_transformation
 
 TOP_KEYS = (
     "version", "source", "table", "csv", "join", "columns", "undeclared", "uncovered", "privacy", "suppression_limit",
-    "suppression_count", "nulls", "quality", "search", "suppressed", "output", "if_exists", "report", "engine",
+    "suppression_count", "nulls", "quality", "search", "suppressed", "transformation", "output", "if_exists", "report", "engine",
 )  # fmt: skip
 COLUMN_KEYS = ("role", "hierarchy", "min_level", "max_level", "weight", "uncovered", "models")
 
@@ -113,7 +114,10 @@ def parse(document: Any, base_directory: Path, extensions: Extensions = NOTHING)
     engine = faults.mapping("engine", keys.get("engine"), ("memory_limit", "threads", "temp_directory"))
     columns = _columns(faults, keys.get("columns"), base_directory, extensions)
     privacy = _models(faults, "privacy", keys.get("privacy"))
+    transformation = parse_transformation(faults, keys.get("transformation"))
     limit, count = _suppression(faults, keys)
+    if count is None and "suppression_limit" not in keys and isinstance(transformation, Patterns):
+        count = _left_over(privacy)
     output = parse_output(faults, keys.get("output"), base_directory, extensions)
     _engine(faults, engine)
     source = keys.get("source")
@@ -131,6 +135,7 @@ def parse(document: Any, base_directory: Path, extensions: Extensions = NOTHING)
         "suppression_count": count,
         "quality": Quality(**quality),
         "search": SearchOptions(**search),
+        "transformation": transformation,
         "output": output,
         "report": parse_report(faults, keys.get("report"), base_directory),
         "engine": EngineOptions(**engine),
@@ -138,7 +143,7 @@ def parse(document: Any, base_directory: Path, extensions: Extensions = NOTHING)
         "extensions": extensions,
         **{key: keys[key] for key in CHOICES if key in keys},
     }
-    check_parts(faults, columns, privacy, made["quality"], made["search"], extensions)
+    check_parts(faults, columns, privacy, made["quality"], made["search"], transformation, extensions)
     faults.finish()
     return Policy(**made)
 
@@ -235,6 +240,13 @@ def _suppression(faults: Faults, keys: Mapping[str, Any]) -> tuple[Decimal, int 
         faults.add("suppression_limit", "This is not a share.", "give a number between 0 (none) and 1 (all).")
         share = Decimal(0)
     return share, count
+
+
+def _left_over(privacy: Sequence[Model]) -> int | None:
+    """What patterns may leave over unless the policy says it: fewer records than k, as in the paper."""
+    sizes = [model.parameters.get("k") for model in privacy if model.type == "k_anonymity"]
+    whole = [size for size in sizes if isinstance(size, int) and size > 0]
+    return max(whole) - 1 if whole else None
 
 
 def _engine(faults: Faults, keys: Mapping[str, Any]) -> None:

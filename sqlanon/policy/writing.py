@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlanon.hierarchy import specs
 from sqlanon.policy import Column, Join, Model, Policy
+from sqlanon.policy.transformation import written
 
 
 def document(policy: Policy, *, portable: bool = False) -> dict[str, Any]:
@@ -34,6 +35,8 @@ def document(policy: Policy, *, portable: bool = False) -> dict[str, Any]:
         result["suppression_count"] = policy.suppression_count
     result["quality"] = _without_none(policy.quality)
     result["search"] = _without_none(policy.search)
+    if policy.transformation is not None:
+        result["transformation"] = written(policy.transformation, portable=portable)
     if policy.output is not None:
         target = policy.output.target
         result["output"] = {policy.output.kind: Path(target).name if portable else target}
