@@ -1,0 +1,194 @@
+"""What is done to the records, when it is not one node for all of them: patterns, or local recoding.
+
+A policy without ``transformation`` asks for one node for all records (full domain).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlanon.policy.faults import Faults
+
+TYPES = ("full_domain", "patterns", "local_recoding")
+SOLVERS = ("greedy", "exact")
+TIES = ("descending", "colexicographic", "listed", "random")
+PATTERN_KEYS = ("solver", "patterns", "never", "together", "exclusive", "at_most", "outliers", "ties", "seed")
+RECODING_KEYS = ("nodes", "seed")
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "full_domain": (),
+    "patterns": PATTERN_KEYS,
+    "local_recoding": RECODING_KEYS,
+}
+MOST_NODES = 16
+"""Nodes that local recoding chooses at most, unless the policy says another number."""
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """Each record keeps or suppresses columns as one of these patterns says; hierarchies are not used.
+
+    Attributes:
+        solver: ``greedy`` (Algorithm 1) or ``exact`` (the integer program).
+        patterns: the patterns, each as the columns that it suppresses; None: all that obey the rules.
+        never: columns that are not suppressed.
+        together: groups of columns that are suppressed together or not at all.
+        exclusive: groups of columns of which at most one is suppressed.
+        at_most: the largest number of suppressed columns.
+        outliers: add the pattern that suppresses every column, whatever the rules say.
+        ties: the order of patterns that suppress as much.
+        seed: of random ties; None: another one every time.
+    """
+
+    solver: str = "greedy"
+    patterns: tuple[Names, ...] | None = None
+    never: Names = ()
+    together: tuple[Names, ...] = ()
+    exclusive: tuple[Names, ...] = ()
+    at_most: int | None = None
+    outliers: bool = False
+    ties: str = "descending"
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRecoding:
+    """Each record is published by the first node of an ordered set whose class passes the models.
+
+    Attributes:
+        nodes: how many are chosen at most; or the nodes themselves, in order, as column -> level (0 when not named).
+        seed: of the choice among nodes that gain about as much; None: another one every time.
+    """
+
+    nodes: int | tuple[Mapping[str, int], ...] = MOST_NODES
+    seed: int | None = None
+
+
+Transformation = Patterns | LocalRecoding
+
+
+def parse_transformation(faults: Faults, value: Any) -> Transformation | None:
+    """The transformation of a policy's document; None is one node for all records."""
+    if value is None:
+        return None
+    kind = value.get("type") if isinstance(value, Mapping) else None
+    if kind not in TYPES:
+        told = f"choose one of {', '.join(TYPES)}; write transformation: {{type: patterns}}, say."
+        faults.add("transformation.type", "This transformation is not known.", told)
+        return None
+    keys = KEYS[kind]
+    given = faults.mapping("transformation", value, ("type", *keys))
+    given = {name: item for name, item in given.items() if name != "type" and item is not None}
+    if kind == "full_domain":
+        return None
+    if kind == "local_recoding":
+        nodes = given.get("nodes")
+        if isinstance(nodes, Sequence) and not isinstance(nodes, str):
+            given["nodes"] = tuple(dict(node) if isinstance(node, Mapping) else node for node in nodes)
+        return LocalRecoding(**given)
+    for name in ("patterns", "together", "exclusive"):
+        if name in given:
+            given[name] = _groups(given[name])
+    if "never" in given:
+        given["never"] = _names(given["never"])
+    return Patterns(**given)
+
+
+def check_transformation(faults: Faults, transformation: object, quasi_identifiers: Sequence[str]) -> None:
+    """The faults of a transformation, however it was made."""
+    if isinstance(transformation, Patterns):
+        _check_patterns(faults, transformation, quasi_identifiers)
+    elif isinstance(transformation, LocalRecoding):
+        _check_nodes(faults, transformation.nodes, quasi_identifiers)
+    elif transformation is not None:
+        faults.add("transformation", "This is no transformation.", f"choose one of {', '.join(TYPES)}.")
+        return
+    seed = getattr(transformation, "seed", None)
+    if seed is not None:
+        faults.integer("transformation.seed", seed, 0)
+
+
+def _check_patterns(faults: Faults, asked: Patterns, columns: Sequence[str]) -> None:
+    faults.choice("transformation.solver", asked.solver, SOLVERS)
+    faults.choice("transformation.ties", asked.ties, TIES)
+    if not isinstance(asked.outliers, bool):
+        faults.add("transformation.outliers", "This is not a flag.", "write true or false.")
+    if asked.at_most is not None:
+        faults.integer("transformation.at_most", asked.at_most, 0)
+    rules = {"never": (asked.never,), "together": asked.together, "exclusive": asked.exclusive}
+    for name, groups in {**rules, "patterns": asked.patterns or ()}.items():
+        _check_groups(faults, f"transformation.{name}", groups, columns)
+    if asked.patterns is not None:
+        given = [name for name, groups in rules.items() if any(groups)]
+        given += ["at_most"] if asked.at_most is not None else []
+        for name in given:
+            faults.add(f"transformation.{name}", "The patterns are listed already.", f"remove {name}, or patterns.")
+        if not asked.patterns:
+            faults.add("transformation.patterns", "The list is empty.", "write [[]] for the pattern that keeps all.")
+    elif asked.ties == "listed":
+        faults.add("transformation.ties", "There is no list whose order could be kept.", "list patterns.")
+    if asked.seed is not None and asked.ties != "random":
+        faults.add("transformation.seed", "A seed belongs to random ties.", "write ties: random, or remove the seed.")
+
+
+def _check_nodes(faults: Faults, nodes: object, columns: Sequence[str]) -> None:
+    if not isinstance(nodes, tuple):
+        faults.integer("transformation.nodes", nodes, 1)
+        return
+    if not nodes:
+        faults.add("transformation.nodes", "The list is empty.", "name a node, or say how many are chosen.")
+    for number, node in enumerate(nodes):
+        key = f"transformation.nodes[{number}]"
+        if not isinstance(node, Mapping):
+            faults.add(key, "This is not a node.", "write {column: level} pairs.")
+            continue
+        for name, level in node.items():
+            if name not in columns:
+                _unknown(faults, f"{key}.{name}", columns)
+            else:
+                faults.integer(f"{key}.{name}", level, 0)
+
+
+def _check_groups(faults: Faults, key: str, groups: object, columns: Sequence[str]) -> None:
+    """A fault of everything that is no list of groups of quasi-identifiers."""
+    if not isinstance(groups, tuple) or not all(isinstance(group, tuple) for group in groups):
+        faults.add(key, "This does not list columns.", "write [[age, sex], [race]]; for never, [age, sex].")
+        return
+    for number, group in enumerate(groups):
+        place = key if key.endswith(".never") else f"{key}[{number}]"
+        for name in group:
+            if name not in columns:
+                _unknown(faults, place, columns)
+        if len(set(group)) < len(group):
+            faults.add(place, "A column stands twice.", "name each once.")
+
+
+def _unknown(faults: Faults, key: str, columns: Sequence[str]) -> None:
+    faults.add(key, "This is no quasi-identifier.", f"the quasi-identifiers are {', '.join(map(repr, columns))}.")
+
+
+def _groups(value: Any) -> Any:
+    return tuple(map(_names, value)) if isinstance(value, Sequence) and not isinstance(value, str) else value
+
+
+def _names(value: Any) -> Any:
+    return tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+
+
+def written(transformation: Transformation, *, portable: bool = False) -> dict[str, Any]:
+    """The keys of a policy file; ``portable`` leaves out the seed, which is nobody's business but the operator's."""
+    kind = "patterns" if isinstance(transformation, Patterns) else "local_recoding"
+    default = type(transformation)()
+    values = {name: getattr(transformation, name) for name in KEYS[kind] if not (portable and name == "seed")}
+    return {"type": kind, **{name: _plain(v) for name, v in values.items() if v != getattr(default, name)}}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    return value
