@@ -23,14 +23,14 @@ from sqlanon import names
 from sqlanon.catalog import Catalog
 from sqlanon.encoding import encode_source
 from sqlanon.engines.duckdb import DuckDBEngine
-from sqlanon.patterns.exact import ExactSolution, solve
+from sqlanon.patterns.exactly import exactly
 from sqlanon.patterns.greedy import Assignment, greedy
-from sqlanon.patterns.pattern import Pattern, PatternSet, all_patterns, at_most, constrained
+from sqlanon.patterns.pattern import Pattern, PatternSet, Ties, all_patterns, at_most, constrained
 from sqlanon.patterns.quality import quality
 from sqlanon.policy_source import open_policy_source
 
 
-def scenario(columns: Sequence[str]) -> PatternSet:
+def scenario(columns: Sequence[str], ties: Ties) -> PatternSet:
     """The four constraints of section 3.6 on ADULT2, and the pattern of ☆ alone for outliers."""
     place = columns.index
     return constrained(
@@ -40,12 +40,13 @@ def scenario(columns: Sequence[str]) -> PatternSet:
         together=[[place("workclass"), place("occupation")]],
         exclusive=[[place("age"), place("sex"), place("race")]],
         outliers=True,
+        ties=ties,
     )
 
 
-PATTERNS: Mapping[str, Callable[[Sequence[str]], PatternSet]] = {
-    "all": lambda columns: all_patterns(len(columns)),
-    "at most two": lambda columns: at_most(len(columns), 2, outliers=True),
+PATTERNS: Mapping[str, Callable[[Sequence[str], Ties], PatternSet]] = {
+    "all": lambda columns, ties: all_patterns(len(columns), ties=ties),
+    "at most two": lambda columns, ties: at_most(len(columns), 2, outliers=True, ties=ties),
     "scenario": scenario,
 }
 
@@ -96,21 +97,15 @@ class Prepared:
         return word, attribute.mask(0, word), bits[order], numbers[order]
 
     def assigned(self, found: Assignment) -> tuple[RowTypes, Bools]:
-        """The rows that the heuristic left in the database, and what of each is suppressed."""
+        """The rows that a method left in the database, and what of each is suppressed."""
         rows = self.engine.arrow("read assigned", f'SELECT * FROM "{names.ASSIGNED}"')
         words = [rows[names.key(w)].to_numpy() for w in range(self.catalog.words)]
         columns = [numbers[np.searchsorted(bits, words[word] & mask)] for word, mask, bits, numbers in self._codes]
         suppressed = _stars([use.pattern for use in found.uses], len(columns))
         place = {use.number: i for i, use in enumerate(found.uses)}
-        pattern = np.array([place.get(number, -1) for number in rows[names.PATTERN].to_pylist()], np.int64)
+        pattern = np.array([place.get(number, -1) for number in rows[names.RULE].to_pylist()], np.int64)
         counts = rows[names.COUNT].to_numpy()
         return RowTypes(np.stack(columns, axis=1), counts, self.row_types.numerical), suppressed[pattern]
-
-    def shared(self, found: ExactSolution, patterns: Sequence[Pattern]) -> tuple[RowTypes, Bools]:
-        """The shares of an exact solution in the same form."""
-        rows, pattern, counts = np.array(found.assignment, np.int64).reshape(-1, 3).T
-        suppressed = _stars(patterns, self.row_types.values.shape[1])
-        return RowTypes(self.row_types.values[rows], counts, self.row_types.numerical), suppressed[pattern]
 
     def judged(
         self, rows: RowTypes, suppressed: Bools, patterns: PatternSet, k: int
@@ -130,7 +125,7 @@ class Prepared:
         return figures, faults
 
     def untrue(self, found: Assignment, figures: Mapping[str, float]) -> Iterator[str]:
-        """What the heuristic, and the quality that the package computes in the database, say of it and is not so."""
+        """What a method, and the quality that the package computes in the database, say of it and is not so."""
         said = quality(self.engine, self.catalog, numeric=self.dataset.numerical)
         of_itself = {"s": said.suppressions, "#h": said.row_types, "h_avg": said.average, "h_max": said.largest}
         for figure, value in {**of_itself, "u": said.usefulness}.items():
@@ -170,7 +165,7 @@ class Answers:
 
     def answer(self, table: PaperTable, method: str, k: int) -> Answer:
         """What ``method`` gives for the dataset and the patterns of a table."""
-        key = (self._key(table), table.patterns, method, k)
+        key = (self._key(table), table.patterns, table.ties, method, k)
         if key not in self._known:
             self._known[key] = getattr(self, f"_{method}")(table, k)
         return self._known[key]
@@ -188,7 +183,7 @@ class Answers:
 
     def _greedy(self, table: PaperTable, k: int) -> Answer:
         prepared = self.prepared(table)
-        patterns = PATTERNS[table.patterns](prepared.dataset.columns)
+        patterns = PATTERNS[table.patterns](prepared.dataset.columns, table.ties)
         start = time.perf_counter()
         found = greedy(prepared.engine, prepared.catalog, patterns, k)
         seconds = time.perf_counter() - start
@@ -198,16 +193,21 @@ class Answers:
 
     def _exact(self, table: PaperTable, k: int) -> Answer:
         prepared = self.prepared(table)
-        patterns = PATTERNS[table.patterns](prepared.dataset.columns)
-        listed = list(patterns)
-        rows = prepared.row_types
+        patterns = PATTERNS[table.patterns](prepared.dataset.columns, table.ties)
         start = time.perf_counter()
-        found = solve(rows.values, rows.counts, listed, k, left_over=False, time_limit=self._time_limit)
+        found, proof = exactly(
+            prepared.engine, prepared.catalog, patterns, k, left_over=False, time_limit=self._time_limit
+        )
         seconds = time.perf_counter() - start
-        figures, faults = prepared.judged(*prepared.shared(found, listed), patterns, k)
-        if found.cost != figures["s"] or found.optimal != (found.bound == found.cost):
-            faults.append(f"it says {found.cost} suppressions, the bound being {found.bound}")
-        return Answer({**figures, "r": seconds}, tuple(faults), found.bound)
+        rows, suppressed = prepared.assigned(found)
+        figures, faults = prepared.judged(rows, suppressed, patterns, k)
+        faults += prepared.untrue(found, figures)
+        alone = int(rows.counts[suppressed.all(axis=1)].sum())
+        if 0 < alone < k:
+            faults.append(f"{alone} records are fully suppressed, fewer than {k}")
+        if proof.cost != figures["s"] or proof.optimal != (proof.bound == proof.cost):
+            faults.append(f"it says {proof.cost} suppressions, the bound being {proof.bound}")
+        return Answer({**figures, "r": seconds}, tuple(faults), proof.bound)
 
     def _mondrian(self, table: PaperTable, k: int) -> Answer:
         rows = self.prepared(table).dataset.complete().row_types()

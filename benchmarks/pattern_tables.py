@@ -9,9 +9,9 @@ followed by the paper's in parentheses, ``!`` when ours was said to be the same,
 paper is mistaken (``pattern_figures.CORRECTED``):
 
 - the greedy heuristic is the same in every figure, given the order of the patterns: fewest ☆ first, then descending
-  lexicographic order of the suppressed positions, in the order of the columns of the file. Tables 7 and 8 come out with
-  another order of the columns (``pattern_figures``): there the paper's program read a list of patterns that the paper
-  does not print;
+  lexicographic order of the suppressed positions, in the order of the columns of the file. Table 7 comes out with the
+  ties ``colexicographic``, Table 8 with another order of the columns (``pattern_figures``): there the paper's program
+  read a list of patterns that the paper does not print, and it does not state its tie rule;
 - the exact solver has the same number of suppressions, equal to its bound. Optimal solutions are not unique: the other
   figures are those of another one (``~``). Where the time limit ends the run, the proven bound and the solution have to
   enclose the optimum;
@@ -184,7 +184,7 @@ def main() -> None:
     parser.add_argument("--table", nargs="+", choices=numbers, default=numbers)
     parser.add_argument("--k", nargs="+", type=int, choices=ks, default=ks)
     parser.add_argument("--method", nargs="+", choices=METHODS, default=METHODS)
-    parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for one run of the exact solver")
+    parser.add_argument("--time-limit", type=float, default=120.0, help="seconds for one run of the exact solver")
     parser.add_argument("--json", type=Path, help="write the cells to this file")
     arguments = parser.parse_args()
     with Answers(arguments.data, arguments.time_limit) as answers:

@@ -37,7 +37,7 @@ import generated
 from cases import search_case
 
 import sqlanon
-from sqlanon.anonymizer import VERSION
+from sqlanon.version import VERSION
 from sqlanon.report.proof_file import write_proof
 from sqlanon.search import STRATEGIES
 

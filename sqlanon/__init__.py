@@ -1,7 +1,6 @@
 """sqlanon: anonymize a table where it lies, with a proof of optimality and an account of every record."""
 
-from sqlanon.anonymizer import VERSION as __version__
-from sqlanon.anonymizer import Plan, Release, Solution, anonymize, plan
+from sqlanon.anonymizer import anonymize, plan, recode
 from sqlanon.errors import (
     AuditError,
     EngineError,
@@ -18,11 +17,15 @@ from sqlanon.errors import (
     UnsupportedError,
 )
 from sqlanon.extensions import Extensions
+from sqlanon.full_domain import Plan, Solution
 from sqlanon.parameters import Parameter
-from sqlanon.policy import Column, Join, Model, Output, Policy, Quality, SearchOptions
+from sqlanon.policy import Column, Join, LocalRecoding, Model, Output, Patterns, Policy, Quality, SearchOptions
+from sqlanon.recoding.plan import RecodedPlan
+from sqlanon.release import Release
 from sqlanon.report.files import write_report
 from sqlanon.report.summary import RunSummary, summarize
 from sqlanon.verification import Verification, verify
+from sqlanon.version import VERSION as __version__
 
 __all__ = [
     "AuditError",
@@ -32,14 +35,17 @@ __all__ = [
     "HierarchyError",
     "InputError",
     "Join",
+    "LocalRecoding",
     "Model",
     "NoSolutionError",
     "Output",
     "Parameter",
+    "Patterns",
     "Plan",
     "Policy",
     "PolicyError",
     "Quality",
+    "RecodedPlan",
     "Release",
     "RunSummary",
     "SearchOptions",
@@ -55,6 +61,7 @@ __all__ = [
     "__version__",
     "anonymize",
     "plan",
+    "recode",
     "summarize",
     "verify",
     "write_report",

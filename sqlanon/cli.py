@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import click
 
-from sqlanon.anonymizer import VERSION
 from sqlanon.commands.check import check
 from sqlanon.commands.convert import convert_command
 from sqlanon.commands.demo import demo
@@ -17,6 +16,7 @@ from sqlanon.commands.hierarchy import hierarchy
 from sqlanon.commands.nulls import nulls
 from sqlanon.commands.run import run
 from sqlanon.commands.verify import verify_command
+from sqlanon.version import VERSION
 
 COMMANDS: tuple[click.Command, ...] = (demo, run, explain, check, nulls, verify_command, hierarchy, convert_command)
 """In the order of the documentation."""

@@ -24,11 +24,12 @@ import pyarrow.parquet as pq
 from sqlglot import exp
 
 from sqlanon import names
-from sqlanon.anonymizer import Plan, plan
+from sqlanon.anonymizer import plan
 from sqlanon.compiler.trees import column, table
 from sqlanon.errors import AuditError, NoSolutionError, SearchStoppedError, TargetError
 from sqlanon.extensions import NOTHING, Extensions
 from sqlanon.formats.checked import CheckedFormat
+from sqlanon.full_domain import Plan
 from sqlanon.lattice import Node, leq
 from sqlanon.policy import Policy
 from sqlanon.search.base import TIE, Verdict

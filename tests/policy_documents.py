@@ -136,6 +136,50 @@ present = st.tuples(subsets, some(public_only=st.sampled_from(["ignore", "reject
 
 
 @st.composite
+def transformations(draw: st.DrawFn, made: dict) -> dict:
+    """The key transformation, where the rest of the document allows one."""
+    quality, search = made.get("quality", {}), made.get("search", {})
+    if len(made["privacy"]) > 1 or quality.get("measure") == "height":
+        return {}
+    quasi = [name for name, column in made["columns"].items() if column["role"] == "quasi_identifier"]
+    some_of = st.lists(st.sampled_from(quasi), unique=True, max_size=2) if quasi else st.just([])
+    node = st.dictionaries(st.sampled_from(quasi), st.integers(0, 3), max_size=2) if quasi else st.just({})
+    seed = some(seed=st.integers(0, 2**62))
+    local = st.tuples(some(nodes=st.integers(1, 9) | st.lists(node, min_size=1, max_size=3)), seed)
+    kinds = [
+        st.just({}),
+        st.just({"type": "full_domain"}),
+        local.map(lambda p: {"type": "local_recoding", **p[0], **p[1]}),
+    ]
+    limits = [column.get(key) for column in made["columns"].values() for key in ("min_level", "max_level")]
+    if (
+        not any(limit is not None for limit in limits)
+        and quality.get("aggregate") is None
+        and search.get("strategy") != "anon"
+    ):
+        rules = some(
+            solver=st.sampled_from(["greedy", "exact"] if not watched(made) else ["greedy"]),
+            never=some_of,
+            together=st.lists(some_of, max_size=2),
+            exclusive=st.lists(some_of, max_size=2),
+            at_most=st.integers(0, 3),
+            outliers=st.booleans(),
+        )
+        listed = st.fixed_dictionaries({"patterns": st.lists(some_of, min_size=1, max_size=3)})
+        ties = st.sampled_from([{}, {"ties": "colexicographic"}, {"ties": "random", "seed": 5}])
+        kinds += [
+            st.tuples(rules, ties).map(lambda p: {"type": "patterns", **p[0], **p[1]}),
+            st.tuples(listed, ties | st.just({"ties": "listed"})).map(lambda p: {"type": "patterns", **p[0], **p[1]}),
+        ]
+    found = draw(st.one_of(kinds))
+    return {"transformation": found} if found else {}
+
+
+def watched(made: dict) -> bool:
+    return any(column.get("models") for column in made["columns"].values())
+
+
+@st.composite
 def documents(draw: st.DrawFn) -> dict:
     found = draw(st.lists(names, min_size=1, max_size=4, unique_by=str.casefold))
     privacy = [{"type": "k_anonymity", "k": draw(st.integers(1, 99))}, *draw(st.lists(present, max_size=1))]
@@ -166,6 +210,7 @@ def documents(draw: st.DrawFn) -> dict:
             engine=some(memory_limit=st.just("1GB"), threads=st.integers(1, 9), temp_directory=st.just("/tmp/x")),
         )
     )
+    made |= draw(transformations(made))
     return made | draw(
         st.sampled_from([{}, {"suppression_limit": 0.05}, {"suppression_limit": "0.050"}, {"suppression_count": 3}])
     )

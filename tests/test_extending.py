@@ -24,6 +24,7 @@ import yaml
 
 import sqlanon
 from sqlanon import Extensions, Parameter, extensions, testing
+from sqlanon.compiler.trees import table
 from sqlanon.measures.base import AttributeMeasure
 from sqlanon.parameters import whole
 from sqlanon.policy.parsing import TOP_KEYS
@@ -234,7 +235,7 @@ def test_the_audit_refuses_a_release_that_was_changed(case: Path, rules: ModuleT
         assert audit.name == "max_share_audit of diagnosis"
         for changed, fails in ((found, False), (one_value(found), True)):
             engine.load("changed", "changed", changed)
-            offending = audit.offending(sqlanon.anonymizer.table("changed"), list(QUASI))
+            offending = audit.offending(table("changed"), list(QUASI))
             assert bool(engine.run("audit", offending)) is fails
             engine.drop("changed")
 

@@ -7,6 +7,7 @@ import random
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 
@@ -19,16 +20,17 @@ from sqlanon import names
 from sqlanon.binding import bind
 from sqlanon.compiler import patterns as compiler
 from sqlanon.compiler.trees import table
+from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.patterns import greedy as module
 from sqlanon.patterns.greedy import Assignment, greedy
 from sqlanon.patterns.pattern import (
+    TIES,
     Pattern,
     PatternSet,
     all_patterns,
     at_most,
     constrained,
     listed,
-    rank,
     stars,
 )
 from sqlanon.patterns.quality import quality
@@ -84,7 +86,7 @@ def stored(plan: sqlanon.Plan, connection: duckdb.DuckDBPyConnection, found: Ass
         for i in columns
     )
     pattern_of = {use.number: use.pattern for use in found.uses}
-    rows = engine.run("test", f'SELECT {values}, a."{names.PATTERN}" FROM "{names.ASSIGNED}" a {joins}')
+    rows = engine.run("test", f'SELECT {values}, a."{names.RULE}" FROM "{names.ASSIGNED}" a {joins}')
     return {tuple(row[:-1]): pattern_of.get(row[-1]) for row in rows}
 
 
@@ -101,16 +103,17 @@ def random_set(rng: random.Random, columns: int) -> PatternSet:
     def some() -> list[int]:
         return [c for c in range(columns) if rng.random() < 0.3]
 
-    ties = rng.choice(["descending", "colexicographic"])
+    seed = rng.randrange(10)
+    ties = rng.choice(["descending", "colexicographic", "random"])
     outliers = rng.random() < 0.5
     kind = rng.choice(["all", "most", "rules", "rules", "list"])
     if kind == "all":
-        return all_patterns(columns, ties=ties)
+        return all_patterns(columns, ties=ties, seed=seed)
     if kind == "most":
-        return at_most(columns, rng.randint(0, columns), outliers=outliers, ties=ties)
+        return at_most(columns, rng.randint(0, columns), outliers=outliers, ties=ties, seed=seed)
     if kind == "list":
         chosen = [some() for _ in range(rng.randint(0, 6))]
-        return listed(columns, chosen, outliers=outliers, ties=rng.choice([ties, "listed"]))
+        return listed(columns, chosen, outliers=outliers, ties=rng.choice([ties, "listed"]), seed=seed)
     return constrained(
         columns,
         outliers=outliers,
@@ -119,6 +122,7 @@ def random_set(rng: random.Random, columns: int) -> PatternSet:
         exclusive=[some() for _ in range(rng.randint(0, 2))],
         most=rng.choice([None, rng.randint(0, columns)]),
         ties=ties,
+        seed=seed,
     )
 
 
@@ -161,7 +165,7 @@ def test_a_set_is_what_its_rules_say(seed: int) -> None:
         "exclusive": [[c for c in range(columns) if rng.random() < 0.4] for _ in range(rng.randint(0, 2))],
         "most": rng.choice([None, rng.randint(0, columns)]),
     }
-    outliers, ties = rng.random() < 0.5, rng.choice(["descending", "colexicographic"])
+    outliers, ties = rng.random() < 0.5, rng.choice(["descending", "colexicographic", "random"])
     weights = rng.choice([None, [rng.choice([0, 0.1, 0.2, 0.3, 1, 2.5]) for _ in range(columns)]])
 
     def obeys(pattern: Pattern) -> bool:
@@ -175,8 +179,8 @@ def test_a_set_is_what_its_rules_say(seed: int) -> None:
 
     everything = tuple(range(columns))
     expected = [p for p in subsets(columns) if obeys(p) or (outliers and p == everything)]
-    made = constrained(columns, outliers=outliers, ties=ties, **rules)
-    assert list(made.ordered(weights)) == sorted(expected, key=lambda p: rank(p, weights, ties))
+    made = constrained(columns, outliers=outliers, ties=ties, seed=seed, **rules)
+    assert list(made.ordered(weights)) == sorted(expected, key=made.ranking(weights))
     assert made.size == len(expected)
     assert [p in made for p in subsets(columns)] == [p in expected for p in subsets(columns)]
     barred = rng.randrange(1 << columns)
@@ -195,6 +199,44 @@ def test_nothing_is_enumerated_before_it_is_asked_for() -> None:
 def test_a_list_keeps_its_order_when_told() -> None:
     made = listed(3, [[1], [2, 0], [0], [1]], outliers=True, ties="listed")
     assert list(made) == [(1,), (0,), (0, 2), (0, 1, 2)]
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_a_list_is_sorted_by_its_ranking(seed: int) -> None:
+    rng = random.Random(seed)
+    columns = rng.randint(0, 5)
+    patterns = [[c for c in range(columns) if rng.random() < 0.5] for _ in range(rng.randint(0, 9))]
+    weights = rng.choice([None, [rng.choice([0, 1, 2]) for _ in range(columns)]])
+    for ties in TIES:
+        made = listed(columns, patterns, outliers=rng.random() < 0.5, ties=ties, seed=seed)
+        assert list(made.ordered(weights)) == sorted(made, key=made.ranking(weights))
+        assert sorted(made) == sorted({*map(tuple, patterns)} | ({made.nothing_kept} if made.outliers else set()))
+
+
+def test_random_ties_are_the_descending_order_of_columns_by_chance() -> None:
+    """The numbers of the columns are read off the patterns with one ☆: the largest comes first."""
+    seen = set()
+    for seed in range(60):
+        columns = 3 if seed < 50 else 10  # of several bytes
+        made = list(all_patterns(columns, ties="random", seed=seed))
+        assert made == list(all_patterns(columns, ties="random", seed=seed))
+        place = {column: columns - number for number, (column,) in enumerate(made[1 : columns + 1])}
+        by_number = {pattern: sorted(place[c] for c in pattern) for pattern in made}
+        assert made == sorted(sorted(made, key=by_number.__getitem__, reverse=True), key=len)
+        seen.add(tuple(made[1 : columns + 1]))
+    assert len([order for order in seen if len(order) == 3]) == 6
+
+
+def test_a_list_is_shuffled_among_equals() -> None:
+    orders = {tuple(listed(3, [[0], [1], [2], [0, 1]], outliers=False, ties="random", seed=s)) for s in range(60)}
+    assert len(orders) == 6
+    assert all(order[3] == (0, 1) for order in orders)
+
+
+def test_random_ties_need_a_seed() -> None:
+    for make in (all_patterns, lambda n, **o: listed(n, [[0]], outliers=True, **o)):
+        with pytest.raises(sqlanon.InputError, match="seed"):
+            make(2, ties="random")
 
 
 @pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0, 1.0], [1.0, float("nan"), 1.0]])
@@ -228,6 +270,68 @@ def test_waves_assign_what_algorithm_1_assigns(
             assert stored(plan, connection, found) == expected
             check_summary(found, rows, expected, weights)
             check_quality(plan, found, rows, expected)
+
+
+def costs_of_joining(
+    rows: Sequence[Row], given: dict[Row, Pattern | None], patterns: PatternSet, weights: Sequence[float] | None
+) -> dict[tuple[Pattern, Row], Fraction]:
+    """Output row type -> what it costs when it joins those left over; empty when none may."""
+    everything = tuple(range(len(rows[0])))
+    if everything not in patterns or None not in given.values():
+        return {}
+    price = [Fraction(w) for w in weights or [1] * len(everything)]
+    costs: dict[tuple[Pattern, Row], Fraction] = defaultdict(Fraction)
+    for row in rows:
+        if (pattern := given[row]) is not None:
+            costs[pattern, suppressed(row, pattern)] += sum(price) - sum(price[c] for c in pattern)
+    return costs
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_nothing_is_left_over_when_told(connection: duckdb.DuckDBPyConnection, seed: int) -> None:
+    rng = random.Random(seed)
+    columns = rng.randint(1, 4)
+    rows = random_rows(rng, columns)
+    patterns = random_set(rng, columns)
+    weights = rng.choice([None, [rng.choice([0, 0.5, 1, 2]) for _ in range(columns)]])
+    k = rng.choice([2, 3, 5, 7])
+    with planned(connection, rows, columns) as plan:
+        engine = plan._session.source.engine
+        found = greedy(engine, plan.catalog, patterns, k, weights=weights, left_over=False)
+        given = stored(plan, connection, found)
+        check_summary(found, rows, given, weights)
+        check_quality(plan, found, rows, given)
+    before = algorithm_1(rows, list(patterns.ordered(weights)), k)
+    costs = costs_of_joining(rows, before, patterns, weights)
+    if not costs:
+        assert given == before
+        assert patterns.nothing_kept not in patterns or len(rows) < k or not found.left_over
+        return
+    assert found.left_over == 0 and len(rows) >= k
+    output = {row: (pattern, suppressed(row, pattern)) for row, pattern in before.items() if pattern is not None}
+    moved = {output[row] for row in output if given[row] != before[row]}
+    (chosen,) = moved
+    assert costs[chosen] == min(costs.values())
+    for row in before:
+        joins = row not in output or output[row] in moved
+        assert given[row] == (patterns.nothing_kept if joins else before[row])
+    assert min(Counter((given[row], suppressed(row, given[row])) for row in rows).values()) >= k
+
+
+def test_the_script_of_a_run_without_left_over_makes_the_same_assignment(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    rows: list[Row] = [("a", "x"), ("a", "x"), ("a", "x"), ("b", "y"), ("b", "y"), ("c", "z")]
+    with planned(connection, rows, 2) as plan:
+        engine = plan._session.source.engine
+        before = len(engine.journal.entries)
+        found = greedy(engine, plan.catalog, all_patterns(2), 2, left_over=False)
+        assert [entry.name for entry in engine.journal.entries[before:]] == [
+            "drop", "drop", "row types", "decided", "patterns", "patterns", "assign patterns", "records left",
+            "smallest row types", "patterns", "assigned", "patterns used", "drop", "drop",
+        ]  # fmt: skip
+        assert stored(plan, connection, found) == {("a", "x"): (), ("b", "y"): (0, 1), ("c", "z"): (0, 1)}
+        check_script(engine, module.REPLAYED)
 
 
 def check_summary(
@@ -337,21 +441,27 @@ def test_the_statements_of_a_run(connection: duckdb.DuckDBPyConnection) -> None:
         assert again == found
 
 
+def check_script(engine: DuckDBEngine, replayed: Sequence[str]) -> None:
+    """The script of the run, on the base alone, makes the same table of assignments, with the same types."""
+    script = [text if isinstance(text, str) else text() for name, text in engine.replay if name in replayed]
+    asked = [f'SELECT * FROM "{names.ASSIGNED}" ORDER BY ALL', f'DESCRIBE "{names.ASSIGNED}"']
+    base = engine.arrow("test", f'SELECT * FROM "{names.BASE}"')
+    with duckdb.connect() as other:
+        other.register("base", base)
+        other.execute(f'CREATE TABLE "{names.BASE}" AS SELECT * FROM base')
+        for text in script:
+            other.execute(text)
+        for text in asked:
+            assert other.execute(text).fetchall() == engine.run("test", text)
+
+
 def test_the_script_of_a_run_makes_the_same_assignment(connection: duckdb.DuckDBPyConnection) -> None:
     rows = [row for seed in (3, 4, 5) for row in random_rows(random.Random(seed), 3)]
     with planned(connection, rows, 3) as plan:
         engine = plan._session.source.engine
         for k in (2, 3):  # the script tells the last run
             greedy(engine, plan.catalog, all_patterns(3), k)
-        script = [text if isinstance(text, str) else text() for name, text in engine.replay if name in module.REPLAYED]
-        asked = f'SELECT * FROM "{names.ASSIGNED}" ORDER BY ALL'
-        base = engine.arrow("test", f'SELECT * FROM "{names.BASE}"')
-        with duckdb.connect() as other:
-            other.register("base", base)
-            other.execute(f'CREATE TABLE "{names.BASE}" AS SELECT * FROM base')
-            for text in script:
-                other.execute(text)
-            assert other.execute(asked).fetchall() == engine.run("test", asked)
+        check_script(engine, module.REPLAYED)
 
 
 def test_sensitive_codes_tell_no_row_types_apart(connection: duckdb.DuckDBPyConnection) -> None:

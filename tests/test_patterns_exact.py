@@ -1,25 +1,38 @@
-"""The exact solution of pattern-guided k-anonymity equals exhaustive search, reaches the paper, and claims no more."""
+"""The exact solution of pattern-guided k-anonymity equals exhaustive search, reaches the paper, and claims no more; in
+a database the table of assignments says the same."""
 
 from __future__ import annotations
 
 import ast
 import csv
 import itertools
+import random
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
+from conftest import text_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_patterns import Row, check_script, planned, random_rows, random_set, suppressed
 
 import sqlanon
+from sqlanon import names
+from sqlanon.compiler.trees import table
 from sqlanon.errors import InputError, NoSolutionError, SearchStoppedError, UnsupportedError
 from sqlanon.patterns import exact, solver
 from sqlanon.patterns.exact import ExactSolution, solve, whole
+from sqlanon.patterns.exactly import exactly
+from sqlanon.patterns.greedy import REPLAYED, Assignment, greedy
 from sqlanon.patterns.pairs import Ints, first_fit, program, reduced
+from sqlanon.patterns.pattern import all_patterns, at_most, listed
+from sqlanon.patterns.quality import quality
 from sqlanon.patterns.shares import Share, broken, stretches
 
 Pattern = tuple[int, ...]
@@ -311,3 +324,197 @@ def test_a_solution_is_a_fact() -> None:
     with pytest.raises(AttributeError):
         found.cost = 0  # type: ignore[misc]
     assert replace(found, cost=1).cost == 1
+
+
+# In a database
+
+
+Taken = tuple[Row, Pattern | None, int, int, int]
+"""A row type, its pattern (None: left over), its records under the pattern, and the first and last of them."""
+
+
+def loaded(plan: sqlanon.Plan, found: Assignment) -> list[Taken]:
+    """The rows of the table of assignments, read through the lookups."""
+    columns = range(len(plan.catalog.attributes))
+    values = "".join(f'l{i}."value", ' for i in columns)
+    joins = " ".join(
+        f'JOIN "{names.lookup(i)}" l{i} ON '
+        + " AND ".join(
+            f'a."{names.key(w)}" & {plan.catalog.attributes[i].mask(0, w)} = l{i}."{names.key(w)}"'
+            for w in range(plan.catalog.words)
+        )
+        for i in columns
+    )
+    text = f'SELECT {values} a."rule", a."n", a."first", a."last" FROM "{names.ASSIGNED}" a {joins}'
+    pattern_of = {use.number: use.pattern for use in found.uses}
+    engine = plan._session.source.engine
+    return [(tuple(row[:-4]), pattern_of.get(row[-4]), *row[-3:]) for row in engine.run("test", text)]
+
+
+def check_loaded(
+    plan: sqlanon.Plan, found: Assignment, rows: Sequence[Row], weights: Sequence[float] | None
+) -> dict[tuple[Pattern | None, Row], int]:
+    """The table holds every record once, and the assignment and the quality say what it holds. Returns the sizes of the
+    output row types."""
+    everything = tuple(range(len(rows[0])))
+    parts: dict[Row, list[tuple[int, int]]] = defaultdict(list)
+    sizes: Counter[tuple[Pattern | None, Row]] = Counter()
+    cells, cost, factor = 0, Fraction(), weights or [1] * len(everything)
+    seen = set()
+    for row, pattern, n, first, last in loaded(plan, found):
+        assert n == last - first + 1 >= 1 and (row, pattern) not in seen
+        seen.add((row, pattern))
+        hidden = everything if pattern is None else pattern
+        parts[row].append((first, last))
+        sizes[pattern, suppressed(row, hidden)] += n
+        cells += n * len(hidden)
+        cost += n * sum((Fraction(str(factor[column])) for column in hidden), Fraction())
+    for row, n in Counter(rows).items():
+        mine = sorted(parts.pop(row))
+        assert [0, *[last for _, last in mine]] == [*[first - 1 for first, _ in mine], n]
+    assert not parts
+    assert found.records == len(rows) and found.suppressions == cells and found.cost == pytest.approx(float(cost))
+    assert found.left_over == sum(n for (pattern, _), n in sizes.items() if pattern is None)
+    made = quality(plan._session.source.engine, plan.catalog)
+    assert (made.suppressions, made.row_types) == (cells, found.row_types) == (cells, len(sizes))
+    for use in found.uses:
+        mine = [n for (pattern, _), n in sizes.items() if pattern == use.pattern]
+        assert (use.records, use.row_types, use.smallest, use.largest) == (sum(mine), len(mine), min(mine), max(mine))
+    return dict(sizes)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_in_a_database_it_equals_exhaustive_search(connection: duckdb.DuckDBPyConnection, seed: int) -> None:
+    rng = random.Random(seed)
+    columns = rng.randint(1, 3)
+    rows: list[Row] = [tuple(rng.choice([None, "a", "b"]) for _ in range(columns)) for _ in range(rng.randint(1, 6))]
+    chosen = [[c for c in range(columns) if rng.random() < 0.5] for _ in range(rng.randint(1, 4))]
+    patterns = listed(columns, chosen, outliers=rng.random() < 0.5)
+    k, left_over = rng.randint(1, 4), rng.random() < 0.5
+    weights = rng.choice([None, [rng.choice([0, 0.1, 0.25, 2]) for _ in range(columns)]])
+    everything = patterns.nothing_kept
+    members = list(patterns)
+    with planned(connection, rows, columns) as plan:
+        found, proof = exactly(
+            plan._session.source.engine, plan.catalog, patterns, k, weights=weights, left_over=left_over
+        )
+        sizes = check_loaded(plan, found, rows, weights)
+        assert sum(n for (p, _), n in sizes.items() if p is None) == found.left_over
+    codes = [tuple(map(str, row)) for row in rows]
+    scaled, factor = ([1] * columns, 1) if weights is None else whole(weights)
+    may = everything not in patterns  # what no pattern takes is left over, however much it is
+    strict = not left_over and not may and len(rows) >= k
+    best = min(brute(codes, [*members, everything] if may else members, k, scaled, not strict))
+    assert (proof.cost, proof.bound, proof.optimal, proof.gap) == (best / factor, best / factor, True, 0.0)
+    assert found.cost == pytest.approx(proof.cost) and proof.heuristic >= found.cost - 1e-9
+    assert all(use.smallest >= k for use in found.uses) and {use.pattern for use in found.uses} <= {*members}
+    assert may or found.left_over < k
+    assert not (strict and found.left_over)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_in_a_database_it_is_never_worse_than_the_heuristic(connection: duckdb.DuckDBPyConnection, seed: int) -> None:
+    rng = random.Random(seed)
+    columns = rng.randint(1, 5)
+    rows = random_rows(rng, columns)
+    patterns, k = random_set(rng, columns), rng.choice([1, 2, 3, 5])
+    weights = rng.choice([None, [rng.choice([0, 0.5, 1, 2]) for _ in range(columns)]])
+    options = {"weights": weights, "left_over": rng.random() < 0.5}
+    with planned(connection, rows, columns) as plan:
+        engine = plan._session.source.engine
+        heuristic = greedy(engine, plan.catalog, patterns, k, **options)
+        found, proof = exactly(engine, plan.catalog, patterns, k, time_limit=rng.choice([None, 0]), **options)
+        check_loaded(plan, found, rows, weights)
+        check_script(engine, REPLAYED)
+    assert proof.heuristic == heuristic.cost
+    assert proof.bound <= proof.cost == pytest.approx(found.cost) and found.cost <= heuristic.cost
+    assert proof.optimal == (proof.gap == 0)
+    assert (found.k, found.columns, found.weights) == (k, columns, heuristic.weights)
+
+
+def test_records_of_a_row_type_are_shared_among_patterns(connection: duckdb.DuckDBPyConnection) -> None:
+    rows: list[Row] = [("1", "1", "1"), ("1", "1", "1"), ("1", "1", "2"), ("1", "2", "1")]
+    patterns = listed(3, [[], [1], [2]], outliers=True)
+    with planned(connection, rows, 3) as plan:
+        engine = plan._session.source.engine
+        before = len(engine.journal.entries)
+        found, proof = exactly(engine, plan.catalog, patterns, 2)
+        ran = [entry.name for entry in engine.journal.entries[before:]]
+        assert ran == [
+            "count row types", "drop", "drop", "row types", "decided", "patterns", "patterns", "assign patterns",
+            "assigned", "patterns used", "drop", "drop", "read assigned", "drop", "drop", "patterns", "patterns",
+            "assigned", "assigned", "patterns used",
+        ]  # fmt: skip
+        assert found.statements == len(ran)
+        assert sorted(loaded(plan, found), key=str) == [
+            (("1", "1", "1"), (1,), 1, 2, 2),
+            (("1", "1", "1"), (2,), 1, 1, 1),
+            (("1", "1", "2"), (2,), 1, 1, 1),
+            (("1", "2", "1"), (1,), 1, 1, 1),
+        ]
+        left = {row[0] for row in engine.run("test", "SELECT table_name FROM duckdb_tables()")}
+        assert {names.ASSIGNED, names.PATTERNS} <= left and not {names.ROW_TYPES, names.DECIDED} & left
+        assert (found.suppressions, proof.heuristic, proof.status, found.tried) == (4, 6.0, "optimal", 4)
+        again = greedy(engine, plan.catalog, patterns, 2)  # makes the tables anew
+        assert again.cost == 6
+        assert [name for name, _ in engine.columns(table(names.ASSIGNED))] == [names.key(0), names.COUNT, names.RULE]
+
+
+@pytest.mark.parametrize("rows", [[], [("a", None)], [("a", "b")] * 3])
+def test_in_a_database_small_tables(connection: duckdb.DuckDBPyConnection, rows: list[Row]) -> None:
+    with planned(connection, rows or [("a", "b")], 2) as plan:
+        engine = plan._session.source.engine
+        if not rows:
+            engine.run("test", f'DELETE FROM "{names.BASE}"')
+        for left_over in (True, False):
+            found, proof = exactly(engine, plan.catalog, all_patterns(2), 3, left_over=left_over)
+            assert (found.records, found.left_over) == (len(rows), len(rows) % 3)
+            assert proof.optimal and proof.cost == proof.bound == 2 * found.left_over
+            kinds = [kind for _, kind in engine.columns(table(names.ASSIGNED))]
+            assert kinds == ["BIGINT"] * (plan.catalog.words + 1) + ["INTEGER", "BIGINT", "BIGINT"]
+
+
+def test_in_a_database_too_many_patterns_are_refused_before_any_work(connection: duckdb.DuckDBPyConnection) -> None:
+    with planned(connection, [tuple("ab" * 20)] * 3, 40) as plan:
+        engine = plan._session.source.engine
+        before = len(engine.journal.entries)
+        with pytest.raises(UnsupportedError, match="1 row types under 1,099,511,627,776 patterns"):
+            exactly(engine, plan.catalog, all_patterns(40), 2)
+        assert [entry.name for entry in engine.journal.entries[before:]] == ["count row types"]
+
+
+def test_in_a_database_without_highspy_nothing_is_run(
+    connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    with planned(connection, [("a",)], 1) as plan:
+        engine = plan._session.source.engine
+        before = len(engine.journal.entries)
+        with pytest.raises(UnsupportedError, match=r"pip install 'sqlanon\[exact\]'"):
+            exactly(engine, plan.catalog, all_patterns(1), 2)
+        assert len(engine.journal.entries) == before
+
+
+def test_a_hierarchy_with_several_roots_is_refused(connection: duckdb.DuckDBPyConnection) -> None:
+    text_table(connection, ["a"], [("x",), ("y",)])
+    levels = {"x": ["p"], "y": ["q"]}
+    document = {
+        "table": "t",
+        "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"levels": levels}}},
+        "privacy": [{"type": "k_anonymity", "k": 1}],
+    }
+    with (
+        sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan,
+        pytest.raises(UnsupportedError, match="several values at its last level"),
+    ):
+        exactly(plan._session.source.engine, plan.catalog, all_patterns(1), 1)
+
+
+@pytest.mark.parametrize("k", [2, 5, 10])
+def test_in_a_database_cmc_reaches_the_optima_of_the_paper(shared: Path, k: int) -> None:
+    with (shared / "data" / "cmc" / "cmc.csv").open() as lines:
+        rows: list[Row] = [tuple(row[1:]) for row in list(csv.reader(lines, delimiter=";"))[1:]]
+    with duckdb.connect() as connection, planned(connection, rows, 10) as plan:
+        found, proof = exactly(plan._session.source.engine, plan.catalog, at_most(10, 2, outliers=True), k)
+        assert (found.suppressions, proof.bound, proof.optimal) == (CMC[k], CMC[k], True)
+        check_loaded(plan, found, rows, None)

@@ -8,10 +8,12 @@ from dataclasses import replace
 
 import click
 
-from sqlanon.anonymizer import Plan, plan
+from sqlanon import names
+from sqlanon.anonymizer import plan, recode
 from sqlanon.commands.common import guarded, policy_of
 from sqlanon.compiler import evaluate as compiler
 from sqlanon.errors import InputError
+from sqlanon.full_domain import Plan
 from sqlanon.policy import Policy
 
 
@@ -30,7 +32,12 @@ def explain(policy: str, node: str | None) -> None:
 
 
 def explanation(policy: Policy, node: str | None) -> str:
-    """The SQL of a node: as a person reads it, as the search judges it, and as it is published."""
+    """The SQL of a node: as a person reads it, as the search judges it, and as it is published.
+
+    Of patterns and local recoding: the rules, the classes of the release, and the release.
+    """
+    if policy.transformation is not None:
+        return _recoded(policy, node)
     with _planned(policy, node) as made:
         statement = compiler.batch(made.question, [0], form="cross")
         levels = ", ".join(f"{name}={level}" for name, level in made.catalog.levels(made.node).items())
@@ -41,6 +48,19 @@ def explanation(policy: Policy, node: str | None) -> str:
                 f"-- its release\n{made.release_sql};",
             ]
         )
+
+
+def _recoded(policy: Policy, node: str | None) -> str:
+    if node is not None:
+        raise InputError(
+            "--node asks for one node, and the policy for a transformation.",
+            hint="leave --node out, or explain a policy without transformation.",
+        )
+    with recode(None, policy) as made:
+        rules = [f"-- {number}. {made.describe(rule)}" for number, rule in enumerate(made.rules, start=1)]
+        parts = [f"-- {name}\n{text};" for name, text in made.readable()]
+        listed = [f"-- the rules, in the order in which they were tried, as {names.RULES} holds them", *rules]
+        return "\n\n".join(["\n".join(listed), *parts, f"-- the release\n{made.release_sql};"])
 
 
 @contextmanager

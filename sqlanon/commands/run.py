@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +14,22 @@ import click
 from rich.progress import Progress as Bar
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from sqlanon.anonymizer import Release, anonymize
+from sqlanon.anonymizer import anonymize
 from sqlanon.commands.common import STDERR, guarded, policy_of
 from sqlanon.driver import Watcher
 from sqlanon.errors import InputError, SqlanonError, TargetError
 from sqlanon.paths import same_file
 from sqlanon.policy import Policy
+from sqlanon.recoding.plan import RecodedPlan
+from sqlanon.release import Release
 from sqlanon.report.files import check_report, write_report
 from sqlanon.report.proof_file import write_proof
 from sqlanon.report.summary import summarize, summarize_failure
 from sqlanon.search.base import Progress
 from sqlanon.targets import CERTIFICATE, MANIFEST, check_directory
+
+MOST_RULES = 20
+"""Rules of a recoding that are told to a person; ``--json`` has all."""
 
 
 @click.command()
@@ -122,7 +127,7 @@ def _write_beside(release: Release, beside: Mapping[str, Path]) -> None:
 def result(release: Release) -> dict[str, Any]:
     """The document of ``run --json``. For the operator: its counts are exact."""
     made, ledger, certificate = release.plan, release.ledger, release.certificate
-    return {
+    document = {
         "strategy": certificate.strategy,
         "levels": release.levels,
         "optimal": certificate.optimal,
@@ -139,6 +144,7 @@ def result(release: Release) -> dict[str, Any]:
         "models": [{"model": label, "suppressed": count} for label, count in made.suppressed_by_model],
         "classes": ledger.classes,
         "smallest_class": ledger.smallest_class,
+        "largest_class": ledger.largest_class,
         "lattice_size": certificate.lattice_size,
         "evaluated": certificate.evaluated,
         "snapshots": made.snapshots,
@@ -149,29 +155,69 @@ def result(release: Release) -> dict[str, Any]:
         "report": release.plan.policy.report,
         "warnings": list(release.warnings),
     }
+    return document | {"transformation": _recoded(made)} if isinstance(made, RecodedPlan) else document
+
+
+def _recoded(plan: RecodedPlan) -> dict[str, Any]:
+    """What the rules of a recoding publish, in their order; the key ``transformation`` of ``run --json``."""
+    told: dict[str, Any] = {"type": plan.kind, "seed": plan.seed}
+    if plan.full_domain is not None:
+        told["full_domain"] = asdict(plan.full_domain)
+        told["chosen"] = [{"levels": levels, "loss": loss} for levels, loss in plan.gains]
+    if (quality := plan.quality) is not None:
+        told |= asdict(quality)
+    rules = []
+    for rule in plan.rules:
+        patterns = {"suppressed": plan.suppressed_columns(rule)} if plan.kind == "patterns" else {}
+        counts = {name: getattr(rule, name) for name in ("records", "classes", "smallest", "largest")}
+        rules.append({**patterns, "levels": plan.catalog.levels(rule.node), **counts})
+    return told | {"rules": rules}
 
 
 def _tell(release: Release) -> None:
-    ledger, certificate = release.ledger, release.certificate
+    ledger, certificate, made = release.ledger, release.certificate, release.plan
     if certificate.optimal:
         proof = "proven optimal"
     elif certificate.gap is not None:
         proof = f"within {certificate.gap:.2%} of the optimum"
     else:
         proof = "no proof of how near to the optimum"
+    what = "patterns" if isinstance(made, RecodedPlan) and made.kind == "patterns" else "nodes"
     print(f"{certificate.measure} {certificate.loss:.6f}, {proof} ({certificate.strategy})")
-    print(f"  {certificate.evaluated} of {certificate.lattice_size} nodes judged, {release.plan.statements} statements")
+    print(f"  {certificate.evaluated} of {certificate.lattice_size} {what} judged, {made.statements} statements")
     print(
         f"  {ledger.records} records = {ledger.published} published + {ledger.suppressed} suppressed "
         f"+ {ledger.excluded} excluded; {ledger.classes} classes, the smallest has {ledger.smallest_class}"
     )
-    for label, count in release.plan.suppressed_by_model:
+    for label, count in made.suppressed_by_model:
         print(f"  {label}: {count} records are in classes that fail it")
-    for attribute in release.plan.catalog.attributes:
-        print(f"  {attribute.name}: level {release.levels[attribute.name]} of {attribute.height - 1}")
+    if isinstance(made, RecodedPlan):
+        _tell_rules(made)
+    for attribute in made.catalog.attributes:
+        if attribute.name in release.levels:
+            print(f"  {attribute.name}: level {release.levels[attribute.name]} of {attribute.height - 1}")
     print("  " + ", ".join(f"{name} {value:.2f} s" for name, value in release.seconds.items()))
     for kind, name in release.output.items():
         print(f"  {kind}: {name}")
+
+
+def _tell_rules(plan: RecodedPlan) -> None:
+    """What the rules gain, and those that publish most, in the order in which they were tried."""
+    if plan.full_domain is not None:
+        before = plan.full_domain.loss
+        saved = (before - plan.certificate.loss) / before if before else 0.0
+        print(f"  the best single node loses {before:.6f}: {saved:.1%} of it is saved")
+    if (quality := plan.quality) is not None:
+        print(
+            f"  {quality.suppressions} cells suppressed; usefulness {quality.usefulness:.3f}, {quality.row_types} row "
+            f"types of {quality.average:.3f} records on average and {quality.largest} at most"
+        )
+    largest = sorted(plan.rules, key=lambda rule: -rule.records)[:MOST_RULES]
+    for rule in plan.rules:
+        if rule in largest:
+            print(f"  {rule.records} records in {rule.classes} classes: {plan.describe(rule)}")
+    if len(plan.rules) > len(largest):
+        print(f"  … and {len(plan.rules) - len(largest)} rules that publish fewer (run --json names them)")
 
 
 @contextmanager

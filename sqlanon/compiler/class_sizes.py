@@ -22,18 +22,24 @@ def class_sizes(question: Question, grain: str, node: Node, *, published: bool) 
     catalog = question.catalog
     masks = catalog.grain_masks(node) if question.histograms else catalog.masks(node)
     grouped = grouped_node(grain, number(0), [number(mask) for mask in masks], catalog.has_population)
-    size = column(names.COUNT, "judged")
+    wanted = exp.EQ(this=column("fails", "judged"), expression=number(0 if published else 1))
+    sizes = exp.select(column(names.COUNT, "judged")).from_(table("judged")).where(wanted)
+    return in_buckets(sizes, judged(question, grouped), catalog.encoded)
+
+
+def in_buckets(sizes: exp.Select, ctes: list[exp.CTE], largest: int) -> exp.Query:
+    """Classes by their size ``n``, in buckets of powers of two up to that of ``largest``."""
+    size = column(names.COUNT, "sizes")
     within = exp.Between(this=size, low=column("least", "buckets"), high=column("most", "buckets"))
     bounds = [column("least", "buckets"), column("most", "buckets")]
     query = (
         exp.select(*bounds, named(bigint(exp.Count(this=exp.Star())), "classes"), named(total(size.copy()), "records"))
-        .from_(table("judged"))
+        .from_(table("sizes"))
         .join(table("buckets"), on=within)
-        .where(exp.EQ(this=column("fails", "judged"), expression=number(0 if published else 1)))
         .group_by(*[bound.copy() for bound in bounds])
         .order_by(column("least", "buckets"))
     )
-    return with_ctes(query, [*judged(question, grouped), cte("buckets", _buckets(catalog.encoded))])
+    return with_ctes(query, [*ctes, cte("sizes", sizes), cte("buckets", _buckets(largest))])
 
 
 def _buckets(largest: int) -> exp.Select:

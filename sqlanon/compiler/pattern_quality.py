@@ -1,4 +1,5 @@
-"""The statements that measure a pattern-guided solution: row types of the output, and how diverse their rows were."""
+"""The statements that read a pattern-guided solution: patterns that are used, row types of the output, and how diverse
+their rows were."""
 
 from __future__ import annotations
 
@@ -9,10 +10,45 @@ from sqlglot import exp
 
 from sqlanon import names
 from sqlanon.catalog import Catalog
-from sqlanon.compiler.patterns import masks, same_pattern
-from sqlanon.compiler.trees import both, column, cte, masked, named, number, table, total, with_ctes
+from sqlanon.compiler.patterns import masks
+from sqlanon.compiler.trees import bigint, both, column, cte, masked, named, number, table, total, with_ctes
 
 TAKEN = "taken"
+
+
+def output_row_types(catalog: Catalog) -> exp.Select:
+    """The row types of the output: ``rule``, the generalized key, ``rows`` and ``n``; those left over are one."""
+    parts = [
+        masked(column(names.key(w), names.ASSIGNED), column(names.mask(w), names.PATTERNS))
+        for w in range(catalog.words)
+    ]
+    return (
+        exp.select(column(names.RULE, names.ASSIGNED))
+        .select(*[named(part, names.key(w)) for w, part in enumerate(parts)])
+        .select(named(bigint(exp.Count(this=exp.Star())), "rows"), named(total(column(names.COUNT)), names.COUNT))
+        .from_(table(names.ASSIGNED))
+        .join(table(names.PATTERNS), on=_same_pattern(), join_type="left")
+        .group_by(column(names.RULE, names.ASSIGNED), *[part.copy() for part in parts])
+    )
+
+
+def used(catalog: Catalog) -> exp.Select:
+    """Per pattern that took rows, in order, and last for those left over: ``rule``, row types of the output and of
+    the input, records, and the sizes of the smallest and the largest output row type."""
+    n = column(names.COUNT, "types")
+    return (
+        exp.select(
+            column(names.RULE, "types"),
+            exp.Count(this=exp.Star()),
+            total(column("rows", "types")),
+            total(n),
+            exp.Min(this=n.copy()),
+            exp.Max(this=n.copy()),
+        )
+        .from_(output_row_types(catalog).subquery("types"))
+        .group_by(column(names.RULE, "types"))
+        .order_by(exp.Ordered(this=column(names.RULE, "types"), nulls_first=False))
+    )
 
 
 def row_type_sizes(catalog: Catalog) -> exp.Query:
@@ -101,7 +137,7 @@ def _with_taken(catalog: Catalog, query: exp.Query) -> exp.Query:
             ]
         )
         .from_(table(names.ASSIGNED))
-        .join(table(names.PATTERNS), on=same_pattern(), join_type="left")
+        .join(table(names.PATTERNS), on=_same_pattern(), join_type="left")
     )
     return with_ctes(query, [cte(TAKEN, taken, materialized=True)])
 
@@ -124,3 +160,8 @@ def _values(catalog: Catalog, position: int) -> list[str]:
 
 def _all_rows(left: exp.Query, right: exp.Query) -> exp.Query:
     return exp.union(left, right, distinct=False, copy=False)
+
+
+def _same_pattern() -> exp.Expr:
+    """The rule of an assigned row type is this pattern."""
+    return exp.EQ(this=column(names.RULE, names.ASSIGNED), expression=column(names.PATTERN, names.PATTERNS))

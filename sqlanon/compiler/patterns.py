@@ -36,11 +36,16 @@ left by Algorithm 1 when it comes to the patterns of that block.
 **Bounds.** A group of a pattern is part of a group of each pattern with more ☆, and rows are only ever taken away. So
 a pattern none of whose groups holds k of the records that are left cannot succeed any more, nor can one whose ☆ are
 among its own. ``fruitful`` tries patterns that keep one, two, … columns.
+
+**Nothing left over.** Fewer than k records that no pattern took become k when the records of one output row type join
+them under the pattern of ☆ alone (``Joining``). ``smallest`` tells which may cost least: the cost is the number of
+records times what is a constant of the pattern.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -48,7 +53,6 @@ from sqlanon import names
 from sqlanon.binding import bind
 from sqlanon.catalog import Catalog
 from sqlanon.compiler.trees import (
-    bigint,
     both,
     column,
     cte,
@@ -64,6 +68,23 @@ from sqlanon.compiler.trees import (
 Pattern = tuple[int, ...]
 REST, CROSSED, GROUPS, PAIRS = "rest", "crossed", "groups", "pairs"
 WAVE = "patterns/wave.sql"
+
+
+@dataclass(frozen=True, slots=True)
+class Joining:
+    """An output row type whose records join those left over under another pattern.
+
+    Attributes:
+        number: of its pattern.
+        pattern: the columns that this suppresses.
+        key: what the pattern keeps of each word of the key.
+        into: number of the pattern under which it joins.
+    """
+
+    number: int
+    pattern: Pattern
+    key: tuple[int, ...]
+    into: int
 
 
 def masks(catalog: Catalog, pattern: Pattern) -> tuple[int, ...]:
@@ -187,53 +208,74 @@ def records_left() -> exp.Select:
     return exp.select(exp.Count(this=exp.Star()), total(column(names.COUNT))).from_(_rest().subquery(REST))
 
 
-def assigned(catalog: Catalog) -> exp.Select:
-    """The row types with their records and pattern: the key, ``n``, ``pattern`` (NULL: left over)."""
+def assigned(catalog: Catalog, joining: Joining | None = None) -> exp.Select:
+    """The row types with their records and pattern: the key, ``n``, ``rule`` (NULL: left over)."""
+    rule: exp.Expr = column(names.PATTERN, names.DECIDED)
+    if joining is not None:
+        is_key = [
+            exp.EQ(this=masked(key, number(mask)), expression=number(value))
+            for key, mask, value in zip(
+                keys(catalog.words, names.ROW_TYPES), masks(catalog, joining.pattern), joining.key, strict=True
+            )
+        ]
+        joins = both([exp.EQ(this=rule.copy(), expression=number(joining.number)), *is_key])
+        moved = exp.or_(exp.Is(this=rule.copy(), expression=exp.null()), joins, copy=False)
+        rule = exp.Case(ifs=[exp.If(this=moved, true=number(joining.into))], default=rule)
     return (
         exp.select(*keys(catalog.words, names.ROW_TYPES), column(names.COUNT, names.ROW_TYPES))
-        .select(column(names.PATTERN, names.DECIDED))
+        .select(named(rule, names.RULE))
         .from_(table(names.ROW_TYPES))
         .join(table(names.DECIDED), on=_same_id(names.ROW_TYPES, names.DECIDED), join_type="left")
     )
 
 
-def output_row_types(catalog: Catalog) -> exp.Select:
-    """The row types of the output: ``pattern``, the generalized key, ``rows`` and ``n``; those left over are one."""
-    parts = [
-        masked(column(names.key(w), names.ASSIGNED), column(names.mask(w), names.PATTERNS))
-        for w in range(catalog.words)
-    ]
+def nothing_assigned(catalog: Catalog) -> exp.Select:
+    """The columns of ``names.ASSIGNED`` where patterns share the records of a row type, without a row."""
+    words = {names.key(word): "BIGINT" for word in range(catalog.words)}
+    stretch = {names.STRETCH_FIRST: "BIGINT", names.STRETCH_LAST: "BIGINT"}
+    return _no_rows({**words, names.COUNT: "BIGINT", names.RULE: "INTEGER", **stretch})
+
+
+def read_assigned(catalog: Catalog) -> exp.Select:
+    """The rows of ``names.ASSIGNED`` in the order of their keys: the key, ``n``, ``rule``."""
+    key = keys(catalog.words)
     return (
-        exp.select(column(names.PATTERN, names.ASSIGNED))
-        .select(*[named(part, names.key(w)) for w, part in enumerate(parts)])
-        .select(named(bigint(exp.Count(this=exp.Star())), "rows"), named(total(column(names.COUNT)), names.COUNT))
+        exp.select(*key, column(names.COUNT), column(names.RULE))
         .from_(table(names.ASSIGNED))
-        .join(table(names.PATTERNS), on=same_pattern(), join_type="left")
-        .group_by(column(names.PATTERN, names.ASSIGNED), *[part.copy() for part in parts])
+        .order_by(*[item.copy() for item in key])
     )
 
 
-def same_pattern() -> exp.Expr:
-    return exp.EQ(this=column(names.PATTERN, names.ASSIGNED), expression=column(names.PATTERN, names.PATTERNS))
-
-
-def used(catalog: Catalog) -> exp.Select:
-    """Per pattern that took rows, in order, and last for those left over: ``pattern``, row types of the output and of
-    the input, records, and the sizes of the smallest and the largest output row type."""
-    n = column(names.COUNT, "types")
-    return (
-        exp.select(
-            column(names.PATTERN, "types"),
-            exp.Count(this=exp.Star()),
-            total(column("rows", "types")),
-            total(n),
-            exp.Min(this=n.copy()),
-            exp.Max(this=n.copy()),
+def smallest(catalog: Catalog) -> exp.Select:
+    """Of each pattern that took row types, its smallest output row type (the first of several by its key):
+    ``pattern``, ``n`` and the generalized key."""
+    words = range(catalog.words)
+    parts = [masked(column(names.key(w), names.ROW_TYPES), column(names.mask(w), names.PATTERNS)) for w in words]
+    types = (
+        exp.select(column(names.PATTERN, names.DECIDED), named(total(column(names.COUNT)), names.COUNT))
+        .select(*[named(part, names.key(w)) for w, part in enumerate(parts)])
+        .from_(table(names.DECIDED))
+        .join(table(names.ROW_TYPES), on=_same_id(names.DECIDED, names.ROW_TYPES))
+        .join(
+            table(names.PATTERNS),
+            on=exp.EQ(this=column(names.PATTERN, names.DECIDED), expression=column(names.PATTERN, names.PATTERNS)),
         )
-        .from_(output_row_types(catalog).subquery("types"))
-        .group_by(column(names.PATTERN, "types"))
-        .order_by(exp.Ordered(this=column(names.PATTERN, "types"), nulls_first=False))
+        .group_by(column(names.PATTERN, names.DECIDED), *[part.copy() for part in parts])
     )
+    shown = [column(names.PATTERN), column(names.COUNT), *keys(catalog.words)]
+    place = exp.Window(
+        this=exp.RowNumber(),
+        partition_by=[column(names.PATTERN)],
+        order=exp.Order(expressions=[exp.Ordered(this=item.copy(), nulls_first=False) for item in shown[1:]]),
+    )
+    ranked = exp.select(*[item.copy() for item in shown], named(place, "place")).from_(types.subquery("types"))
+    first = exp.EQ(this=column("place"), expression=number(1))
+    return exp.select(*shown).from_(ranked.subquery("ranked")).where(first).order_by(column(names.PATTERN))
+
+
+def row_type_count(catalog: Catalog) -> exp.Select:
+    """How many row types there are."""
+    return exp.select(exp.Count(this=exp.Star())).from_(row_types(catalog).subquery("types"))
 
 
 def _same_id(left: str, right: str) -> exp.Expr:

@@ -36,6 +36,13 @@ def readable_grain(
     return query.group_by(*[text.copy() for text in texts], copy=False) if texts else query
 
 
+def typed(value: exp.Expr, type_name: str, *, generalized: bool) -> exp.Expr:
+    """A released value in the type of its column; what is neither generalized nor text passes as it is."""
+    if generalized or type_name == "VARCHAR":
+        return exp.cast(value, exp.DataType.build(type_name, dialect="duckdb"))
+    return value
+
+
 def release(
     source: exp.Expr,
     items: Sequence[EncodedColumn],
@@ -63,9 +70,7 @@ def release(
             value: exp.Expr = column(names.level(node[position]), names.lookup(position))
         else:
             value = column(name, SOURCE)
-        if name in position_of or type_name == "VARCHAR":
-            value = exp.cast(value, exp.DataType.build(type_name, dialect="duckdb"))
-        projections.append(named(value, f"column_{index}"))
+        projections.append(named(typed(value, type_name, generalized=name in position_of), f"column_{index}"))
     quasi = [item for item in items if not item.sensitive]
     for word in range(catalog.words):
         key = masked(exp.paren(packed(quasi, word)), number(masks[word]))

@@ -7,13 +7,13 @@ it, as bits.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from operator import or_
 
-from sqlanon.patterns.order import Never, Pattern, Ties, rank, stars, weight
+from sqlanon.patterns.order import Never, Pattern, rank, stars, weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,28 +46,24 @@ class Rules:
             sizes = _product(sizes, self._independent(component), self.most)
         return sum(sizes)
 
-    def by_number(self, ties: Ties, never: Never) -> Iterator[Pattern]:
-        """The patterns, fewest ☆ first."""
-        if ties == "descending":
+    def by_number(self, places: Sequence[int], never: Never) -> Iterator[Pattern]:
+        """The patterns, fewest ☆ first, equals in descending order of the numbers ``places`` of their columns."""
+        if tuple(places) == tuple(range(self.columns)):
             return self._descending(never)
-        mirrored = self._mirrored()._descending(lambda bits: never(self._mirror(bits)))
-        return (self._turned(pattern) for pattern in mirrored)
+        positions = sorted(range(self.columns), key=places.__getitem__)  # of the columns that have these numbers
+        columns_of_places = _renaming(positions)
+        numbered = self._renumbered(places)._descending(lambda bits: never(columns_of_places(bits)))
+        return (_renumbered(pattern, positions) for pattern in numbered)
 
-    def _mirrored(self) -> Rules:
-        """The same rules with the columns from last to first: its descending order is our colexicographic one."""
-        items = [(self._turned(item), number) for number, item in enumerate(self.items)]
-        place = {number: new for new, (_, number) in enumerate(sorted(items))}
-        conflicts = [0] * len(items)
-        for number, new in place.items():
-            conflicts[new] = sum(1 << place[o] for o in range(len(items)) if self.conflicts[number] >> o & 1)
-        turned = tuple(item for item, _ in sorted(items))
-        return Rules(self.columns, turned, tuple(conflicts), self.most)
-
-    def _turned(self, pattern: Pattern) -> Pattern:
-        return tuple(self.columns - 1 - position for position in reversed(pattern))
-
-    def _mirror(self, bits: int) -> int:
-        return int(f"{bits:0{self.columns}b}"[::-1], 2)
+    def _renumbered(self, places: Sequence[int]) -> Rules:
+        """The same rules with other numbers for the columns."""
+        items = sorted((_renumbered(item, places), number) for number, item in enumerate(self.items))
+        new = {number: place for place, (_, number) in enumerate(items)}
+        conflicts = tuple(
+            sum(1 << new[other] for other in range(len(items)) if self.conflicts[number] >> other & 1)
+            for _, number in items
+        )
+        return Rules(self.columns, tuple(item for item, _ in items), conflicts, self.most)
 
     def _descending(self, never: Never) -> Iterator[Pattern]:
         """Depth first through the ascending positions, the largest first, for each number of ☆."""
@@ -106,8 +102,8 @@ class Rules:
         for number in range(min(self.most, self.columns) + 1):
             yield from below((), 0, 0, allowed, number)
 
-    def by_weight(self, weights: Sequence[float], ties: Ties, never: Never) -> Iterator[Pattern]:
-        """The patterns, lightest first.
+    def by_weight(self, weights: Sequence[float], places: Sequence[int], never: Never) -> Iterator[Pattern]:
+        """The patterns, lightest first, then as ``by_number`` has them.
 
         In the queue a set of items is followed by the one with one more, and the one with the next in place of its
         last. Both weigh at least as much, so sets leave it by weight; equally heavy ones are sorted before they are
@@ -133,7 +129,7 @@ class Rules:
                 if chosen:
                     heapq.heappush(queue, entry((*chosen[:-1], following)))
             if equal and (not queue or queue[0][0] > current):
-                yield from sorted(equal, key=lambda p: rank(p, weights, ties))
+                yield from sorted(equal, key=lambda p: rank(p, weights, places))
                 equal = []
 
     def _clash(self, chosen: Iterable[int]) -> bool:
@@ -171,6 +167,24 @@ class Rules:
 
         count(0, 0, 0)
         return sizes
+
+
+def _renumbered(pattern: Pattern, numbers: Sequence[int]) -> Pattern:
+    return tuple(sorted(numbers[position] for position in pattern))
+
+
+def _renaming(numbers: Sequence[int]) -> Callable[[int], int]:
+    """What gives the columns of a set of bits other numbers, eight columns at a time."""
+    parts = [numbers[begin : begin + 8] for begin in range(0, len(numbers), 8)]
+    tables = [
+        [sum(1 << number for place, number in enumerate(part) if byte >> place & 1) for byte in range(1 << len(part))]
+        for part in parts
+    ]
+
+    def renamed(bits: int) -> int:
+        return sum(table[bits >> 8 * place & 255] for place, table in enumerate(tables))
+
+    return renamed
 
 
 def _product(left: Sequence[int], right: Sequence[int], most: int) -> list[int]:

@@ -2,6 +2,10 @@
 
 The work is done by one statement a block of patterns (``compiler.patterns``). What is left over is fully suppressed:
 fewer than k records, or, of patterns without the one of ☆ alone, whatever no pattern takes.
+
+**Nothing left over** (beyond the paper). Where fewer than k fully suppressed records are not wanted, and the pattern of
+☆ alone is allowed, one output row type is suppressed fully too and joins them: the one for which this costs least,
+records × (weight of all columns - weight of its pattern); of several the first pattern's, then the first by its key.
 """
 
 from __future__ import annotations
@@ -11,20 +15,22 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
+from typing import NamedTuple
 
 import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon import names
 from sqlanon.catalog import Catalog
+from sqlanon.compiler import pattern_quality
 from sqlanon.compiler import patterns as compiler
 from sqlanon.compiler.trees import number
 from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.patterns.bounds import Bounds, pattern_table
-from sqlanon.patterns.order import Pattern, columns_of, rank, stars, weight
+from sqlanon.patterns.order import Pattern, columns_of, stars, weight
 from sqlanon.patterns.pattern import PatternSet
 
-BLOCK_PAIRS = 250_000
+BLOCK_PAIRS = 150_000
 """Pairs of a row type and a pattern that a block looks at, unless one pattern makes more."""
 MOST_PATTERNS = 4096
 """Patterns that are loaded at once."""
@@ -46,7 +52,7 @@ class Use:
         number: its number in the table ``names.ASSIGNED``; numbers ascend in the order of the patterns.
         pattern: the suppressed columns.
         records: published records.
-        rows: row types of the input that it took.
+        rows: row types of the input that it took, or records of which it took (an exact solution may share them).
         row_types: row types of the output.
         smallest: records of the smallest of them.
         largest: records of the largest of them.
@@ -110,8 +116,41 @@ class Assignment:
         return sum(use.row_types for use in self.uses) + int(apart)
 
 
+class Uses(NamedTuple):
+    """What stands in the table ``names.ASSIGNED``, as ``Assignment`` tells it."""
+
+    uses: tuple[Use, ...]
+    left_over: int
+    left_over_rows: int
+
+
+def uses(engine: DuckDBEngine, catalog: Catalog, patterns: Sequence[Pattern]) -> Uses:
+    """The patterns that are used, and what is left over; ``patterns`` are those of ``names.PATTERNS`` by number."""
+    rows = engine.run("patterns used", pattern_quality.used(catalog))
+    used = [
+        Use(number, patterns[number], records, rows, row_types, smallest, largest)
+        for number, row_types, rows, records, smallest, largest in rows
+        if number is not None
+    ]
+    left_over_rows, left_over = next(((row[2], row[3]) for row in rows if row[0] is None), (0, 0))
+    return Uses(tuple(used), left_over, left_over_rows)
+
+
+def forget(engine: DuckDBEngine) -> None:
+    """Drop the solution of a run before, in the database and in the script."""
+    for name in (names.ASSIGNED, names.PATTERNS):
+        engine.drop(name)
+    engine.replay[:] = [entry for entry in engine.replay if entry[0] not in REPLAYED]
+
+
 def greedy(
-    engine: DuckDBEngine, catalog: Catalog, patterns: PatternSet, k: int, *, weights: Sequence[float] | None = None
+    engine: DuckDBEngine,
+    catalog: Catalog,
+    patterns: PatternSet,
+    k: int,
+    *,
+    weights: Sequence[float] | None = None,
+    left_over: bool = True,
 ) -> Assignment:
     """Assign a pattern to each row type of the base, and leave them in ``names.ASSIGNED`` (made anew).
 
@@ -120,11 +159,11 @@ def greedy(
         patterns: of as many columns as there are quasi-identifiers.
         k: at least 1.
         weights: of the columns; None: all 1.
+        left_over: whether records may be left over. When they may not, they still are where the pattern of ☆ alone is
+            not allowed, or where there are fewer than k records at all.
     """
-    run = _Run(engine, catalog, patterns, k, None if weights is None else tuple(weights))
-    for name in (names.ASSIGNED, names.PATTERNS):
-        engine.drop(name)
-    engine.replay[:] = [entry for entry in engine.replay if entry[0] not in REPLAYED]  # of a run before
+    run = _Run(engine, catalog, patterns, k, None if weights is None else tuple(weights), left_over)
+    forget(engine)
     try:
         return run.assignment()
     finally:
@@ -141,6 +180,7 @@ class _Run:
     patterns: PatternSet
     k: int
     weights: tuple[float, ...] | None
+    left_over: bool
     loaded: list[Pattern] = field(default_factory=list)
     tried: int = 0
     rows: int = 0
@@ -152,20 +192,15 @@ class _Run:
         self.engine.create("patterns", names.PATTERNS, compiler.no_patterns(self.catalog))
         with self.engine.side_by_side() if self.rows <= SMALL_ROWS else nullcontext():
             self._assign()
-            self.engine.create("assigned", names.ASSIGNED, compiler.assigned(self.catalog))
-            used = self.engine.run("patterns used", compiler.used(self.catalog))
-        uses = [
-            Use(number, self.loaded[number], records, rows, row_types, smallest, largest)
-            for number, row_types, rows, records, smallest, largest in used
-            if number is not None
-        ]
-        left_over_rows, left_over = next(((row[2], row[3]) for row in used if row[0] is None), (0, 0))
+            joining = None if self.left_over else self._joining()
+            self.engine.create("assigned", names.ASSIGNED, compiler.assigned(self.catalog, joining))
+            found = uses(self.engine, self.catalog, self.loaded)
         return Assignment(
             k=self.k,
             columns=len(self.catalog.attributes),
-            uses=tuple(uses),
-            left_over=left_over,
-            left_over_rows=left_over_rows,
+            uses=found.uses,
+            left_over=found.left_over,
+            left_over_rows=found.left_over_rows,
             tried=self.tried,
             statements=self.engine.journal.statements - before,
             weights=self.weights,
@@ -202,8 +237,21 @@ class _Run:
         """The patterns that keep one of some sets of columns and come after one, in order."""
         everything = stars(self.patterns.nothing_kept)
         patterns = [columns_of(everything & ~columns) for columns in kept]
-        place = partial(rank, weights=self.weights, ties=self.patterns.ties)
+        place = self.patterns.ranking(self.weights)
         return sorted((p for p in patterns if p in self.patterns and place(p) > place(tried)), key=place)
+
+    def _joining(self) -> compiler.Joining | None:
+        """The output row type that joins those left over; None when none are, or none can."""
+        everything = self.patterns.nothing_kept
+        if self.rows == 0 or everything not in self.patterns:
+            return None
+        found = self.engine.run("smallest row types", compiler.smallest(self.catalog))
+        if not found:
+            return None
+        most = weight(everything, self.weights)
+        taken, _, *key = min(found, key=lambda row: row[1] * (most - weight(self.loaded[row[0]], self.weights)))
+        self._load([everything])  # the last in order, so that it may have the last number
+        return compiler.Joining(taken, self.loaded[taken], tuple(key), len(self.loaded) - 1)
 
     def _enough(self) -> bool:
         """Some group may hold k records."""

@@ -1,25 +1,38 @@
 """Patterns, and the order in which they are tried.
 
 A pattern vector of the paper (Definition 2) has ☆ where a column is suppressed; ``Pattern`` holds these positions.
-The order of a set is least total weight first, then fewest ☆ (without weights the same), and then one of ``TIES``.
+The order of a set is least total weight first, then fewest ☆ (without weights the same), and then one of ``TIES``:
+
+- ``descending``: descending lexicographic order of the ascending positions: (2, 3), (1, 3), (1, 2);
+- ``colexicographic``: ascending order of the descending positions: (1, 2), (1, 3), (2, 3);
+- ``random``: by chance, from a seed;
+- ``listed``: of a list only, as it lists them.
 
 The paper does not say how it breaks ties, and its tables differ: Table 4 (CMC, all patterns) is what ``descending``
 gives, Table 7 (at most two ☆) what ``colexicographic`` does.
+
+**One mechanism.** ``colexicographic`` is the descending order when columns are numbered from the last to the first,
+and ``random`` when they are numbered by chance (``places``). So ``random`` draws one of the m! numberings, not one of
+all orders of equals: a pattern of equally many ☆ comes first because of its columns. A list is shuffled instead.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal, get_args
 
 Pattern = tuple[int, ...]
 """The positions of the suppressed columns, ascending."""
 
-Ties = Literal["descending", "colexicographic", "listed"]
+Ties = Literal["descending", "colexicographic", "random", "listed"]
 TIES = get_args(Ties)
-"""How equals are ordered: descending lexicographic order of the ascending positions (2, 3), (1, 3), (1, 2); ascending
-order of the descending positions (1, 2), (1, 3), (2, 3); or, for a list, as it lists them."""
+"""How equals are ordered."""
+
+Rank = tuple[Fraction, int, tuple[int, ...]]
+"""The place of a pattern in an order: its weight, its number of ☆, and its place among equals."""
 
 Never = Callable[[int], bool]
 """True of a set of columns (bits) when no pattern whose ☆ are all among them is wanted."""
@@ -48,9 +61,36 @@ def weight(pattern: Pattern, weights: Sequence[float] | None) -> Fraction:
     return Fraction(len(pattern)) if weights is None else sum((Fraction(weights[p]) for p in pattern), Fraction())
 
 
-def rank(
-    pattern: Pattern, weights: Sequence[float] | None = None, ties: Ties = "descending"
-) -> tuple[Fraction, int, Pattern]:
-    """The place of a pattern in the order: sets are sorted by it (a list in its own order stays in it)."""
-    place = {"descending": tuple(-p for p in pattern), "colexicographic": pattern[::-1], "listed": ()}[ties]
-    return (weight(pattern, weights), len(pattern), place)
+def shuffled(number: int, seed: int | None) -> tuple[int, ...]:
+    """The numbers from 0 to ``number`` - 1 in an order by chance; any release of Python draws the same from a seed.
+
+    >>> sorted(shuffled(3, seed=1))
+    [0, 1, 2]
+    """
+    chance = random.Random(seed)
+    drawn = [chance.random() for _ in range(number)]
+    return tuple(sorted(range(number), key=drawn.__getitem__))
+
+
+@lru_cache(maxsize=64)
+def places(columns: int, ties: Ties, seed: int | None = None) -> tuple[int, ...]:
+    """The number of each column, by which equals are in descending order.
+
+    >>> places(3, "colexicographic")
+    (2, 1, 0)
+    """
+    if ties == "random":
+        return shuffled(columns, seed)
+    return tuple(range(columns))[:: -1 if ties == "colexicographic" else 1]
+
+
+def rank(pattern: Pattern, weights: Sequence[float] | None = None, places: Sequence[int] | None = None) -> Rank:
+    """The place of a pattern in the order: sets are sorted by it.
+
+    Args:
+        pattern: the pattern.
+        weights: of the columns; None: all 1.
+        places: the numbers of the columns; None: their positions.
+    """
+    turned = pattern if places is None else sorted(places[position] for position in pattern)
+    return (weight(pattern, weights), len(pattern), tuple(-place for place in turned))

@@ -107,6 +107,19 @@ def total(index: Ints, values: Ints, length: int) -> Ints:
     return sums
 
 
+def check_size(row_types: int, patterns: int) -> None:
+    """Refuse what is too large.
+
+    Raises:
+        UnsupportedError: there are more than ``MOST_PAIRS`` pairs of a row type and a pattern.
+    """
+    if row_types * patterns > MOST_PAIRS:
+        raise UnsupportedError(
+            f"The exact solution would hold {row_types:,} row types under {patterns:,} patterns.",
+            hint="allow fewer patterns, or take the greedy solution.",
+        )
+
+
 def program(
     row_types: Ints, counts: Ints, patterns: Sequence[tuple[int, ...]], costs: Sequence[int], k: int
 ) -> Program:
@@ -117,15 +130,11 @@ def program(
         UnsupportedError: there are more than ``MOST_PAIRS`` pairs of a row type and a pattern.
     """
     height, width = row_types.shape
-    if height * len(patterns) > MOST_PAIRS:
-        raise UnsupportedError(
-            f"The exact solution would hold {height:,} row types under {len(patterns):,} patterns.",
-            hint="allow fewer patterns, or take the greedy solution.",
-        )
+    check_size(height, len(patterns))
     rows, groups, owners, made = [], [], [], 0
     for number, suppressed in enumerate(patterns):
         kept = [position for position in range(width) if position not in suppressed]
-        of_row = _numbered(row_types[:, kept])
+        of_row = numbered(row_types[:, kept])
         enough = total(of_row, counts, int(of_row.max()) + 1) >= (k if kept else 1)
         inside = np.flatnonzero(enough[of_row])
         rows.append(inside)
@@ -154,7 +163,7 @@ def program(
     )
 
 
-def _numbered(values: Ints) -> Ints:
+def numbered(values: Ints) -> Ints:
     """Equal rows get equal numbers from 0."""
     numbers = np.zeros(len(values), dtype=np.int64)
     for column in values.T:
@@ -283,7 +292,7 @@ def _equal_lists(owner: Ints, item: Ints, owners: int) -> Ints:
     length = np.bincount(owner, minlength=owners)
     start = np.cumsum(length) - length
     marks = (length, total(owner, item, owners), total(owner, item * item, owners))
-    alike = _numbered(np.stack(marks, axis=1))
+    alike = numbered(np.stack(marks, axis=1))
     leader = np.unique(alike, return_index=True)[1][alike]
     differs = item != item[start[leader[owner]] + np.arange(len(owner)) - start[owner]]
     return np.where(np.bincount(owner[differs], minlength=owners) == 0, leader, np.arange(owners))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 from sqlanon.errors import InputError
 from sqlanon.patterns.enumeration import Rules
-from sqlanon.patterns.order import TIES, Never, Pattern, Ties, rank, stars, weight
+from sqlanon.patterns.order import TIES, Never, Pattern, Rank, Ties, places, rank, shuffled, stars, weight
 
 __all__ = [
     "TIES",
@@ -44,7 +45,11 @@ class PatternSet:
         most: the largest number of ☆.
         outliers: the pattern of ☆ alone is a member, whatever the rules say.
         patterns: the members, in place of rules; None: the rules say.
-        ties: the order of equals.
+        ties: the order of equals (see ``order``).
+        seed: what ``random`` ties are drawn from; other ties use none.
+
+    Raises:
+        InputError: random ties without a seed.
     """
 
     columns: int
@@ -54,6 +59,11 @@ class PatternSet:
     outliers: bool
     patterns: tuple[Pattern, ...] | None = None
     ties: Ties = "descending"
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.ties == "random" and self.seed is None:
+            raise InputError("Random ties need a seed.", hint="give a seed, or another order.")
 
     @property
     def nothing_kept(self) -> Pattern:
@@ -79,6 +89,14 @@ class PatternSet:
     def __iter__(self) -> Iterator[Pattern]:
         return self.ordered()
 
+    def ranking(self, weights: Sequence[float] | None = None) -> Callable[[Pattern], Rank]:
+        """The key by which the members, and what rules leave out, are sorted in their order."""
+        if self.patterns is None or self.ties in ("descending", "colexicographic"):
+            return partial(rank, weights=weights, places=places(self.columns, self.ties, self.seed))
+        listed = range(len(self.patterns)) if self.ties == "listed" else shuffled(len(self.patterns), self.seed)
+        place = {self.patterns[number]: (i,) for i, number in enumerate(listed)}
+        return lambda pattern: (weight(pattern, weights), len(pattern), place.get(pattern, ()))
+
     def ordered(self, weights: Sequence[float] | None = None, never: Never = _wanted) -> Iterator[Pattern]:
         """The patterns, lazily, in their order.
 
@@ -101,32 +119,35 @@ class PatternSet:
 
     def _obeying(self, weights: Sequence[float] | None, never: Never) -> Iterator[Pattern]:
         if self.patterns is not None:
-            ordered = sorted(self.patterns, key=lambda p: rank(p, weights, self.ties))
+            ordered = sorted(self.patterns, key=self.ranking(weights))
             return (pattern for pattern in ordered if not never(stars(pattern)))
+        numbers = places(self.columns, self.ties, self.seed)
         if weights is not None:
-            return self.rules.by_weight(weights, self.ties, never)
-        return self.rules.by_number(self.ties, never)
+            return self.rules.by_weight(weights, numbers, never)
+        return self.rules.by_number(numbers, never)
 
     def _obeys(self, pattern: Pattern) -> bool:
         return self.rules.obeyed(pattern) if self.patterns is None else pattern in self.patterns
 
 
-def all_patterns(columns: int, *, ties: Ties = "descending") -> PatternSet:
+def all_patterns(columns: int, *, ties: Ties = "descending", seed: int | None = None) -> PatternSet:
     """All 2^m patterns.
 
     >>> list(all_patterns(2))
     [(), (1,), (0,), (0, 1)]
     """
-    return constrained(columns, outliers=True, ties=ties)
+    return constrained(columns, outliers=True, ties=ties, seed=seed)
 
 
-def at_most(columns: int, number: int, *, outliers: bool, ties: Ties = "descending") -> PatternSet:
+def at_most(
+    columns: int, number: int, *, outliers: bool, ties: Ties = "descending", seed: int | None = None
+) -> PatternSet:
     """The patterns with at most some ☆, and with ``outliers`` the one of ☆ alone.
 
     >>> at_most(10, 2, outliers=True).size
     57
     """
-    return constrained(columns, most=number, outliers=outliers, ties=ties)
+    return constrained(columns, most=number, outliers=outliers, ties=ties, seed=seed)
 
 
 def constrained(
@@ -138,6 +159,7 @@ def constrained(
     exclusive: Iterable[Iterable[int]] = (),
     most: int | None = None,
     ties: Ties = "descending",
+    seed: int | None = None,
 ) -> PatternSet:
     """The patterns that obey rules (the paper, section 3.6, ADULT2).
 
@@ -149,9 +171,11 @@ def constrained(
         exclusive: groups of columns of which at most one is suppressed.
         most: the largest number of ☆.
         ties: the order of equals.
+        seed: of ``random`` ties.
 
     Raises:
-        InputError: a position that is no column, a negative number of ☆, or an order that only lists have.
+        InputError: a position that is no column, a negative number of ☆, an order that only lists have, or random ties
+            without a seed.
 
     >>> list(constrained(3, outliers=False, never=[0], together=[[1, 2]]))
     [(), (1, 2)]
@@ -180,18 +204,25 @@ def constrained(
     limit = columns if most is None else min(most, columns)
     if ties == "listed":
         raise InputError("Patterns by rules have no listed order.", hint="give a list, or another order.")
-    return PatternSet(columns, tuple(items), tuple(conflicts), limit, outliers, None, ties)
+    return PatternSet(columns, tuple(items), tuple(conflicts), limit, outliers, None, ties, seed)
 
 
-def listed(columns: int, patterns: Iterable[Iterable[int]], *, outliers: bool, ties: Ties = "descending") -> PatternSet:
+def listed(
+    columns: int,
+    patterns: Iterable[Iterable[int]],
+    *,
+    outliers: bool,
+    ties: Ties = "descending",
+    seed: int | None = None,
+) -> PatternSet:
     """The patterns of a list; with ``outliers`` also the one of ☆ alone.
 
     Raises:
-        InputError: a position that is no column.
+        InputError: a position that is no column, or random ties without a seed.
     """
     members = tuple(dict.fromkeys(tuple(sorted(set(pattern))) for pattern in patterns))
     if any(position not in range(columns) for member in members for position in member):
         raise InputError(
             f"A pattern names a column that is none of the {columns}.", hint="name columns by their positions, 0 first."
         )
-    return PatternSet(columns, (), (), columns, outliers, members, ties)
+    return PatternSet(columns, (), (), columns, outliers, members, ties, seed)

@@ -37,8 +37,9 @@ def quality(engine: DuckDBEngine, catalog: Catalog, *, numeric: Collection[str] 
 
     A row type of the input may stand in ``names.ASSIGNED`` several times, with parts of its records. The diversity of
     a column with names is the share of its values that occur in a row type; that of one with numbers (``numeric``)
-    the share of its range. The paper's Tables 3 and 4 take the values of all
-    columns for names, Tables 2 and 7 age and number of children for numbers.
+    the share of its range. The paper does not say which columns it takes for numbers. Its figures come out with age and
+    the other numbers of ADULT in Table 1, age in Tables 2 and 8, age and the number of children in Table 7, and no
+    column in Tables 3, 4 and 6.
 
     Args:
         numeric: the columns whose values are numbers.

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sqlanon.patterns.order import TIES, Ties
 from sqlanon.policy.faults import Faults
 
 TYPES = ("full_domain", "patterns", "local_recoding")
 SOLVERS = ("greedy", "exact")
-TIES = ("descending", "colexicographic", "listed", "random")
 PATTERN_KEYS = ("solver", "patterns", "never", "together", "exclusive", "at_most", "outliers", "ties", "seed")
 RECODING_KEYS = ("nodes", "seed")
 KEYS: Mapping[str, tuple[str, ...]] = {
@@ -50,7 +50,7 @@ class Patterns:
     exclusive: tuple[Names, ...] = ()
     at_most: int | None = None
     outliers: bool = False
-    ties: str = "descending"
+    ties: Ties = "descending"
     seed: int | None = None
 
 

@@ -16,18 +16,24 @@ from sqlanon.accounting import Ledger
 from sqlanon.audit.null_bias import ColumnBias, NullBias
 from sqlanon.audit.nulls import REMARK, NullAudit
 from sqlanon.report.charts import bar, histogram, loss_scale, stacked
-from sqlanon.report.summary import RunSummary
+from sqlanon.report.summary import RecodingSummary, RunSummary, SearchSummary
 from sqlanon.report.wording import (
     BIAS_REMARK,
     FOR_THE_OPERATOR,
     LOSS_OF_ATTRIBUTE,
     MATCHES,
+    NO_PARTS,
+    NOT_PUBLISHED,
     REASONS,
     ROLES,
+    RULE,
+    RULES,
+    RULES_MEANING,
     count,
     counted,
     duration,
     figure,
+    judged,
     null_rows,
     share,
     size_range,
@@ -44,6 +50,7 @@ def html_report(summary: RunSummary) -> str:
     """The page of a run. Its policy for content allows the one style sheet in it and nothing else."""
     style = files("sqlanon.report").joinpath(STYLE).read_text(encoding="utf-8")
     ledger = summary.ledger
+    kind = summary.recoding.kind if summary.recoding is not None else None
     template = _environment().get_template(TEMPLATE)
     return template.render(
         run=summary,
@@ -52,11 +59,14 @@ def html_report(summary: RunSummary) -> str:
         style=Markup(style),
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         figures=_figures(summary),
-        ledger=_ledger(ledger) if ledger is not None else None,
+        ledger=_ledger(ledger, kind) if ledger is not None else None,
         sizes=_sizes(summary),
         losses=_losses(summary),
+        no_parts=NO_PARTS,
+        rules=_rules(summary.recoding),
+        alone=any(m.suppressed is not None for m in summary.models),
         attribute_hierarchies=[(a.name, a.hierarchy) for a in summary.attributes],
-        search=_search(summary),
+        search=_search(summary.search, kind),
         nulls=_nulls(summary.nulls),
         bias=_bias(summary.bias),
         seconds=_seconds(summary.seconds),
@@ -98,12 +108,13 @@ def _figures(summary: RunSummary) -> list[dict[str, str]]:
     folded = certificate.measure.replace("_", " ")
     folded += f", {certificate.aggregate.replace('_', ' ')}" if certificate.aggregate else ""
     proof = "proven optimal" if certificate.optimal else "not proven optimal"
-    nodes = f"{count(search.evaluated)} of {count(search.lattice_size)} nodes judged"
+    kind = summary.recoding.kind if summary.recoding is not None else None
+    what, number, _ = judged(kind, search.evaluated, search.lattice_size)
     return [
         {"name": "Published", "value": part, "told": f"{count(ledger.published)} of {count(ledger.records)} records"},
         {"name": "Loss", "value": figure(certificate.loss), "told": f"{folded}; {proof}"},
         {"name": "Classes", "value": count(ledger.classes), "told": smallest + asked},
-        {"name": "Time", "value": duration(sum(value for _, value in summary.seconds)), "told": nodes},
+        {"name": "Time", "value": duration(sum(value for _, value in summary.seconds)), "told": f"{number} {what}"},
     ]
 
 
@@ -116,9 +127,10 @@ def _parts(items: Sequence[tuple[str, str, float, str]]) -> list[dict[str, Any]]
     ]
 
 
-def _ledger(ledger: Ledger) -> dict[str, Any]:
+def _ledger(ledger: Ledger, kind: str | None) -> dict[str, Any]:
+    reasons = REASONS | NOT_PUBLISHED.get(kind or "", {})
     items = [("published", "published", ledger.published)]
-    items += [(reason, REASONS[reason], number) for reason, number in ledger.reasons.items() if number]
+    items += [(reason, reasons[reason], number) for reason, number in ledger.reasons.items() if number]
     parts = _parts([(kind, name, number, counted(number, "record")) for kind, name, number in items])
     for part in parts:
         part["share"] = share(part["value"] / ledger.records) if ledger.records else ""
@@ -134,12 +146,15 @@ def _sizes(summary: RunSummary) -> dict[str, Any] | None:
     if ledger.smallest_class is not None and ledger.largest_class is not None:
         told += f"; the smallest holds {counted(ledger.smallest_class, 'record')}, the largest "
         told += f"{counted(ledger.largest_class, 'record')}"
+    apart = summary.recoding is None or any(b.suppressed_records for b in buckets)
     described = [
-        f"{size_range(b.least, b.most)}: {count(b.records)} published, {count(b.suppressed_records)} suppressed"
+        f"{size_range(b.least, b.most)}: {count(b.records)} published"
+        + (f", {count(b.suppressed_records)} suppressed" if apart else "")
         for b in buckets
     ]
     return {
         "told": told + ".",
+        "apart": apart,
         "suppressed": any(b.suppressed_records for b in buckets),
         "chart": histogram(buckets, summary.k),
         "description": "Records in classes of so many records. " + "; ".join(described),
@@ -159,14 +174,26 @@ def _losses(summary: RunSummary) -> dict[str, Any] | None:
     }
 
 
-def _search(summary: RunSummary) -> list[tuple[str, str]]:
-    search = summary.search
+def _rules(recoding: RecodingSummary | None) -> dict[str, Any] | None:
+    if recoding is None:
+        return None
+    whole, most = recoding.records, max((rule.records for rule in recoding.rules), default=0)
+    return {
+        "title": RULES[recoding.kind],
+        "noun": RULE[recoding.kind].capitalize(),
+        "meaning": RULES_MEANING[recoding.kind],
+        "told": f"Shares of the records that are published. A full bar is {share(most / whole)}." if whole else "",
+        "rows": [(rule, share(rule.records / whole), bar(rule.records, most)) for rule in recoding.listed],
+    }
+
+
+def _search(search: SearchSummary | None, kind: str | None) -> list[tuple[str, str]]:
     if search is None:
         return []
-    part = share(search.evaluated / search.lattice_size) if search.lattice_size else ""
+    what, number, part = judged(kind, search.evaluated, search.lattice_size)
     return [
         ("strategy", search.strategy),
-        ("nodes judged", f"{count(search.evaluated)} of {count(search.lattice_size)} ({part})"),
+        (what, f"{number} ({part})" if part else number),
         *((f"… from {name}", count(number)) for name, number in search.sources),
         ("statements", count(search.statements)),
         ("snapshots made", count(search.snapshots)),

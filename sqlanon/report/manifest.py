@@ -16,7 +16,8 @@ from sqlanon.targets import check_directory, partial_file, put_in_place
 def manifest(
     *,
     policy_fingerprint: str,
-    levels: Mapping[str, int],
+    levels: Mapping[str, Sequence[int]],
+    rules: Sequence[Mapping[str, Any]] | None,
     heights: Mapping[str, int],
     ledger: Ledger,
     certificate: Certificate,
@@ -32,6 +33,8 @@ def manifest(
     because they would give it back (``Certificate.coarsened``).
 
     Args:
+        levels: quasi-identifier -> the levels at which records are published.
+        rules: what each rule publishes, in an order that says nothing; None when one node publishes all records.
         columns: released column -> role.
         output: kind -> target; of a file only its name is told.
     """
@@ -41,14 +44,20 @@ def manifest(
         "policy_fingerprint": policy_fingerprint,
         "models": [_plain(model) for model in models],
         "columns": [
-            {"name": name, "role": role} | ({"level": levels[name], "height": heights[name]} if name in levels else {})
+            {"name": name, "role": role} | (_levels(levels[name], heights[name]) if name in levels else {})
             for name, role in columns.items()
         ],
+        **({} if rules is None else {"rules": [dict(rule) for rule in rules]}),
         "ledger": ledger.coarsened(k),
         "certificate": proven,
         "output": {kind: Path(name).name if kind == "file" else name for kind, name in output.items()},
         "versions": dict(versions),
     }
+
+
+def _levels(levels: Sequence[int], height: int) -> dict[str, Any]:
+    """One level, or several where rules publish at different ones."""
+    return {"level": levels[0], "height": height} if len(levels) == 1 else {"levels": list(levels), "height": height}
 
 
 def write_manifest(document: Mapping[str, Any], path: Path) -> None:

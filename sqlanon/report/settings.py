@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlanon.policy import Column, Policy
+from sqlanon.policy import Column, LocalRecoding, Policy
 from sqlanon.report.wording import figure, share
 
 NULLS = {
@@ -36,6 +36,7 @@ def settings_of(policy: Policy) -> tuple[Setting, ...]:
         "NULLs": NULLS.get(policy.nulls, policy.nulls),
         "values that no hierarchy lists": UNCOVERED.get(policy.uncovered, policy.uncovered),
         "quality measure": quality.measure if quality.aggregate is None else f"{quality.measure}, {quality.aggregate}",
+        "transformation": _transformation(policy),
         "strategy": search.strategy,
         "time limit": f"{search.time_limit:g} s" if search.time_limit is not None else None,
         "most evaluations": f"{search.max_evaluations:,}" if search.max_evaluations is not None else None,
@@ -52,6 +53,27 @@ def _limit(policy: Policy) -> str:
     if policy.suppression_count is not None:
         return f"{policy.suppression_count:,} records"
     return f"{figure(100 * float(policy.suppression_limit))} % of the records"
+
+
+def _transformation(policy: Policy) -> str | None:
+    """The transformation in words; None for one node for all records."""
+    asked = policy.transformation
+    if asked is None:
+        return None
+    if isinstance(asked, LocalRecoding):
+        nodes = f"at most {asked.nodes}" if isinstance(asked.nodes, int) else f"{len(asked.nodes)} given"
+        return f"local recoding by several nodes, {nodes}"
+    rules = {
+        "never": ", ".join(asked.never),
+        "together": "; ".join(map(", ".join, asked.together)),
+        "at most one of": "; ".join(map(", ".join, asked.exclusive)),
+        "at most": "" if asked.at_most is None else str(asked.at_most),
+        "listed": "" if asked.patterns is None else str(len(asked.patterns)),
+        "outliers": "suppressed altogether" if asked.outliers else "",
+        "ties": asked.ties,
+    }
+    told = "; ".join(f"{name}: {value}" for name, value in rules.items() if value)
+    return f"patterns, {asked.solver} ({told})"
 
 
 def _subset(subset: Mapping[str, Any] | None) -> str | None:

@@ -11,22 +11,31 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sqlanon.accounting import Ledger
-from sqlanon.anonymizer import VERSION, Plan, Release
 from sqlanon.audit.null_bias import NullBias
 from sqlanon.audit.nulls import NullAudit
 from sqlanon.certificate import Certificate
 from sqlanon.engines.duckdb import VERSION as DUCKDB_VERSION
 from sqlanon.errors import NoSolutionError, PolicyError, SqlanonError, UnsupportedError
+from sqlanon.planned import Planned
 from sqlanon.policy import Policy
+from sqlanon.recoding.plan import RecodedPlan
+from sqlanon.release import Release
 from sqlanon.report.settings import Setting, file_name, settings_of
 from sqlanon.report.wording import (
+    RULE,
     count,
     counted,
     describe_hierarchy,
     describe_level,
+    describe_levels,
     describe_proof,
+    figure,
     share,
 )
+from sqlanon.version import VERSION
+
+MOST_RULES = 30
+"""Rules that a report lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +53,73 @@ class AttributeSummary:
     Attributes:
         hierarchy: its kind, in words.
         height: number of levels, level 0 included.
-        level, description: the level that was chosen, as a number and in words.
-        values, values_left: distinct values in the source and at the level; NULL is one.
-        loss: its own loss by the policy's measure, before weights; None for measures of classes.
+        levels, description: the level that was chosen, as a number and in words; several where rules differ in it.
+        values, values_left: distinct values in the source and at the level; NULL is one. Of several levels no number
+            is left.
+        loss: its own loss by the policy's measure, before weights; None for measures of classes and several rules.
     """
 
     name: str
     hierarchy: str
     weight: float = 1.0
     height: int | None = None
-    level: int | None = None
+    levels: tuple[int, ...] = ()
     description: str | None = None
     values: int | None = None
     values_left: int | None = None
     loss: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSummary:
+    """A rule that publishes records.
+
+    Attributes:
+        description: the columns that a pattern suppresses, or the levels of a node that are not 0.
+        records: that it publishes, in so many classes; ``smallest`` and ``largest`` are the records of such.
+    """
+
+    description: str
+    records: int
+    classes: int
+    smallest: int
+    largest: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecodingSummary:
+    """Several rules that publish the records, and what they come to.
+
+    Attributes:
+        kind: ``patterns`` or ``local_recoding``.
+        rules: in the order in which they were tried.
+        facts: figures with their names.
+    """
+
+    kind: str
+    rules: tuple[RuleSummary, ...]
+    facts: tuple[tuple[str, str], ...]
+
+    @property
+    def listed(self) -> tuple[RuleSummary, ...]:
+        """The rules that publish most records, ``MOST_RULES`` at most, in their order."""
+        by_records = sorted(range(len(self.rules)), key=lambda i: -self.rules[i].records)
+        return tuple(self.rules[i] for i in sorted(by_records[:MOST_RULES]))
+
+    @property
+    def records(self) -> int:
+        """Records that all rules publish."""
+        return sum(rule.records for rule in self.rules)
+
+    @property
+    def remainder(self) -> str:
+        """How many rules are not listed, in one sentence; empty when all are."""
+        more = len(self.rules) - len(self.listed)
+        if not more:
+            return ""
+        records = self.records - sum(rule.records for rule in self.listed)
+        part = f"{counted(records, 'record')} ({share(records / self.records)})"
+        return f"{counted(more, f'more {RULE[self.kind]}')} {'publishes' if more == 1 else 'publish'} {part}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +201,7 @@ class RunSummary:
         allowed: the largest number of records that may be suppressed.
         sizes: how large the classes are, in buckets of powers of two.
         proof: what is proven, in one sentence.
+        recoding: the rules, where several publish the records.
         seconds: by phase, in order.
         output: what was written, of a file its name.
         nulls: what an attacker gains who takes NULLs for wildcards; None without NULLs in the release, and for one of
@@ -164,6 +227,7 @@ class RunSummary:
     certificate: Certificate | None = None
     proof: str = ""
     search: SearchSummary | None = None
+    recoding: RecodingSummary | None = None
     seconds: tuple[tuple[str, float], ...] = ()
     output: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
@@ -204,7 +268,7 @@ def summarize(release: Release, *, now: str | None = None) -> RunSummary:
         settings=settings_of(policy),
         columns=_columns(policy),
         attributes=_attributes(plan),
-        models=tuple(ModelSummary(label, count) for label, count in plan.suppressed_by_model),
+        models=_models(plan),
         measure=certificate.measure,
         aggregate=certificate.aggregate,
         k=_k(policy),
@@ -220,8 +284,9 @@ def summarize(release: Release, *, now: str | None = None) -> RunSummary:
             statements=statements,
             snapshots=plan.snapshots,
             sources=tuple(release.verdict_sources.items()),
-            statistics=tuple(sorted(plan.search.statistics.items())),
+            statistics=tuple(sorted(plan.statistics.items())),
         ),
+        recoding=_recoding(plan) if isinstance(plan, RecodedPlan) else None,
         seconds=tuple(release.seconds.items()),
         output=tuple((kind, file_name(name) if kind == "file" else name) for kind, name in release.output.items()),
         warnings=(*release.warnings, *refused),
@@ -265,27 +330,54 @@ def _versions() -> tuple[tuple[str, str], ...]:
     return (("sqlanon", VERSION), ("duckdb", DUCKDB_VERSION))
 
 
-def _attributes(plan: Plan) -> tuple[AttributeSummary, ...]:
-    losses = plan.attribute_losses
-    levels = plan.solution.levels
-    hierarchies = {column.name: column.hierarchy for column in plan.policy.quasi_identifiers}
+def _models(plan: Planned) -> tuple[ModelSummary, ...]:
+    alone = dict(plan.suppressed_by_model)
+    return tuple(ModelSummary(model.label, alone.get(model.label)) for model in plan.policy.models)
+
+
+def _attributes(plan: Planned) -> tuple[AttributeSummary, ...]:
+    losses = plan.attribute_losses or {}
+    hierarchies = {column.name: plan.described_hierarchy(column) for column in plan.policy.quasi_identifiers}
     return tuple(
         AttributeSummary(
             name=a.name,
             hierarchy=describe_hierarchy(hierarchies[a.name]),
             weight=a.weight,
             height=a.height,
-            level=levels[a.name],
-            description=describe_level(hierarchies[a.name], levels[a.name], a.height),
+            levels=levels,
+            description=describe_levels(hierarchies[a.name], levels, a.height),
             values=a.widths[0],
-            values_left=a.widths[levels[a.name]],
-            loss=losses[a.name] if losses is not None else None,
+            values_left=a.widths[levels[0]] if len(levels) == 1 else None,
+            loss=losses.get(a.name),
         )
-        for a in plan.catalog.attributes
+        for a, levels in zip(plan.catalog.attributes, plan.published_levels, strict=True)
     )
 
 
-def _sizes(plan: Plan) -> tuple[SizeBucket, ...]:
+def _recoding(plan: RecodedPlan) -> RecodingSummary:
+    noun = RULE[plan.kind]
+    facts = [(f"{noun}s that publish records", count(len(plan.rules)))]
+    if (classes := sum(rule.classes for rule in plan.rules)) != plan.ledger.classes:
+        facts.append((f"their classes, those of several {noun}s that read the same counted apart", count(classes)))
+    if plan.full_domain is not None:
+        before, after = plan.full_domain.loss, plan.certificate.loss
+        facts.append(("loss of the best single node", figure(before)))
+        facts.append(("saved by several nodes", share((before - after) / before) if before else share(0.0)))
+    if (quality := plan.quality) is not None:
+        facts += [
+            ("suppressed cells", count(quality.suppressions)),
+            ("usefulness", figure(quality.usefulness)),
+            ("row types", count(quality.row_types)),
+            ("records of a row type, on average", figure(quality.average)),
+            ("records of the largest row type", count(quality.largest)),
+        ]
+    rules = tuple(
+        RuleSummary(plan.describe(rule), rule.records, rule.classes, rule.smallest, rule.largest) for rule in plan.rules
+    )
+    return RecodingSummary(plan.kind, rules, tuple(facts))
+
+
+def _sizes(plan: Planned) -> tuple[SizeBucket, ...]:
     """One bucket a power of two between the smallest and the largest class, those without a class included."""
     published = {least: rest for least, *rest in plan.class_sizes()}
     suppressed = {least: rest for least, *rest in plan.class_sizes(published=False)}
@@ -300,7 +392,7 @@ def _sizes(plan: Plan) -> tuple[SizeBucket, ...]:
     )
 
 
-def _null_audit(plan: Plan) -> tuple[NullAudit | None, tuple[str, ...]]:
+def _null_audit(plan: Planned) -> tuple[NullAudit | None, tuple[str, ...]]:
     """The audit, and a warning when it was refused: the release stands all the same."""
     try:
         return plan.null_audit(), ()

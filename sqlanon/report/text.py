@@ -10,18 +10,24 @@ from sqlanon.accounting import Ledger
 from sqlanon.audit.null_bias import NullBias
 from sqlanon.audit.nulls import REMARK, NullAudit
 from sqlanon.report.charts import blocks, loss_scale
-from sqlanon.report.summary import FailureSummary, RunSummary, SearchSummary
+from sqlanon.report.summary import FailureSummary, RecodingSummary, RunSummary, SearchSummary
 from sqlanon.report.wording import (
     BIAS_REMARK,
     FOR_THE_OPERATOR,
     LOSS_OF_ATTRIBUTE,
     MATCHES,
+    NO_PARTS,
+    NOT_PUBLISHED,
     REASONS,
     ROLES,
+    RULE,
+    RULES,
+    RULES_MEANING,
     count,
     counted,
     duration,
     figure,
+    judged,
     null_rows,
     share,
     size_range,
@@ -40,20 +46,23 @@ Row = Sequence[str]
 
 def text_report(summary: RunSummary) -> str:
     """The report of a run, as text that ends in a newline."""
+    kind = summary.recoding.kind if summary.recoding is not None else None
     parts = [*_head(summary)]
     if summary.failure is not None:
         parts += _section("NEAREST NODE", _nearest(summary.failure))
     if summary.ledger is not None:
-        parts += _section("RECORDS", _ledger(summary.ledger, summary.allowed))
+        parts += _section("RECORDS", _ledger(summary.ledger, summary.allowed, kind))
     parts += _section("CLASSES BY SIZE", _sizes(summary))
     parts += _section("QUASI-IDENTIFIERS", _attributes(summary))
+    if (recoding := summary.recoding) is not None:
+        parts += _section(RULES[recoding.kind].upper(), _rules(recoding))
     parts += _section("PRIVACY MODELS", _models(summary))
     if summary.nulls is not None:
         parts += _section("NULLS IN THE RELEASE", _nulls(summary.nulls))
     if summary.bias is not None:
         parts += _section("RECORDS WITH A NULL ARE EXCLUDED", _bias(summary.bias))
     if summary.search is not None:
-        parts += _section("SEARCH", _search(summary.search))
+        parts += _section("SEARCH", _search(summary.search, kind))
     parts += _section("TIME", _seconds(summary.seconds))
     parts += _section("SETTINGS", _table([(s.name, s.value) for s in summary.settings]))
     parts += _section("OTHER COLUMNS", _table([(c.name, ROLES.get(c.role, c.role)) for c in summary.columns]))
@@ -101,9 +110,10 @@ def _nearest(failure: FailureSummary) -> Iterator[str]:
     yield from _table([(level.name, f"level {level.level}", level.description) for level in nearest.levels])
 
 
-def _ledger(ledger: Ledger, allowed: int | None) -> Iterator[str]:
+def _ledger(ledger: Ledger, allowed: int | None, kind: str | None) -> Iterator[str]:
+    reasons = REASONS | NOT_PUBLISHED.get(kind or "", {})
     rows = [("published", ledger.published)]
-    rows += [(REASONS[reason], number) for reason, number in ledger.reasons.items() if number]
+    rows += [(reasons[reason], number) for reason, number in ledger.reasons.items() if number]
     lines = [(name, count(n), _share(n, ledger.records), blocks(n, ledger.records, BAR)) for name, n in rows]
     lines.append(("all records", count(ledger.records), "", ""))
     yield from _table(lines, right=(1, 2), widths={0: 45})
@@ -120,17 +130,19 @@ def _sizes(summary: RunSummary) -> Iterator[str]:
     if not buckets:
         return
     scale = max(b.records + b.suppressed_records for b in buckets)
-    rows: list[Row] = [("records in a class", "classes", "records", "suppressed", "")]
+    apart = summary.recoding is None or any(b.suppressed_records for b in buckets)
+    rows: list[Row] = [("records in a class", "classes", "records", *(["suppressed"] if apart else []), "")]
     for b in buckets:
         marked = f"{size_range(b.least, b.most)}  ← k = {summary.k}" if _holds(b.least, b.most, summary.k) else ""
         drawn = blocks(b.records, scale, BAR) + "░" * round(BAR * b.suppressed_records / scale)
-        numbers = (count(b.classes), count(b.records), count(b.suppressed_records))
+        numbers = [count(b.classes), count(b.records), *([count(b.suppressed_records)] if apart else [])]
         rows.append((marked or size_range(b.least, b.most), *numbers, drawn))
-    yield from _table(rows, right=(1, 2, 3), head=True)
+    yield from _table(rows, right=(1, 2, 3)[: 2 + apart], head=True)
     ledger = summary.ledger
     if ledger is not None and ledger.smallest_class is not None and ledger.largest_class is not None:
         told = f"{counted(ledger.classes, 'class')} published: the smallest holds {count(ledger.smallest_class)}, "
-        yield from _wrapped(told + f"the largest {counted(ledger.largest_class, 'record')}. ░ is suppressed.", INDENT)
+        told += f"the largest {counted(ledger.largest_class, 'record')}."
+        yield from _wrapped(told + " ░ is suppressed." if apart else told, INDENT)
 
 
 def _holds(least: int, most: int, k: int | None) -> bool:
@@ -150,8 +162,9 @@ def _attributes(summary: RunSummary) -> Iterator[str]:
         rows.append(("", "level", "published as", "values left", *(["loss", ""] if losses else [])))
     for a in attributes:
         name = f"{a.name} (weight {figure(a.weight)})" if weighted else a.name
-        row = [name, f"{a.level} of {(a.height or 1) - 1}", a.description or ""]
-        row.append(f"{count(a.values_left or 0)} of {count(a.values or 0)}")
+        row = [name, f"{', '.join(map(str, a.levels))} of {(a.height or 1) - 1}", a.description or ""]
+        left = "by record," if a.values_left is None else count(a.values_left)
+        row.append(f"{left} of {count(a.values or 0)}")
         if a.loss is not None:
             row += [figure(a.loss), blocks(a.loss, scale, BAR // 3)]
         rows.append(row)
@@ -161,8 +174,25 @@ def _attributes(summary: RunSummary) -> Iterator[str]:
         together = f"Together ({folded}): {figure(summary.certificate.loss)}. A full bar is {figure(scale)}."
         yield from _wrapped(together, INDENT)
         yield from _wrapped(f"Loss: {LOSS_OF_ATTRIBUTE.get(summary.measure, summary.measure)}", INDENT)
+    elif attributes and summary.recoding is not None:
+        yield from _wrapped(NO_PARTS, INDENT)
     elif attributes:
         yield from _wrapped(f"{summary.measure} is a measure of classes; it has no part by attribute.", INDENT)
+
+
+def _rules(recoding: RecodingSummary) -> Iterator[str]:
+    yield from _wrapped(RULES_MEANING[recoding.kind], INDENT)
+    yield from _table(recoding.facts, widths={0: 70})
+    most = max((rule.records for rule in recoding.rules), default=0)
+    rows: list[Row] = [(RULE[recoding.kind], "records", "share", "classes", "smallest", "largest", "")]
+    for rule in recoding.listed:
+        numbers = (count(rule.classes), count(rule.smallest), count(rule.largest))
+        part = _share(rule.records, recoding.records)
+        rows.append((rule.description, count(rule.records), part, *numbers, blocks(rule.records, most, BAR // 3)))
+    yield ""
+    yield from _table(rows, right=(1, 2, 3, 4, 5), head=True, widths={0: 34})
+    if recoding.remainder:
+        yield from _wrapped(recoding.remainder, INDENT)
 
 
 def _models(summary: RunSummary) -> Iterator[str]:
@@ -174,11 +204,11 @@ def _models(summary: RunSummary) -> Iterator[str]:
         yield from _table([(m.label,) for m in summary.models], widths={0: 90})
 
 
-def _search(search: SearchSummary) -> Iterator[str]:
-    part = f" ({share(search.evaluated / search.lattice_size)})" if search.lattice_size else ""
+def _search(search: SearchSummary, kind: str | None) -> Iterator[str]:
+    what, number, part = judged(kind, search.evaluated, search.lattice_size)
     rows = [
         ("strategy", search.strategy),
-        ("nodes judged", f"{count(search.evaluated)} of {count(search.lattice_size)}{part}"),
+        (what, f"{number} ({part})" if part else number),
         *((f"… from {name}", count(number)) for name, number in search.sources),
         ("statements", count(search.statements)),
         ("snapshots made", count(search.snapshots)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from collections.abc import Sequence
 
 from sqlanon.audit.nulls import Matches, NullAudit
 from sqlanon.certificate import Certificate
@@ -34,6 +35,23 @@ BIAS_REMARK = (
     "among all records, its NULLs apart; by chance: what leaving out as many records at random would give on average, "
     "at most."
 )
+NOT_PUBLISHED = {
+    "patterns": {"failing_class": "suppressed: no pattern publishes it"},
+    "local_recoding": {"failing_class": "suppressed: no node publishes it"},
+}
+"""What several rules say otherwise, by kind: records that none of them publishes form no class."""
+RULE = {"patterns": "pattern", "local_recoding": "node"}
+"""What a rule is called, by kind,"""
+RULES = {"patterns": "Patterns", "local_recoding": "Nodes, local recoding"}
+"""the title of what is told of them,"""
+RULES_MEANING = {
+    "patterns": "Each record is published by one of several patterns: some of its columns as they are, the others "
+    "suppressed. The patterns stand in their order, which is for the operator alone.",
+    "local_recoding": "Each record is published at one of several nodes (local recoding); columns that a node does not "
+    "name stand at level 0. The nodes stand in their order, which is for the operator alone.",
+}
+"""and what it means."""
+NO_PARTS = "Records may differ in their levels, so that there is no loss by attribute."
 ROLES = {"drop": "left out", "keep": "published as it is", "sensitive": "published as it is, watched by models"}
 """What becomes of a column, by its role."""
 
@@ -61,6 +79,28 @@ def describe_level(spec: specs.HierarchySpec | None, level: int, height: int | N
         return EVERYTHING
     place = f"level {level}" if height is None else f"level {level} of {height - 1}"
     return f"{place} of the {describe_hierarchy(spec)}"
+
+
+def describe_levels(spec: specs.HierarchySpec | None, levels: Sequence[int], height: int | None) -> str:
+    """What several levels publish, those without a description of their own together.
+
+    >>> describe_levels(specs.DatesHierarchy(("month", "year")), [1, 2, 3], 4)
+    'month, year or everything (*)'
+    >>> describe_levels(specs.TableHierarchy("codes"), [0, 1, 3], 4)
+    'ungeneralized or level 1 or 3 of 3 of the table codes'
+    """
+    told = [describe_level(spec, level, height) for level in levels]
+    by_number = [level for level, words in zip(levels, told, strict=True) if words.startswith(f"level {level} ")]
+    if len(by_number) > 1:
+        first = f"level {by_number[0]} "
+        together = f"level {_either(list(map(str, by_number)))} "
+        told = [together + words.removeprefix(first) if words.startswith(first) else words for words in told]
+        told = [words for words in told if words.startswith(together) or not words.startswith("level ")]
+    return _either(told)
+
+
+def _either(words: Sequence[str]) -> str:
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def _interval(spec: specs.IntervalsHierarchy, level: int) -> str:
@@ -119,6 +159,8 @@ def describe_proof(certificate: Certificate) -> str:
     >>> describe_proof(Certificate("loss", "sum", 0.5, 0.4, 0.2, False, "box", 7, 90))
     'Proven to be within 20 % of the optimum: no version that meets the policy loses less than 0.4.'
     """
+    if certificate.optimal and certificate.strategy == "patterns_exact":
+        return "Proven optimal: no assignment of these patterns suppresses less (the bound is that of HiGHS)."
     if certificate.optimal:
         return "Proven optimal: no version that meets the policy loses less."
     if certificate.gap is None or certificate.lower_bound is None:
@@ -127,6 +169,21 @@ def describe_proof(certificate: Certificate) -> str:
         f"Proven to be within {share(certificate.gap)} of the optimum: "
         f"no version that meets the policy loses less than {figure(certificate.lower_bound)}."
     )
+
+
+def judged(kind: str | None, evaluated: int, whole: int) -> tuple[str, str, str]:
+    """What a search judged, how much of it, and which share that is.
+
+    Args:
+        kind: of the recoding; None for one node. Sets of nodes are no part of the lattice, and so no share of it.
+
+    >>> judged(None, 6, 8), judged("local_recoding", 280, 72)
+    (('nodes judged', '6 of 8', '75 %'), ('nodes and sets of nodes judged', '280', ''))
+    """
+    if kind == "local_recoding":
+        return "nodes and sets of nodes judged", count(evaluated), ""
+    what = "nodes judged" if kind is None else "patterns tried"
+    return what, f"{count(evaluated)} of {count(whole)}", share(evaluated / whole) if whole else ""
 
 
 def null_rows(audit: NullAudit) -> list[tuple[str, Matches]]:

@@ -1,0 +1,334 @@
+"""The statements of local recoding: candidates for a place in a sequence of nodes, and the first node that fits.
+
+Each record is published by the first node of a sequence whose class, among the records that no earlier node took,
+passes every privacy model. One step of that is: group what is left by ``key & mask``, judge the classes, and let the
+rows of classes that fail flow on to the next node. ``chain`` writes such steps one after the other as common table
+expressions: ``flow_<step>`` holds the rows, ``passing_<step>`` the classes that pass.
+
+``STATE`` holds the rows at the grain that all nodes share, each with ``place``: that of the node of the present
+sequence that publishes it, or the length of the sequence when none does. A node that is inserted at place p changes
+nothing for rows whose place is before p, so that only the others flow: through the new node, then through the nodes
+that stood at p, p + 1, …
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+
+from sqlglot import exp
+
+from sqlanon import names
+from sqlanon.catalog import Catalog
+from sqlanon.compiler.evaluate import Question, digits, judged
+from sqlanon.compiler.trees import (
+    aliased,
+    bigint,
+    both,
+    column,
+    cte,
+    keys,
+    masked,
+    named,
+    number,
+    table,
+    total,
+    with_ctes,
+)
+from sqlanon.lattice import Node
+from sqlanon.models.k_anonymity import KAnonymity
+
+STATE = names.PREFIX + "state"
+"""What a batch of candidates is judged from: a view of the table of the present state."""
+SEQUENCE = names.PREFIX + "sequence"
+"""The nodes of the present sequence by place, with their masks and levels."""
+CANDIDATES = names.PREFIX + "candidates"
+"""The nodes that are tried, numbered, each with the place it would take."""
+PLACE = "place"
+TOTALS = -1
+"""The ``attribute`` of the row that counts the records; other rows hold what an attribute keeps."""
+
+
+def state_table(generation: int) -> str:
+    """Name of the table of a state; a new one is made from the one before."""
+    return f"{STATE}_{generation}"
+
+
+def grain_masks(question: Question, node: Node) -> tuple[int, ...]:
+    """One mask per word: the node's, with the sensitive codes where a model counts values."""
+    return question.catalog.grain_masks(node) if question.histograms else question.catalog.masks(node)
+
+
+def node_rows(question: Question, nodes: Sequence[Node]) -> dict[str, list[int] | list[str]]:
+    """The columns of a table of nodes that tell what they are: a mask a word, and their levels."""
+    masks = [grain_masks(question, node) for node in nodes]
+    return {
+        **{names.mask(w): [mask[w] for mask in masks] for w in range(question.catalog.words)},
+        "levels": [digits(node) for node in nodes],
+    }
+
+
+def rows_of_base(question: Question, bottom: Node) -> exp.Select:
+    """The base at the grain of ``bottom``, below which no node lies; the rows stand at place 0."""
+    parts = [masked(column(names.key(w)), number(mask)) for w, mask in enumerate(grain_masks(question, bottom))]
+    return (
+        exp.select(*[named(part, names.key(w)) for w, part in enumerate(parts)])
+        .select(named(total(column(names.COUNT)), names.COUNT), named(exp.cast(number(0), "INTEGER"), PLACE))
+        .from_(table(names.BASE))
+        .group_by(*[part.copy() for part in parts])
+    )
+
+
+def places(state: str) -> exp.Select:
+    """How many rows of a state stand at each place."""
+    return (
+        exp.select(column(PLACE), bigint(exp.Count(this=exp.Star())))
+        .from_(table(state))
+        .group_by(column(PLACE))
+        .order_by(column(PLACE))
+    )
+
+
+def batch(question: Question, steps: int, *, costs: bool) -> exp.Query:
+    """What sequences would publish that have one node more: ``node``, ``step``, ``attribute`` and ``kept``.
+
+    Step 0 is the candidate, step t what stands at its place + t - 1 now. A row with attribute ``TOTALS`` tells the
+    published records; with ``costs`` the others tell the sum of D - leaves over them.
+
+    Three parameters: the first and the last number of the candidates, and the least place among them.
+
+    Args:
+        steps: at least one more than the nodes that stand at or after that place.
+    """
+    between = exp.Between(this=column("node"), low=exp.Placeholder(), high=exp.Placeholder())
+    ctes = [cte("candidates", exp.select("*").from_(table(CANDIDATES)).where(between), materialized=True)]
+    ctes += chain(question, _first_flow(question), [partial(_from_sequence, question)] * (steps - 1))
+    passing = [
+        exp.select(
+            named(number(step), "step"), column("node"), *keys(question.catalog.words), column(names.COUNT)
+        ).from_(table(f"passing_{step}"))
+        for step in range(steps)
+    ]
+    ctes.append(cte("published", union_all(passing), materialized=True))
+    dimensions = [column("node"), column("step")]
+    everything: exp.Query = (
+        exp.select(*dimensions, named(number(TOTALS), "attribute"), named(total(column(names.COUNT)), "kept"))
+        .from_(table("published"))
+        .group_by(*[item.copy() for item in dimensions])
+    )
+    if costs:
+        ctes.append(cte("used", _used()))
+        ctes += value_ctes(question.catalog, ["node", "step"], "published")
+        everything = exp.union(everything, kept_sums(question.catalog, ["node", "step"]), distinct=False, copy=False)
+    return with_ctes(everything, ctes)
+
+
+def advanced(question: Question, state: str, place: int, nodes: Sequence[Node]) -> exp.Query:
+    """The rows of ``state`` with their places when ``nodes`` are those at ``place`` and after it."""
+    words = question.catalog.words
+    masks = [grain_masks(question, node) for node in nodes]
+    first = (
+        exp.select(named(number(0), "node"), *keys(words), column(names.COUNT))
+        .select(*_masked(words, [number(mask) for mask in masks[0]]))
+        .from_(table(state))
+        .where(exp.GTE(this=column(PLACE), expression=number(place)))
+    )
+    ctes = chain(question, first, [partial(_under, mask) for mask in masks[1:]])
+    parts = [
+        exp.select(*keys(words), column(names.COUNT), column(PLACE))
+        .from_(table(state))
+        .where(exp.LT(this=column(PLACE), expression=number(place)))
+    ]
+    for step in range(len(nodes)):
+        taken = exp.Exists(this=class_of(question, step))
+        rows = exp.select(*keys(words), column(names.COUNT), _place(place + step)).from_(table(f"flow_{step}"))
+        parts.append(rows.where(taken))
+        if step == len(nodes) - 1:
+            parts.append(
+                exp.select(*keys(words), column(names.COUNT), _place(place + len(nodes)))
+                .from_(table(f"flow_{step}"))
+                .where(exp.Not(this=taken.copy()))
+            )
+    return with_ctes(union_all(parts), ctes)
+
+
+def _place(place: int) -> exp.Expr:
+    return named(exp.cast(number(place), "INTEGER"), PLACE)
+
+
+def union_all(queries: Sequence[exp.Query]) -> exp.Query:
+    return reduce(partial(exp.union, distinct=False, copy=False), queries)
+
+
+def _masked(words: int, masks: Sequence[exp.Expr], relation: str | None = None) -> list[exp.Expr]:
+    """What masks keep of the key: ``masked_<word>``."""
+    return [named(masked(column(names.key(w), relation), masks[w]), masked_name(w)) for w in range(words)]
+
+
+def masked_name(word: int) -> str:
+    return f"masked_{word}"
+
+
+def _first_flow(question: Question) -> exp.Select:
+    """Each candidate with the rows that earlier nodes do not take.
+
+    The two places are subtracted, because DuckDB would sort both sides for a comparison of columns of both.
+    """
+    words = question.catalog.words
+    own = [column(names.mask(w), "candidates") for w in range(words)]
+    distance = exp.Sub(this=column(PLACE, STATE), expression=column(PLACE, "candidates"))
+    return (
+        exp.select(column("node", "candidates"), *keys(words, STATE), column(names.COUNT, STATE))
+        .select(*_masked(words, own, STATE))
+        .from_(table(STATE))
+        .join(table("candidates"), join_type="cross")
+        .where(exp.GTE(this=column(PLACE, STATE), expression=exp.Placeholder()))
+        .where(exp.GTE(this=distance, expression=number(0)))
+    )
+
+
+def _from_sequence(question: Question, step: int, flow: exp.Select) -> exp.Select:
+    """``flow`` under the node of the present sequence that a candidate's step comes to; it ends with the sequence."""
+    words = question.catalog.words
+    place = exp.Add(this=column(PLACE, "candidates"), expression=number(step - 1))
+    masks = (
+        exp.select(column("node", "candidates"), *[column(names.mask(w), SEQUENCE) for w in range(words)])
+        .from_(table("candidates"))
+        .join(table(SEQUENCE), on=exp.EQ(this=column(PLACE, SEQUENCE), expression=place))
+    )
+    before = f"flow_{step - 1}"
+    return flow.join(
+        masks.subquery("steps"), on=exp.EQ(this=column("node", "steps"), expression=column("node", before))
+    ).select(*_masked(words, [column(names.mask(w), "steps") for w in range(words)], before), copy=False)
+
+
+def _under(masks: Sequence[int], step: int, flow: exp.Select) -> exp.Select:
+    """``flow`` under a known node."""
+    return flow.select(*_masked(len(masks), [number(mask) for mask in masks], f"flow_{step - 1}"), copy=False)
+
+
+Onward = Callable[[int, exp.Select], exp.Select]
+"""Gives the rows that flow on to a step what its nodes keep of their keys."""
+
+
+def chain(question: Question, first: exp.Select, onward: Sequence[Onward]) -> list[exp.CTE]:
+    """``flow_<step>`` and ``passing_<step>`` of every step; ``first`` are the rows of the first, with ``node``, the
+    key, ``n`` and what its nodes keep of the key."""
+    words = question.catalog.words
+    flow = cte("flow_0", first)
+    flow.set("materialized", False)
+    ctes = [flow, *_passing(question, 0)]
+    for step, on in enumerate(onward, start=1):
+        before = f"flow_{step - 1}"
+        failing = exp.select(column("node", before), *keys(words, before), column(names.COUNT, before)).from_(
+            table(before)
+        )
+        failing = failing.where(exp.Not(this=exp.Exists(this=class_of(question, step - 1))))
+        ctes += [cte(f"flow_{step}", on(step, failing), materialized=True), *_passing(question, step)]
+    return ctes
+
+
+def _passing(question: Question, step: int) -> list[exp.CTE]:
+    """``passing_<step>``: ``node``, the key and ``n`` of the classes that pass every model."""
+    words = question.catalog.words
+    parts = [column(masked_name(w)) for w in range(words)]
+    grouped = (
+        exp.select(column("node"), *[named(part, names.key(w)) for w, part in enumerate(parts)])
+        .select(named(total(column(names.COUNT)), names.COUNT))
+        .from_(table(f"flow_{step}"))
+        .group_by(column("node"), *[part.copy() for part in parts])
+    )
+    name = f"passing_{step}"
+    if all(isinstance(model, KAnonymity) for model in question.models):
+        large = exp.GTE(this=exp.Sum(this=column(names.COUNT)), expression=number(question.size))
+        return [cte(name, grouped.having(large), materialized=True)]
+    ctes = _renamed(judged(question, grouped), f"_{step}")
+    passing = exp.select(column("node"), *keys(words), column(names.COUNT)).from_(table(f"judged_{step}"))
+    passes = exp.EQ(this=column("fails"), expression=number(0))
+    return [*ctes, cte(name, passing.where(passes), materialized=True)]
+
+
+def _renamed(ctes: list[exp.CTE], suffix: str) -> list[exp.CTE]:
+    """The same expressions with ``suffix`` behind their names, where they are defined and where they are read."""
+    own = {item.alias for item in ctes}
+    for item in ctes:
+        item.set("alias", exp.TableAlias(this=exp.to_identifier(item.alias + suffix, quoted=True)))
+        for relation in list(item.this.find_all(exp.Table)):
+            if relation.name in own and not relation.db:
+                relation.replace(aliased(table(relation.name + suffix), relation.alias or relation.name))
+    return ctes
+
+
+def class_of(question: Question, step: int) -> exp.Select:
+    """The class of a row of ``flow_<step>``, if it passes."""
+    flow, passing = f"flow_{step}", f"passing_{step}"
+    same = [exp.EQ(this=column("node", passing), expression=column("node", flow))]
+    for word, codes in enumerate(question.catalog.codes):
+        kept: exp.Expr = column(masked_name(word), flow)
+        if codes and question.histograms:
+            kept = exp.paren(masked(kept, number(~codes)))
+        same.append(exp.EQ(this=column(names.key(word), passing), expression=kept))
+    return exp.select(number(1)).from_(table(passing)).where(both(same))
+
+
+def _used() -> exp.Query:
+    """``node``, ``step`` and ``levels`` of every step of every candidate."""
+    step = exp.Add(
+        this=exp.Sub(this=column(PLACE, SEQUENCE), expression=column(PLACE, "candidates")), expression=number(1)
+    )
+    own = exp.select(column("node"), named(number(0), "step"), column("levels")).from_(table("candidates"))
+    later = (
+        exp.select(column("node", "candidates"), named(step, "step"), column("levels", SEQUENCE))
+        .from_(table("candidates"))
+        .join(
+            table(SEQUENCE),
+            on=exp.GTE(this=column(PLACE, SEQUENCE), expression=column(PLACE, "candidates")),
+        )
+    )
+    return exp.union(own, later, distinct=False, copy=False)
+
+
+def value_ctes(catalog: Catalog, dimensions: Sequence[str], published: str) -> list[exp.CTE]:
+    """``generalized``: how many records are published with a value of an attribute, by the dimensions.
+
+    ``used`` tells the levels of the nodes by the dimensions; ``published`` holds the dimensions, the key and ``n``.
+    """
+    words = range(catalog.words)
+    digit = exp.Substring(
+        this=column("levels", "used"),
+        start=exp.Add(this=column("attribute", names.MASKS), expression=number(1)),
+        length=number(1),
+    )
+    levels = (
+        exp.select(*[column(name, "used") for name in dimensions])
+        .select(*[column(name, names.MASKS) for name in ("attribute", "level", *map(names.mask, words))])
+        .from_(table("used"))
+        .join(table(names.MASKS), on=exp.EQ(this=digit, expression=column("digit", names.MASKS)))
+    )
+    parts = [masked(column(names.key(w), published), column(names.mask(w), "levels")) for w in words]
+    by = [column(name, "levels") for name in (*dimensions, "attribute", "level")]
+    same = [exp.EQ(this=column(name, published), expression=column(name, "levels")) for name in dimensions]
+    generalized = (
+        exp.select(*by, *[named(part, names.key(w)) for w, part in enumerate(parts)])
+        .select(named(total(column(names.COUNT, published)), names.COUNT))
+        .from_(table(published))
+        .join(table("levels"), on=both(same))
+        .group_by(*[item.copy() for item in by], *[part.copy() for part in parts])
+    )
+    return [cte("levels", levels, materialized=True), cte("generalized", generalized)]
+
+
+def kept_sums(catalog: Catalog, dimensions: Sequence[str]) -> exp.Select:
+    """By the dimensions and attribute, the sum of D - leaves over the published records."""
+    same = ["attribute", "level", *[names.key(w) for w in range(catalog.words)]]
+    amount = exp.Mul(this=column(names.COUNT, "generalized"), expression=column("cost", names.LEAF))
+    by = [column(name, "generalized") for name in (*dimensions, "attribute")]
+    return (
+        exp.select(*by, named(total(amount), "kept"))
+        .from_(table("generalized"))
+        .join(
+            table(names.LEAF),
+            on=both(exp.EQ(this=column(c, "generalized"), expression=column(c, names.LEAF)) for c in same),
+        )
+        .group_by(*[item.copy() for item in by])
+    )

@@ -1,0 +1,317 @@
+"""Full domain: one node for all records. A plan is an encoded source with the best node found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlanon import names
+from sqlanon.accounting import Ledger
+from sqlanon.audit.models import ModelAudit
+from sqlanon.catalog import Catalog
+from sqlanon.compiler import release as compiler
+from sqlanon.compiler.class_sizes import class_sizes
+from sqlanon.compiler.evaluate import Question
+from sqlanon.driver import Watcher, search
+from sqlanon.engines.duckdb import VERSION as DUCKDB_VERSION
+from sqlanon.errors import InputError
+from sqlanon.evaluator import Evaluator
+from sqlanon.formulation import formulate
+from sqlanon.lattice import Node
+from sqlanon.measures.base import Measure
+from sqlanon.planned import Planned, ignored_options
+from sqlanon.policy import Model, Policy
+from sqlanon.proof import Proof
+from sqlanon.references import plan_audits
+from sqlanon.report.proof_file import proof_document
+from sqlanon.search.base import Problem, Progress, Request, Verdict, rank
+from sqlanon.session import Session
+from sqlanon.version import VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """A node that meets the policy: its levels, its loss and what it suppresses."""
+
+    levels: dict[str, int]
+    loss: float
+    suppressed: int
+    classes: int
+    smallest_class: int | None
+
+
+@dataclass(slots=True, kw_only=True)
+class Plan(Planned):
+    """An encoded source with the best node found; publishes nothing by itself. A context manager.
+
+    Attributes:
+        solution: the best node.
+        proof: why it is, as boxes that cover the lattice; None when nothing is proven.
+        search: effort of the search (``evaluated``).
+        node: the best node, as levels in the order of the policy.
+    """
+
+    solution: Solution
+    proof: Proof | None
+    search: Progress
+    node: Node
+    _verdict: Verdict
+    _evaluator: Evaluator
+    _problem: Problem
+
+    @property
+    def ledger(self) -> Ledger:
+        """Accounting of every record: records = published + suppressed + excluded."""
+        return self._ledger(self._verdict)
+
+    @property
+    def proof_document(self) -> dict[str, Any] | None:
+        """The certificate that anybody can run again (``sqlanon verify``); None when nothing is proven."""
+        if self.proof is None:
+            return None
+        return proof_document(
+            self.certificate,
+            self.proof,
+            self._problem,
+            chosen=self.node,
+            judged={verdict.node: verdict for verdict in self._evaluator.judged},
+            withheld=self.ledger.hides(self._threshold),
+            fingerprint=self.policy.fingerprint(),
+            versions={"sqlanon": VERSION, "duckdb": DUCKDB_VERSION},
+        )
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """The level of each quasi-identifier at the best node."""
+        return self.solution.levels
+
+    @property
+    def published_levels(self) -> tuple[tuple[int, ...], ...]:
+        """The levels of the best node."""
+        return tuple((level,) for level in self.node)
+
+    @property
+    def verdict_sources(self) -> dict[str, int]:
+        """How many nodes of the search were judged from which grain: ``base``, or ``snapshot`` with its levels."""
+        return dict(self._evaluator.origins.most_common())
+
+    def _ledger(self, verdict: Verdict) -> Ledger:
+        catalog = self.catalog
+        return Ledger(
+            records=catalog.records,
+            published=catalog.population - verdict.suppressed,
+            suppressed=verdict.suppressed,
+            excluded=catalog.excluded,
+            reasons={
+                "failing_class": verdict.suppressed - catalog.uncovered,
+                "uncovered": catalog.uncovered,
+                "null": catalog.excluded,
+            },
+            classes=verdict.classes,
+            smallest_class=verdict.smallest,
+            largest_class=verdict.largest,
+        )
+
+    def evaluate(self, levels: Mapping[str, int]) -> Verdict:
+        """The verdict of any node; columns that are not named stay at level 0.
+
+        ``suppressed`` is what the models suppress together, ``by_model`` what each would alone.
+
+        Raises:
+            InputError: an unknown column, or a level that its hierarchy does not have.
+        """
+        node = self._node(levels)
+        return self._evaluator.judge([Request(node, self.catalog.bottom)], exact=True)[0]
+
+    @property
+    def suppressed_by_model(self) -> tuple[tuple[str, int], ...]:
+        """Per privacy model, the records that it suppresses at the chosen node, were it alone."""
+        return self.evaluate(self.solution.levels).by_model
+
+    @property
+    def attribute_losses(self) -> dict[str, float] | None:
+        """Per quasi-identifier, its own loss at the chosen node, before weights and folding; None for measures of
+        classes."""
+        if self.certificate.aggregate is None:
+            return None
+        losses = self.evaluate(self.solution.levels).by_attribute
+        return dict(zip(self.solution.levels, losses, strict=True))
+
+    def evaluate_many(self, nodes: Sequence[Mapping[str, int]]) -> list[Verdict]:
+        """The verdicts of several nodes, in as few statements as possible."""
+        bottom = self.catalog.bottom
+        return self._evaluator.judge([Request(self._node(levels), bottom) for levels in nodes], exact=True)
+
+    def node_sql(self, levels: Mapping[str, int]) -> str:
+        """A readable GROUP BY for a node: one row per class with its number of records."""
+        encoding = self._session.encoding
+        query = compiler.readable_grain(encoding.source, encoding.items, self._node(levels), self._basic)
+        return query.sql(dialect="duckdb", identify=True, pretty=True)
+
+    def classes(self, levels: Mapping[str, int]) -> pa.Table:
+        """The classes of a node, as ``node_sql`` gives them. For the operator: it holds values."""
+        return self._session.engine.arrow("classes", self.node_sql(levels))
+
+    @property
+    def statistics(self) -> dict[str, float]:
+        """What the strategy counts of its own work."""
+        return dict(self.search.statistics)
+
+    def class_sizes(
+        self, levels: Mapping[str, int] | None = None, *, published: bool = True
+    ) -> tuple[tuple[int, int, int, int], ...]:
+        """How large the published classes of a node are (by default the chosen one), or those that are suppressed.
+
+        Raises:
+            InputError: as ``evaluate``.
+        """
+        node = self.node if levels is None else self._node(levels)
+        snapshot = self._session.snapshots.nearest(node)
+        query = class_sizes(self.question, snapshot.table, node, published=published)
+        rows = self._session.engine.run("class sizes", query)
+        return tuple((least, most, classes, records) for least, most, classes, records in rows)
+
+    def solutions(self, limit: int = 20) -> list[Solution]:
+        """The best feasible nodes that were judged, best first."""
+        return [_solution(self.catalog, v) for v in sorted(self.search.solutions, key=rank)[:limit]]
+
+    def with_privacy(self, *privacy: Model) -> Plan:
+        """A new search for other privacy models over the same encoded source; snapshots are reused.
+
+        The plans share one connection: closing either closes both.
+        """
+        return self.with_policy(replace(self.policy, privacy=tuple(privacy)))
+
+    def with_policy(self, policy: Policy) -> Plan:
+        """A new search under another policy over the same encoded source; snapshots are reused.
+
+        Models, limits, levels, weights, quality and search may differ; quasi-identifiers, sensitive columns with their
+        hierarchies, the subset, and the treatment of NULLs and uncovered values may not. The plans share one
+        connection: closing either closes both.
+
+        Raises:
+            InputError: the policy needs another encoding.
+        """
+        if _encoded_for(policy) != _encoded_for(self.policy):
+            raise InputError(
+                "The other policy differs in what was encoded (source, quasi-identifiers, sensitive columns, "
+                "hierarchies, subset, NULLs or uncovered values).",
+                hint="make a new plan for it.",
+            )
+        return search_plan(self._session, policy, {"encode": 0.0}, None)
+
+    @property
+    def problem(self) -> Problem:
+        """What was searched: limits, lattice and measure."""
+        return self._problem
+
+    @property
+    def question(self) -> Question:
+        """What ``evaluate`` asks of a node."""
+        return self._evaluator.question
+
+    def _node(self, levels: Mapping[str, int]) -> Node:
+        heights = {a.name: a.height for a in self.catalog.attributes}
+        for name, level in levels.items():
+            if name not in heights:
+                raise InputError(
+                    f"{name!r} is not a quasi-identifier of the policy.",
+                    hint=f"the quasi-identifiers are {', '.join(map(repr, heights))}.",
+                )
+            if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level < heights[name]:
+                raise InputError(
+                    f"Column {name!r} has no such level; its levels are 0 to {heights[name] - 1}.",
+                    hint="give a whole number in that range.",
+                )
+        return tuple(levels.get(name, 0) for name in heights)
+
+    def _release_query(self) -> exp.Query:
+        encoding = self._session.encoding
+        return compiler.release(
+            encoding.source,
+            encoding.items,
+            self.question,
+            self.node,
+            basic=self._basic,
+            published=self._released(),
+            snapshot=names.BASE,
+        )
+
+    def _audits(self) -> list[ModelAudit]:
+        """The audits of the policy's models, with what they are judged against."""
+        return plan_audits(
+            self.policy.models, self._session.encoding, self.catalog, self.node, self._released(), basic=self._basic
+        )
+
+    def _readable(self) -> list[tuple[str, exp.Query]]:
+        encoding = self._session.encoding
+        grain = compiler.readable_grain(encoding.source, encoding.items, self.node, self._basic)
+        return [("classes of the chosen node", grain)]
+
+
+def search_plan(session: Session, policy: Policy, seconds: dict[str, float], watch: Watcher | None) -> Plan:
+    """Search the lattice of an encoded source; the plan of its best node.
+
+    Raises:
+        NoSolutionError, SearchStoppedError: see ``driver.search``.
+    """
+    start = time.perf_counter()
+    engine = session.engine
+    problem, models = formulate(engine, session.encoding, policy)
+    evaluator = Evaluator(engine, problem.catalog, session.snapshots, problem, models)
+    with engine.side_by_side():
+        found = search(problem, evaluator, policy.search, extensions=policy.extensions, watch=watch)
+    return Plan(
+        policy=policy,
+        catalog=problem.catalog,
+        solution=_solution(problem.catalog, found.verdict),
+        certificate=found.certificate,
+        proof=found.proof,
+        search=found.progress,
+        seconds={**seconds, "search": time.perf_counter() - start},
+        warnings=session.source.warnings
+        + session.encoding.warnings
+        + ignored_options(session.source, policy)
+        + _ignored_aggregate(policy, problem.measure),
+        node=found.verdict.node,
+        _verdict=found.verdict,
+        _session=session,
+        _evaluator=evaluator,
+        _problem=problem,
+    )
+
+
+def _ignored_aggregate(policy: Policy, measure: Measure) -> tuple[str, ...]:
+    asked = policy.quality.aggregate
+    if asked is None or asked in measure.aggregates:
+        return ()
+    return (f"The aggregate {asked} does not apply to {measure.name}, which has its own definition.",)
+
+
+def _solution(catalog: Catalog, verdict: Verdict) -> Solution:
+    return Solution(
+        levels=catalog.levels(verdict.node),
+        loss=verdict.loss,
+        suppressed=verdict.suppressed,
+        classes=verdict.classes,
+        smallest_class=verdict.smallest,
+    )
+
+
+def _encoded_for(policy: Policy) -> tuple[object, ...]:
+    """What the encoding of a source depends on; policies that agree in it can share one."""
+    columns = tuple(
+        (c.name, c.role, c.hierarchy, c.uncovered)
+        for c in policy.columns
+        if c.role in ("quasi_identifier", "sensitive")
+    )
+    source = policy.resolve(policy.source) if policy.source is not None else None
+    joined = tuple(replace(j, source=policy.resolve(j.source)) if j.source is not None else j for j in policy.join)
+    origin = (source, policy.table, dict(policy.csv), policy.formats, joined)
+    foreign = (dict(policy.extensions.hierarchies), dict(policy.extensions.formats))
+    return (*origin, columns, policy.nulls, policy.uncovered, policy.subset, foreign)

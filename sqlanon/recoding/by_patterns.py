@@ -1,0 +1,203 @@
+"""Patterns: each record keeps or suppresses columns as one of the patterns that the policy allows says.
+
+Under k-anonymity alone the patterns are tried in waves (``patterns.greedy``) or chosen by an integer program
+(``patterns.exactly``); under other models they are tried one after the other like any nodes (``sequence``).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from secrets import randbits
+
+from sqlanon import names
+from sqlanon.catalog import Catalog
+from sqlanon.certificate import Certificate
+from sqlanon.compiler.evaluate import Question
+from sqlanon.errors import UnsupportedError
+from sqlanon.formulation import formulate
+from sqlanon.hierarchy.specs import SuppressHierarchy
+from sqlanon.lattice import Node
+from sqlanon.models import least_size
+from sqlanon.patterns.bounds import pattern_table
+from sqlanon.patterns.exactly import exactly
+from sqlanon.patterns.greedy import Assignment, greedy
+from sqlanon.patterns.order import Pattern
+from sqlanon.patterns.pattern import PatternSet, constrained, listed
+from sqlanon.planned import ignored_options
+from sqlanon.policy import Patterns, Policy
+from sqlanon.recoding.plan import RecodedPlan, accounted, load_rules
+from sqlanon.recoding.rules import Rule
+from sqlanon.recoding.sequence import first_fit
+from sqlanon.search.base import Problem
+from sqlanon.session import Session
+
+MEASURE = "suppressed_cells"
+"""The loss of a solution by patterns: the share of the cells that are suppressed, by the weights of their columns. It
+is the measure ``loss`` where every column has two values at least."""
+MOST_PATTERNS = 4096
+"""Patterns that are tried one after the other, for models besides k-anonymity."""
+PREDICTABLE = (
+    "Patterns recode locally: a record that suppresses more tells that the patterns before its own failed for it "
+    "(refinement attack), and the order of the patterns is {order}. Full domain, the default, is not open to this."
+)
+
+
+def with_suppression(policy: Policy) -> Policy:
+    """The policy with one level above the values of every quasi-identifier, whatever hierarchy it names."""
+    columns = tuple(
+        replace(c, hierarchy=SuppressHierarchy(), information_loss=None, uncovered=None)
+        if c.role == "quasi_identifier"
+        else c
+        for c in policy.columns
+    )
+    return replace(policy, columns=columns, uncovered="error")
+
+
+def pattern_set(asked: Patterns, columns: Sequence[str], seed: int | None) -> PatternSet:
+    """The patterns that a policy allows, over the positions of its quasi-identifiers."""
+
+    def places(group: Sequence[str]) -> list[int]:
+        return [columns.index(name) for name in group]
+
+    if asked.patterns is not None:
+        patterns = [places(pattern) for pattern in asked.patterns]
+        return listed(len(columns), patterns, outliers=asked.outliers, ties=asked.ties, seed=seed)
+    return constrained(
+        len(columns),
+        never=places(asked.never),
+        together=[places(group) for group in asked.together],
+        exclusive=[places(group) for group in asked.exclusive],
+        most=asked.at_most,
+        outliers=asked.outliers,
+        ties=asked.ties,
+        seed=seed,
+    )
+
+
+def patterns_plan(session: Session, policy: Policy, asked: Patterns, seconds: dict[str, float]) -> RecodedPlan:
+    """The plan of the patterns of a policy, over a source that was encoded ``with_suppression``.
+
+    Raises:
+        NoSolutionError: more records would be left over than the policy allows.
+        UnsupportedError: there are too many patterns for the solver or the models, or no solver is installed.
+    """
+    start = time.perf_counter()
+    problem, models = formulate(session.engine, session.encoding, with_suppression(policy))
+    catalog = problem.catalog
+    seed = None
+    if asked.ties == "random":
+        seed = randbits(63) if asked.seed is None else asked.seed
+    patterns = pattern_set(asked, [a.name for a in catalog.attributes], seed)
+    weights = tuple(a.weight for a in catalog.attributes)
+    given = None if set(weights) == {1.0} else weights
+    session.engine.drop(names.ASSIGNED)
+    if all(model.type == "k_anonymity" for model in models):
+        solved = _exact if asked.solver == "exact" else _greedy
+        rules, certificate = solved(session, problem, policy, patterns, given, least_size(models))
+    else:
+        question = Question(catalog, models, least_size(models), problem.measure.needs)
+        rules, certificate = _one_by_one(session, problem, question, patterns, given)
+    load_rules(session, catalog, rules)
+    ledger = accounted(session, catalog, rules)
+    order = "the documented one: say ties: random" if seed is None else "drawn with a seed that is not published"
+    return RecodedPlan(
+        policy=policy,
+        catalog=catalog,
+        certificate=replace(certificate, loss=_loss(catalog, rules, ledger.suppressed)),
+        seconds={**seconds, "search": time.perf_counter() - start},
+        warnings=session.source.warnings
+        + session.encoding.warnings
+        + ignored_options(session.source, policy)
+        + (PREDICTABLE.format(order=order),),
+        kind="patterns",
+        rules=rules,
+        seed=seed,
+        _session=session,
+        _ledger=ledger,
+        _split=asked.solver == "exact",
+        _quality=[],
+    )
+
+
+Solved = tuple[tuple[Rule, ...], Certificate]
+
+
+def _greedy(
+    session: Session, problem: Problem, policy: Policy, patterns: PatternSet, weights: Sequence[float] | None, k: int
+) -> Solved:
+    """Algorithm 1; where more is left over than may be, a class joins it."""
+    catalog = problem.catalog
+    found = greedy(session.engine, catalog, patterns, k, weights=weights)
+    if found.left_over > catalog.allowed:
+        found = greedy(session.engine, catalog, patterns, k, weights=weights, left_over=False)
+    certificate = _certificate("patterns_greedy", found.tried, patterns.size)
+    return _rules(catalog, found), certificate
+
+
+def _exact(
+    session: Session, problem: Problem, policy: Policy, patterns: PatternSet, weights: Sequence[float] | None, k: int
+) -> Solved:
+    """The integer program of section 2.2; its bound is that of HiGHS."""
+    catalog, search = problem.catalog, policy.search
+    solve = partial(
+        exactly, session.engine, catalog, patterns, k,
+        weights=weights, time_limit=search.time_limit, gap=float(search.gap),
+    )  # fmt: skip
+    found, proof = solve()
+    if found.left_over > catalog.allowed:
+        found, proof = solve(left_over=False)
+    certificate = _certificate("patterns_exact", patterns.size, patterns.size)
+    whole = _all_cells(catalog)
+    return _rules(catalog, found), replace(
+        certificate, lower_bound=proof.bound / whole, gap=proof.gap, optimal=proof.optimal
+    )
+
+
+def _one_by_one(
+    session: Session, problem: Problem, question: Question, patterns: PatternSet, weights: Sequence[float] | None
+) -> Solved:
+    """Algorithm 1 as it stands, for any models: a pattern takes its classes that pass among what is left."""
+    if patterns.size > MOST_PATTERNS:
+        raise UnsupportedError(
+            f"Models besides k-anonymity try patterns one after the other, and there are {patterns.size:,}.",
+            hint=f"allow at most {MOST_PATTERNS:,}, with at_most or never, say.",
+        )
+    catalog = problem.catalog
+    ordered = list(patterns.ordered(weights))
+    found = first_fit(session.engine, problem, question, [pattern_node(catalog, pattern) for pattern in ordered])
+    session.engine.drop(names.PATTERNS)
+    session.engine.load("patterns", names.PATTERNS, pattern_table(catalog, ordered))
+    return found.rules, _certificate("patterns_greedy", len(ordered), patterns.size)
+
+
+def _rules(catalog: Catalog, found: Assignment) -> tuple[Rule, ...]:
+    return tuple(
+        Rule(use.number, pattern_node(catalog, use.pattern), use.records, use.row_types, use.smallest, use.largest)
+        for use in found.uses
+    )
+
+
+def pattern_node(catalog: Catalog, pattern: Pattern) -> Node:
+    """The node of a pattern: its columns at the top of their hierarchies, the others as they are."""
+    return tuple(a.height - 1 if i in pattern else 0 for i, a in enumerate(catalog.attributes))
+
+
+def _certificate(strategy: str, tried: int, patterns: int) -> Certificate:
+    return Certificate(MEASURE, None, 0.0, None, None, False, strategy, tried, patterns)
+
+
+def _all_cells(catalog: Catalog) -> float:
+    """The weight of all cells."""
+    return catalog.population * math.fsum(a.weight for a in catalog.attributes)
+
+
+def _loss(catalog: Catalog, rules: Sequence[Rule], suppressed: int) -> float:
+    """The share of the cells that are suppressed, by weight; those of suppressed records all are."""
+    whole = _all_cells(catalog)
+    weights = [a.weight for a in catalog.attributes]
+    lost = [rule.records * math.fsum(w for w, level in zip(weights, rule.node, strict=True) if level) for rule in rules]
+    return (math.fsum(lost) + suppressed * math.fsum(weights)) / whole if whole else 0.0

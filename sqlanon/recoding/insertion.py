@@ -1,0 +1,234 @@
+"""Chooses the nodes of a sequence one after the other, each for what it gains.
+
+A sequence is ordered by what generalization alone costs, so that each record is published by the cheapest node that
+can. It begins with the full-domain optimum, and a node is inserted only when the loss falls: the sequence never loses
+more than the node it began with.
+
+What a node would gain falls, as a rule, when others are inserted. So the gains of earlier steps are kept, the largest
+are judged anew until none that is still old exceeds the best new one (lazily, as in submodular maximisation), and from
+the best the neighbours in the lattice are climbed. Every gain that a node is chosen for is exact.
+
+Which records are published by which node tells something of those that were not taken before, the more so the better
+the order is known. So ties of the order and choices among nearly equal gains (``NEARLY``) are left to chance, by a
+seed.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from sqlanon.compiler.evaluate import Question
+from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.lattice import Node
+from sqlanon.recoding.kept import check_measure, check_models
+from sqlanon.recoding.state import Candidate, State, opened
+from sqlanon.search.base import TIE, Problem
+
+NEARLY = 0.01
+"""Candidates whose gains differ from the best by less than this share are chosen among by chance."""
+ROUND = 24
+"""Old gains that are judged anew at once,"""
+ROUNDS = 8
+"""and how often in a step."""
+CLIMBS = 3
+"""Candidates whose neighbours are climbed in a step."""
+
+Watch = Callable[[int, float], None]
+"""Called after every batch with the candidates judged so far and the loss reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A chosen sequence.
+
+    Attributes:
+        nodes: in order.
+        loss: by the problem's measure.
+        start: the loss of the full-domain node it began with.
+        gains: in the order of choice, each node and the loss after it.
+        evaluated: candidate sequences judged.
+        stopped: ``time limit``, ``evaluations`` or ``interrupted``; None: it ended by itself.
+    """
+
+    nodes: tuple[Node, ...]
+    loss: float
+    start: float
+    gains: tuple[tuple[Node, float], ...]
+    evaluated: int
+    stopped: str | None
+
+
+def choose(
+    engine: DuckDBEngine,
+    problem: Problem,
+    question: Question,
+    start: Node,
+    *,
+    most: int,
+    seed: int,
+    time_limit: float | None = None,
+    max_evaluations: int | None = None,
+    watch: Watch | None = None,
+) -> Found:
+    """Choose at most so many nodes for the records of the base.
+
+    Ctrl-C ends the choice with what was found so far.
+
+    Args:
+        engine: where the base of the problem's catalog stands.
+        start: a node that meets the policy.
+        most: nodes of the sequence, at least 1.
+        seed: of what is left to chance.
+        time_limit: seconds.
+        max_evaluations: candidate sequences.
+
+    Raises:
+        UnsupportedError: the measure does not add over cells, or a model speaks of classes of a population.
+    """
+    check_models(problem)
+    check_measure(problem)
+    with opened(engine, problem, question, seed) as state:
+        choice = _Choice(state, most, random.Random(seed), time_limit, max_evaluations, watch)
+        return choice.found(start)
+
+
+class _Stopped(Exception):
+    """A limit is reached."""
+
+
+@dataclass(slots=True)
+class _Choice:
+    """One run: what is known of candidates in this step (``fresh``) and what they gained in earlier ones (``old``)."""
+
+    state: State
+    most: int
+    chance: random.Random
+    time_limit: float | None
+    max_evaluations: int | None
+    watch: Watch | None
+    loss: float = 1.0
+    fresh: dict[Node, Candidate] = field(default_factory=dict)
+    old: dict[Node, float] = field(default_factory=dict)
+    gains: list[tuple[Node, float]] = field(default_factory=list)
+    started: float = field(default_factory=time.perf_counter)
+
+    def found(self, start: Node) -> Found:
+        stopped = None
+        first = self.state.judge([start])[0]
+        self.loss = first.loss
+        self.state.accept(first)
+        try:
+            self.state.advance(0)
+            while len(self.state.nodes) < self.most and self._step():
+                pass
+        except _Stopped as reason:
+            stopped = str(reason)
+            self._insert_best()
+        except KeyboardInterrupt:
+            stopped = "interrupted"
+            self._insert_best()
+        return Found(
+            nodes=tuple(self.state.nodes),
+            loss=self.loss,
+            start=first.loss,
+            gains=tuple(self.gains),
+            evaluated=self.state.evaluated,
+            stopped=stopped,
+        )
+
+    def _step(self) -> bool:
+        """Insert one node; False when none is found that gains."""
+        self.fresh = {}
+        self._renew()
+        if not self.fresh or self._best_gain() <= 0:
+            self._ask(self._around(self.state.nodes))
+        self._climb()
+        place = self._insert_best()
+        if place is None:
+            return False
+        if len(self.state.nodes) < self.most:
+            self.state.advance(place)
+        return True
+
+    def _renew(self) -> None:
+        """Judge old gains anew, largest first, until the best new one exceeds those that are left."""
+        for _ in range(ROUNDS):
+            best = max(self._best_gain(), 0.0)
+            waiting = [node for node, gain in self.old.items() if gain > best and node not in self.fresh]
+            waiting.sort(key=lambda node: (-self.old[node], node))
+            if not self._ask(waiting[:ROUND]):
+                return
+
+    def _climb(self) -> None:
+        """From the best candidates to better neighbours, until there are none."""
+        tops = sorted(self.fresh, key=self._order)[:CLIMBS]
+        while tops:
+            self._ask(node for top in tops for node in self._neighbours(top))
+            better = []
+            for top in tops:
+                known = [node for node in self._neighbours(top) if node in self.fresh]
+                best = min(known, key=self._order, default=top)
+                if self._gain(best) > self._gain(top) + TIE:
+                    better.append(best)
+            tops = list(dict.fromkeys(better))
+
+    def _insert_best(self) -> int | None:
+        """Insert the best candidate of this step, or one that is nearly as good, by chance; its place."""
+        best = self._best_gain()
+        if best <= TIE:
+            return None
+        good = sorted(node for node in self.fresh if self._gain(node) >= best * (1 - NEARLY))
+        candidate = self.fresh[self.chance.choice(good)]
+        self.state.accept(candidate)
+        self.loss = candidate.loss
+        self.gains.append((candidate.node, candidate.loss))
+        self.fresh = {}
+        return candidate.place
+
+    def _ask(self, nodes: Iterable[Node]) -> int:
+        """Judge the nodes that are not known yet; how many were."""
+        present = set(self.state.nodes)
+        wanted = [node for node in dict.fromkeys(nodes) if node not in self.fresh and node not in present]
+        if not wanted:
+            return 0
+        if self.time_limit is not None and time.perf_counter() - self.started >= self.time_limit:
+            raise _Stopped("time limit")
+        room = len(wanted)
+        if self.max_evaluations is not None:
+            room = max(self.max_evaluations - self.state.evaluated, 0)
+        for candidate in self.state.judge(wanted[:room]):
+            self.fresh[candidate.node] = candidate
+            self.old[candidate.node] = self._gain(candidate.node)
+        if self.watch is not None:
+            self.watch(self.state.evaluated, self.loss)
+        if room < len(wanted):
+            raise _Stopped("evaluations")
+        return len(wanted)
+
+    def _gain(self, node: Node) -> float:
+        """What a candidate gains; nothing when it suppresses more than the limit allows."""
+        candidate = self.fresh.get(node)
+        if candidate is None or candidate.suppressed > self.state.problem.catalog.allowed:
+            return -1.0
+        return self.loss - candidate.loss
+
+    def _best_gain(self) -> float:
+        return max(map(self._gain, self.fresh), default=0.0)
+
+    def _order(self, node: Node) -> tuple[float, Node]:
+        return (-self._gain(node), node)
+
+    def _around(self, nodes: Sequence[Node]) -> Iterator[Node]:
+        for node in nodes:
+            yield from self._neighbours(node)
+
+    def _neighbours(self, node: Node) -> Iterator[Node]:
+        """The nodes one level below or above in one attribute, as far as the policy's levels allow."""
+        lattice = self.state.problem.lattice
+        for axis, level in enumerate(node):
+            for other in (level - 1, level + 1):
+                if lattice.bottom[axis] <= other <= lattice.top[axis]:
+                    yield (*node[:axis], other, *node[axis + 1 :])

@@ -1,0 +1,190 @@
+"""Several rules for the records: patterns, or local recoding. A plan of what each of them publishes.
+
+``names.ASSIGNED`` says which rule publishes a row type, ``names.RULES`` at which levels; the release is one statement
+over both (``compiler.recoded``), whoever chose the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlanon import names
+from sqlanon.accounting import Ledger
+from sqlanon.audit.models import ModelAudit
+from sqlanon.catalog import Catalog
+from sqlanon.compiler import recoded as compiler
+from sqlanon.compiler.class_sizes import in_buckets
+from sqlanon.compiler.trees import column
+from sqlanon.errors import NoSolutionError
+from sqlanon.full_domain import Solution
+from sqlanon.hierarchy.specs import HierarchySpec, SuppressHierarchy
+from sqlanon.patterns.quality import Quality, quality
+from sqlanon.planned import Planned
+from sqlanon.policy import Column
+from sqlanon.recoding.rules import Rule
+from sqlanon.references import plan_audits
+from sqlanon.session import Session
+
+NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
+           "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL")  # fmt: skip
+
+
+@dataclass(slots=True, kw_only=True)
+class RecodedPlan(Planned):
+    """An encoded source with the rules that publish its records; publishes nothing by itself. A context manager.
+
+    Attributes:
+        kind: ``patterns`` or ``local_recoding``.
+        rules: the rules that publish records, in order.
+        full_domain: the best single node, which local recoding began with; None for patterns and given nodes.
+        gains: the loss after each node that was chosen, in the order of choice.
+        seed: of what was left to chance; for the operator, since it makes the order of the rules known. None when
+            nothing was.
+    """
+
+    kind: str
+    rules: tuple[Rule, ...]
+    full_domain: Solution | None = None
+    gains: tuple[tuple[dict[str, int], float], ...] = ()
+    seed: int | None = None
+    _ledger: Ledger
+    _split: bool = False
+    _quality: list[Quality]
+
+    @property
+    def ledger(self) -> Ledger:
+        """Accounting of every record: records = published + suppressed + excluded."""
+        return self._ledger
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """Nothing: records differ in their levels (``rules``)."""
+        return {}
+
+    @property
+    def published_levels(self) -> tuple[tuple[int, ...], ...]:
+        """Per quasi-identifier, the levels at which some rule publishes it, ascending."""
+        return levels_of(self.catalog, self.rules)
+
+    @property
+    def quality(self) -> Quality | None:
+        """Suppressions, usefulness and row types (the paper on patterns, section 3.3); None for local recoding."""
+        if self.kind == "patterns" and not self._quality:
+            types = self._session.encoding.types
+            numeric = [a.name for a in self.catalog.attributes if types[a.name].split("(")[0].upper() in NUMERIC]
+            self._quality.append(quality(self._session.engine, self.catalog, numeric=numeric))
+        return self._quality[0] if self._quality else None
+
+    def class_sizes(self, *, published: bool = True) -> tuple[tuple[int, int, int, int], ...]:
+        """How large the published classes are; records that no rule publishes form none."""
+        if not published:
+            return ()
+        classes = compiler.published_classes(self.catalog, self.published_levels).subquery("classes")
+        sizes = exp.select(column(names.COUNT)).from_(classes)
+        rows = self._session.engine.run("class sizes", in_buckets(sizes, [], self.catalog.encoded))
+        return tuple((least, most, number, records) for least, most, number, records in rows)
+
+    def described_hierarchy(self, column: Column) -> HierarchySpec | None:
+        """The hierarchy that a quasi-identifier was encoded with; patterns know one level above the values."""
+        return SuppressHierarchy() if self.kind == "patterns" else column.hierarchy
+
+    def suppressed_columns(self, rule: Rule) -> tuple[str, ...]:
+        """The columns that a pattern suppresses."""
+        return tuple(a.name for a, level in zip(self.catalog.attributes, rule.node, strict=True) if level)
+
+    def describe(self, rule: Rule) -> str:
+        """A rule in words: names of columns and numbers of levels."""
+        if self.kind == "patterns":
+            names_ = self.suppressed_columns(rule)
+            return f"suppresses {', '.join(names_)}" if names_ else "keeps every column"
+        levels = [f"{name} {level}" for name, level in self.catalog.levels(rule.node).items() if level]
+        return ", ".join(levels) or "level 0 everywhere"
+
+    def _release_query(self) -> exp.Query:
+        encoding = self._session.encoding
+        return compiler.recoded_release(
+            encoding.source,
+            encoding.items,
+            self.catalog,
+            self.published_levels,
+            basic=self._basic,
+            published=self._released(),
+            split=self._split,
+        )
+
+    def _readable(self) -> list[tuple[str, exp.Query]]:
+        return [("classes of the release", compiler.published_classes(self.catalog, self.published_levels))]
+
+    def _audits(self) -> list[ModelAudit]:
+        return plan_audits(
+            self.policy.models,
+            self._session.encoding,
+            self.catalog,
+            self.catalog.top,
+            self._released(),
+            basic=self._basic,
+        )
+
+    def _rules(self) -> list[dict[str, Any]]:
+        """The rules without their order, which is nobody's business but the operator's. Each of their classes, and so
+        each count, holds at least as many records as the models demand."""
+        return [
+            {"levels": self.catalog.levels(rule.node), "records": rule.records, "classes": rule.classes}
+            for rule in sorted(self.rules, key=lambda rule: rule.node)
+        ]
+
+
+def levels_of(catalog: Catalog, rules: Sequence[Rule]) -> tuple[tuple[int, ...], ...]:
+    """Per quasi-identifier, the levels of the rules, ascending."""
+    return tuple(tuple(sorted({rule.node[i] for rule in rules})) for i in range(len(catalog.attributes)))
+
+
+def load_rules(session: Session, catalog: Catalog, rules: Sequence[Rule]) -> None:
+    """Make ``names.RULES``: the number of each rule and its levels."""
+    columns: dict[str, Any] = {names.RULE: [rule.number for rule in rules]}
+    for position in range(len(catalog.attributes)):
+        columns[names.level(position)] = [rule.node[position] for rule in rules]
+    data = pa.table({name: pa.array(values, pa.int32()) for name, values in columns.items()})
+    session.engine.drop(names.RULES)
+    session.engine.load("rules", names.RULES, data)
+
+
+def accounted(session: Session, catalog: Catalog, rules: Sequence[Rule]) -> Ledger:
+    """The ledger of what the rules publish, counted in the classes that a reader of the release will see.
+
+    Raises:
+        NoSolutionError: nothing is published, or more records are suppressed than the policy allows.
+    """
+    classes = published = 0
+    smallest = largest = None
+    if rules:
+        query = compiler.class_facts(catalog, levels_of(catalog, rules))
+        classes, published, smallest, largest = session.engine.run("published classes", query)[0]
+    suppressed = catalog.population - published
+    if suppressed > catalog.allowed or not published:
+        raise NoSolutionError(
+            f"The rules would suppress {suppressed} of {catalog.population} records, and {catalog.allowed} may be.",
+            hint="raise suppression_limit, or allow rules that keep less: outliers: true for patterns, more general "
+            "nodes for local recoding.",
+            nearest={"levels": {}, "suppressed": suppressed, "allowed": catalog.allowed},
+        )
+    return Ledger(
+        records=catalog.records,
+        published=published,
+        suppressed=suppressed,
+        excluded=catalog.excluded,
+        reasons={
+            "failing_class": suppressed - catalog.uncovered,
+            "uncovered": catalog.uncovered,
+            "null": catalog.excluded,
+        },
+        classes=classes,
+        smallest_class=smallest,
+        largest_class=largest,
+    )
+

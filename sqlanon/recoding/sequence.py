@@ -1,0 +1,162 @@
+"""Publishes each record by the first node of a given sequence whose class passes the privacy models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlanon import names
+from sqlanon.compiler import first_fit as compiler
+from sqlanon.compiler import recoding
+from sqlanon.compiler.evaluate import Question
+from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.lattice import Node
+from sqlanon.recoding.kept import Kept, adds, check_models, has_costs, kept_by_levels, loss, summed
+from sqlanon.recoding.rules import Recoding, Rule
+from sqlanon.search.base import Problem
+
+BLOCK_ROWS = 500_000
+"""Rows that are left times nodes of one look at which nodes can publish anything."""
+MOST_NODES = 64
+"""Most nodes of one look,"""
+LEAST_NODES = 8
+"""and fewer nodes than this are tried without one."""
+SMALL_ROWS = 120_000
+"""Rows that one thread reads (DuckDB's threads share row groups of 122,880): more threads only wait."""
+REPLAYED = ("rows to fit", "fitted", "fit a node", "rows left", "assigned")
+"""The statements that the replayable script tells."""
+
+
+def first_fit(engine: DuckDBEngine, problem: Problem, question: Question, nodes: Sequence[Node]) -> Recoding:
+    """Publish each record by the first node whose class, among the records that are left, passes every model.
+
+    The row types are left in ``names.ASSIGNED`` (made anew), each with the number of its node in ``nodes``.
+
+    Args:
+        engine: where the base of the problem's catalog stands.
+
+    Raises:
+        UnsupportedError: a model speaks of classes of a population.
+    """
+    check_models(problem)
+    run = _Run(engine, problem, question, nodes)
+    engine.drop(names.ASSIGNED)
+    engine.replay[:] = [entry for entry in engine.replay if entry[0] not in REPLAYED]  # of a run before
+    try:
+        return run.recoding()
+    finally:
+        run.drop()
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run: how many rows are left, of how many in the table that they are read from."""
+
+    engine: DuckDBEngine
+    problem: Problem
+    question: Question
+    nodes: Sequence[Node]
+    rows: int = 0
+    stored: int = 0
+    generation: int = 0
+    text: str = ""
+
+    def recoding(self) -> Recoding:
+        self.rows = self.stored = self.engine.create("rows to fit", compiler.ROWS, compiler.rows(self.question))
+        self.engine.create("fitted", compiler.FITTED, compiler.nothing_fitted())
+        self._load_nodes()
+        with self.engine.side_by_side() if self.rows <= SMALL_ROWS else nullcontext():
+            for position in self._promising():
+                if not self._enough():
+                    break
+                self._fit(position)
+            self.engine.create("assigned", names.ASSIGNED, compiler.assigned(self.question))
+            found = self.engine.run("records by rule", compiler.published(self.question))
+            rules = [Rule(row[0], self.nodes[row[0]], *row[1:]) for row in found if row[0] is not None]
+            suppressed = sum(row[1] for row in found if row[0] is None)
+            return Recoding(tuple(rules), suppressed, self._loss(rules) if adds(self.problem) else None)
+
+    def drop(self) -> None:
+        """Drop every table but ``names.ASSIGNED``."""
+        for generation in range(max(self.generation - 1, 0), self.generation + 2):
+            self.engine.drop(compiler.rest_table(generation))
+        for name in (compiler.ROWS, compiler.FITTED, compiler.NODES):
+            self.engine.drop(name)
+
+    def _load_nodes(self) -> None:
+        rows = recoding.node_rows(self.question, self.nodes)
+        columns = {names.RULE: pa.array(range(len(self.nodes)), pa.int32())}
+        columns |= {
+            name: pa.array(items, pa.string() if name == "levels" else pa.int64()) for name, items in rows.items()
+        }
+        self.engine.drop(compiler.NODES)
+        self.engine.load("nodes", compiler.NODES, pa.table(columns), replayed=False)
+
+    def _promising(self) -> Iterator[int]:
+        """The nodes that have a class large enough, in order; they are looked at when their turn comes."""
+        first = 0
+        while first < len(self.nodes):
+            many = max(LEAST_NODES, min(MOST_NODES, BLOCK_ROWS // max(self.rows, 1)))
+            last = min(first + many, len(self.nodes)) - 1
+            if last - first + 1 < LEAST_NODES or self.question.size <= 1:
+                yield from range(first, last + 1)
+            else:
+                query = compiler.promising(self.question, self._rest)
+                yield from [row[0] for row in self.engine.run("promising nodes", query, [first, last])]
+            first = last + 1
+
+    @property
+    def _rest(self) -> str:
+        return compiler.rest_table(self.generation)
+
+    def _enough(self) -> bool:
+        """Some class may be large enough."""
+        if self.rows >= self.question.size or self.rows == 0:
+            return self.rows > 0
+        return int(self.engine.run("records left", compiler.records_left(self._rest))[0][0]) >= self.question.size
+
+    def _fit(self, position: int) -> None:
+        """Let one node take what it can."""
+        if not self.text:
+            self.text = self._statement()
+        masks = recoding.grain_masks(self.question, self.nodes[position])
+        taken = int(self.engine.run("fit a node", self.text, [*masks, position])[0][0])
+        if not taken:
+            return
+        self.engine.replay.append(("fit a node", partial(self._replayed, self.generation, position)))
+        self.rows -= taken
+        if self.rows * 2 < self.stored:
+            self._shrink()
+
+    def _shrink(self) -> None:
+        """Store the rows that are left apart, so that those that were taken are not read again."""
+        before = self.generation
+        self.engine.create("rows left", compiler.rest_table(before + 1), compiler.left(self.question, self._rest))
+        self.generation, self.stored, self.text = before + 1, self.rows, ""
+        if before:
+            self.engine.drop(compiler.rest_table(before))
+
+    def _statement(self) -> str:
+        query = compiler.fitting(self.question, self._rest)
+        return self.engine.render(exp.insert(query, exp.to_table(compiler.FITTED, quoted=True)))
+
+    def _replayed(self, generation: int, position: int) -> str:
+        """The statement of a node with its numbers, for the script."""
+        masks = recoding.grain_masks(self.question, self.nodes[position])
+        query = compiler.fitting(self.question, compiler.rest_table(generation), masks, position)
+        return self.engine.render(exp.insert(query, exp.to_table(compiler.FITTED, quoted=True)))
+
+    def _loss(self, rules: Sequence[Rule]) -> float:
+        width = len(self.problem.catalog.attributes)
+        parts: dict[int, list[int]] = {rule.number: [0] * width for rule in rules}
+        if not has_costs(self.problem):
+            kept: list[Kept] = [kept_by_levels(self.problem, rule.node, rule.records) for rule in rules]
+            return loss(self.problem, summed(kept, width))
+        for position, attribute, amount in self.engine.run("kept by rule", compiler.kept(self.question)):
+            parts[position][attribute] = amount
+        return loss(self.problem, summed(parts.values(), width))

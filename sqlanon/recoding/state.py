@@ -1,0 +1,223 @@
+"""The present sequence of nodes, what each of them publishes, and what one node more would change.
+
+The rows stand in the database, each with the place of the node that publishes it (``compiler.recoding``); Python holds
+per node what it publishes and keeps, in integers. A candidate is judged exactly: with its own classes, and with those
+of all nodes after it that records are left for.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from sqlanon.catalog import Catalog
+from sqlanon.compiler import recoding as compiler
+from sqlanon.compiler.evaluate import Question
+from sqlanon.engines.duckdb import DuckDBEngine, Job
+from sqlanon.lattice import Node
+from sqlanon.recoding.kept import Kept, generalization, has_costs, kept_by_levels, loss, summed
+from sqlanon.search.base import Problem
+
+MOST_ROWS = 2_000_000
+"""Largest rows times candidates of one statement."""
+LANE_ROWS = 40_000
+"""Fewer rows times candidates than this are not worth a second statement side by side."""
+STEPS = (1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32)
+"""Lengths of statements: few texts, so that few are made; steps after the last node find no rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What a node publishes: records, and per attribute what they keep (``kept``)."""
+
+    records: int
+    kept: Kept
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The present sequence with one node more.
+
+    Attributes:
+        node: the node.
+        place: where it stands.
+        after: what it publishes, and then what each node after it does.
+        loss: of the whole sequence.
+        suppressed: records that no node publishes, ``catalog.uncovered`` included.
+    """
+
+    node: Node
+    place: int
+    after: tuple[Published, ...]
+    loss: float
+    suppressed: int
+
+
+@dataclass(slots=True)
+class State:
+    """One owner of the tables of a choice; ``opened`` makes and drops them.
+
+    Attributes:
+        nodes: the present sequence, cheapest first.
+        evaluated: candidates judged so far.
+    """
+
+    engine: DuckDBEngine
+    problem: Problem
+    question: Question
+    seed: int
+    nodes: list[Node] = field(default_factory=list)
+    published: list[Published] = field(default_factory=list)
+    evaluated: int = 0
+    _generation: int = 0
+    _rows_from: list[int] = field(default_factory=list)
+    _ranks: dict[Node, tuple[float, float]] = field(default_factory=dict)
+    _texts: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def _catalog(self) -> Catalog:
+        return self.problem.catalog
+
+    def rank(self, node: Node) -> tuple[float, float]:
+        """What orders a sequence: what generalization alone costs, ties by chance."""
+        if node not in self._ranks:
+            chance = random.Random(f"{self.seed} {node}").random()
+            self._ranks[node] = (generalization(self.problem, node), chance)
+        return self._ranks[node]
+
+    def judge(self, nodes: Sequence[Node]) -> list[Candidate]:
+        """Each node inserted into the present sequence; none of them stands there."""
+        if not nodes:
+            return []
+        first = self.evaluated
+        self.evaluated += len(nodes)
+        tried = sorted(((self._place(node), node) for node in nodes), reverse=True)
+        rows = {"node": pa.array(range(first, first + len(tried)), pa.int32())}
+        rows |= {compiler.PLACE: pa.array([place for place, _ in tried], pa.int32())}
+        rows |= _arrays(compiler.node_rows(self.question, [node for _, node in tried]))
+        self.engine.append("candidates", compiler.CANDIDATES, pa.table(rows))
+        jobs = [self._job(first, tried, low, high) for low, high in self._shares([place for place, _ in tried])]
+        found: dict[int, dict[int, dict[int, int]]] = {}
+        for answer in self.engine.run_many("candidates judged", jobs):
+            for number, step, attribute, kept in answer:
+                found.setdefault(number, {}).setdefault(step, {})[attribute] = kept
+        made = {
+            node: self._candidate(place, node, found.get(first + offset, {}))
+            for offset, (place, node) in enumerate(tried)
+        }
+        return [made[node] for node in nodes]
+
+    def accept(self, candidate: Candidate) -> None:
+        """Insert a candidate that was judged last; nodes that publish nothing any more are dropped."""
+        place = candidate.place
+        after = [candidate.node, *self.nodes[place:]]
+        pairs = [(n, p) for n, p in zip(after, candidate.after, strict=True) if p.records]
+        self.published[place:] = [published for _, published in pairs]
+        self.nodes[place:] = [node for node, _ in pairs]
+
+    def advance(self, place: int) -> None:
+        """Move the rows to their nodes in the present sequence; those before ``place`` are as they were."""
+        before, after = (compiler.state_table(self._generation + i) for i in range(2))
+        self.engine.create("state", after, compiler.advanced(self.question, before, place, self.nodes[place:]))
+        self._generation += 1
+        self.engine.drop(before)
+        self._count_rows()
+        self._load_sequence()
+
+    def _place(self, node: Node) -> int:
+        """Where a node would stand."""
+        own = self.rank(node)
+        return sum(self.rank(other) < own for other in self.nodes)
+
+    def _shares(self, places: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """First and last of the candidates of a statement each, about the same work; the latest places come first."""
+        work = [self._rows_from[place] for place in places]
+        fair = max(-(-sum(work) // self.engine.lanes), LANE_ROWS)
+        low = rows = 0
+        for high, own in enumerate(work):
+            if high > low and (rows + own > MOST_ROWS or rows + own // 2 >= fair):
+                yield low, high - 1
+                low, rows = high, 0
+            rows += own
+        yield low, len(work) - 1
+
+    def _job(self, first: int, tried: Sequence[tuple[int, Node]], low: int, high: int) -> Job:
+        least = tried[high][0]
+        needed = 1 + len(self.nodes) - least
+        steps = next((step for step in STEPS if step >= needed), needed)
+        if steps not in self._texts:
+            query = compiler.batch(self.question, steps, costs=has_costs(self.problem))
+            self._texts[steps] = self.engine.render(query)
+        return Job(
+            {compiler.STATE: compiler.state_table(self._generation)},
+            self._texts[steps],
+            [first + low, first + high, least],
+        )
+
+    def _candidate(self, place: int, node: Node, found: dict[int, dict[int, int]]) -> Candidate:
+        after = []
+        for step, own in enumerate([node, *self.nodes[place:]]):
+            kept = found.get(step, {})
+            records = kept.get(compiler.TOTALS, 0)
+            if has_costs(self.problem):
+                parts = tuple(kept.get(i, 0) for i in range(len(node)))
+            else:
+                parts = kept_by_levels(self.problem, own, records)
+            after.append(Published(records, parts))
+        everything = [*self.published[:place], *after]
+        return Candidate(
+            node,
+            place,
+            tuple(after),
+            loss(self.problem, summed((part.kept for part in everything), len(node))),
+            self._catalog.population - sum(part.records for part in everything),
+        )
+
+    def _make(self) -> None:
+        bottom = self.problem.lattice.bottom
+        self.engine.create("state", compiler.state_table(0), compiler.rows_of_base(self.question, bottom))
+        self._count_rows()
+        self._load_sequence()
+        nothing = _arrays(compiler.node_rows(self.question, []))
+        places = {"node": pa.array([], pa.int32()), compiler.PLACE: pa.array([], pa.int32())}
+        self.engine.load("no candidates", compiler.CANDIDATES, pa.table(places | nothing), replayed=False)
+
+    def _load_sequence(self) -> None:
+        self.engine.drop(compiler.SEQUENCE)
+        rows = {compiler.PLACE: pa.array(range(len(self.nodes)), pa.int32())}
+        rows |= _arrays(compiler.node_rows(self.question, self.nodes))
+        self.engine.load("sequence", compiler.SEQUENCE, pa.table(rows), replayed=False)
+
+    def _count_rows(self) -> None:
+        """Per place, the rows that stand there or after it."""
+        at = dict(self.engine.run("places", compiler.places(compiler.state_table(self._generation))))
+        counts = [at.get(place, 0) for place in range(len(self.nodes) + 1)]
+        self._rows_from = [sum(counts[place:]) for place in range(len(counts))]
+
+    def _drop(self) -> None:
+        for generation in range(max(self._generation - 1, 0), self._generation + 2):
+            self.engine.drop(compiler.state_table(generation))
+        for name in (compiler.SEQUENCE, compiler.CANDIDATES):
+            self.engine.drop(name)
+
+
+def _arrays(columns: dict[str, list[int] | list[str]]) -> dict[str, pa.Array]:
+    return {name: pa.array(items, pa.string() if name == "levels" else pa.int64()) for name, items in columns.items()}
+
+
+@contextmanager
+def opened(engine: DuckDBEngine, problem: Problem, question: Question, seed: int) -> Iterator[State]:
+    """A state without nodes; its tables are dropped at the end, and no script tells of them."""
+    state = State(engine, problem, question, seed)
+    replayed = len(engine.replay)
+    try:
+        with engine.side_by_side():
+            state._make()
+            yield state
+    finally:
+        state._drop()
+        del engine.replay[replayed:]

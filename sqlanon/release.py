@@ -1,0 +1,107 @@
+"""A release: what was published of a plan, or would be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlanon.accounting import Ledger
+from sqlanon.audit.release import audit_release
+from sqlanon.certificate import Certificate
+from sqlanon.compiler.trees import table
+from sqlanon.engines.duckdb import file_relation
+from sqlanon.files import read_file
+from sqlanon.sources import open_source
+
+if TYPE_CHECKING:
+    from sqlanon.planned import Planned
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A published (or, without an output, a described) release. A context manager that closes its plan.
+
+    Attributes:
+        levels: column -> generalization level; empty when several rules publish the records.
+        ledger: accounting of every record.
+        certificate: what is proven about the loss.
+        manifest: what travels with the release: no values, small counts coarsened.
+        output: what was written, ``{"view" | "table" | "file": name}``.
+        verdict_sources: how many nodes of the search were judged from the base, and how many from which snapshot.
+    """
+
+    levels: dict[str, int]
+    ledger: Ledger
+    certificate: Certificate
+    manifest: dict[str, Any]
+    output: dict[str, str]
+    seconds: dict[str, float]
+    warnings: tuple[str, ...]
+    verdict_sources: dict[str, int]
+    plan: Planned
+    marker: str | None = None
+    _kind: str | None = None
+    _target: str = ""
+    _cache: list[pa.Table] = field(default_factory=list)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Drop every temporary table and close the connection."""
+        self.plan.close()
+
+    @property
+    def sql(self) -> str:
+        """The replayable SQL script of the run, for the operator: it holds hierarchies and paths, never records."""
+        return self.plan.script()
+
+    def to_arrow(self) -> pa.Table:
+        """The released rows: read from the target, or, without one, made, shuffled and audited in memory."""
+        if not self._cache:
+            self._cache.append(self._read())
+        return self._cache[0]
+
+    def _read(self) -> pa.Table:
+        engine = self.plan._session.engine
+        if self._kind in ("view", "table"):
+            return engine.arrow("read release", exp.select("*").from_(engine.source_table(self._target)))
+        path = Path(self._target)
+        if self._kind == "file" and path.suffix.lower() != ".duckdb":
+            found = self.plan.policy.extensions.format_of(path.suffix)
+            if found is not None:
+                return read_file(found[1], path, {}).read_all()
+            return engine.arrow("read release", exp.select("*").from_(file_relation(path, {})))
+        if self._kind == "file":
+            with open_source(path, "release") as written:
+                return written.engine.arrow("read release", exp.select("*").from_(written.relation))
+        released = "sqlanon_release"
+        query = exp.select("*").from_(self.plan._release_query().subquery("release"))
+        engine.create("release", released, query.order_by(exp.Rand()))
+        attributes = [a.name for a in self.plan.catalog.attributes]
+        try:
+            audit_release(
+                engine,
+                table(released),
+                columns=list(self.plan._released()),
+                quasi_identifiers=attributes,
+                models=self.plan._audits(),
+                published=self.ledger.published,
+                redacted=0,
+                marker=None,
+                nulls=self.plan.policy.nulls,
+                lookups=self.plan._lookups(),
+            )
+            return engine.arrow("read release", exp.select("*").from_(table(released)))
+        finally:
+            engine.drop(released)
