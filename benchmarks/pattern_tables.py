@@ -1,6 +1,6 @@
 """Tables 1 to 4 and 6 to 8 of the paper on Pattern-Guided k-Anonymity (2013) beside ours.
 
-    python benchmarks/pattern_tables.py --data DIR                        # all 182 answers, seven minutes
+    python benchmarks/pattern_tables.py --data DIR                        # all 182 answers, ten minutes
     python benchmarks/pattern_tables.py --data DIR --table 4 7 --k 2 5 10
     python benchmarks/pattern_tables.py --data DIR --method greedy mondrian --json cells.json
 

@@ -73,6 +73,16 @@ def test_the_python_runs(folder: Path) -> None:
     assert done.returncode == 0, done.stderr[-1000:]
 
 
+def test_the_transformation_runs_on_the_policy(folder: Path) -> None:
+    import yaml
+
+    document = {**yaml.safe_load(blocks("yaml")[0]), **yaml.safe_load(blocks("yaml")[2])}
+    document["columns"]["diagnosis"] = {"role": "keep"}
+    (folder / "patterns.yaml").write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    done = run(folder, [sys.executable, "-m", "sqlanon.cli", "run", "patterns.yaml"])
+    assert done.returncode == 0 and "patterns_greedy" in done.stdout, done.stderr[-1000:]
+
+
 def test_the_second_policy_is_read(folder: Path) -> None:
     import yaml
 

@@ -96,7 +96,7 @@ def test_patterns_publish_the_records_themselves(seed: int, solver: str) -> None
 def test_the_exact_solver_is_never_worse_and_says_when_it_is_proven() -> None:
     pytest.importorskip("highspy", reason="the exact solver is an extra")
     better = 0
-    for seed in range(12):
+    for seed in range(6):
         with duckdb.connect() as connection:
             text_table(connection, [*COLUMNS, "e"], rows_of(seed, 40))
             losses = {}
@@ -126,7 +126,7 @@ def test_the_rules_of_the_policy_hold() -> None:
 
 def test_a_limit_of_zero_leaves_nothing_over_and_a_tight_one_is_kept() -> None:
     over = 0
-    for seed in range(20):
+    for seed in range(8):
         with duckdb.connect() as connection:
             text_table(connection, [*COLUMNS, "e"], rows_of(seed))
             with sqlanon.recode(connection, policy_of({"type": "patterns"}, 4)) as plan:
@@ -138,7 +138,7 @@ def test_a_limit_of_zero_leaves_nothing_over_and_a_tight_one_is_kept() -> None:
             narrow = policy_of({"type": "patterns", "at_most": 1}, 4)
             with pytest.raises(sqlanon.NoSolutionError, match="would suppress"):
                 sqlanon.recode(connection, narrow)
-    assert over > 5
+    assert over > 2
 
 
 def test_weights_decide_what_is_suppressed() -> None:
@@ -297,7 +297,7 @@ def test_given_nodes_are_tried_in_their_order(tmp_path: Path) -> None:
     [
         {"type": "patterns", "ties": "random"},
         {"type": "local_recoding", "nodes": 3},
-        {"type": "patterns", "solver": "exact"},
+        {"type": "patterns", "solver": "exact", "at_most": 1, "outliers": True},
     ],
 )
 def test_every_target(output: dict[str, str], transformation: dict[str, Any], demo: Path, tmp_path: Path) -> None:

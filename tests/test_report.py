@@ -25,6 +25,7 @@ from sqlanon.accounting import Ledger
 from sqlanon.certificate import Certificate
 from sqlanon.hierarchy import specs
 from sqlanon.measures.base import fold
+from sqlanon.recoding.plan import RecodedPlan
 from sqlanon.report.charts import blocks, histogram, loss_scale, stacked
 from sqlanon.report.files import check_report, write_report
 from sqlanon.report.html import html_report
@@ -33,6 +34,8 @@ from sqlanon.report.summary import (
     AttributeSummary,
     ColumnRole,
     ModelSummary,
+    RecodingSummary,
+    RuleSummary,
     RunSummary,
     SearchSummary,
     SizeBucket,
@@ -40,7 +43,7 @@ from sqlanon.report.summary import (
     summarize_failure,
 )
 from sqlanon.report.text import cells, text_report
-from sqlanon.report.wording import describe_level, describe_proof, visible
+from sqlanon.report.wording import count, describe_level, describe_levels, describe_proof, share, visible
 
 NOW = "2026-01-02T03:04:05Z"
 CANARY = "Zz7canaryqQ"
@@ -108,8 +111,8 @@ def made_by_hand(**changes: Any) -> RunSummary:
         "settings": (Setting("suppression limit", "10 % of the records"), Setting("strategy", "auto")),
         "columns": (ColumnRole("name", "drop"), ColumnRole("disease", "sensitive")),
         "attributes": (
-            AttributeSummary("sex", "one level above the values", 1.0, 2, 0, "ungeneralized", 2, 2, 0.07),
-            AttributeSummary("age", "intervals of width 5, 10", 2.0, 4, 2, "intervals of width 10", 80, 9, 0.25),
+            AttributeSummary("sex", "one level above the values", 1.0, 2, (0,), "ungeneralized", 2, 2, 0.07),
+            AttributeSummary("age", "intervals of width 5, 10", 2.0, 4, (2,), "intervals of width 10", 80, 9, 0.25),
         ),
         "models": (ModelSummary("k_anonymity(k=3)", 7), ModelSummary("disease: distinct_l_diversity(l=2)", 4)),
         "measure": "loss",
@@ -199,9 +202,133 @@ def test_numbers_of_both_forms_are_those_of_the_summary() -> None:
             assert words in told.replace("\N{NO-BREAK SPACE}", " "), words
 
 
+def recoded_by_hand(kind: str, **changes: Any) -> RunSummary:
+    """A run by patterns or local recoding, as a release of it is summarized."""
+    patterns = kind == "patterns"
+    top = "everything (*)"
+    attributes = (
+        AttributeSummary("sex", "one level above the values", 1.0, 2, (0, 1), f"ungeneralized or {top}", 2),
+        AttributeSummary("town", "one level above the values", 1.0, 2, (0,), "ungeneralized", 7, 7),
+        AttributeSummary("age", "intervals of width 5", 2.0, 4, (0, 2, 3), f"ungeneralized, two things or {top}", 80),
+    )
+    rules = (
+        RuleSummary("suppresses sex" if patterns else "sex 1", 40, 6, 3, 11),
+        RuleSummary("suppresses age" if patterns else "age 2", 36, 4, 4, 18),
+        RuleSummary("suppresses sex, age" if patterns else "sex 1, age 3", 17, 2, 5, 12),
+    )
+    facts = {
+        "patterns": (("patterns that publish records", "3"), ("suppressed cells", "131"), ("usefulness", "1.375")),
+        "local_recoding": (("nodes that publish records", "3"), ("loss of the best single node", "0.31")),
+    }
+    made: dict[str, Any] = {
+        "attributes": attributes,
+        "models": (ModelSummary("k_anonymity(k=3)"), ModelSummary("disease: distinct_l_diversity(l=2)")),
+        "measure": "loss",
+        "sizes": (
+            SizeBucket(2, 3, 4, 12),
+            SizeBucket(4, 7, 5, 25),
+            SizeBucket(8, 15, 2, 36),
+            SizeBucket(16, 31, 1, 20),
+        ),
+        "certificate": (
+            Certificate("suppressed_cells", None, 0.44, None, None, False, "patterns_greedy", 5, 8)
+            if patterns
+            else Certificate("loss", "arithmetic_mean", 0.21, None, None, False, "local_recoding", 280, 16)
+        ),
+        "search": (
+            SearchSummary("patterns_greedy", 5, 8, 40, 0, ())
+            if patterns
+            else SearchSummary("local_recoding", 280, 16, 240, 1, ())
+        ),
+        "recoding": RecodingSummary(kind, rules, facts[kind]),
+        "warnings": ("It is open to a refinement attack.",),
+    }
+    made["proof"] = describe_proof(made["certificate"])
+    return made_by_hand(**{**made, **changes})
+
+
+@pytest.mark.parametrize("kind", ["patterns", "local_recoding"])
+def test_text_of_several_rules_is_what_it_was(kind: str) -> None:
+    golden = Path(__file__).parent / "golden" / f"report_{kind}.txt"
+    assert text_report(recoded_by_hand(kind)) == golden.read_text(encoding="utf-8")
+
+
+KINDS = [
+    ("patterns", "Patterns", "5 of 8", "patterns tried", "no pattern publishes it"),
+    ("local_recoding", "Nodes, local recoding", "280", "nodes and sets of nodes judged", "no node publishes it"),
+]
+
+
+@pytest.mark.parametrize(("kind", "title", "judged", "what", "left"), KINDS)
+def test_both_forms_tell_the_rules(kind: str, title: str, judged: str, what: str, left: str) -> None:
+    run = recoded_by_hand(kind)
+    assert run.recoding is not None
+    text, page = text_report(run), Page(html_report(run)).text
+    assert f"\n{title.upper()}\n" in text and title in page
+    for told in (" ".join(text.split()), page):
+        for rule in run.recoding.rules:
+            numbers = f"{rule.records} {share(rule.records / 93)} {rule.classes} {rule.smallest} {rule.largest} "
+            assert f" {rule.description} {numbers}" in told
+        for name, value in run.recoding.facts:
+            assert f"{name} {value}" in told
+        assert ("patterns" if kind == "patterns" else "local recoding") in told
+        assert "0, 2, 3 of 3" in told and "by record, of 80" in told and "7 of 7" in told
+        assert "no loss by attribute" in told and "measure of classes" not in told
+        assert "would suppress alone" not in told and "suppresses alone" not in told
+        assert "disease: distinct_l_diversity(l=2)" in told and left in told
+        assert "░" not in told and "Classes suppressed" not in told
+        assert f"{what} {judged}" in told and f"{judged} of 16" not in told
+        assert "Warning: It is open to a refinement attack." in told
+        assert "None" not in told
+    assert f"{judged} {what}" in page
+    assert ("(62.5 %)" in text) == (kind == "patterns")
+
+
+@pytest.mark.parametrize("kind", ["patterns", "local_recoding"])
+def test_a_page_of_several_rules_can_be_read_aloud(kind: str) -> None:
+    page = Page(html_report(recoded_by_hand(kind)))
+    ids = {attributes["id"] for _, attributes in page.tags if "id" in attributes}
+    assert "rules" in ids and {"aria-labelledby": "rules"} in page.all("section")
+    assert all(cell.get("scope") in ("row", "col") for cell in page.all("th"))
+    [table] = [a for a in page.all("table") if a.get("class") == "rules"]
+    assert table["role"] == "table"
+    assert "script" not in {tag for tag, _ in page.tags}
+
+
+def test_suppressed_classes_are_drawn_apart_where_there_are_any() -> None:
+    sizes = (SizeBucket(2, 3, 4, 12, 1, 2), *recoded_by_hand("patterns").sizes[1:])
+    run = recoded_by_hand("patterns", sizes=sizes)
+    assert "░ is suppressed." in text_report(run) and "Classes suppressed" in Page(html_report(run)).text
+    assert "2–3: 12 published, 2 suppressed" in Page(html_report(run)).text
+
+
+def test_of_many_rules_those_are_listed_that_publish_most() -> None:
+    rng = random.Random(11)
+    sizes = rng.sample(range(1000, 9000), 300)
+    rules = tuple(RuleSummary(f"suppresses column{i}x", n, n // 5, 5, 9) for i, n in enumerate(sizes))
+    recoding = RecodingSummary("patterns", rules, ())
+    run = recoded_by_hand("patterns", recoding=recoding)
+    largest = set(sorted(sizes, reverse=True)[:30])
+    expected = [f"column{i}x" for i, n in enumerate(sizes) if n in largest]
+    rest = sum(sizes) - sum(largest)
+    text = text_report(run)
+    for told in (" ".join(text.split()), Page(html_report(run)).text):
+        assert re.findall(r"column\d+x", told) == expected
+        assert f"270 more patterns publish {count(rest)} records ({share(rest / sum(sizes))})." in told
+        assert f"A full bar is {share(max(sizes) / sum(sizes))}." in told
+    assert len([line for line in text.splitlines() if "column" in line and "█" in line]) == 30
+    assert RecodingSummary("local_recoding", rules[:31], ()).remainder.startswith("1 more node publishes 1,")
+    assert RecodingSummary("patterns", rules[:30], ()).remainder == ""
+
+
+def test_rules_of_the_same_size_are_listed_in_their_order() -> None:
+    rules = tuple(RuleSummary(f"rule {i}", 5, 1, 5, 5) for i in range(40))
+    assert RecodingSummary("patterns", rules, ()).listed == rules[:30]
+
+
 def hostile() -> RunSummary:
     attributes = tuple(
-        AttributeSummary(name, f"file {name}", 1.0, 3, 1, f"level 1 of 2 of the file {name}", 9, 4, 0.5)
+        AttributeSummary(name, f"file {name}", 1.0, 3, (1,), f"level 1 of 2 of the file {name}", 9, 4, 0.5)
         for name in HOSTILE
     )
     return made_by_hand(
@@ -230,6 +357,23 @@ def test_hostile_names_fit_the_width_of_the_text() -> None:
     assert not any(unicodedata.category(c) in ("Cf", "Cc") for c in text if c != "\n")
     glued = text.replace("\n", "").replace(" ", "")
     assert all(visible(name).replace(" ", "")[:20] in glued for name in HOSTILE)
+
+
+@pytest.mark.parametrize("kind", ["patterns", "local_recoding"])
+def test_hostile_names_in_rules_stay_text_and_fit(kind: str) -> None:
+    attributes = tuple(
+        AttributeSummary(name, "h", 1.0, 30, tuple(range(30)), " or ".join(HOSTILE), 1_234_567_890) for name in HOSTILE
+    )
+    several = [", ".join(HOSTILE[:i]) for i in range(1, len(HOSTILE) + 1)]
+    rules = tuple(RuleSummary(f"suppresses {words}", 123_456_789, 9_876_543, 5, 1_000_000) for words in several)
+    recoding = RecodingSummary(kind, rules, ((HOSTILE[2], HOSTILE[0]),))
+    run = recoded_by_hand(kind, attributes=attributes, recoding=recoding)
+    page, text = Page(html_report(run)), text_report(run)
+    assert "script" not in {tag for tag, _ in page.tags} and "\u202e" not in page.text
+    assert all(f"suppresses {visible(words)}" in page.text for words in several)
+    assert all(cells(line) <= 100 for line in text.splitlines())
+    assert not any(unicodedata.category(c) in ("Cf", "Cc") for c in text if c != "\n")
+    assert text.count("123,456,789") == page.text.count("123,456,789") == len(HOSTILE)
 
 
 def test_a_run_without_classes_attributes_or_output_is_told() -> None:
@@ -273,6 +417,34 @@ def test_levels_are_described_without_an_example(
     spec: specs.HierarchySpec, level: int, height: int | None, expected: str
 ) -> None:
     assert describe_level(spec, level, height) == expected
+
+
+SEVERAL = [
+    (specs.SuppressHierarchy(), (0, 1), 2, "ungeneralized or everything (*)"),
+    (specs.SuppressHierarchy(), (1,), 2, "everything (*)"),
+    (specs.DatesHierarchy(("month", "year")), (0, 1, 3), 4, "ungeneralized, month or everything (*)"),
+    (specs.TableHierarchy("h"), (1, 2), 4, "level 1 or 2 of 3 of the table h"),
+    (specs.TableHierarchy("h"), (0, 1, 2, 3), 4, "ungeneralized or level 1, 2 or 3 of 3 of the table h"),
+    (specs.TableHierarchy("h"), (0, 12), 14, "ungeneralized or level 12 of 13 of the table h"),
+    (specs.GroupsHierarchy(((CANARY, "a", "*"),)), (0, 1, 2), 3,
+     "ungeneralized, level 1 of 2 of the groups in the policy or everything (*)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "levels", "height", "expected"), SEVERAL)
+def test_several_levels_are_described_together(
+    spec: specs.HierarchySpec, levels: tuple[int, ...], height: int, expected: str
+) -> None:
+    assert describe_levels(spec, levels, height) == expected
+
+
+def test_the_proof_of_the_exact_solver_is_about_the_patterns() -> None:
+    within = Certificate("suppressed_cells", None, 0.5, 0.4, 0.2, False, "patterns_exact", 8, 8)
+    assert describe_proof(within) == (
+        "Proven to be within 20 % of the optimum: no assignment of these patterns loses less than 0.4."
+    )
+    proven = Certificate("suppressed_cells", None, 0.5, 0.5, 0.0, True, "patterns_exact", 8, 8)
+    assert "no assignment of these patterns" in describe_proof(proven)
 
 
 def test_what_is_not_proven_is_not_claimed() -> None:
@@ -335,7 +507,7 @@ def test_a_report_tells_the_release_and_no_value(
     with sqlanon.anonymize(planted, policy) as release:
         run = summarize(release, now=NOW)
         assert run.ledger == release.ledger and run.certificate == release.certificate
-        assert {a.name: a.level for a in run.attributes} == release.levels
+        assert {a.name: a.levels for a in run.attributes} == {name: (level,) for name, level in release.levels.items()}
         assert {m.label: m.suppressed for m in run.models} == dict(release.plan.suppressed_by_model)
         assert sum(b.records for b in run.sizes) == release.ledger.published
         assert sum(b.classes for b in run.sizes) == release.ledger.classes
@@ -351,6 +523,70 @@ def test_a_report_tells_the_release_and_no_value(
             assert run.bias is None and run.nulls is not None and "12 records (" in text
         else:
             assert run.nulls is None and run.bias is not None and "12 of 212 records (5.7 %) are excluded" in text
+
+
+RECODINGS = [
+    {"type": "patterns"},
+    {"type": "patterns", "ties": "random", "at_most": 2, "outliers": True},
+    {"type": "local_recoding", "nodes": 4},
+    {"type": "local_recoding", "nodes": [{"a": 1}, {"b": 1, "c": 2}, {"a": 2, "b": 2, "c": 3}]},
+]
+
+
+@pytest.mark.parametrize("asked", RECODINGS, ids=lambda asked: asked["type"])
+@pytest.mark.parametrize("diverse", [False, True])
+def test_a_report_tells_a_recoded_release_and_no_value(
+    planted: duckdb.DuckDBPyConnection, tmp_path: Path, asked: dict[str, Any], diverse: bool
+) -> None:
+    made = planted_policy(tmp_path, transformation=asked, suppression_limit=0.5)
+    if not diverse:
+        made["columns"]["d"] = {"role": "keep"}
+    with sqlanon.anonymize(planted, sqlanon.Policy.from_dict(made)) as release:
+        run, plan = summarize(release, now=NOW), release.plan
+        assert isinstance(plan, RecodedPlan) and run.recoding is not None
+        assert [(r.records, r.classes, r.smallest, r.largest) for r in run.recoding.rules] == [
+            (r.records, r.classes, r.smallest, r.largest) for r in plan.rules
+        ]
+        assert run.recoding.kind == asked["type"] and run.recoding.records == release.ledger.published
+        assert tuple(a.levels for a in run.attributes) == plan.published_levels
+        for a in run.attributes:
+            assert (a.values_left is None) == (len(a.levels) > 1) and a.loss is None
+        assert sum(b.records for b in run.sizes) == release.ledger.published
+        assert sum(b.classes for b in run.sizes) == release.ledger.classes
+        facts = dict(run.recoding.facts)
+        if plan.full_domain is not None:
+            assert float(facts["loss of the best single node"]) == pytest.approx(plan.full_domain.loss, abs=1e-4)
+        if plan.quality is not None:
+            assert facts["suppressed cells"] == count(plan.quality.suppressions)
+        [warning] = [w for w in run.warnings if "refinement attack" in w]
+    for text in (text_report(run), html_report(run), repr(run)):
+        assert CANARY not in text and str(tmp_path) not in text
+        assert plan.seed is None or str(plan.seed) not in text
+    for text in (" ".join(text_report(run).split()), Page(html_report(run)).text):
+        assert f"Warning: {warning}" in text
+        for rule in run.recoding.rules:
+            part = share(rule.records / run.recoding.records)
+            assert f"{count(rule.records)} {part} {count(rule.classes)} {rule.smallest} {rule.largest} " in text
+
+
+def test_classes_of_several_rules_that_read_the_same_are_told(
+    connection: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    text_table(connection, ["a"], [("g",)] * 10 + [("h",)] * 3 + [("i",)] * 4)
+    (tmp_path / "h.csv").write_text("g;g;*\nh;g;*\ni;g;*\n")
+    policy = {
+        "table": "t",
+        "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"file": str(tmp_path / "h.csv")}}},
+        "privacy": [{"type": "k_anonymity", "k": 5}],
+        "transformation": {"type": "local_recoding", "nodes": [{"a": 0}, {"a": 1}]},
+    }
+    with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(policy)) as release:
+        run = summarize(release, now=NOW)
+    assert run.ledger is not None and run.ledger.classes == 1 and run.recoding is not None
+    assert [(r.description, r.records) for r in run.recoding.rules] == [("level 0 everywhere", 10), ("a 1", 7)]
+    told = "their classes, those of several nodes that read the same counted apart"
+    assert dict(run.recoding.facts)[told] == "2"
+    assert run.attributes[0].description == "ungeneralized or level 1 of 2 of the file h.csv"
 
 
 def test_a_failure_is_told_with_the_nearest_node_and_no_value(

@@ -21,7 +21,8 @@ from sqlanon.policy import Policy
 @click.argument("policy", type=click.Path())
 @click.option("--node", help="Levels in the order of the policy, e.g. 0,3,0; the optimum when left out.")
 def explain(policy: str, node: str | None) -> None:
-    """Print the SQL of a node of POLICY, its release and its evaluation; writes nothing."""
+    """Print the SQL of a node of POLICY, its evaluation and its release (or of the rules of its transformation); writes
+    nothing."""
 
     def action() -> int:
         made = replace(policy_of(policy), output=None)

@@ -1,4 +1,4 @@
-"""``sqlanon run``: search for the best node of a policy, publish it, audit it, and tell what was done."""
+"""``sqlanon run``: carry a policy out, publish and audit the release, and tell what was done."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def run(
     certificate: str | None,
     report: str | None,
 ) -> None:
-    """Search for the best node of POLICY, publish it and audit what was written."""
+    """Find the best node of POLICY, or the rules of its transformation; publish it and audit what was written."""
 
     def action() -> int:
         made = policy_of(policy, strategy=strategy, time_limit=time_limit)
@@ -253,8 +253,7 @@ def _write_script(path: Path, text: str) -> None:
 def _write_certificate(path: Path, release: Release) -> None:
     document = release.plan.proof_document
     if document is None:
-        print(
-            f"Warning: {release.certificate.strategy} has proven nothing, so there is no certificate.", file=sys.stderr
-        )
+        told = "has a proof that cannot be run again" if release.certificate.optimal else "has proven nothing"
+        print(f"Warning: {release.certificate.strategy} {told}, so there is no certificate.", file=sys.stderr)
     else:
         write_proof(document, path)

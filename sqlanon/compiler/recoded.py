@@ -21,7 +21,7 @@ from sqlanon.compiler.trees import both, column, cte, keys, masked, named, numbe
 
 Levels = Sequence[Sequence[int]]
 """Per quasi-identifier, the levels at which some rule publishes it."""
-RECORDS, CHANCE, PLACE = "records", "chance", "place"
+RECORDS, ASSIGNED, RULES, CHANCE, PLACE = "records", "assigned", "rules", "chance", "place"
 
 
 def recoded_release(
@@ -63,10 +63,10 @@ def recoded_release(
     values |= {name: column(f"column_{index}", RECORDS) for index, name in enumerate(passed)}
     same_key: list[exp.Expr] = [
         exp.EQ(this=left, expression=right)
-        for left, right in zip(keys(catalog.words, RECORDS), keys(catalog.words, names.ASSIGNED), strict=True)
+        for left, right in zip(keys(catalog.words, RECORDS), keys(catalog.words, ASSIGNED), strict=True)
     ]
     if split:
-        low, high = (column(name, names.ASSIGNED) for name in (names.STRETCH_FIRST, names.STRETCH_LAST))
+        low, high = (column(name, ASSIGNED) for name in (names.STRETCH_FIRST, names.STRETCH_LAST))
         same_key.append(exp.Between(this=column(PLACE, RECORDS), low=low, high=high))
     query = (
         exp.select(
@@ -76,8 +76,8 @@ def recoded_release(
             ]
         )
         .from_(table(RECORDS))
-        .join(table(names.ASSIGNED), on=both(same_key))
-        .join(table(names.RULES), on=_same_rule())
+        .join(table(names.ASSIGNED, ASSIGNED), on=both(same_key))
+        .join(table(names.RULES, RULES), on=_same_rule())
     )
     return with_ctes(query, [cte(RECORDS, records)])
 
@@ -88,8 +88,8 @@ def published_classes(catalog: Catalog, levels: Levels) -> exp.Query:
     Classes of two rules that read alike are one.
     """
     query = exp.select(*[named(_published(i, used, _lookup(i)), f"text_{i}") for i, used in enumerate(levels)])
-    query = query.select(column(names.COUNT, names.ASSIGNED)).from_(table(names.ASSIGNED))
-    query = query.join(table(names.RULES), on=_same_rule())
+    query = query.select(column(names.COUNT, ASSIGNED)).from_(table(names.ASSIGNED, ASSIGNED))
+    query = query.join(table(names.RULES, RULES), on=_same_rule())
     for position, used in enumerate(levels):
         bits = [(w, mask) for w in range(catalog.words) if (mask := catalog.attributes[position].mask(0, w))]
         texts = (
@@ -101,7 +101,7 @@ def published_classes(catalog: Catalog, levels: Levels) -> exp.Query:
         )
         met = [
             exp.EQ(
-                this=masked(column(names.key(w), names.ASSIGNED), number(mask)),
+                this=masked(column(names.key(w), ASSIGNED), number(mask)),
                 expression=column(names.key(w), _lookup(position)),
             )
             for w, mask in bits
@@ -128,11 +128,11 @@ def _published(position: int, levels: Sequence[int], owner: str) -> exp.Expr:
     if len(levels) == 1:
         return column(_text(position, levels[0]), owner)
     cases = [exp.If(this=number(level), true=column(_text(position, level), owner)) for level in levels]
-    return exp.Case(this=column(names.level(position), names.RULES), ifs=cases)
+    return exp.Case(this=column(names.level(position), RULES), ifs=cases)
 
 
 def _same_rule() -> exp.Expr:
-    return exp.EQ(this=column(names.RULE, names.ASSIGNED), expression=column(names.RULE, names.RULES))
+    return exp.EQ(this=column(names.RULE, ASSIGNED), expression=column(names.RULE, RULES))
 
 
 def _text(position: int, level: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from secrets import randbits
 
@@ -21,7 +21,7 @@ from sqlanon.recoding.insertion import choose
 from sqlanon.recoding.plan import RecodedPlan, accounted, load_rules
 from sqlanon.recoding.rules import Recoding
 from sqlanon.recoding.sequence import first_fit
-from sqlanon.search.base import TIE, Problem
+from sqlanon.search.base import TIE, Problem, Progress
 from sqlanon.session import Session
 
 PREDICTABLE = (
@@ -57,17 +57,17 @@ def _chosen(
     drawn = randbits(63) if seed is None else seed
     limits = policy.search
     left = None if limits.time_limit is None else max(0.0, limits.time_limit - full_domain.seconds["search"])
-    with session.engine.side_by_side():
-        found = choose(
-            session.engine,
-            problem,
-            question,
-            full_domain.node,
-            most=most,
-            seed=drawn,
-            time_limit=left,
-            max_evaluations=limits.max_evaluations,
-        )
+    found = choose(
+        session.engine,
+        problem,
+        question,
+        full_domain.node,
+        most=most,
+        seed=drawn,
+        time_limit=left,
+        max_evaluations=limits.max_evaluations,
+        watch=None if watch is None else _told(watch, full_domain.search),
+    )
     recoding = first_fit(session.engine, problem, question, found.nodes)
     made = _plan(session, policy, problem, recoding, full_domain.certificate.evaluated + found.evaluated, seconds)
     if made.certificate.loss > full_domain.solution.loss * (1 + TIE) + TIE:
@@ -87,6 +87,17 @@ def _chosen(
         gains=tuple((catalog.levels(node), loss) for node, loss in found.gains),
         seed=drawn,
     )
+
+
+def _told(watch: Watcher, progress: Progress) -> Callable[[int, float], None]:
+    """Tells how far the choice is as progress of the search."""
+    best = progress.incumbent
+
+    def tell(evaluated: int, loss: float) -> None:
+        now = None if best is None else replace(best, loss=loss)
+        watch(Progress(evaluated=progress.evaluated + evaluated, incumbent=now))
+
+    return tell
 
 
 def _given(

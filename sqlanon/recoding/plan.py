@@ -187,4 +187,3 @@ def accounted(session: Session, catalog: Catalog, rules: Sequence[Rule]) -> Ledg
         smallest_class=smallest,
         largest_class=largest,
     )
-

@@ -36,6 +36,7 @@ from sqlanon.report.wording import (
     judged,
     null_rows,
     share,
+    shares_told,
     size_range,
     visible,
 )
@@ -86,7 +87,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(count=count, counted=counted, figure=figure, name=_name)
+    made.filters.update(count=count, counted=counted, figure=figure, name=_name, names=_names)
     return made
 
 
@@ -95,6 +96,11 @@ def _name(text: str) -> Markup:
     where a long name may be broken."""
     parts = re.split(r"(?<=[_.])", visible(text))
     return Markup("<bdi>{}</bdi>").format(Markup("<wbr>").join(parts))
+
+
+def _names(text: str) -> Markup:
+    """A list of names, which breaks between them where that is possible."""
+    return Markup("<bdi>{}</bdi>").format(visible(text))
 
 
 def _figures(summary: RunSummary) -> list[dict[str, str]]:
@@ -182,7 +188,7 @@ def _rules(recoding: RecodingSummary | None) -> dict[str, Any] | None:
         "title": RULES[recoding.kind],
         "noun": RULE[recoding.kind].capitalize(),
         "meaning": RULES_MEANING[recoding.kind],
-        "told": f"Shares of the records that are published. A full bar is {share(most / whole)}." if whole else "",
+        "told": shares_told(most, whole),
         "rows": [(rule, share(rule.records / whole), bar(rule.records, most)) for rule in recoding.listed],
     }
 

@@ -30,6 +30,7 @@ from sqlanon.report.wording import (
     judged,
     null_rows,
     share,
+    shares_told,
     size_range,
     visible,
 )
@@ -168,7 +169,8 @@ def _attributes(summary: RunSummary) -> Iterator[str]:
         if a.loss is not None:
             row += [figure(a.loss), blocks(a.loss, scale, BAR // 3)]
         rows.append(row)
-    yield from _table(rows, right=(1, 3, 4), head=True, widths={0: 22, 2: 30})
+    widths = {0: 22, 2: 30} if summary.recoding is None else {0: 22, 1: 14, 2: 32}
+    yield from _table(rows, right=(1, 3, 4), head=True, widths=widths)
     if losses and summary.certificate is not None:
         folded = (summary.aggregate or "").replace("_", " ")
         together = f"Together ({folded}): {figure(summary.certificate.loss)}. A full bar is {figure(scale)}."
@@ -190,9 +192,8 @@ def _rules(recoding: RecodingSummary) -> Iterator[str]:
         part = _share(rule.records, recoding.records)
         rows.append((rule.description, count(rule.records), part, *numbers, blocks(rule.records, most, BAR // 3)))
     yield ""
-    yield from _table(rows, right=(1, 2, 3, 4, 5), head=True, widths={0: 34})
-    if recoding.remainder:
-        yield from _wrapped(recoding.remainder, INDENT)
+    yield from _table(rows, right=(1, 2, 3, 4, 5), head=True, widths={0: 36})
+    yield from _wrapped(f"{shares_told(most, recoding.records)} {recoding.remainder}".strip(), INDENT)
 
 
 def _models(summary: RunSummary) -> Iterator[str]:

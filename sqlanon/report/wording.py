@@ -165,9 +165,12 @@ def describe_proof(certificate: Certificate) -> str:
         return "Proven optimal: no version that meets the policy loses less."
     if certificate.gap is None or certificate.lower_bound is None:
         return f"Nothing is proven about how near this is to the optimum (strategy {certificate.strategy})."
+    what = "version that meets the policy loses"
+    if certificate.strategy == "patterns_exact":
+        what = "assignment of these patterns loses"
     return (
         f"Proven to be within {share(certificate.gap)} of the optimum: "
-        f"no version that meets the policy loses less than {figure(certificate.lower_bound)}."
+        f"no {what} less than {figure(certificate.lower_bound)}."
     )
 
 
@@ -184,6 +187,11 @@ def judged(kind: str | None, evaluated: int, whole: int) -> tuple[str, str, str]
         return "nodes and sets of nodes judged", count(evaluated), ""
     what = "nodes judged" if kind is None else "patterns tried"
     return what, f"{count(evaluated)} of {count(whole)}", share(evaluated / whole) if whole else ""
+
+
+def shares_told(most: int, whole: int) -> str:
+    """What the shares and bars of rules are, where one publishes ``most`` of the ``whole``."""
+    return f"Shares of the records that are published. A full bar is {share(most / whole)}." if whole else ""
 
 
 def null_rows(audit: NullAudit) -> list[tuple[str, Matches]]:
