@@ -201,7 +201,7 @@ def planned(connection: duckdb.DuckDBPyConnection, rows: Sequence[tuple], titles
     data = pa.table({title: pa.array([row[i] for row in rows], pa.string()) for i, title in enumerate(titles)})
     connection.register("rows_of_test", data)
     connection.execute("CREATE OR REPLACE TABLE t AS SELECT * FROM rows_of_test")
-    return sqlanon.plan(connection, policy_of(titles, table="t", **changes))
+    return sqlanon.plan(connection, policy_of(titles, **{"table": "t", **changes}))
 
 
 def policy_of(titles: Sequence[str], **changes: Any) -> sqlanon.Policy:

@@ -138,7 +138,7 @@ def test_a_limit_of_zero_leaves_nothing_over_and_a_tight_one_is_kept() -> None:
             narrow = policy_of({"type": "patterns", "at_most": 1}, 4)
             with pytest.raises(sqlanon.NoSolutionError, match="would suppress"):
                 sqlanon.recode(connection, narrow)
-    assert over > 2
+    assert over > 0
 
 
 def test_weights_decide_what_is_suppressed() -> None:
