@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from sqlglot import exp
 
@@ -33,7 +32,7 @@ from sqlanon.release import Release
 from sqlanon.report.manifest import manifest, write_manifest
 from sqlanon.report.proof_file import write_proof
 from sqlanon.report.script import replayable_script
-from sqlanon.session import Session
+from sqlanon.session import Closing, Session
 from sqlanon.sources import Source
 from sqlanon.targets import CERTIFICATE, MANIFEST
 from sqlanon.version import VERSION
@@ -43,7 +42,7 @@ COMPARED_CLASSES = 20_000
 
 
 @dataclass(slots=True, kw_only=True)
-class Planned(ABC):
+class Planned(Closing):
     """An encoded source and what is to be published of it. A context manager.
 
     Attributes:
@@ -60,14 +59,6 @@ class Planned(ABC):
     seconds: dict[str, float]
     warnings: tuple[str, ...]
     _session: Session
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Drop every temporary table and close the connection."""

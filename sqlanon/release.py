@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -16,6 +15,7 @@ from sqlanon.certificate import Certificate
 from sqlanon.compiler.trees import table
 from sqlanon.engines.duckdb import file_relation
 from sqlanon.files import read_file
+from sqlanon.session import Closing
 from sqlanon.sources import open_source
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class Release(Closing):
     """A published (or, without an output, a described) release. A context manager that closes its plan.
 
     Attributes:
@@ -48,14 +48,6 @@ class Release:
     _kind: str | None = None
     _target: str = ""
     _cache: list[pa.Table] = field(default_factory=list)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Drop every temporary table and close the connection."""

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
 
 from sqlanon.encoding import Encoding
 from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.snapshots import SnapshotStore
 from sqlanon.sources import Source
+
+
+class Closing(ABC):
+    """A context manager that closes itself."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Drop every temporary table and close the connection."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 @dataclass(slots=True)

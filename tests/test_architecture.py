@@ -28,10 +28,11 @@ ORDER = (
     "interop.tree_writing", "interop.definition_writing", "interop.relocation", "policy.parsing", "proof",
     "compiler.trees", "compiler.encode", "compiler.evaluate", "compiler.release", "compiler.readable",
     "compiler.sensitive", "compiler.subset", "compiler.class_sizes", "compiler.patterns", "compiler.pattern_quality",
-    "compiler.recoded", "journal", "engines.duckdb", "patterns.enumeration", "patterns.pattern", "patterns.bounds",
+    "compiler.recoding", "compiler.first_fit", "compiler.recoded", "journal", "engines.duckdb", "patterns.enumeration", "patterns.pattern", "patterns.bounds",
     "patterns.greedy", "patterns.quality", "patterns.pairs", "patterns.shares", "patterns.solver", "patterns.exact",
     "patterns.exactly",
-    "files", "lookups", "subset", "encoding", "snapshots", "evaluator", "certificate", "driver", "accounting",
+    "files", "lookups", "subset", "encoding", "snapshots", "evaluator", "certificate", "driver",
+    "recoding.rules", "recoding.kept", "recoding.state", "recoding.insertion", "recoding.sequence", "accounting",
     "audit.models",
     "references", "audit.release", "audit.check", "audit.trees", "audit.null_patterns", "audit.maybe", "audit.chance",
     "audit.nulls", "audit.null_bias", "sources", "policy_source", "targets", "written_rows", "publication",
@@ -42,8 +43,13 @@ ORDER = (
     "commands.check", "commands.nulls", "commands.verify", "commands.hierarchy", "commands.convert", "commands.demo",
     "cli",
 )  # fmt: skip
-LAZY = {("policy", "policy.checks"), ("policy", "policy.parsing"), ("policy", "policy.writing")}
-"""A policy reads and writes itself through these; they are imported where they are called."""
+LAZY = {
+    ("policy", "policy.checks"),
+    ("policy", "policy.parsing"),
+    ("policy", "policy.writing"),
+    ("release", "planned"),
+}
+"""A policy reads and writes itself through these, imported where they are called; a release knows its plan's type."""
 
 
 def modules() -> dict[str, Path]:

@@ -275,7 +275,7 @@ def test_both_forms_tell_the_rules(kind: str, title: str, judged: str, what: str
         assert "0, 2, 3 of 3" in told and "by record, of 80" in told and "7 of 7" in told
         assert "no loss by attribute" in told and "measure of classes" not in told
         assert "would suppress alone" not in told and "suppresses alone" not in told
-        assert "disease: distinct_l_diversity(l=2)" in told and left in told
+        assert "k_anonymity(k=3) disease: distinct_l_diversity(l=2) " in told and left in told
         assert "░" not in told and "Classes suppressed" not in told
         assert f"{what} {judged}" in told and f"{judged} of 16" not in told
         assert "Warning: It is open to a refinement attack." in told
@@ -611,6 +611,19 @@ def test_a_failure_is_told_with_the_nearest_node_and_no_value(
         assert "k_anonymity(k=90)" in text and "d: distinct_l_diversity(l=2)" in text
         assert "a at most 0; b at most 0; c at most 0" in " ".join(text.split())
         assert CANARY not in text
+
+
+@pytest.mark.parametrize("asked", [{"type": "patterns", "at_most": 0}, {"type": "local_recoding", "nodes": [{"a": 0}]}])
+def test_rules_that_suppress_too_much_are_told_without_a_nearest_node(
+    planted: duckdb.DuckDBPyConnection, tmp_path: Path, asked: dict[str, Any]
+) -> None:
+    policy = sqlanon.Policy.from_dict(planted_policy(tmp_path, transformation=asked, suppression_limit=0))
+    with pytest.raises(sqlanon.NoSolutionError) as caught:
+        sqlanon.anonymize(planted, policy)
+    run = summarize_failure(policy, caught.value, now=NOW)
+    assert run.failure is not None and run.failure.nearest is None
+    for text in (text_report(run), Page(html_report(run)).text):
+        assert "The rules would suppress" in text and "nearest node" not in text.lower() and CANARY not in text
 
 
 @pytest.mark.parametrize(

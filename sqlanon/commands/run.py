@@ -25,6 +25,7 @@ from sqlanon.release import Release
 from sqlanon.report.files import check_report, write_report
 from sqlanon.report.proof_file import write_proof
 from sqlanon.report.summary import summarize, summarize_failure
+from sqlanon.report.wording import describe_proof, judged
 from sqlanon.search.base import Progress
 from sqlanon.targets import CERTIFICATE, MANIFEST, check_directory
 
@@ -161,8 +162,9 @@ def result(release: Release) -> dict[str, Any]:
 def _recoded(plan: RecodedPlan) -> dict[str, Any]:
     """What the rules of a recoding publish, in their order; the key ``transformation`` of ``run --json``."""
     told: dict[str, Any] = {"type": plan.kind, "seed": plan.seed}
-    if plan.full_domain is not None:
-        told["full_domain"] = asdict(plan.full_domain)
+    if plan.full_domain is not None and (certificate := plan.full_domain_certificate) is not None:
+        proof = {name: getattr(certificate, name) for name in ("optimal", "gap", "lower_bound")}
+        told["full_domain"] = asdict(plan.full_domain) | proof
         told["chosen"] = [{"levels": levels, "loss": loss} for levels, loss in plan.gains]
     if (quality := plan.quality) is not None:
         told |= asdict(quality)
@@ -182,9 +184,10 @@ def _tell(release: Release) -> None:
         proof = f"within {certificate.gap:.2%} of the optimum"
     else:
         proof = "no proof of how near to the optimum"
-    what = "patterns" if isinstance(made, RecodedPlan) and made.kind == "patterns" else "nodes"
+    kind = made.kind if isinstance(made, RecodedPlan) else None
+    what, number, _ = judged(kind, certificate.evaluated, certificate.lattice_size)
     print(f"{certificate.measure} {certificate.loss:.6f}, {proof} ({certificate.strategy})")
-    print(f"  {certificate.evaluated} of {certificate.lattice_size} {what} judged, {made.statements} statements")
+    print(f"  {what}: {number}; {made.statements} statements")
     print(
         f"  {ledger.records} records = {ledger.published} published + {ledger.suppressed} suppressed "
         f"+ {ledger.excluded} excluded; {ledger.classes} classes, the smallest has {ledger.smallest_class}"
@@ -207,6 +210,8 @@ def _tell_rules(plan: RecodedPlan) -> None:
         before = plan.full_domain.loss
         saved = (before - plan.certificate.loss) / before if before else 0.0
         print(f"  the best single node loses {before:.6f}: {saved:.1%} of it is saved")
+        if plan.full_domain_certificate is not None:
+            print(f"  {describe_proof(plan.full_domain_certificate)} (of that node)")
     if (quality := plan.quality) is not None:
         print(
             f"  {quality.suppressions} cells suppressed; usefulness {quality.usefulness:.3f}, {quality.row_types} row "

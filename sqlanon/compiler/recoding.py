@@ -126,29 +126,22 @@ def batch(question: Question, steps: int, *, costs: bool) -> exp.Query:
 def advanced(question: Question, state: str, place: int, nodes: Sequence[Node]) -> exp.Query:
     """The rows of ``state`` with their places when ``nodes`` are those at ``place`` and after it."""
     words = question.catalog.words
+    row = [*keys(words), column(names.COUNT)]
+    earlier = exp.LT(this=column(PLACE), expression=number(place))
+    parts = [exp.select(*row, column(PLACE)).from_(table(state)).where(earlier)]
+    first = exp.select(named(number(0), "node"), *row).from_(table(state)).where(exp.Not(this=earlier.copy()))
+    if not nodes:
+        rest = exp.select(*row, _place(place)).from_(first.subquery("rest"))
+        return union_all([*parts, rest])
     masks = [grain_masks(question, node) for node in nodes]
-    first = (
-        exp.select(named(number(0), "node"), *keys(words), column(names.COUNT))
-        .select(*_masked(words, [number(mask) for mask in masks[0]]))
-        .from_(table(state))
-        .where(exp.GTE(this=column(PLACE), expression=number(place)))
-    )
+    first = first.select(*_masked(words, [number(mask) for mask in masks[0]]))
     ctes = chain(question, first, [partial(_under, mask) for mask in masks[1:]])
-    parts = [
-        exp.select(*keys(words), column(names.COUNT), column(PLACE))
-        .from_(table(state))
-        .where(exp.LT(this=column(PLACE), expression=number(place)))
-    ]
     for step in range(len(nodes)):
         taken = exp.Exists(this=class_of(question, step))
-        rows = exp.select(*keys(words), column(names.COUNT), _place(place + step)).from_(table(f"flow_{step}"))
-        parts.append(rows.where(taken))
-        if step == len(nodes) - 1:
-            parts.append(
-                exp.select(*keys(words), column(names.COUNT), _place(place + len(nodes)))
-                .from_(table(f"flow_{step}"))
-                .where(exp.Not(this=taken.copy()))
-            )
+        parts.append(exp.select(*row, _place(place + step)).from_(table(f"flow_{step}")).where(taken))
+    last = len(nodes) - 1
+    left = exp.select(*row, _place(place + len(nodes))).from_(table(f"flow_{last}"))
+    parts.append(left.where(exp.Not(this=exp.Exists(this=class_of(question, last)))))
     return with_ctes(union_all(parts), ctes)
 
 

@@ -272,22 +272,21 @@ class DuckDBEngine:
 
     def load(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None:
         """Make the table ``table`` of ours from an Arrow table; the replayable script lists its rows (``replayed``)."""
-        if replayed:
-            self.replay.append((name, lambda: f"{_temporary(table)} {self.render(_rows(data))}"))
-        arrow_name = table + "_arrow"
-        self._connection.register(arrow_name, data)
-        try:
-            self.run(name, f"{self._making(table)} SELECT * FROM {_quoted(arrow_name)}")
-        finally:
-            self._connection.unregister(arrow_name)
+        self._take(name, data, table, _temporary(table), self._making(table), replayed=replayed)
 
-    def append(self, name: str, table: str, data: pa.Table) -> None:
+    def append(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None:
         """Add the rows of an Arrow table, which has the columns of the table ``table`` of ours."""
-        self.replay.append((name, lambda: f"INSERT INTO {_quoted(table)} {self.render(_rows(data))}"))
+        inserting = f"INSERT INTO {_quoted(table)}"
+        self._take(name, data, table, inserting, inserting, replayed=replayed)
+
+    def _take(self, name: str, data: pa.Table, table: str, told: str, done: str, *, replayed: bool) -> None:
+        """Take rows from Arrow, by the beginning of a statement; the script tells another one and lists them."""
+        if replayed:
+            self.replay.append((name, lambda: f"{told} {self.render(_rows(data))}"))
         arrow_name = table + "_arrow"
         self._connection.register(arrow_name, data)
         try:
-            self.run(name, f"INSERT INTO {_quoted(table)} SELECT * FROM {_quoted(arrow_name)}")
+            self.run(name, f"{done} SELECT * FROM {_quoted(arrow_name)}")
         finally:
             self._connection.unregister(arrow_name)
 

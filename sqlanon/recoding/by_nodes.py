@@ -84,6 +84,7 @@ def _chosen(
         },
         warnings=(*full_domain.warnings, PREDICTABLE.format(order=DRAWN), *told),
         full_domain=full_domain.solution,
+        full_domain_certificate=full_domain.certificate,
         gains=tuple((catalog.levels(node), loss) for node, loss in found.gains),
         seed=drawn,
     )

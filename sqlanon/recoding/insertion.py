@@ -1,7 +1,7 @@
 """Chooses the nodes of a sequence one after the other, each for what it gains.
 
 A sequence is ordered by what generalization alone costs, so that each record is published by the cheapest node that
-can. It begins with the full-domain optimum, and a node is inserted only when the loss falls: the sequence never loses
+can. It begins with the full-domain optimum, and no node is inserted by which the loss rises: the sequence never loses
 more than the node it began with.
 
 What a node would gain falls, as a rule, when others are inserted. So the gains of earlier steps are kept, the largest
@@ -48,7 +48,7 @@ class Found:
         nodes: in order.
         loss: by the problem's measure.
         start: the loss of the full-domain node it began with.
-        gains: in the order of choice, each node and the loss after it.
+        gains: in the order of choice, each node and the loss after it; some may have left the sequence again.
         evaluated: candidate sequences judged.
         stopped: ``time limit``, ``evaluations`` or ``interrupted``; None: it ended by itself.
     """
@@ -131,7 +131,7 @@ class _Choice:
             stopped = "interrupted"
             self._insert_best()
         return Found(
-            nodes=tuple(self.state.nodes),
+            nodes=tuple(node for node, own in zip(self.state.nodes, self.state.published, strict=True) if own.records),
             loss=self.loss,
             start=first.loss,
             gains=tuple(self.gains),
@@ -143,15 +143,29 @@ class _Choice:
         """Insert one node; False when none is found that gains."""
         self.fresh = {}
         self._renew()
-        if not self.fresh or self._best_gain() <= 0:
+        if self._best_gain() <= TIE:
             self._ask(self._around(self.state.nodes))
         self._climb()
         place = self._insert_best()
+        if place is None:
+            place = self._catch_all()
         if place is None:
             return False
         if len(self.state.nodes) < self.most:
             self.state.advance(place)
         return True
+
+    def _catch_all(self) -> int | None:
+        """Where candidates only fail because they leave too many records over, the most general node is put behind
+        the others, though it may gain nothing by itself, and they are tried again; its place."""
+        state, top = self.state, self.state.problem.lattice.top
+        blocked = {node: self.loss - found.loss for node, found in self.fresh.items() if self._gain(node) < 0}
+        blocked = {node: gain for node, gain in blocked.items() if gain > TIE}
+        if not blocked or top in state.nodes or len(state.nodes) + 1 >= self.most:
+            return None
+        self._ask([top])
+        self.old |= blocked
+        return self._insert(self.fresh[top], spared=True)
 
     def _renew(self) -> None:
         """Judge old gains anew, largest first, until the best new one exceeds those that are left."""
@@ -181,8 +195,10 @@ class _Choice:
         if best <= TIE:
             return None
         good = sorted(node for node in self.fresh if self._gain(node) >= best * (1 - NEARLY))
-        candidate = self.fresh[self.chance.choice(good)]
-        self.state.accept(candidate)
+        return self._insert(self.fresh[self.chance.choice(good)])
+
+    def _insert(self, candidate: Candidate, *, spared: bool = False) -> int:
+        self.state.accept(candidate, spared=spared)
         self.loss = candidate.loss
         self.gains.append((candidate.node, candidate.loss))
         self.fresh = {}

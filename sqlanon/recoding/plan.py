@@ -17,6 +17,7 @@ from sqlanon import names
 from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.catalog import Catalog
+from sqlanon.certificate import Certificate
 from sqlanon.compiler import recoded as compiler
 from sqlanon.compiler.class_sizes import in_buckets
 from sqlanon.compiler.trees import column
@@ -42,6 +43,7 @@ class RecodedPlan(Planned):
         kind: ``patterns`` or ``local_recoding``.
         rules: the rules that publish records, in order.
         full_domain: the best single node, which local recoding began with; None for patterns and given nodes.
+        full_domain_certificate: what is proven about that node.
         gains: the loss after each node that was chosen, in the order of choice.
         seed: of what was left to chance; for the operator, since it makes the order of the rules known. None when
             nothing was.
@@ -50,6 +52,7 @@ class RecodedPlan(Planned):
     kind: str
     rules: tuple[Rule, ...]
     full_domain: Solution | None = None
+    full_domain_certificate: Certificate | None = None
     gains: tuple[tuple[dict[str, int], float], ...] = ()
     seed: int | None = None
     _ledger: Ledger

@@ -63,7 +63,9 @@ class State:
 
     Attributes:
         nodes: the present sequence, cheapest first.
+        published: what each of them publishes.
         evaluated: candidates judged so far.
+        spared: nodes that stay though they publish nothing.
     """
 
     engine: DuckDBEngine
@@ -73,6 +75,7 @@ class State:
     nodes: list[Node] = field(default_factory=list)
     published: list[Published] = field(default_factory=list)
     evaluated: int = 0
+    spared: set[Node] = field(default_factory=set)
     _generation: int = 0
     _rows_from: list[int] = field(default_factory=list)
     _ranks: dict[Node, tuple[float, float]] = field(default_factory=dict)
@@ -111,11 +114,13 @@ class State:
         }
         return [made[node] for node in nodes]
 
-    def accept(self, candidate: Candidate) -> None:
-        """Insert a candidate that was judged last; nodes that publish nothing any more are dropped."""
+    def accept(self, candidate: Candidate, *, spared: bool = False) -> None:
+        """Insert a candidate that was judged last; nodes that publish nothing any more are dropped, unless spared."""
         place = candidate.place
         after = [candidate.node, *self.nodes[place:]]
-        pairs = [(n, p) for n, p in zip(after, candidate.after, strict=True) if p.records]
+        if spared:
+            self.spared.add(candidate.node)
+        pairs = [(n, p) for n, p in zip(after, candidate.after, strict=True) if p.records or n in self.spared]
         self.published[place:] = [published for _, published in pairs]
         self.nodes[place:] = [node for node, _ in pairs]
 

@@ -362,6 +362,8 @@ def _recoding(plan: RecodedPlan) -> RecodingSummary:
     if plan.full_domain is not None:
         before, after = plan.full_domain.loss, plan.certificate.loss
         facts.append(("loss of the best single node", figure(before)))
+        if plan.full_domain_certificate is not None:
+            facts.append(("proof of that node", describe_proof(plan.full_domain_certificate)))
         facts.append(("saved by several nodes", share((before - after) / before) if before else share(0.0)))
     if (quality := plan.quality) is not None:
         facts += [
@@ -401,14 +403,15 @@ def _null_audit(plan: Planned) -> tuple[NullAudit | None, tuple[str, ...]]:
 
 
 def _nearest(policy: Policy, nearest: Mapping[str, Any] | None) -> NearestNode | None:
-    if nearest is None:
+    levels = nearest.get("levels", {}) if nearest is not None else {}
+    if nearest is None or (policy.transformation is not None and not levels):  # the rules are no node
         return None
     hierarchies = {column.name: column.hierarchy for column in policy.quasi_identifiers}
     return NearestNode(
         suppressed=nearest.get("suppressed"),
         levels=tuple(
             LevelOfNode(name, level, describe_level(hierarchies.get(name), level, None))
-            for name, level in nearest.get("levels", {}).items()
+            for name, level in levels.items()
         ),
     )
 
