@@ -9,8 +9,8 @@ are judged anew until none that is still old exceeds the best new one (lazily, a
 the best the neighbours in the lattice are climbed. Every gain that a node is chosen for is exact.
 
 Which records are published by which node tells something of those that were not taken before, the more so the better
-the order is known. So ties of the order and choices among nearly equal gains (``NEARLY``) are left to chance, by a
-seed.
+the order is known. So the order of nodes that cost about as much (``state.BLUR``) and the choice among nearly equal
+gains (``NEARLY``) are left to chance, by a seed.
 """
 
 from __future__ import annotations
