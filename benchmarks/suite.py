@@ -37,9 +37,9 @@ import generated
 from cases import search_case
 
 import sqlanon
-from sqlanon.version import VERSION
 from sqlanon.report.proof_file import write_proof
 from sqlanon.search import STRATEGIES
+from sqlanon.version import VERSION
 
 Figures = dict[str, Any]
 """``seconds`` (name -> runs), ``counters``, ``answer``, and ``faults``: what is wrong, empty when all is right."""

@@ -33,7 +33,7 @@ from sqlanon.recoding.rules import Recoding
 from sqlanon.recoding.sequence import REPLAYED, first_fit
 from sqlanon.recoding.state import opened
 
-TABLES = int(os.environ.get("SQLANON_TABLES", "96"))
+TABLES = int(os.environ.get("SQLANON_TABLES", "48"))
 BLOCKS = 6
 Given = list[tuple[brute_models.Record, int | None]]
 """Each record that takes part, with the place of the node that publishes it."""

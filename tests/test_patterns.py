@@ -1,8 +1,12 @@
 """Pattern-guided k-anonymity: sets of patterns against enumeration, the waves against a literal Algorithm 1, quality
-against the definitions, and the numbers of the paper."""
+against the definitions, and the numbers of the paper.
+
+``SQLANON_TABLES=500 python -m pytest tests/test_patterns.py`` looks at more tables than the default.
+"""
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
 from collections import Counter, defaultdict
@@ -36,6 +40,7 @@ from sqlanon.patterns.pattern import (
 from sqlanon.patterns.quality import quality
 
 Row = tuple[str | None, ...]
+TABLES = int(os.environ.get("SQLANON_TABLES", "60"))
 
 
 def planned(connection: duckdb.DuckDBPyConnection, rows: Sequence[Row], columns: int) -> sqlanon.Plan:
@@ -249,7 +254,7 @@ def test_weights_that_do_not_fit_are_refused(weights: list[float]) -> None:
 # The greedy heuristic
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(TABLES))
 def test_waves_assign_what_algorithm_1_assigns(
     connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
@@ -287,7 +292,7 @@ def costs_of_joining(
     return costs
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", range(TABLES // 2))
 def test_nothing_is_left_over_when_told(connection: duckdb.DuckDBPyConnection, seed: int) -> None:
     rng = random.Random(seed)
     columns = rng.randint(1, 4)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import csv
 import itertools
+import os
 import random
 import sys
 from collections import Counter, defaultdict
@@ -35,6 +36,7 @@ from sqlanon.patterns.pattern import all_patterns, at_most, listed
 from sqlanon.patterns.quality import quality
 from sqlanon.patterns.shares import Share, broken, stretches
 
+TABLES = int(os.environ.get("SQLANON_TABLES", "30"))
 Pattern = tuple[int, ...]
 Rows = list[tuple[int, ...]]
 
@@ -301,7 +303,7 @@ CMC = {
 
 
 @pytest.mark.parametrize("left_over", [True, False])
-@pytest.mark.parametrize("k", CMC)
+@pytest.mark.parametrize("k", [2, 4, 5, 10, 25, 75])
 def test_cmc_reaches_the_optima_of_the_paper(cmc: tuple[Ints, Ints], k: int, left_over: bool) -> None:
     found = solve(*cmc, [*subsets(10, 2), tuple(range(10))], k, left_over=left_over)
     assert (found.cost, found.optimal, found.gap) == (CMC[k], True, 0.0)
@@ -383,7 +385,7 @@ def check_loaded(
     return dict(sizes)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(TABLES))
 def test_in_a_database_it_equals_exhaustive_search(connection: duckdb.DuckDBPyConnection, seed: int) -> None:
     rng = random.Random(seed)
     columns = rng.randint(1, 3)
@@ -412,7 +414,7 @@ def test_in_a_database_it_equals_exhaustive_search(connection: duckdb.DuckDBPyCo
     assert not (strict and found.left_over)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(TABLES))
 def test_in_a_database_it_is_never_worse_than_the_heuristic(connection: duckdb.DuckDBPyConnection, seed: int) -> None:
     rng = random.Random(seed)
     columns = rng.randint(1, 5)
