@@ -172,6 +172,9 @@ def transformations(draw: st.DrawFn, made: dict) -> dict:
             st.tuples(listed, ties | st.just({"ties": "listed"})).map(lambda p: {"type": "patterns", **p[0], **p[1]}),
         ]
     found = draw(st.one_of(kinds))
+    if found.get("type") == "patterns" and draw(st.booleans()):
+        for name in quasi:  # patterns need no hierarchies
+            made["columns"][name].pop("hierarchy")
     return {"transformation": found} if found else {}
 
 

@@ -24,6 +24,7 @@ from sqlanon.demo import generate
 
 Row = tuple[str | None, ...]
 COLUMNS = ["a", "b", "c", "d"]
+LEVELLED = {name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for name in COLUMNS}
 
 
 def rows_of(seed: int, number: int = 60) -> list[Row]:
@@ -108,6 +109,104 @@ def test_the_exact_solver_is_never_worse_and_says_when_it_is_proven() -> None:
         assert losses["exact"] <= losses["greedy"] + 1e-12
         better += losses["exact"] < losses["greedy"] - 1e-12
     assert better
+
+
+def cheapest(rows: list[Row], patterns: list[tuple[int, ...]], k: int, allowed: int, weights: list[float]) -> float:
+    """The least weight of suppressed cells of all assignments, of which ``allowed`` records may be left over."""
+    best = float("inf")
+    for chosen in itertools.product([None, *patterns], repeat=len(rows)):
+        groups = Counter(
+            (pattern, tuple(value for i, value in enumerate(row) if i not in pattern))
+            for row, pattern in zip(rows, chosen, strict=True)
+            if pattern is not None
+        )
+        if groups and min(groups.values()) >= k and chosen.count(None) <= allowed:
+            cells = [range(len(weights)) if pattern is None else pattern for pattern in chosen]
+            best = min(best, sum(weights[i] for pattern in cells for i in pattern))
+    return best
+
+
+def test_the_exact_solver_claims_no_more_than_holds_under_any_limit() -> None:
+    pytest.importorskip("highspy", reason="the exact solver is an extra")
+    outcomes: Counter[str] = Counter()
+    for seed in range(70):
+        chance = random.Random(seed)
+        rows = [tuple(chance.choice("aab") for _ in range(3)) for _ in range(chance.randint(3, 6))]
+        patterns = chance.sample(
+            [p for n in range(4) for p in itertools.combinations(range(3), n)], chance.randint(1, 3)
+        )
+        k, count, weights = (
+            chance.choice([2, 3, 4]),
+            chance.choice([None, 0, 1, 2]),
+            chance.choice([[1, 1, 1], [1, 0.5, 3]]),
+        )
+        transformation = {
+            "type": "patterns",
+            "solver": "exact",
+            "patterns": [[COLUMNS[i] for i in p] for p in patterns],
+        }
+        columns = {COLUMNS[i]: {"role": "quasi_identifier", "weight": weights[i]} for i in range(3)}
+        limit = {} if count is None else {"suppression_count": count}
+        want = cheapest(rows, patterns, k, k - 1 if count is None else count, weights)
+        with duckdb.connect() as connection:
+            text_table(connection, COLUMNS[:3], rows)
+            try:
+                plan = sqlanon.recode(connection, policy_of(transformation, k, columns=columns, **limit))
+            except sqlanon.NoSolutionError:
+                assert want == float("inf"), seed
+                outcomes["none"] += 1
+                continue
+            with plan:
+                cells = len(rows) * sum(weights)
+                cost, bound = plan.certificate.loss * cells, plan.certificate.lower_bound * cells
+                assert bound - 1e-9 <= want <= cost + 1e-9, seed
+                if plan.certificate.optimal:
+                    assert cost == pytest.approx(want), seed
+                outcomes["optimal" if plan.certificate.optimal else "bound"] += 1
+    assert outcomes["optimal"] > 20 and outcomes["none"] > 5
+
+
+def test_the_exact_solver_finds_what_the_greedy_one_does_not() -> None:
+    pytest.importorskip("highspy", reason="the exact solver is an extra")
+    rows = [("a", "a"), ("b", "a"), ("b", "a"), ("c", "a"), ("c", "a"), ("c", "c")]
+    columns = {name: {"role": "quasi_identifier"} for name in "ab"}
+    transformation = {"type": "patterns", "patterns": [["a"], []]}
+    with duckdb.connect() as connection:
+        text_table(connection, ["a", "b"], rows)
+        with pytest.raises(sqlanon.NoSolutionError, match="would suppress 2 of 6") as caught:
+            sqlanon.recode(connection, policy_of(transformation, 2, columns=columns))
+        assert "solver: exact" in caught.value.hint
+        exact = policy_of({**transformation, "solver": "exact"}, 2, columns=columns)
+        with sqlanon.recode(connection, exact) as plan:
+            assert plan.ledger.suppressed == 1
+            assert plan.certificate.loss == pytest.approx(5 / 12)
+
+
+def test_many_columns_with_weights_are_not_enumerated() -> None:
+    chance = random.Random(1)
+    names = [f"c{i}" for i in range(20)]
+    rows = [tuple(str(chance.randrange(9)) for _ in names) for _ in range(60)]
+    columns = {name: {"role": "quasi_identifier", "weight": 1 + i / 7} for i, name in enumerate(names)}
+    with duckdb.connect() as connection:
+        text_table(connection, names, rows)
+        with sqlanon.recode(connection, policy_of({"type": "patterns"}, 5, columns=columns)) as plan:
+            assert plan.certificate.lattice_size == 2**20
+            assert plan.certificate.evaluated < 2000
+        stopped = policy_of({"type": "patterns"}, 5, columns=columns, search={"time_limit": 0})
+        with pytest.raises(sqlanon.SearchStoppedError, match="before all patterns were tried"):
+            sqlanon.recode(connection, stopped)
+
+
+@pytest.mark.parametrize("columns", [64, 70])
+def test_columns_beyond_a_word(columns: int) -> None:
+    names = [f"c{i}" for i in range(columns)]
+    rows = [tuple(str(row // 3 if i < 2 else 0) for i in range(columns)) for row in range(9)]
+    given = {name: {"role": "quasi_identifier"} for name in names}
+    with duckdb.connect() as connection:
+        text_table(connection, names, [*rows, ("x",) * columns])
+        with sqlanon.recode(connection, policy_of({"type": "patterns"}, 3, columns=given)) as plan:
+            assert [rule.node for rule in plan.rules] == [(0,) * columns]
+            assert plan.ledger.suppressed == 1
 
 
 def test_the_rules_of_the_policy_hold() -> None:
@@ -394,6 +493,31 @@ def test_faults_of_a_transformation_are_told_together() -> None:
         policy_of({"type": "local_recoding", "nodes": [{"z": 1}]})
     with pytest.raises(sqlanon.PolicyError, match="not known"):
         policy_of({"type": "microaggregation"})
+
+
+def test_what_only_the_operator_may_know_is_not_in_the_fingerprint() -> None:
+    nodes = [{"a": 1}, {"b": 1}, {}]
+    given = [policy_of({"type": "local_recoding", "nodes": order}, columns=LEVELLED) for order in (nodes, nodes[::-1])]
+    assert given[0].fingerprint() == given[1].fingerprint() != policy_of({"type": "patterns"}).fingerprint()
+    listed = [["a"], ["b"], []]
+    pairs = [policy_of({"type": "patterns", "ties": "listed", "patterns": order}) for order in (listed, listed[::-1])]
+    assert pairs[0].fingerprint() == pairs[1].fingerprint() and pairs[0] != pairs[1]
+    drawn = [policy_of({"type": "patterns", "ties": "random", "seed": seed}) for seed in (1, 2)]
+    assert drawn[0].fingerprint() == drawn[1].fingerprint()
+
+
+@pytest.mark.parametrize("transformation", [{"type": "patterns"}, {"type": "local_recoding"}])
+def test_without_quasi_identifiers_there_is_nothing_to_transform(transformation: dict[str, Any]) -> None:
+    with pytest.raises(sqlanon.PolicyError, match="no quasi-identifier"):
+        policy_of(transformation, columns={"a": {"role": "keep"}})
+
+
+def test_lists_of_something_else_are_faults() -> None:
+    for key, value in (("patterns", [[["a"]]]), ("never", [1]), ("together", "a"), ("exclusive", [None])):
+        with pytest.raises(sqlanon.PolicyError, match=f"transformation.{key}"):
+            policy_of({"type": "patterns", key: value})
+    with pytest.raises(sqlanon.PolicyError, match=r"transformation\.seed"):
+        policy_of({"type": "local_recoding", "nodes": [{}], "seed": 1}, columns=LEVELLED)
 
 
 def test_patterns_leave_over_fewer_than_k_unless_the_policy_says_a_limit() -> None:

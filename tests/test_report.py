@@ -233,12 +233,12 @@ def recoded_by_hand(kind: str, **changes: Any) -> RunSummary:
         "certificate": (
             Certificate("suppressed_cells", None, 0.44, None, None, False, "patterns_greedy", 5, 8)
             if patterns
-            else Certificate("loss", "arithmetic_mean", 0.21, None, None, False, "local_recoding", 280, 16)
+            else Certificate("loss", "arithmetic_mean", 0.21, None, None, False, "local_recoding", 6, 16)
         ),
         "search": (
             SearchSummary("patterns_greedy", 5, 8, 40, 0, ())
             if patterns
-            else SearchSummary("local_recoding", 280, 16, 240, 1, ())
+            else SearchSummary("local_recoding", 6, 16, 240, 1, (), (("candidates", 280.0),))
         ),
         "recoding": RecodingSummary(kind, rules, facts[kind]),
         "warnings": ("It is open to a refinement attack.",),
@@ -255,7 +255,7 @@ def test_text_of_several_rules_is_what_it_was(kind: str) -> None:
 
 KINDS = [
     ("patterns", "Patterns", "5 of 8", "patterns tried", "no pattern publishes it"),
-    ("local_recoding", "Nodes, local recoding", "280", "nodes and sets of nodes judged", "no node publishes it"),
+    ("local_recoding", "Nodes, local recoding", "6 of 16", "nodes judged", "no node publishes it"),
 ]
 
 

@@ -165,6 +165,7 @@ def _recoded(plan: RecodedPlan) -> dict[str, Any]:
     if plan.full_domain is not None and (certificate := plan.full_domain_certificate) is not None:
         proof = {name: getattr(certificate, name) for name in ("optimal", "gap", "lower_bound")}
         told["full_domain"] = asdict(plan.full_domain) | proof
+        told["candidates"] = plan.candidates
         told["chosen"] = [{"levels": levels, "loss": loss} for levels, loss in plan.gains]
     if (quality := plan.quality) is not None:
         told |= asdict(quality)
@@ -186,6 +187,8 @@ def _tell(release: Release) -> None:
         proof = "no proof of how near to the optimum"
     kind = made.kind if isinstance(made, RecodedPlan) else None
     what, number, _ = judged(kind, certificate.evaluated, certificate.lattice_size)
+    if isinstance(made, RecodedPlan) and made.candidates:
+        number += f" alone, {made.candidates} sets of nodes"
     print(f"{certificate.measure} {certificate.loss:.6f}, {proof} ({certificate.strategy})")
     print(f"  {what}: {number}; {made.statements} statements")
     print(

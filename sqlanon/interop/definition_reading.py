@@ -68,12 +68,18 @@ def _document(root: etree._Element, faults: list[Fault]) -> dict[str, Any]:
     """The keys of a policy, section by section."""
     parameters, sources, output, attributes, hierarchies = root
     trees = {str(item.get("name")): read_hierarchy(item, faults) for item in hierarchies}
+    given = _parameters(parameters, faults)
+    patterns = given.get("transformation", {}).get("type") == "patterns"
+    for item in attributes.iterchildren("k-attribute"):
+        if item.get("hierarchy") is None and not patterns:
+            told = "The attribute 'hierarchy' is missing."
+            note(faults, item, told, 'give hierarchy="…", the name of one.', attribute="hierarchy")
     return {
         "version": int(root.get("version", "1")),
         **_datasources(sources, faults),
         "columns": {str(item.get("name")): _column(item, trees, faults) for item in attributes},
         "undeclared": attributes.get("undeclared", "drop"),
-        **_parameters(parameters, faults),
+        **given,
         **_output(output),
     }
 

@@ -104,11 +104,11 @@ class _Entry:
     expected: str
 
 
-def note(faults: list[Fault], element: etree._Element, message: str, hint: str) -> None:
-    """Add a fault of an element, unless there are enough; its key is its line and the names above it."""
+def note(faults: list[Fault], element: etree._Element, message: str, hint: str, *, attribute: str = "") -> None:
+    """Add a fault of an element or its attribute, unless there are enough; its key is its line and the names above."""
     if len(faults) < MOST:
         line: Any = element.sourceline
-        faults.append(Fault(_key(int(line or 0), element.getroottree().getpath(element)), message, hint))
+        faults.append(Fault(_key(int(line or 0), element.getroottree().getpath(element), attribute), message, hint))
     elif len(faults) == MOST:
         faults.append(MANY)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -44,7 +45,8 @@ class Bounds:
         self._catalog = catalog
         self._text = engine.render(compiler.fruitful(catalog, k))
         self._hopeless: list[int] = []
-        self._compared: NDArray[np.object_] | NDArray[np.int64] = np.array([], np.int64)
+        self._kind = object if len(catalog.attributes) > WORD_BITS else np.int64
+        self._compared: NDArray[Any] = np.array([], self._kind)
         self._fruitful: list[list[int]] = [[0]]  # by size
         self._budget = 0
         self._rows: int | None = None
@@ -78,8 +80,7 @@ class Bounds:
             self._hopeless += sorted(set(sets).difference(fruitful))
         else:
             self.possible = [kept for sets_ in self._fruitful for kept in sets_]
-        wide = len(self._catalog.attributes) > WORD_BITS
-        self._compared = np.array(self._hopeless, object if wide else np.int64)
+        self._compared = np.array(self._hopeless, self._kind)
         return len(self._hopeless) > known or self.possible is not before
 
     def _extended(self) -> Iterator[int]:

@@ -73,6 +73,7 @@ def solve(
     *,
     weights: Sequence[int] | None = None,
     left_over: bool = True,
+    surcharge: int = 0,
     start: Iterable[tuple[int, int, int]] | None = None,
     time_limit: float | None = None,
     gap: float = 0.0,
@@ -86,6 +87,7 @@ def solve(
         k: records of each row type of the output, at least 1.
         weights: of the columns, whole and at least 0 (see ``whole``); None: all 1.
         left_over: whether fully suppressed records may be fewer than k.
+        surcharge: what a fully suppressed record costs besides its weights; part of cost and bound.
         start: a solution to begin with: (row type, position of its pattern, records); ignored when it is none.
         time_limit: in seconds; HiGHS looks at the clock now and then, the reductions do not. None: none.
         gap: relative; HiGHS stops in each component when the cost is within it of its bound.
@@ -102,7 +104,7 @@ def solve(
     """
     run = _Run(highs_module(), time.monotonic(), time_limit, gap)
     table, numbers = np.asarray(row_types, dtype=np.int64), np.asarray(counts, dtype=np.int64)
-    prices = _prices(table, numbers, patterns, k, weights)
+    prices = _prices(table, numbers, patterns, k, weights, surcharge)
     step = math.gcd(*prices) or 1
     given = program(table, numbers, patterns, [price // step for price in prices], k)
     strict = given if left_over else replace(given, free=np.zeros_like(given.free))
@@ -222,7 +224,12 @@ def _best(small: Program, component: Ints, known: Sequence[Ints]) -> tuple[Ints,
 
 
 def _prices(
-    row_types: Ints, counts: Ints, patterns: Sequence[tuple[int, ...]], k: int, weights: Sequence[int] | None
+    row_types: Ints,
+    counts: Ints,
+    patterns: Sequence[tuple[int, ...]],
+    k: int,
+    weights: Sequence[int] | None,
+    surcharge: int,
 ) -> list[int]:
     """What each pattern costs a record, after the arguments were checked."""
     width = row_types.shape[1] if row_types.ndim == 2 else 0
@@ -242,13 +249,16 @@ def _prices(
         faults.append(f"a pattern is not an ascending tuple of positions from 0 to {width - 1}")
     if len(rated) != width or any(weight != int(weight) or weight < 0 for weight in rated):
         faults.append("weights needs one whole number of at least 0 for each column")
-    elif sum(map(int, rated)) * int(counts.sum()) >= MOST_COST:
+    elif (sum(map(int, rated)) + surcharge) * int(counts.sum()) >= MOST_COST:
         faults.append("the weights are too large for exact sums")
     if faults:
         raise InputError(
             f"The exact solution was asked wrongly: {'; '.join(faults)}.", hint="see sqlanon.patterns.exact.solve."
         )
-    return [sum(int(rated[position]) for position in pattern) for pattern in patterns]
+    return [
+        sum(int(rated[position]) for position in pattern) + (surcharge if len(pattern) == width else 0)
+        for pattern in patterns
+    ]
 
 
 def _placed(given: Program, start: Iterable[tuple[int, int, int]] | None) -> Ints | None:

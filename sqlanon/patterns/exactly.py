@@ -7,7 +7,8 @@ fetched; values stay in the database.
 **Left over** are fully suppressed records without a pattern, as in the greedy heuristic: fewer than k, or, when the
 pattern of ☆ alone is not allowed, any number. So there is always a solution, the one that the heuristic found. With
 ``left_over=False`` fully suppressed records are k or none; but, as there, they may be left over where the pattern of ☆
-alone is not allowed, or where there are fewer than k records at all.
+alone is not allowed, or where there are fewer than k records at all. A limit on the left over (``most``) is no part of
+the program: it is solved without, and again, as ``_Run.within`` says, when the solution breaks the limit.
 
 **The tables.** ``names.PATTERNS`` holds the patterns that are used; ``names.ASSIGNED`` one row for each row type and
 pattern that publishes records of it, with two columns more: the records are numbered from 1 within the row type, and
@@ -16,8 +17,10 @@ the pattern publishes those from ``first`` to ``last``.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -28,9 +31,9 @@ from sqlanon.compiler import patterns as compiler
 from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.errors import UnsupportedError
 from sqlanon.patterns.bounds import pattern_table
-from sqlanon.patterns.exact import ExactSolution, Status, solve, whole
+from sqlanon.patterns.exact import MOST_COST, ExactSolution, Status, solve, whole
 from sqlanon.patterns.greedy import Assignment, forget, greedy, uses
-from sqlanon.patterns.order import Pattern
+from sqlanon.patterns.order import Pattern, weight
 from sqlanon.patterns.pairs import Ints, check_size, numbered
 from sqlanon.patterns.pattern import PatternSet
 from sqlanon.patterns.shares import Share, stretches
@@ -81,6 +84,7 @@ def exactly(
     *,
     weights: Sequence[float] | None = None,
     left_over: bool = True,
+    most: int | None = None,
     time_limit: float | None = None,
     gap: float = 0.0,
 ) -> tuple[Assignment, Proof]:
@@ -93,6 +97,7 @@ def exactly(
         k: at least 1.
         weights: of the columns; decimals are taken as they are written. None: all 1.
         left_over: whether fully suppressed records may be fewer than k.
+        most: of the records left over; None: any number. It is kept if it can be.
         time_limit: of the solver, in seconds; None: none.
         gap: relative; HiGHS stops in each part of the program when the cost is within it of its bound.
 
@@ -116,13 +121,17 @@ def exactly(
     allowed = everything in patterns
     row_types = int(engine.run("count row types", compiler.row_type_count(catalog))[0][0])
     check_size(row_types, patterns.size + (not allowed))
+    left_over = left_over and most != 0
     start = greedy(engine, catalog, patterns, k, weights=weights, left_over=left_over)
     listed = [*patterns.ordered(weights), *([] if allowed else [everything])]
     table, begun = _fetched(engine, catalog, start, listed)
     strict = not left_over and allowed and start.records >= k
-    shares, proof = _solved(table, begun, start, listed, k, weights, not strict, time_limit, gap)
+    run = _Run(table, begun, start, listed, allowed, k, weights, time_limit, gap)
+    shares, proof = run.solved(left_over=not strict)
+    if most is not None and run.left_over(shares) > most:
+        shares, proof = run.within(most, shares, proof)
     full = len(listed) - 1
-    apart = not allowed or sum(share.records for share in shares if share.pattern == full) < k
+    apart = not allowed or run.fully_suppressed(shares) < k
     used = sorted({share.pattern for share in shares if not (apart and share.pattern == full)})
     _load(engine, catalog, [listed[position] for position in used], used, table, shares)
     found = uses(engine, catalog, [listed[position] for position in used])
@@ -159,43 +168,105 @@ def _fetched(
     return _RowTypes(words, codes, counts), begun
 
 
-def _solved(
-    table: _RowTypes,
-    begun: list[Share],
-    start: Assignment,
-    listed: Sequence[Pattern],
-    k: int,
-    weights: Sequence[float] | None,
-    left_over: bool,
-    time_limit: float | None,
-    gap: float,
-) -> tuple[Sequence[Share], Proof]:
-    """The shares of the best solution that is known, and what is known of the optimum."""
-    if start.cost == 0:  # also of no records, and of no columns, which are no program
-        return begun, Proof(0.0, 0.0, 0.0, True, "optimal", 0.0, 0.0, 0, 0)
-    rated, factor = (None, 1) if weights is None else whole(weights)
-    found: ExactSolution = solve(
-        table.codes,
-        table.counts,
-        listed,
-        k,
-        weights=rated,
-        left_over=left_over,
-        start=begun,
-        time_limit=time_limit,
-        gap=gap,
-    )
-    return found.assignment, Proof(
-        cost=found.cost / factor,
-        bound=found.bound / factor,
-        gap=found.gap,
-        optimal=found.optimal,
-        status=found.status,
-        heuristic=start.cost,
-        seconds=found.seconds,
-        nodes=found.nodes,
-        programs=found.programs,
-    )
+@dataclass(slots=True)
+class _Run:
+    """One program, solved under the limits that it is asked for; the last pattern keeps nothing.
+
+    Attributes:
+        member: that pattern is allowed, so that its records may also be a row type of the output.
+    """
+
+    table: _RowTypes
+    begun: list[Share]
+    start: Assignment
+    listed: Sequence[Pattern]
+    member: bool
+    k: int
+    weights: Sequence[float] | None
+    time_limit: float | None
+    gap: float
+    began: float = field(default_factory=time.monotonic)
+
+    def fully_suppressed(self, shares: Sequence[Share]) -> int:
+        """Records whose pattern keeps nothing."""
+        return sum(share.records for share in shares if share.pattern == len(self.listed) - 1)
+
+    def left_over(self, shares: Sequence[Share]) -> int:
+        """Of these, those that are no row type of the output."""
+        number = self.fully_suppressed(shares)
+        return 0 if self.member and number >= self.k else number
+
+    def solved(self, *, left_over: bool = True, surcharge: int = 0) -> tuple[Sequence[Share], Proof]:
+        """The shares of the best solution that is known, and what is known of the optimum, surcharges included."""
+        if self.start.cost == 0 and not self.left_over(self.begun):  # also of no records, which are no program
+            return self.begun, Proof(0.0, 0.0, 0.0, True, "optimal", 0.0, 0.0, 0, 0)
+        rated, factor = (None, 1) if self.weights is None else whole(self.weights)
+        spent = time.monotonic() - self.began
+        found: ExactSolution = solve(
+            self.table.codes,
+            self.table.counts,
+            self.listed,
+            self.k,
+            weights=rated,
+            left_over=left_over,
+            surcharge=surcharge * factor,
+            start=self.begun,
+            time_limit=None if self.time_limit is None else max(0.0, self.time_limit - spent),
+            gap=self.gap,
+        )
+        return found.assignment, Proof(
+            cost=found.cost / factor,
+            bound=found.bound / factor,
+            gap=found.gap,
+            optimal=found.optimal,
+            status=found.status,
+            heuristic=self.start.cost,
+            seconds=time.monotonic() - self.began,
+            nodes=found.nodes,
+            programs=found.programs,
+        )
+
+    def within(self, most: int, shares: Sequence[Share], free: Proof) -> tuple[Sequence[Share], Proof]:
+        """A solution that leaves no more than ``most`` records over, if there is one, and a bound of all such ones.
+
+        Where full suppression is a pattern, its records are a row type of the output: none, or k of them. Solutions
+        that leave a few over are not looked at again, so the bound is that of the program without a limit.
+
+        Where it is none, a fully suppressed record is made dearer by a surcharge until few enough are left over: a
+        solution within the limit costs at least the bound with the surcharge, less the surcharges of ``most``.
+        """
+        if self.member:
+            shares, found = self.solved(left_over=False)
+            return shares, self._claimed(found, shares, free.bound)
+        least, found, records = free.bound, free, int(self.table.counts.sum())
+        everything = len(self.listed[-1]) if self.weights is None else math.ceil(sum(self.weights))
+        for surcharge in (everything, 8 * everything, records * everything + 1):
+            if (surcharge + everything) * self._factor * records >= MOST_COST:
+                break
+            shares, found = self.solved(surcharge=surcharge)
+            least = max(least, found.bound - surcharge * most)
+            if self.left_over(shares) <= most:
+                break
+        return shares, self._claimed(found, shares, least)
+
+    @property
+    def _factor(self) -> int:
+        """What makes weights whole."""
+        return 1 if self.weights is None else whole(self.weights)[1]
+
+    def _claimed(self, found: Proof, shares: Sequence[Share], least: float) -> Proof:
+        """What is known of a solution by a bound of another program; compared as whole numbers."""
+        prices = [weight(pattern, self.weights) for pattern in self.listed]
+        cost = round(sum(share.records * prices[share.pattern] for share in shares) * self._factor)
+        bound = min(cost, round(least * self._factor))
+        return replace(
+            found,
+            cost=cost / self._factor,
+            bound=bound / self._factor,
+            gap=(cost - bound) / cost if cost else 0.0,
+            optimal=cost == bound,
+            status="optimal" if cost == bound else "not proven" if found.status == "optimal" else found.status,
+        )
 
 
 def _load(

@@ -10,7 +10,8 @@ records × (weight of all columns - weight of its pattern); of several the first
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,6 +27,7 @@ from sqlanon.compiler import pattern_quality
 from sqlanon.compiler import patterns as compiler
 from sqlanon.compiler.trees import number
 from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.errors import SearchStoppedError, UnsupportedError
 from sqlanon.patterns.bounds import Bounds, pattern_table
 from sqlanon.patterns.order import Pattern, columns_of, stars, weight
 from sqlanon.patterns.pattern import PatternSet
@@ -40,6 +42,8 @@ REPLAYED = ("row types", "decided", "patterns", "assign patterns", "assigned")
 """The statements that the replayable script tells."""
 BOUND_SHARE = 2
 """What bounds may cost, as a multiple of what fruitless blocks have cost."""
+MOST_BOUND_PAIRS = 500_000_000
+"""Pairs of a row type and a set of columns that bounds may cost before the first pattern is tried."""
 FRUITLESS = 100
 """A block that takes less than this part of the row types may be followed by tests of bounds."""
 
@@ -151,6 +155,7 @@ def greedy(
     *,
     weights: Sequence[float] | None = None,
     left_over: bool = True,
+    time_limit: float | None = None,
 ) -> Assignment:
     """Assign a pattern to each row type of the base, and leave them in ``names.ASSIGNED`` (made anew).
 
@@ -161,8 +166,14 @@ def greedy(
         weights: of the columns; None: all 1.
         left_over: whether records may be left over. When they may not, they still are where the pattern of ☆ alone is
             not allowed, or where there are fewer than k records at all.
+        time_limit: seconds; None: none.
+
+    Raises:
+        SearchStoppedError: the time was up before all patterns were tried.
+        UnsupportedError: too many patterns could succeed to put them in order by weight.
     """
-    run = _Run(engine, catalog, patterns, k, None if weights is None else tuple(weights), left_over)
+    deadline = None if time_limit is None else time.monotonic() + time_limit
+    run = _Run(engine, catalog, patterns, k, None if weights is None else tuple(weights), left_over, deadline)
     forget(engine)
     try:
         return run.assignment()
@@ -181,6 +192,7 @@ class _Run:
     k: int
     weights: tuple[float, ...] | None
     left_over: bool
+    deadline: float | None
     loaded: list[Pattern] = field(default_factory=list)
     tried: int = 0
     rows: int = 0
@@ -208,12 +220,13 @@ class _Run:
 
     def _assign(self) -> None:
         bounds = Bounds(self.engine, self.catalog, self.k)
-        coming = self.patterns.ordered(self.weights, bounds.exclude)
+        coming = self._coming(bounds)
         block = compiler.block(self.catalog, self.k)
         text = self.engine.render(exp.insert(block, exp.to_table(names.DECIDED, quoted=True)))
         patterns_left = self.patterns.size
         first = 0  # number of the first pattern that was loaded but not tried
         while self._enough():
+            self._in_time()
             if first == len(self.loaded) and not self._load(list(islice(coming, MOST_PATTERNS))):
                 return
             last = min(first + max(1, BLOCK_PAIRS // self.rows), len(self.loaded)) - 1
@@ -233,12 +246,44 @@ class _Run:
                     first = len(self.loaded)  # those that wait get new numbers
                     self._load(waiting)
 
-    def _after(self, tried: Pattern, kept: Sequence[int]) -> list[Pattern]:
+    def _coming(self, bounds: Bounds) -> Iterator[Pattern]:
+        """The patterns in order.
+
+        By weight many sets of columns can come before the first that is wanted, so that many patterns are not
+        enumerated: which sets can be kept at all is found out before.
+        """
+        if self.weights is None or self.patterns.patterns is not None or self.patterns.size <= MOST_PATTERNS:
+            return self.patterns.ordered(self.weights, partial(self._never, bounds))
+        if self.rows == 0:
+            return iter(())
+        bounds.allow(MOST_BOUND_PAIRS)
+        bounds.deepen(self.rows)
+        if bounds.possible is None:
+            raise UnsupportedError(
+                f"Too many of the {self.patterns.size:,} patterns could succeed to put them in order by weight.",
+                hint="allow fewer patterns (at_most, never), or give all columns one weight.",
+            )
+        return iter(self._after(None, bounds.possible))
+
+    def _never(self, bounds: Bounds, suppressed: int) -> bool:
+        """Whether no pattern within these columns can succeed; asked all the time, so that the clock is looked at."""
+        self._in_time()
+        return bounds.exclude(suppressed)
+
+    def _in_time(self) -> None:
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise SearchStoppedError(
+                "The time limit was reached before all patterns were tried.",
+                hint="raise search.time_limit, or allow fewer patterns (at_most, never).",
+            )
+
+    def _after(self, tried: Pattern | None, kept: Sequence[int]) -> list[Pattern]:
         """The patterns that keep one of some sets of columns and come after one, in order."""
         everything = stars(self.patterns.nothing_kept)
         patterns = [columns_of(everything & ~columns) for columns in kept]
         place = self.patterns.ranking(self.weights)
-        return sorted((p for p in patterns if p in self.patterns and place(p) > place(tried)), key=place)
+        allowed = (p for p in patterns if p in self.patterns)
+        return sorted((p for p in allowed if tried is None or place(p) > place(tried)), key=place)
 
     def _joining(self) -> compiler.Joining | None:
         """The output row type that joins those left over; None when none are, or none can."""

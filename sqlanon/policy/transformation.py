@@ -99,6 +99,8 @@ def parse_transformation(faults: Faults, value: Any) -> Transformation | None:
 
 def check_transformation(faults: Faults, transformation: object, quasi_identifiers: Sequence[str]) -> None:
     """The faults of a transformation, however it was made."""
+    if transformation is not None and not quasi_identifiers:
+        faults.add("transformation", "There is no quasi-identifier to transform.", "declare one, or remove this key.")
     if isinstance(transformation, Patterns):
         _check_patterns(faults, transformation, quasi_identifiers)
     elif isinstance(transformation, LocalRecoding):
@@ -109,6 +111,8 @@ def check_transformation(faults: Faults, transformation: object, quasi_identifie
     seed = getattr(transformation, "seed", None)
     if seed is not None:
         faults.integer("transformation.seed", seed, 0)
+        if isinstance(transformation, LocalRecoding) and isinstance(transformation.nodes, tuple):
+            faults.add("transformation.seed", "Nodes that are given are not drawn.", "remove the seed.")
 
 
 def _check_patterns(faults: Faults, asked: Patterns, columns: Sequence[str]) -> None:
@@ -152,9 +156,10 @@ def _check_nodes(faults: Faults, nodes: object, columns: Sequence[str]) -> None:
                 faults.integer(f"{key}.{name}", level, 0)
 
 
-def _check_groups(faults: Faults, key: str, groups: object, columns: Sequence[str]) -> None:
+def _check_groups(faults: Faults, key: str, groups: Any, columns: Sequence[str]) -> None:
     """A fault of everything that is no list of groups of quasi-identifiers."""
-    if not isinstance(groups, tuple) or not all(isinstance(group, tuple) for group in groups):
+    named = isinstance(groups, tuple) and all(isinstance(group, tuple) for group in groups)
+    if not named or not all(isinstance(name, str) for group in groups for name in group):
         faults.add(key, "This does not list columns.", "write [[age, sex], [race]]; for never, [age, sex].")
         return
     for number, group in enumerate(groups):
@@ -179,11 +184,18 @@ def _names(value: Any) -> Any:
 
 
 def written(transformation: Transformation, *, portable: bool = False) -> dict[str, Any]:
-    """The keys of a policy file; ``portable`` leaves out the seed, which is nobody's business but the operator's."""
+    """The keys of a policy file; ``portable`` leaves out the seed and the order of listed patterns and nodes.
+
+    These are the operator's business alone, and from a hash of them somebody who knows the rest could find them.
+    """
     kind = "patterns" if isinstance(transformation, Patterns) else "local_recoding"
     default = type(transformation)()
     values = {name: getattr(transformation, name) for name in KEYS[kind] if not (portable and name == "seed")}
-    return {"type": kind, **{name: _plain(v) for name, v in values.items() if v != getattr(default, name)}}
+    told = {name: _plain(value) for name, value in values.items() if value != getattr(default, name)}
+    for name in ("patterns", "nodes") if portable else ():
+        if isinstance(told.get(name), list):
+            told[name] = sorted(told[name], key=repr)
+    return {"type": kind, **told}
 
 
 def _plain(value: Any) -> Any:

@@ -69,7 +69,7 @@ def _chosen(
         watch=None if watch is None else _told(watch, full_domain.search),
     )
     recoding = first_fit(session.engine, problem, question, found.nodes)
-    made = _plan(session, policy, problem, recoding, full_domain.certificate.evaluated + found.evaluated, seconds)
+    made = _plan(session, policy, problem, recoding, full_domain.certificate.evaluated, seconds)
     if made.certificate.loss > full_domain.solution.loss * (1 + TIE) + TIE:
         raise AuditError(
             f"The recoding loses {made.certificate.loss:g}, more than the node it began with.", hint="report this."
@@ -86,6 +86,7 @@ def _chosen(
         full_domain=full_domain.solution,
         full_domain_certificate=full_domain.certificate,
         gains=tuple((catalog.levels(node), loss) for node, loss in found.gains),
+        candidates=found.evaluated,
         seed=drawn,
     )
 
@@ -110,7 +111,7 @@ def _given(
     question = Question(problem.catalog, models, least_size(models), problem.measure.needs)
     nodes = [_node(problem, levels, number) for number, levels in enumerate(asked)]
     recoding = first_fit(session.engine, problem, question, nodes)
-    made = _plan(session, policy, problem, recoding, len(nodes), seconds)
+    made = _plan(session, policy, problem, recoding, len(set(nodes)), seconds)
     return replace(
         made,
         seconds={**seconds, "search": time.perf_counter() - start},

@@ -131,9 +131,10 @@ def _greedy(
 ) -> Solved:
     """Algorithm 1; where more is left over than may be, a class joins it."""
     catalog = problem.catalog
-    found = greedy(session.engine, catalog, patterns, k, weights=weights)
+    tried = partial(greedy, session.engine, catalog, patterns, k, weights=weights, time_limit=policy.search.time_limit)
+    found = tried()
     if found.left_over > catalog.allowed:
-        found = greedy(session.engine, catalog, patterns, k, weights=weights, left_over=False)
+        found = tried(left_over=False)
     certificate = _certificate("patterns_greedy", found.tried, patterns.size)
     return _rules(catalog, found), certificate
 
@@ -143,17 +144,20 @@ def _exact(
 ) -> Solved:
     """The integer program of section 2.2; its bound is that of HiGHS."""
     catalog, search = problem.catalog, policy.search
-    solve = partial(
-        exactly, session.engine, catalog, patterns, k,
-        weights=weights, time_limit=search.time_limit, gap=float(search.gap),
-    )  # fmt: skip
-    found, proof = solve()
-    if found.left_over > catalog.allowed:
-        found, proof = solve(left_over=False)
+    found, proof = exactly(
+        session.engine,
+        catalog,
+        patterns,
+        k,
+        weights=weights,
+        most=catalog.allowed,
+        time_limit=search.time_limit,
+        gap=float(search.gap),
+    )
     certificate = _certificate("patterns_exact", patterns.size, patterns.size)
     whole = _all_cells(catalog)
     return _rules(catalog, found), replace(
-        certificate, lower_bound=proof.bound / whole, gap=proof.gap, optimal=proof.optimal
+        certificate, lower_bound=proof.bound / whole if whole else 0.0, gap=proof.gap, optimal=proof.optimal
     )
 
 

@@ -198,10 +198,10 @@ class _Choice:
         return self._insert(self.fresh[self.chance.choice(good)])
 
     def _insert(self, candidate: Candidate, *, spared: bool = False) -> int:
+        self.fresh = {}  # first, so that an interrupt inserts nothing twice
         self.state.accept(candidate, spared=spared)
         self.loss = candidate.loss
         self.gains.append((candidate.node, candidate.loss))
-        self.fresh = {}
         return candidate.place
 
     def _ask(self, nodes: Iterable[Node]) -> int:

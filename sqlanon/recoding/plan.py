@@ -45,6 +45,7 @@ class RecodedPlan(Planned):
         full_domain: the best single node, which local recoding began with; None for patterns and given nodes.
         full_domain_certificate: what is proven about that node.
         gains: the loss after each node that was chosen, in the order of choice.
+        candidates: sets of nodes that were judged to choose them.
         seed: of what was left to chance; for the operator, since it makes the order of the rules known. None when
             nothing was.
     """
@@ -54,6 +55,7 @@ class RecodedPlan(Planned):
     full_domain: Solution | None = None
     full_domain_certificate: Certificate | None = None
     gains: tuple[tuple[dict[str, int], float], ...] = ()
+    candidates: int = 0
     seed: int | None = None
     _ledger: Ledger
     _split: bool = False
@@ -73,6 +75,11 @@ class RecodedPlan(Planned):
     def published_levels(self) -> tuple[tuple[int, ...], ...]:
         """Per quasi-identifier, the levels at which some rule publishes it, ascending."""
         return levels_of(self.catalog, self.rules)
+
+    @property
+    def statistics(self) -> dict[str, float]:
+        """The sets of nodes that local recoding judged."""
+        return {"candidates": self.candidates} if self.candidates else {}
 
     @property
     def quality(self) -> Quality | None:
@@ -172,8 +179,8 @@ def accounted(session: Session, catalog: Catalog, rules: Sequence[Rule]) -> Ledg
     if suppressed > catalog.allowed or not published:
         raise NoSolutionError(
             f"The rules would suppress {suppressed} of {catalog.population} records, and {catalog.allowed} may be.",
-            hint="raise suppression_limit, or allow rules that keep less: outliers: true for patterns, more general "
-            "nodes for local recoding.",
+            hint="raise suppression_limit; for patterns say outliers: true, or allow more of them (where the greedy "
+            "solver finds no solution, solver: exact may); for local recoding give more general nodes.",
             nearest={"levels": {}, "suppressed": suppressed, "allowed": catalog.allowed},
         )
     return Ledger(

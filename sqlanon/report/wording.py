@@ -175,17 +175,12 @@ def describe_proof(certificate: Certificate) -> str:
 
 
 def judged(kind: str | None, evaluated: int, whole: int) -> tuple[str, str, str]:
-    """What a search judged, how much of it, and which share that is.
+    """What a search judged, how much of it, and which share that is; ``kind`` is that of a recoding.
 
-    Args:
-        kind: of the recoding; None for one node. Sets of nodes are no part of the lattice, and so no share of it.
-
-    >>> judged(None, 6, 8), judged("local_recoding", 280, 72)
-    (('nodes judged', '6 of 8', '75 %'), ('nodes and sets of nodes judged', '280', ''))
+    >>> judged(None, 6, 8)
+    ('nodes judged', '6 of 8', '75 %')
     """
-    if kind == "local_recoding":
-        return "nodes and sets of nodes judged", count(evaluated), ""
-    what = "nodes judged" if kind is None else "patterns tried"
+    what = "patterns tried" if kind == "patterns" else "nodes judged"
     return what, f"{count(evaluated)} of {count(whole)}", share(evaluated / whole) if whole else ""
 
 
