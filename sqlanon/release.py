@@ -55,8 +55,8 @@ class Release(Closing):
 
     @property
     def sql(self) -> str:
-        """The replayable SQL script of the run, for the operator: it holds hierarchies and paths, and of an exact solution
-        the row types with their counts, as numbers."""
+        """The replayable SQL script of the run, for the operator: it holds hierarchies and paths, never records; of an
+        exact solution also the row types with their counts, as numbers."""
         return self.plan.script()
 
     def to_arrow(self) -> pa.Table:
