@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import defaultdict
+from collections.abc import Sequence
 
 import pytest
 
@@ -89,10 +90,11 @@ def test_every_small_count_has_at_least_two_readings(k: int, redacted: bool) -> 
 CERTIFICATE = Certificate("loss", "arithmetic_mean", 0.2696123, 0.2696123, 0.0, True, "box", 9, 99)
 
 
-def document(counts: Ledger, output: dict[str, str]) -> dict[str, object]:
+def document(counts: Ledger, output: dict[str, str], levels: Sequence[int] = (1,)) -> dict[str, object]:
     return manifest(
         policy_fingerprint="abc",
-        levels={"age": 1},
+        levels={"age": levels},
+        rules=None if len(levels) == 1 else [{"levels": {"age": level}} for level in levels],
         heights={"age": 3},
         ledger=counts,
         certificate=CERTIFICATE,
@@ -111,6 +113,13 @@ def test_the_loss_is_withheld_with_a_hidden_count_because_it_gives_it_back() -> 
     assert hidden["optimal"] and hidden["gap"] == 0.0
     shown = document(ledger(100, 0, 0, 0), {})["certificate"]
     assert shown == CERTIFICATE.to_dict()
+
+
+def test_the_manifest_tells_one_level_or_several_with_their_rules() -> None:
+    one, several = document(ledger(100, 0, 0, 0), {}), document(ledger(100, 0, 0, 0), {}, (0, 2))
+    assert one["columns"][0] == {"name": "age", "role": "quasi_identifier", "level": 1, "height": 3}  # type: ignore[index]
+    assert several["columns"][0]["levels"] == [0, 2]  # type: ignore[index]
+    assert "rules" not in one and several["rules"] == [{"levels": {"age": 0}}, {"levels": {"age": 2}}]
 
 
 def test_the_manifest_is_json_without_paths() -> None:
