@@ -74,7 +74,8 @@ def test_few_nodes_are_judged(plans: Plans, dataset: str, columns: list[str], mo
 
 
 def test_box_and_exhaustive_agree_for_all_models_and_measures(plans: Plans) -> None:
-    """On ADULT: each model alone, each measure, three limits. A lattice of four attributes keeps exhaustive short."""
+    """On ADULT: each model alone, each measure, two of three limits. A lattice of four attributes keeps exhaustive
+    short."""
     columns = ["age", "education", "marital-status", "sex"]
     models = [
         {"type": "k_anonymity", "k": 5},
@@ -87,9 +88,9 @@ def test_box_and_exhaustive_agree_for_all_models_and_measures(plans: Plans) -> N
         {"type": "delta_presence", "min": 0.05, "max": 0.15, "public_only": "ignore"},
         {"type": "delta_presence", "min": 0.02, "max": 0.25, "public_only": "reject"},
     ]
-    for model in models:
-        for measure in MEASURES:
-            for limit in (0.0, 0.05, 1.0):
+    for number, model in enumerate(models):
+        for place, measure in enumerate(MEASURES):
+            for limit in (0.05, (0.0, 1.0)[(number + place) % 2]):
                 case = case_of("adult", columns, model, measure=measure, aggregate=None, suppression_limit=limit)
                 told = (model, measure, limit)
                 found = [_optimum(plans, case, strategy) for strategy in ("box", "exhaustive")]
