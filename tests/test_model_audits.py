@@ -51,7 +51,7 @@ def test_audits_agree_with_brute_force_about_every_model_alone() -> None:
                     records = sum(row[0] for row in engine.run("audit", query))
                     assert records == answer.by_model[i], (seed, world.models[i])
                     failed, held = failed + (records > 0), held + (records == 0)
-    assert failed > 30 and held > 30
+    assert failed > 10 and held > 30
 
 
 def brute_table(engine: DuckDBEngine, names: list[str], rows: list[tuple[brute.Text, ...]]) -> None:
