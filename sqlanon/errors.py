@@ -20,6 +20,7 @@ holds a cell value.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -147,3 +148,12 @@ class EngineError(SqlanonError):
         self.statement = statement
         self.kind = kind
         super().__init__(message, hint=hint)
+
+
+def check_time(deadline: float | None, what: str) -> None:
+    """Raise SearchStoppedError when a deadline (of ``time.monotonic``) has passed before all of ``what`` were tried."""
+    if deadline is not None and time.monotonic() > deadline:
+        raise SearchStoppedError(
+            f"The time limit was reached before all {what} were tried.",
+            hint=f"raise search.time_limit, or allow fewer {what}.",
+        )

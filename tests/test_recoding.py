@@ -197,6 +197,18 @@ def test_many_columns_with_weights_are_not_enumerated() -> None:
             sqlanon.recode(connection, stopped)
 
 
+@pytest.mark.parametrize("transformation", [{"type": "patterns"}, {"type": "local_recoding", "nodes": [{}, {"a": 1}]}])
+def test_a_time_limit_holds_where_rules_are_tried_one_after_the_other(transformation: dict[str, Any]) -> None:
+    columns = {**LEVELLED, "e": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]}}
+    with duckdb.connect() as connection:
+        text_table(connection, [*COLUMNS, "e"], rows_of(1))
+        policy = policy_of(transformation, columns=columns, suppression_limit=1)
+        with sqlanon.recode(connection, policy) as plan:
+            assert plan.rules
+        with pytest.raises(sqlanon.SearchStoppedError, match="before all nodes were tried"):
+            sqlanon.recode(connection, policy_of(transformation, columns=columns, search={"time_limit": 0}))
+
+
 @pytest.mark.parametrize("columns", [64, 70])
 def test_columns_beyond_a_word(columns: int) -> None:
     names = [f"c{i}" for i in range(columns)]

@@ -253,7 +253,8 @@ def _prices(
         faults.append("the weights are too large for exact sums")
     if faults:
         raise InputError(
-            f"The exact solution was asked wrongly: {'; '.join(faults)}.", hint="see sqlanon.patterns.exact.solve."
+            f"The exact solution was asked wrongly: {'; '.join(faults)}.",
+            hint="see sqlanon.patterns.exact.solve; weights need few digits.",
         )
     return [
         sum(int(rated[position]) for position in pattern) + (surcharge if len(pattern) == width else 0)

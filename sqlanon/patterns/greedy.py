@@ -27,7 +27,7 @@ from sqlanon.compiler import pattern_quality
 from sqlanon.compiler import patterns as compiler
 from sqlanon.compiler.trees import number
 from sqlanon.engines.duckdb import DuckDBEngine
-from sqlanon.errors import SearchStoppedError, UnsupportedError
+from sqlanon.errors import UnsupportedError, check_time
 from sqlanon.patterns.bounds import Bounds, pattern_table
 from sqlanon.patterns.order import Pattern, columns_of, stars, weight
 from sqlanon.patterns.pattern import PatternSet
@@ -271,11 +271,7 @@ class _Run:
         return bounds.exclude(suppressed)
 
     def _in_time(self) -> None:
-        if self.deadline is not None and time.monotonic() > self.deadline:
-            raise SearchStoppedError(
-                "The time limit was reached before all patterns were tried.",
-                hint="raise search.time_limit, or allow fewer patterns (at_most, never).",
-            )
+        check_time(self.deadline, "patterns")
 
     def _after(self, tried: Pattern | None, kept: Sequence[int]) -> list[Pattern]:
         """The patterns that keep one of some sets of columns and come after one, in order."""

@@ -11,7 +11,7 @@ from sqlanon.extensions import Extensions
 from sqlanon.measures.base import AGGREGATES
 from sqlanon.policy import ROLES, Column, Model, Policy, Quality, SearchOptions
 from sqlanon.policy.faults import Faults
-from sqlanon.policy.transformation import Patterns, Transformation, check_transformation
+from sqlanon.policy.transformation import CELL_AGGREGATES, CELL_MEASURES, Patterns, Transformation, check_transformation
 
 CHOICES = {
     "undeclared": ("error", "drop"),
@@ -20,10 +20,6 @@ CHOICES = {
     "suppressed": ("drop", "redact"),
     "if_exists": ("error", "replace"),
 }
-
-CELL_MEASURES = ("loss", "precision")
-CELL_AGGREGATES = ("arithmetic_mean", "sum")
-"""Measures that add up over cells, record by record: what local recoding is chosen by."""
 
 LARGEST = 1e9
 """Of weights and information losses: beyond, their products and sums would overflow."""

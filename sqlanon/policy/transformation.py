@@ -24,6 +24,10 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 MOST_NODES = 16
 """Nodes that local recoding chooses at most, unless the policy says another number."""
 
+CELL_MEASURES = ("loss", "precision")
+CELL_AGGREGATES = ("arithmetic_mean", "sum")
+"""Measures that add up over cells, record by record: what local recoding is chosen by."""
+
 Names = tuple[str, ...]
 
 

@@ -110,7 +110,7 @@ def _given(
     problem, models = formulate(session.engine, session.encoding, policy)
     question = Question(problem.catalog, models, least_size(models), problem.measure.needs)
     nodes = [_node(problem, levels, number) for number, levels in enumerate(asked)]
-    recoding = first_fit(session.engine, problem, question, nodes)
+    recoding = first_fit(session.engine, problem, question, nodes, time_limit=policy.search.time_limit)
     made = _plan(session, policy, problem, recoding, len(set(nodes)), seconds)
     return replace(
         made,

@@ -45,6 +45,8 @@ PREDICTABLE = (
     "(refinement attack), and the order of the patterns is {order}. Full domain, the default, is not open to this."
 )
 
+ORDERS = {"random": "drawn with a seed that is not published", "listed": "that of the policy's list: keep it secret"}
+
 
 def with_suppression(policy: Policy) -> Policy:
     """The policy with one level above the values of every quasi-identifier, whatever hierarchy it names."""
@@ -100,10 +102,10 @@ def patterns_plan(session: Session, policy: Policy, asked: Patterns, seconds: di
         rules, certificate = solved(session, problem, policy, patterns, given, least_size(models))
     else:
         question = Question(catalog, models, least_size(models), problem.measure.needs)
-        rules, certificate = _one_by_one(session, problem, question, patterns, given)
+        rules, certificate = _one_by_one(session, problem, question, patterns, given, policy.search.time_limit)
     load_rules(session, catalog, rules)
     ledger = accounted(session, catalog, rules)
-    order = "the documented one: say ties: random" if seed is None else "drawn with a seed that is not published"
+    order = ORDERS.get(asked.ties, "the documented one: say ties: random")
     return RecodedPlan(
         policy=policy,
         catalog=catalog,
@@ -162,7 +164,12 @@ def _exact(
 
 
 def _one_by_one(
-    session: Session, problem: Problem, question: Question, patterns: PatternSet, weights: Sequence[float] | None
+    session: Session,
+    problem: Problem,
+    question: Question,
+    patterns: PatternSet,
+    weights: Sequence[float] | None,
+    time_limit: float | None,
 ) -> Solved:
     """Algorithm 1 as it stands, for any models: a pattern takes its classes that pass among what is left."""
     if patterns.size > MOST_PATTERNS:
@@ -172,7 +179,8 @@ def _one_by_one(
         )
     catalog = problem.catalog
     ordered = list(patterns.ordered(weights))
-    found = first_fit(session.engine, problem, question, [pattern_node(catalog, pattern) for pattern in ordered])
+    nodes = [pattern_node(catalog, pattern) for pattern in ordered]
+    found = first_fit(session.engine, problem, question, nodes, time_limit=time_limit)
     session.engine.drop(names.PATTERNS)
     session.engine.load("patterns", names.PATTERNS, pattern_table(catalog, ordered))
     return found.rules, _certificate("patterns_greedy", len(ordered), patterns.size)

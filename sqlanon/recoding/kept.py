@@ -14,10 +14,8 @@ from sqlanon.lattice import Node
 from sqlanon.measures.base import fold
 from sqlanon.measures.loss import Loss
 from sqlanon.measures.precision import Precision
+from sqlanon.policy.transformation import CELL_AGGREGATES, CELL_MEASURES
 from sqlanon.search.base import Problem
-
-MEASURES = ("loss", "precision")
-AGGREGATES = ("arithmetic_mean", "sum")
 
 Kept = tuple[int, ...]
 """What is kept, one number an attribute."""
@@ -25,7 +23,7 @@ Kept = tuple[int, ...]
 
 def adds(problem: Problem) -> bool:
     """The problem's measure adds over cells."""
-    return type(problem.measure) in (Loss, Precision) and problem.measure.aggregate in AGGREGATES
+    return type(problem.measure) in (Loss, Precision) and problem.measure.aggregate in CELL_AGGREGATES
 
 
 def check_measure(problem: Problem) -> None:
@@ -39,7 +37,7 @@ def check_measure(problem: Problem) -> None:
         told = f"{measure.name!r} with the aggregate {measure.aggregate!r}" if measure.aggregate else repr(measure.name)
         raise UnsupportedError(
             f"Local recoding needs a measure that adds over cells; {told} does not.",
-            hint=f"use {' or '.join(MEASURES)} with {' or '.join(AGGREGATES)}.",
+            hint=f"use {' or '.join(CELL_MEASURES)} with {' or '.join(CELL_AGGREGATES)}.",
         )
 
 

@@ -135,7 +135,7 @@ class RecodedPlan(Planned):
             self.policy.models,
             self._session.encoding,
             self.catalog,
-            self.catalog.top,
+            self.catalog.top,  # the node matters to δ-presence alone, which is refused
             self._released(),
             basic=self._basic,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from sqlanon.compiler import first_fit as compiler
 from sqlanon.compiler import recoding
 from sqlanon.compiler.evaluate import Question
 from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.errors import check_time
 from sqlanon.lattice import Node
 from sqlanon.recoding.kept import Kept, adds, check_models, has_costs, kept_by_levels, loss, summed
 from sqlanon.recoding.rules import Recoding, Rule
@@ -32,19 +34,28 @@ REPLAYED = ("rows to fit", "fitted", "fit a node", "rows left", "assigned")
 """The statements that the replayable script tells."""
 
 
-def first_fit(engine: DuckDBEngine, problem: Problem, question: Question, nodes: Sequence[Node]) -> Recoding:
+def first_fit(
+    engine: DuckDBEngine,
+    problem: Problem,
+    question: Question,
+    nodes: Sequence[Node],
+    *,
+    time_limit: float | None = None,
+) -> Recoding:
     """Publish each record by the first node whose class, among the records that are left, passes every model.
 
     The row types are left in ``names.ASSIGNED`` (made anew), each with the number of its node in ``nodes``.
 
     Args:
         engine: where the base of the problem's catalog stands.
+        time_limit: seconds; None: none.
 
     Raises:
         UnsupportedError: a model speaks of classes of a population.
+        SearchStoppedError: the time was up before all nodes were tried.
     """
     check_models(problem)
-    run = _Run(engine, problem, question, nodes)
+    run = _Run(engine, problem, question, nodes, None if time_limit is None else time.monotonic() + time_limit)
     engine.drop(names.ASSIGNED)
     engine.replay[:] = [entry for entry in engine.replay if entry[0] not in REPLAYED]  # of a run before
     try:
@@ -61,6 +72,7 @@ class _Run:
     problem: Problem
     question: Question
     nodes: Sequence[Node]
+    deadline: float | None
     rows: int = 0
     stored: int = 0
     generation: int = 0
@@ -74,6 +86,7 @@ class _Run:
             for position in self._promising():
                 if not self._enough():
                     break
+                check_time(self.deadline, "nodes")
                 self._fit(position)
             self.engine.create("assigned", names.ASSIGNED, compiler.assigned(self.question))
             found = self.engine.run("records by rule", compiler.published(self.question))

@@ -30,7 +30,7 @@ STEPS = (1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32)
 """Lengths of statements: few texts, so that few are made; steps after the last node find no rows."""
 BLUR = 0.1
 """By how much chance may raise what a node costs when sequences are put in order: the loss hardly feels it (with 16
-nodes ADULT 0.0620 to 0.0621, CUP 0.0729 to 0.0731), and nobody can tell which of two similar nodes came first."""
+nodes ADULT 0.0620 to 0.0621, CUP 0.0729 to 0.0731), and which of two similar nodes came first is harder to guess."""
 
 
 @dataclass(frozen=True, slots=True)
