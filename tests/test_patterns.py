@@ -79,20 +79,23 @@ def suppressed(row: Row, pattern: Pattern) -> Row:
 
 def stored(plan: sqlanon.Plan, connection: duckdb.DuckDBPyConnection, found: Assignment) -> dict[Row, Pattern | None]:
     """The pattern of each row, read from the table of assignments through the lookups."""
-    engine = plan._session.source.engine
-    columns = range(len(plan.catalog.attributes))
-    values = ", ".join(f'l{i}."value"' for i in columns)
+    pattern_of = {use.number: use.pattern for use in found.uses}
+    return {row[:-1]: pattern_of.get(row[-1]) for row in assigned_rows(plan, names.RULE)}
+
+
+def assigned_rows(plan: sqlanon.Plan, *columns: str) -> list[tuple]:
+    """The rows of the table of assignments, read through the lookups: the values, and some columns."""
+    positions = range(len(plan.catalog.attributes))
+    told = [*(f'l{i}."value"' for i in positions), *(f'a."{column}"' for column in columns)]
     joins = " ".join(
         f'JOIN "{names.lookup(i)}" l{i} ON '
         + " AND ".join(
             f'a."{names.key(w)}" & {plan.catalog.attributes[i].mask(0, w)} = l{i}."{names.key(w)}"'
             for w in range(plan.catalog.words)
         )
-        for i in columns
+        for i in positions
     )
-    pattern_of = {use.number: use.pattern for use in found.uses}
-    rows = engine.run("test", f'SELECT {values}, a."{names.RULE}" FROM "{names.ASSIGNED}" a {joins}')
-    return {tuple(row[:-1]): pattern_of.get(row[-1]) for row in rows}
+    return plan._session.engine.run("test", f'SELECT {", ".join(told)} FROM "{names.ASSIGNED}" a {joins}')
 
 
 def random_rows(rng: random.Random, columns: int) -> list[Row]:

@@ -21,7 +21,7 @@ import pytest
 from conftest import text_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_patterns import Row, check_script, planned, random_rows, random_set, suppressed
+from test_patterns import Row, assigned_rows, check_script, planned, random_rows, random_set, suppressed
 
 import sqlanon
 from sqlanon import names
@@ -337,20 +337,9 @@ Taken = tuple[Row, Pattern | None, int, int, int]
 
 def loaded(plan: sqlanon.Plan, found: Assignment) -> list[Taken]:
     """The rows of the table of assignments, read through the lookups."""
-    columns = range(len(plan.catalog.attributes))
-    values = "".join(f'l{i}."value", ' for i in columns)
-    joins = " ".join(
-        f'JOIN "{names.lookup(i)}" l{i} ON '
-        + " AND ".join(
-            f'a."{names.key(w)}" & {plan.catalog.attributes[i].mask(0, w)} = l{i}."{names.key(w)}"'
-            for w in range(plan.catalog.words)
-        )
-        for i in columns
-    )
-    text = f'SELECT {values} a."rule", a."n", a."first", a."last" FROM "{names.ASSIGNED}" a {joins}'
     pattern_of = {use.number: use.pattern for use in found.uses}
-    engine = plan._session.source.engine
-    return [(tuple(row[:-4]), pattern_of.get(row[-4]), *row[-3:]) for row in engine.run("test", text)]
+    rows = assigned_rows(plan, names.RULE, names.COUNT, names.STRETCH_FIRST, names.STRETCH_LAST)
+    return [(row[:-4], pattern_of.get(row[-4]), *row[-3:]) for row in rows]
 
 
 def check_loaded(

@@ -20,8 +20,8 @@ def class_sizes(question: Question, grain: str, node: Node, *, published: bool) 
         grain: the table of a grain at or below the node.
     """
     catalog = question.catalog
-    masks = catalog.grain_masks(node) if question.histograms else catalog.masks(node)
-    grouped = grouped_node(grain, number(0), [number(mask) for mask in masks], catalog.has_population)
+    masks = [number(mask) for mask in question.masks(node)]
+    grouped = grouped_node(grain, number(0), masks, catalog.has_population)
     wanted = exp.EQ(this=column("fails", "judged"), expression=number(0 if published else 1))
     sizes = exp.select(column(names.COUNT, "judged")).from_(table("judged")).where(wanted)
     return in_buckets(sizes, judged(question, grouped), catalog.encoded)

@@ -76,6 +76,10 @@ class Question:
             counts += [f"model_{i}" for i in range(len(self.models))]
         return ("node", "attribute", *counts, *self.cost_columns)
 
+    def masks(self, node: Node) -> tuple[int, ...]:
+        """One mask per word: the node's, with the sensitive codes where a model counts values."""
+        return self.catalog.grain_masks(node) if self.histograms else self.catalog.masks(node)
+
     @property
     def monotone(self) -> bool:
         """All records of a failing class are lost, so that nothing needs counting twice."""
@@ -420,7 +424,7 @@ def _cost_ctes(question: Question, mask_names: Sequence[str]) -> list[exp.CTE]:
             *[column(mask, "m") for mask in mask_names],
         )
         .from_(table("nodes"))
-        .join(table(names.MASKS, "m"), on=exp.EQ(this=_digit(), expression=column("digit", "m")))
+        .join(table(names.MASKS, "m"), on=exp.EQ(this=digit_of("nodes", "m"), expression=column("digit", "m")))
     )
     parts = [masked(column(names.key(w), "judged"), column(mask_names[w], "levels")) for w in range(words)]
     dimensions = [column("node", "levels"), column("attribute", "levels"), column("level", "levels")]
@@ -481,10 +485,10 @@ def _surprisal(count: exp.Expr) -> exp.Expr:
     )
 
 
-def _digit() -> exp.Expr:
-    """The character of ``nodes.levels`` that stands for the attribute of ``m``: portable, and one value a node."""
-    start = exp.Add(this=column("attribute", "m"), expression=number(1))
-    return exp.Substring(this=column("levels", "nodes"), start=start, length=number(1))
+def digit_of(nodes: str, masks: str) -> exp.Expr:
+    """The character of ``levels`` that stands for the attribute of ``masks``: portable, and one value a node."""
+    start = exp.Add(this=column("attribute", masks), expression=number(1))
+    return exp.Substring(this=column("levels", nodes), start=start, length=number(1))
 
 
 def digits(node: Node) -> str:
@@ -501,7 +505,7 @@ def parameters(
         places: of the statement; those that are left are bound to no grain.
     """
     catalog = question.catalog
-    masks = [catalog.grain_masks(node) if question.histograms else catalog.masks(node) for node in nodes]
+    masks = [question.masks(node) for node in nodes]
     bound: list[int | str] = []
     for position, (node, arm, mask) in enumerate(zip(nodes, arms, masks, strict=True)):
         bound += [position, arm, *mask, digits(node)]

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from sqlanon import names
 from sqlanon.compiler.evaluate import Question
-from sqlanon.compiler.recoding import chain, class_of, grain_masks, kept_sums, masked_name, value_ctes
+from sqlanon.compiler.recoding import chain, class_of, kept_sums, masked_name, value_ctes
 from sqlanon.compiler.trees import (
     bigint,
     column,
@@ -40,7 +40,7 @@ def rest_table(generation: int) -> str:
 
 def rows(question: Question) -> exp.Select:
     """The row types of the base: ``id``, the key and ``n``."""
-    masks = grain_masks(question, question.catalog.bottom)
+    masks = question.masks(question.catalog.bottom)
     parts = [masked(column(names.key(w)), number(mask)) for w, mask in enumerate(masks)]
     query = exp.select(named(exp.cast(exp.Window(this=exp.RowNumber()), "INTEGER"), ID))
     return (

@@ -20,7 +20,7 @@ from sqlglot import exp
 
 from sqlanon import names
 from sqlanon.catalog import Catalog
-from sqlanon.compiler.evaluate import Question, digits, judged
+from sqlanon.compiler.evaluate import Question, digit_of, digits, judged
 from sqlanon.compiler.trees import (
     aliased,
     bigint,
@@ -54,14 +54,9 @@ def state_table(generation: int) -> str:
     return f"{STATE}_{generation}"
 
 
-def grain_masks(question: Question, node: Node) -> tuple[int, ...]:
-    """One mask per word: the node's, with the sensitive codes where a model counts values."""
-    return question.catalog.grain_masks(node) if question.histograms else question.catalog.masks(node)
-
-
 def node_rows(question: Question, nodes: Sequence[Node]) -> dict[str, list[int] | list[str]]:
     """The columns of a table of nodes that tell what they are: a mask a word, and their levels."""
-    masks = [grain_masks(question, node) for node in nodes]
+    masks = [question.masks(node) for node in nodes]
     return {
         **{names.mask(w): [mask[w] for mask in masks] for w in range(question.catalog.words)},
         "levels": [digits(node) for node in nodes],
@@ -70,7 +65,7 @@ def node_rows(question: Question, nodes: Sequence[Node]) -> dict[str, list[int] 
 
 def rows_of_base(question: Question, bottom: Node) -> exp.Select:
     """The base at the grain of ``bottom``, below which no node lies; the rows stand at place 0."""
-    parts = [masked(column(names.key(w)), number(mask)) for w, mask in enumerate(grain_masks(question, bottom))]
+    parts = [masked(column(names.key(w)), number(mask)) for w, mask in enumerate(question.masks(bottom))]
     return (
         exp.select(*[named(part, names.key(w)) for w, part in enumerate(parts)])
         .select(named(total(column(names.COUNT)), names.COUNT), named(exp.cast(number(0), "INTEGER"), PLACE))
@@ -133,7 +128,7 @@ def advanced(question: Question, state: str, place: int, nodes: Sequence[Node]) 
     if not nodes:
         rest = exp.select(*row, _place(place)).from_(first.subquery("rest"))
         return union_all([*parts, rest])
-    masks = [grain_masks(question, node) for node in nodes]
+    masks = [question.masks(node) for node in nodes]
     first = first.select(*_masked(words, [number(mask) for mask in masks[0]]))
     ctes = chain(question, first, [partial(_under, mask) for mask in masks[1:]])
     for step in range(len(nodes)):
@@ -287,11 +282,7 @@ def value_ctes(catalog: Catalog, dimensions: Sequence[str], published: str) -> l
     ``used`` tells the levels of the nodes by the dimensions; ``published`` holds the dimensions, the key and ``n``.
     """
     words = range(catalog.words)
-    digit = exp.Substring(
-        this=column("levels", "used"),
-        start=exp.Add(this=column("attribute", names.MASKS), expression=number(1)),
-        length=number(1),
-    )
+    digit = digit_of("used", names.MASKS)
     levels = (
         exp.select(*[column(name, "used") for name in dimensions])
         .select(*[column(name, names.MASKS) for name in ("attribute", "level", *map(names.mask, words))])

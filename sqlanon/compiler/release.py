@@ -78,10 +78,8 @@ def release(
     records = joined_lookups(source, quasi, projections).where(takes_part(quasi, basic), copy=False)
     if catalog.has_population:
         records = records.where(column(names.MEMBER, SOURCE), copy=False)
-    wanted = catalog.grain_masks(node) if question.histograms else masks
-    grouped = grouped_node(
-        snapshot, bigint(number(0)), [bigint(number(mask)) for mask in wanted], catalog.has_population
-    )
+    wanted = [bigint(number(mask)) for mask in question.masks(node)]
+    grouped = grouped_node(snapshot, bigint(number(0)), wanted, catalog.has_population)
     passing = (
         exp.select(*keys(catalog.words))
         .from_(table("judged"))

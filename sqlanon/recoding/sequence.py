@@ -137,7 +137,7 @@ class _Run:
         """Let one node take what it can."""
         if not self.text:
             self.text = self._statement()
-        masks = recoding.grain_masks(self.question, self.nodes[position])
+        masks = self.question.masks(self.nodes[position])
         taken = int(self.engine.run("fit a node", self.text, [*masks, position])[0][0])
         if not taken:
             return
@@ -160,7 +160,7 @@ class _Run:
 
     def _replayed(self, generation: int, position: int) -> str:
         """The statement of a node with its numbers, for the script."""
-        masks = recoding.grain_masks(self.question, self.nodes[position])
+        masks = self.question.masks(self.nodes[position])
         query = compiler.fitting(self.question, compiler.rest_table(generation), masks, position)
         return self.engine.render(exp.insert(query, exp.to_table(compiler.FITTED, quoted=True)))
 
