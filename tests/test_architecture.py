@@ -29,6 +29,7 @@ ORDER = (
     "compiler.trees", "compiler.encode", "compiler.evaluate", "compiler.release", "compiler.readable",
     "compiler.sensitive", "compiler.subset", "compiler.class_sizes", "compiler.patterns", "compiler.pattern_quality",
     "compiler.recoding", "compiler.first_fit", "compiler.recoded", "journal", "engines.duckdb",
+    "engines.postgres_dialect", "engines.postgres_errors", "engines.postgres_values", "engines.postgres",
     "patterns.enumeration", "patterns.pattern", "patterns.bounds",
     "patterns.greedy", "patterns.quality", "patterns.pairs", "patterns.shares", "patterns.solver", "patterns.exact",
     "patterns.exactly",

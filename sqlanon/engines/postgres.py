@@ -1,0 +1,309 @@
+"""PostgreSQL 15 and newer, and the only module that imports its driver.
+
+The driver is ADBC: results come and tables go as Arrow through COPY, temporary tables included, without a row object
+in between. What we make is temporary, private to the session, and gone with it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import adbc_driver_manager as adbc
+import pyarrow as pa
+from adbc_driver_postgresql import dbapi  # type: ignore[import-untyped]
+from sqlglot import exp
+
+from sqlanon.engines import postgres_dialect
+from sqlanon.engines.postgres_dialect import DIALECT, HELPERS, NAMED_TYPES, quoted
+from sqlanon.engines.postgres_errors import HINTS, describe
+from sqlanon.engines.postgres_values import decimals, precision, rows_of, values
+from sqlanon.errors import EngineError, InputError, UnsupportedError
+from sqlanon.journal import Journal
+
+if TYPE_CHECKING:
+    from sqlanon.engines.duckdb import Job
+
+OLDEST = 150000
+"""The oldest ``server_version_num`` that the tests run on."""
+CANCELLED = "57014"
+"""The SQLSTATE of a statement that was cancelled: by the user, or because it took too long."""
+SETTINGS = {
+    "search_path": "pg_catalog",
+    "TimeZone": "UTC",
+    "DateStyle": "ISO",
+    "IntervalStyle": "postgres",
+    "extra_float_digits": "1",
+    "client_min_messages": "error",
+}
+"""Of the session, so that the text of a value does not depend on the role or the server."""
+
+
+class PostgresEngine:
+    """One session with its temporary tables; ``close`` drops them all.
+
+    Args:
+        uri: ``postgresql://…`` as libpq reads it. What it leaves out comes from libpq's usual places (``PGHOST``,
+            ``PGSERVICE``, ``~/.pgpass``); it is not kept, logged or told in errors.
+
+    Raises:
+        InputError: the server cannot be reached or refuses the session.
+        UnsupportedError: the server is too old.
+    """
+
+    def __init__(self, uri: str = "postgresql://") -> None:
+        self.journal = Journal()
+        self.replay: list[tuple[str, str | Callable[[], str]]] = []
+        self.default_schema: tuple[str, ...] = ()
+        self._shown: dict[str, str] = {}
+        self._timeout = math.inf
+        failure: tuple[str, str] | None = None
+        try:
+            self._connection = dbapi.connect(uri, autocommit=True)
+        except adbc.Error as error:
+            failure = describe(error)
+        if failure:
+            raise InputError(
+                f"PostgreSQL refused the connection ({failure[0]}: {failure[1]}).",
+                hint=HINTS.get(failure[0][:2], HINTS["08"]),
+            )
+        try:
+            self._prepare()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _prepare(self) -> None:
+        """Settings of the session. Only PostgreSQL's own functions are on its path: a name of somebody else's schema
+        could otherwise stand for one of them. Tables of the source are named with the schema found before."""
+        rows = self.run(
+            "session",
+            "SELECT CAST(current_setting('server_version_num') AS INTEGER), schema "
+            "FROM unnest(current_schemas(false)) AS schemas(schema)",
+        ) or self.run("session", "SELECT CAST(current_setting('server_version_num') AS INTEGER), NULL")
+        if rows[0][0] < OLDEST:
+            raise UnsupportedError(
+                f"The server is PostgreSQL {rows[0][0] // 10000}; {OLDEST // 10000} or newer is needed.",
+                hint="copy the source into a DuckDB or Parquet file.",
+            )
+        self.default_schema = tuple(str(schema) for _, schema in rows if schema)
+        for setting in SETTINGS.items():
+            self.run("session", "SELECT pg_catalog.set_config($1, $2, false)", setting)
+        for helper in HELPERS:
+            self.run("session", helper)
+        asked = "SELECT CAST(setting AS BIGINT) FROM pg_catalog.pg_settings WHERE name = 'statement_timeout'"
+        self._timeout = self.run("session", asked)[0][0] / 1000 or math.inf
+
+    def close(self) -> None:
+        """Close the session, which drops every table of ours."""
+        self._connection.close()
+
+    def render(self, statement: exp.Expr) -> str:
+        """The text of ``statement`` in PostgreSQL's dialect, every identifier quoted, parameters as ``$1``…"""
+        return postgres_dialect.render(statement)
+
+    def run(self, name: str, statement: exp.Expr | str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run a named statement and return its rows; a NUMERIC without a fraction is an ``int``.
+
+        Args:
+            name: what the journal and errors call the statement.
+            statement: a sqlglot tree, or text that was rendered from one.
+            parameters: values bound to the statement's placeholders.
+
+        Raises:
+            EngineError: the database refused it; names the statement and its SQLSTATE only.
+        """
+        data = self._fetch(name, statement, parameters)
+        columns = [values(data.column(i), data.schema.field(i)) for i in range(data.num_columns)]
+        return list(zip(*columns, strict=True)) if columns else []
+
+    def arrow(self, name: str, statement: exp.Expr | str) -> pa.Table:
+        """Run a named statement and return its rows as an Arrow table.
+
+        A NUMERIC with a declared precision is a decimal, one without is text: its digits have no bound.
+        """
+        data = self._fetch(name, statement, ())
+        columns = [decimals(data.column(i), data.schema.field(i)) for i in range(data.num_columns)]
+        return pa.table(columns, names=data.column_names)
+
+    def _fetch(self, name: str, statement: exp.Expr | str, parameters: Sequence[Any]) -> pa.Table:
+        bound = [Decimal(p) if isinstance(p, int) and not -(2**63) <= p < 2**63 else p for p in parameters]
+
+        def fetch(cursor: Any) -> pa.Table:
+            cursor.execute(statement if isinstance(statement, str) else self.render(statement), bound or None)
+            return cursor.fetch_arrow_table()
+
+        return self._guard(name, fetch)
+
+    def _guard(self, name: str, work: Callable[[Any], Any]) -> Any:
+        start = time.perf_counter()
+        failure: tuple[str, str]
+        try:
+            with self._connection.cursor() as cursor:
+                return work(cursor)
+        except adbc.Error as error:
+            failure = describe(error)
+        except pa.ArrowException:  # the driver's rows, while they are read
+            failure = ("HY000", "its message is withheld because it may quote a value")
+        finally:
+            self.journal.record(name, time.perf_counter() - start)
+        kind, message = failure
+        if kind == CANCELLED and time.perf_counter() - start < self._timeout:  # the driver passes Ctrl-C to the server
+            raise KeyboardInterrupt
+        raise EngineError(
+            f"PostgreSQL refused the statement {name!r} ({kind}: {message}).",
+            hint=HINTS.get(kind[:2], "run `sqlanon explain` to see the statement."),
+            statement=name,
+            kind=kind,
+        )
+
+    def run_many(self, name: str, jobs: Sequence[Job]) -> list[list[tuple[Any, ...]]]:
+        """Run named statements that only read, one after the other: no other session sees our temporary tables."""
+        return [self._run_job(name, job) for job in jobs]
+
+    def _run_job(self, name: str, job: Job) -> list[tuple[Any, ...]]:
+        for view, shown in job.views.items():
+            if self._shown.get(view) != shown:
+                self.run("hide", f"DROP VIEW IF EXISTS {_ours(view)}")
+                self.run("show", f"CREATE TEMPORARY VIEW {quoted(view)} AS SELECT * FROM {_ours(shown)}")
+                self._shown[view] = shown
+        return self.run(name, job.text, job.parameters)
+
+    @contextmanager
+    def side_by_side(self) -> Iterator[None]:
+        """Nothing to prepare: statements run one after the other."""
+        yield
+
+    @property
+    def lanes(self) -> int:
+        """How many statements ``run_many`` runs side by side."""
+        return 1
+
+    def load(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None:
+        """Make the table ``table`` of ours from an Arrow table; the replayable script lists its rows (``replayed``)."""
+        if replayed:
+            self.replay.append((name, lambda: f"{_temporary(table)} {self.render(rows_of(data))}"))
+        self._take(name, table, data, "create")
+
+    def append(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None:
+        """Add the rows of an Arrow table, which has the columns of the table ``table`` of ours."""
+        if replayed:
+            self.replay.append((name, lambda: f"INSERT INTO {_ours(table)} {self.render(rows_of(data))}"))
+        self._take(name, table, data, "append")
+
+    def _take(self, name: str, table: str, data: pa.Table, mode: str) -> None:
+        postgres_dialect.check_names([table, *data.column_names])
+
+        def ingest(cursor: Any) -> None:
+            cursor.adbc_ingest(table, data, mode=mode, temporary=True)
+
+        self._guard(name, ingest)
+
+    def create(self, name: str, table: str, query: exp.Query | str) -> int:
+        """Make the table ``table`` of ours from a query and return its number of rows.
+
+        ``query`` may be text that was rendered from a tree before, so that hot statements compile once.
+        """
+        text = f"{_temporary(table)} {query if isinstance(query, str) else self.render(query)}"
+        rows = self._count(name, text)
+        if name != "snapshot":
+            self.replay.append((name, text))
+        return rows
+
+    def insert(self, name: str, table: str, query: exp.Query) -> None:
+        """Add the rows of a query to a table of ours."""
+        text = f"INSERT INTO {_ours(table)} {self.render(query)}"
+        self._count(name, text)
+        self.replay.append((name, text))
+
+    def _count(self, name: str, text: str) -> int:
+        """Run a statement that writes, and return how many rows it wrote."""
+
+        def execute(cursor: Any) -> int:
+            cursor.execute(text)
+            return int(cursor.rowcount)
+
+        rows: int = self._guard(name, execute)
+        return rows
+
+    def drop(self, table: str) -> None:
+        """Drop a table of ours, if it is there, with the views that show it: nobody else's can."""
+        self._shown = {view: shown for view, shown in self._shown.items() if shown != table}
+        self.run("drop", f"DROP TABLE IF EXISTS {_ours(table)} CASCADE")
+
+    def drop_column(self, table: str, column: str) -> None:
+        """Drop a column of a table of ours."""
+        self.run("drop column", f"ALTER TABLE {_ours(table)} DROP COLUMN {quoted(column)}")
+
+    def columns(self, relation: exp.Expr) -> list[tuple[str, str]]:
+        """(name, type) of the columns of a relation, in order; types in the words of policies, not of PostgreSQL."""
+        query = exp.select("*").from_(relation).limit(0)
+        data = self._fetch("describe", query, ())
+        kinds = self._kinds(list(data.schema))
+        return list(zip(data.column_names, kinds, strict=True))
+
+    def _kinds(self, fields: Sequence[Any]) -> list[str]:
+        told = [(field.metadata or {}).get(b"POSTGRESQL:type", b"unknown").decode() for field in fields]
+        others = sorted({kind for kind in told if kind not in NAMED_TYPES and kind != "numeric"})
+        enums: set[str] = set()
+        if others:
+            marks = ", ".join(f"${i}" for i in range(1, len(others) + 1))
+            query = f"SELECT typname FROM pg_catalog.pg_type WHERE typtype = 'e' AND typname IN ({marks})"
+            enums = {row[0] for row in self.run("describe", query, others)}
+        kinds = []
+        for kind, field in zip(told, fields, strict=True):
+            if kind == "numeric":
+                size = precision(field)
+                kinds.append(f"DECIMAL({size[0]},{size[1]})" if size else "DECIMAL")
+            else:
+                kinds.append("ENUM" if kind in enums else NAMED_TYPES.get(kind, kind.upper()))
+        return kinds
+
+    def source_table(self, name: str, catalog: str | None = None) -> exp.Table:
+        """The relation ``name`` (schema-qualified allowed) of the database, with the schema where it is found.
+
+        Raises:
+            UnsupportedError: ``catalog`` asks for another database.
+        """
+        if catalog is not None:
+            raise UnsupportedError(
+                "A session of PostgreSQL sees one database only.", hint="copy the table into the source's database."
+            )
+        parts = [part.name for part in exp.to_table(name, dialect=DIALECT).parts] if "." in name else [name]
+        if len(parts) == 1 and self.default_schema:
+            marks = ", ".join(f"${i}" for i in range(2, len(self.default_schema) + 2))
+            query = (
+                "SELECT nspname FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace "
+                f"WHERE relname = $1 AND nspname IN ({marks})"
+            )
+            found = {row[0] for row in self.run("find table", query, [name, *self.default_schema])}
+            schemas = [schema for schema in self.default_schema if schema in found] or self.default_schema
+            parts = [schemas[0], name]
+        identifiers = [exp.to_identifier(part, quoted=True) for part in parts]
+        return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(identifiers), strict=False)))
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing: commit at the end, roll back on any error."""
+        self.run("begin", "BEGIN TRANSACTION")
+        try:
+            yield
+            self.run("commit", "COMMIT")
+        except BaseException:
+            self._shown.clear()
+            with suppress(EngineError):  # the connection may be gone
+                self.run("rollback", "ROLLBACK")
+            raise
+
+
+def _temporary(table: str) -> str:
+    return f"CREATE TEMPORARY TABLE {quoted(table)} AS"
+
+
+def _ours(table: str) -> str:
+    """A temporary relation, and never one of the same name that is not ours."""
+    return f"pg_temp.{quoted(table)}"

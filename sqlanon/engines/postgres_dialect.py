@@ -1,0 +1,193 @@
+"""How our statements read in PostgreSQL 15 and newer: what its dialect of sqlglot leaves as it is in DuckDB's.
+
+Each rule keeps the meaning of the tree. What has no equal raises an ``UnsupportedError`` and is never passed through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.errors import ErrorLevel
+from sqlglot.errors import UnsupportedError as NotWritten
+from sqlglot.generators.postgres import PostgresGenerator
+
+from sqlanon.errors import UnsupportedError
+
+DIALECT = "postgres"
+LONGEST_NAME = 63
+"""Bytes of an identifier; PostgreSQL would cut a longer one, so that two names can become one."""
+ANY_VALUE = "sqlanon_any_value"
+TRY_CAST = "sqlanon_try_cast"
+_MARK = "\0"
+"""Stands for a parameter until all are numbered: the one character that no statement of PostgreSQL can hold."""
+
+TYPES: dict[exp.DType, str] = {
+    exp.DType.INT128: "DECIMAL(39, 0)",
+    exp.DType.UINT128: "DECIMAL(39, 0)",
+    exp.DType.UBIGINT: "DECIMAL(20, 0)",
+    exp.DType.UINT: "BIGINT",
+    exp.DType.USMALLINT: "INT",
+    exp.DType.UTINYINT: "SMALLINT",
+}
+"""Integers that PostgreSQL lacks, and what holds all of their values."""
+
+NAMED_TYPES: dict[str, str] = {
+    "bool": "BOOLEAN",
+    "int2": "SMALLINT",
+    "int4": "INTEGER",
+    "int8": "BIGINT",
+    "float4": "FLOAT",
+    "float8": "DOUBLE",
+    "text": "VARCHAR",
+    "varchar": "VARCHAR",
+    "bpchar": "VARCHAR",
+    "name": "VARCHAR",
+    "date": "DATE",
+    "time": "TIME",
+    "timestamp": "TIMESTAMP",
+    "timestamptz": "TIMESTAMP WITH TIME ZONE",
+    "uuid": "UUID",
+}
+"""The word that policies and compiler use for a type of PostgreSQL; others keep their own."""
+
+
+PATTERNS: dict[str, str] = {"%Y-%m-%d": "YYYY-MM-DD", "%G-W%V": 'IYYY"-W"IW', "%Y-%m": "YYYY-MM", "%Y": "YYYY"}
+"""The patterns of STRFTIME that hierarchies of dates use, as TO_CHAR reads them."""
+
+
+class _Generator(PostgresGenerator):
+    """PostgreSQL's generator with our rules."""
+
+    def placeholder_sql(self, expression: exp.Placeholder) -> str:
+        return _MARK
+
+    def datatype_sql(self, expression: exp.DataType) -> str:
+        known = expression.this
+        if known == exp.DType.VARCHAR and not expression.expressions:
+            return "TEXT"  # one type for all texts of ours
+        return TYPES[known] if known in TYPES else super().datatype_sql(expression)
+
+    def anyvalue_sql(self, expression: exp.AnyValue) -> str:
+        """One value that is not NULL: an aggregate of the session's own, because PostgreSQL has one since 16 only."""
+        return f"pg_temp.{ANY_VALUE}({self.sql(expression, 'this')})"
+
+    def trycast_sql(self, expression: exp.TryCast) -> str:
+        """NULL where the text does not read as the type; a function of the session's own."""
+        wanted = self.sql(expression, "to")
+        told = self.sql(exp.Literal.string(wanted))
+        text = self.sql(exp.cast(expression.this, "VARCHAR"))
+        return f"pg_temp.{TRY_CAST}({text}, {told}, CAST(NULL AS {wanted}))"
+
+    def anonymous_sql(self, expression: exp.Anonymous) -> str:
+        """Functions that builders of hierarchies call by DuckDB's names."""
+        name, arguments = expression.name.upper(), expression.expressions
+        if name == "STRFTIME" and arguments[1].name in PATTERNS:
+            return self.func("TO_CHAR", arguments[0], exp.Literal.string(PATTERNS[arguments[1].name]))
+        if name in ("YEAR", "QUARTER"):
+            return f"CAST(EXTRACT({name} FROM {self.sql(arguments[0])}) AS BIGINT)"
+        if name == "STRFTIME":
+            self.unsupported("STRFTIME with a pattern that is not known")
+        return super().anonymous_sql(expression)
+
+    def ln_sql(self, expression: exp.Ln) -> str:
+        """In DOUBLE: of a NUMERIC, which a SUM over BIGINT is, PostgreSQL reckons it digit by digit."""
+        return f"LN(CAST({self.sql(expression, 'this')} AS DOUBLE PRECISION))"
+
+    def greatest_sql(self, expression: exp.Greatest) -> str:
+        """PostgreSQL leaves NULLs out, as DuckDB does."""
+        return self.func("GREATEST", expression.this, *expression.expressions)
+
+    def least_sql(self, expression: exp.Least) -> str:
+        """PostgreSQL leaves NULLs out, as DuckDB does."""
+        return self.func("LEAST", expression.this, *expression.expressions)
+
+    def substring_sql(self, expression: exp.Substring) -> str:
+        """There is none that starts at a BIGINT."""
+        start, length = (exp.cast(p, "INT") if p else None for p in map(expression.args.get, ("start", "length")))
+        return self.func("SUBSTRING", expression.this, start, length)
+
+    def join_sql(self, expression: exp.Join, join_op: str | None = None) -> str:
+        """Two texts that are the same or both NULL, said with two equalities, which can be hashed: for IS NOT DISTINCT
+        FROM every row would be compared with every other. Of other types than text it is refused by the server."""
+        if expression.method == "ASOF":
+            self.unsupported("ASOF JOIN, which the ordered distance of t-closeness is made of")
+        on = expression.args.get("on")
+        if on is not None and on.find(exp.NullSafeEQ):
+            expression = expression.copy()
+            for node in list(expression.find_all(exp.NullSafeEQ)):
+                node.replace(_same_text(node.this, node.expression))
+        return super().join_sql(expression, join_op)
+
+
+def _same_text(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """``COALESCE(a, '') = COALESCE(b, '') AND (a IS NULL) = (b IS NULL)``."""
+    texts = [exp.Coalesce(this=side.copy(), expressions=[exp.Literal.string("")]) for side in (left, right)]
+    nulls = [exp.paren(exp.Is(this=side.copy(), expression=exp.null())) for side in (left, right)]
+    pairs = [exp.EQ(this=one, expression=other) for one, other in (texts, nulls)]
+    return exp.paren(exp.and_(*pairs, copy=False), copy=False)
+
+
+_Generator.TRANSFORMS = {
+    kind: rule
+    for kind, rule in PostgresGenerator.TRANSFORMS.items()
+    if kind not in (exp.AnyValue, exp.TryCast, exp.Ln, exp.Greatest, exp.Least, exp.Substring)
+}
+
+
+def render(statement: exp.Expr) -> str:
+    """The text of ``statement``: every identifier quoted, parameters numbered ``$1``… in the order of the text.
+
+    Raises:
+        UnsupportedError: PostgreSQL cannot say it, or an identifier is too long.
+    """
+    check_names(node.name for node in statement.find_all(exp.Identifier))
+    generator = _Generator(dialect=Postgres(), identify=True, comments=False, unsupported_level=ErrorLevel.RAISE)
+    failure: str | None = None
+    try:
+        pieces = generator.generate(statement, copy=True).split(_MARK)
+    except NotWritten as error:
+        failure = str(error)
+    if failure is not None:
+        raise UnsupportedError(
+            f"A statement cannot be said in PostgreSQL's SQL ({failure}).",
+            hint="copy the source into a DuckDB or Parquet file and run the policy on that.",
+        )
+    if len(pieces) - 1 != sum(1 for _ in statement.find_all(exp.Placeholder)):
+        raise UnsupportedError(
+            "A text of the policy holds the character NUL, which PostgreSQL does not store.", hint="leave it out."
+        )
+    return pieces[0] + "".join(f"${number}{piece}" for number, piece in enumerate(pieces[1:], start=1))
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Every name fits PostgreSQL whole.
+
+    Raises:
+        UnsupportedError: one is longer than ``LONGEST_NAME`` bytes, or holds the character NUL.
+    """
+    for name in names:
+        if len(name.encode()) > LONGEST_NAME or _MARK in name:
+            raise UnsupportedError(
+                f"The name {name!r} is longer than the {LONGEST_NAME} bytes that PostgreSQL keeps of a name.",
+                hint="use a shorter name in the policy.",
+            )
+
+
+def quoted(name: str) -> str:
+    """``name`` as a quoted identifier."""
+    check_names([name])
+    return exp.to_identifier(name, quoted=True).sql(dialect=DIALECT)
+
+
+HELPERS = (
+    # one value: the first that is not NULL, because a strict function is not called for NULL
+    "CREATE FUNCTION pg_temp.sqlanon_first(kept anyelement, next anyelement) RETURNS anyelement "
+    "LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS 'SELECT $1'",
+    f"CREATE AGGREGATE pg_temp.{ANY_VALUE}(anyelement) (SFUNC = pg_temp.sqlanon_first, STYPE = anyelement)",
+    f"CREATE FUNCTION pg_temp.{TRY_CAST}(value text, wanted text, INOUT result anyelement) LANGUAGE plpgsql STABLE "
+    "AS $$ BEGIN EXECUTE format('SELECT CAST(%L AS %s)', value, wanted) INTO result; "
+    "EXCEPTION WHEN data_exception THEN result := NULL; END $$",
+)
+"""What the session makes for itself; it goes with the session, as temporary tables do."""

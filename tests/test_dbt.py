@@ -1,0 +1,403 @@
+"""The dbt package: its generic tests run by dbt itself, on DuckDB and PostgreSQL, against a count in plain Python.
+
+One ``dbt build`` an engine runs all claims of ``CLAIMS``; dbt keeps the rows of a failing test, which are compared too.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import yaml
+from postgres_server import server
+from sqlglot import exp
+
+PACKAGE = Path(__file__).resolve().parents[1] / "sql" / "dbt"
+AUDITS = "audits"
+TOLERANCE = 1e-11
+
+Text = str | None
+Rows = Sequence[Sequence[Text]]
+HOSTILE = ['a"b', "order", "key_0", "x; DROP TABLE y", "sensitive", "entity", "records", "members", "ünï'é"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A model of the project: text columns and rows."""
+
+    name: str
+    columns: Sequence[str]
+    rows: Rows
+
+    def sql(self, dialect: str) -> str:
+        """The model's query; an empty table is a row that no condition lets through."""
+        selects = [
+            exp.select(
+                *[
+                    exp.alias_(
+                        exp.cast(exp.null() if value is None else exp.Literal.string(value), "text"), name, quoted=True
+                    )
+                    for name, value in zip(self.columns, row)
+                ]
+            )
+            for row in self.rows or [[None] * len(self.columns)]
+        ]
+        if not self.rows:
+            selects = [selects[0].where(exp.false())]
+        query = exp.union(*selects, distinct=False) if len(selects) > 1 else selects[0]
+        return "{% raw %}" + query.sql(dialect=dialect) + "{% endraw %}"
+
+    def column(self, name: str) -> int:
+        return list(self.columns).index(name)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A generic test on a table, and the classes that it must return."""
+
+    name: str
+    table: Table
+    test: str
+    arguments: dict[str, Any]
+    where: str | None = None
+    kept: Sequence[int] | None = None
+    """The rows that ``where`` keeps, by place."""
+    reference: Table | None = None
+    passes: bool | None = None
+    """What a person says; None where only the count in Python is asked."""
+    expected: Counter[tuple[int, int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "expected", failing_classes(self))
+
+    def written(self) -> dict[str, Any]:
+        arguments = dict(self.arguments)
+        if self.reference is not None:
+            arguments["reference"] = f"ref('{self.reference.name}')"
+        config: dict[str, Any] = {"store_failures": True, "schema": AUDITS, "alias": self.name}
+        if self.where is not None:
+            config["where"] = self.where
+        return {f"sqlanon.{self.test}": {"name": self.name, "arguments": arguments, "config": config}}
+
+
+def counts(records: Sequence[tuple[Text, Text]] | Sequence[tuple[Text, None]], by_entity: bool) -> dict[Text, int]:
+    """How often each value is held: by records, or by distinct persons. A record is (value, person)."""
+    found: dict[Text, Any] = {}
+    for value, person in records:
+        found.setdefault(value, []).append(person)
+    return {v: len({p for p in ps if p is not None}) if by_entity else len(ps) for v, ps in found.items()}
+
+
+def failing_classes(claim: Claim) -> Counter[tuple[int, int]]:
+    """The (records, members) of each class that fails, by definition and without SQL."""
+    table, wanted = claim.table, claim.arguments
+    entity, sensitive = wanted.get("entity"), wanted.get("sensitive")
+
+    def pair(of: Table, row: Sequence[Text]) -> tuple[Text, Text]:
+        return (row[of.column(sensitive)] if sensitive else None, row[of.column(entity)] if entity else None)
+
+    rows = [table.rows[i] for i in claim.kept] if claim.kept is not None else list(table.rows)
+    classes: dict[tuple[Text, ...], list[tuple[Text, Text]]] = defaultdict(list)
+    for row in rows:
+        classes[tuple(row[table.column(q)] for q in wanted["quasi_identifiers"])].append(pair(table, row))
+    other = claim.reference or table
+    overall = counts(
+        [pair(other, row) for row in (rows if claim.reference is None else other.rows)], entity is not None
+    )
+    failing: Counter[tuple[int, int]] = Counter()
+    for records in classes.values():
+        held = counts(records, entity is not None)
+        members, values = sum(held.values()), sum(1 for n in held.values() if n)
+        if claim.test == "k_anonymous":
+            fails = members < wanted["k"]
+        elif members == 0:
+            fails = True
+        elif claim.test == "t_close":
+            total = sum(overall.values())
+            values_of_both = held.keys() | overall.keys()
+            apart = sum(abs(held.get(v, 0) / members - overall.get(v, 0) / max(total, 1)) for v in values_of_both) / 2
+            fails = total == 0 or apart > wanted["t"] + TOLERANCE
+        elif wanted.get("kind", "distinct") == "distinct":
+            fails = values < wanted["l"]
+        else:
+            entropy = -sum(n / members * math.log(n / members) for n in held.values() if n)
+            fails = entropy < math.log(wanted["l"]) - TOLERANCE
+        if fails:
+            failing[len(records), members] += 1
+    return failing
+
+
+def claims_by_hand() -> Iterator[Claim]:
+    """Passing and failing data for each test, with the verdict a person gives."""
+    people = Table(
+        "people",
+        ["age", "zip", "diagnosis", "person", "region"],
+        [
+            ["20-29", "1*", "flu", "1", "north"],
+            ["20-29", "1*", "cold", "2", "north"],
+            [None, "1*", "flu", "3", "north"],
+            [None, "1*", None, "4", "north"],
+            ["30-39", None, "flu", "5", "south"],
+            ["30-39", None, "cold", "5", "south"],
+            ["40-49", "2*", "flu", None, "west"],
+            ["40-49", "2*", "cold", None, "west"],
+            ["50-59", "", "flu", "6", "east"],
+            ["50-59", None, "flu", "7", "east"],
+        ],
+    )
+    two: dict[str, Any] = {"quasi_identifiers": ["age", "zip"]}
+    north, south, west = [0, 1, 2, 3], [4, 5], [6, 7]
+    of = {"north": north, "south": south, "west": west, "east": [8, 9]}
+
+    def claim(name: str, test: str, region: str | None, passes: bool, **more: Any) -> Claim:
+        where = None if region is None else f"region = '{region}'"
+        arguments = {**more.pop("on", two), **more.pop("arguments")}
+        return Claim(
+            name, people, test, arguments, where, None if region is None else of[region], passes=passes, **more
+        )
+
+    yield claim("pairs", "k_anonymous", "north", True, arguments={"k": 2})  # NULL equals NULL
+    yield claim("all_pairs", "k_anonymous", None, False, arguments={"k": 2})
+    yield claim("empty_text_is_not_null", "k_anonymous", "east", False, arguments={"k": 2})
+    yield claim("one_person_twice", "k_anonymous", "south", False, arguments={"k": 2, "entity": "person"})
+    yield claim("one_person_twice_as_records", "k_anonymous", "south", True, arguments={"k": 2})
+    yield claim("nobody", "k_anonymous", "west", False, arguments={"k": 1, "entity": "person"})
+    yield claim("no_columns", "k_anonymous", None, True, on={"quasi_identifiers": []}, arguments={"k": 10})
+    yield claim("no_columns_eleven", "k_anonymous", None, False, on={"quasi_identifiers": []}, arguments={"k": 11})
+    of_diagnosis: dict[str, Any] = {"sensitive": "diagnosis"}
+    yield claim("null_is_a_value", "l_diverse", "north", True, arguments={**of_diagnosis, "l": 2})
+    yield claim("same_diagnosis", "l_diverse", None, False, arguments={**of_diagnosis, "l": 2})
+    uniform: dict[str, Any] = {**of_diagnosis, "l": 2, "kind": "entropy"}
+    yield claim("uniform", "l_diverse", "north", True, arguments=uniform)
+    yield claim("more_than_uniform", "l_diverse", "north", False, arguments={**uniform, "l": 2.01})
+    yield claim("nobody_ill", "l_diverse", "west", False, arguments={**uniform, "l": 1, "entity": "person"})
+    yield claim("one_ill_person", "l_diverse", "south", True, arguments={**uniform, "entity": "person"})
+    alone = {**of_diagnosis, "t": 1, "entity": "person"}
+    yield claim("nobody_close", "t_close", "west", False, arguments=alone, reference=people)
+    yield claim("far", "t_close", "north", False, arguments={**of_diagnosis, "t": 0.24})
+    yield claim("close", "t_close", "north", False, arguments={**of_diagnosis, "t": 0.2499999})
+    yield claim("closer", "t_close", "north", True, arguments={**of_diagnosis, "t": 0.5})
+    yield claim("as_all", "t_close", "south", True, arguments={**of_diagnosis, "t": 0})
+    yield claim("as_reference", "t_close", "south", False, arguments={**of_diagnosis, "t": 0.1}, reference=people)
+    empty = Table("nothing", people.columns, [])
+    yield claim("no_reference", "t_close", "south", False, arguments={**of_diagnosis, "t": 1}, reference=empty)
+    least: dict[str, dict[str, Any]] = {
+        "k_anonymous": {"k": 5},
+        "l_diverse": uniform,
+        "t_close": {**of_diagnosis, "t": 0},
+    }
+    for test, more in least.items():
+        for named, columns in {"": two, "_no_columns": {"quasi_identifiers": []}}.items():
+            yield Claim(f"empty_{test}{named}", empty, test, {**columns, **more}, passes=True)
+    rows = [[str((i >> j) % 2) for j in range(len(HOSTILE))] for i in range(60)]
+    hostile = Table("hostile", HOSTILE, rows)
+    every: dict[str, Any] = {"quasi_identifiers": HOSTILE[:4], "entity": "entity"}
+    chosen: dict[str, dict[str, Any]] = {
+        "k_anonymous": {"k": 4},
+        "l_diverse": {"sensitive": "sensitive", "l": 2},
+        "t_close": {"sensitive": HOSTILE[-1], "t": 0.1},
+    }
+    for test, more in chosen.items():
+        condition = "\"order\" = '1'"
+        kept = [i for i, row in enumerate(rows) if row[1] == "1"]
+        yield Claim(f"hostile_{test}", hostile, test, {**every, **more}, condition, kept)
+
+
+def claims_at_random() -> Iterator[Claim]:
+    """Each test on random tables, some with NULLs everywhere, with and without an entity."""
+    for seed in range(int(os.environ.get("SQLANON_TABLES", "6"))):
+        draw = random.Random(seed)
+        people: list[Text] = [*"123456789", None]
+        rows = [
+            [draw.choice(values) for values in (["a", "b", None], ["x", "", None], [*"stuv", None], people)]
+            for _ in range(draw.randint(5, 80))
+        ]
+        table = Table(f"random_{seed}", ["p", "q", "s", "person"], rows)
+        reference = Table(f"reference_{seed}", table.columns, [draw.choice(rows) for _ in range(20)])
+        both: dict[str, Any] = {"quasi_identifiers": ["p", "q"][: draw.randint(1, 2)]}
+        for entity in ({}, {"entity": "person"}):
+            name = f"{seed}_{'persons' if entity else 'records'}"
+            on = {**both, **entity}
+            yield Claim(f"k_{name}", table, "k_anonymous", {**on, "k": draw.randint(2, 8)})
+            on["sensitive"] = "s"
+            yield Claim(f"distinct_{name}", table, "l_diverse", {**on, "l": draw.randint(2, 5)})
+            entropy = {"l": draw.choice([1.5, 2, 3, 4]), "kind": "entropy"}
+            yield Claim(f"entropy_{name}", table, "l_diverse", {**on, **entropy})
+            yield Claim(f"t_{name}", table, "t_close", {**on, "t": draw.choice([0.1, 0.2, 0.3])})
+            t = {"t": draw.choice([0.1, 0.2, 0.3]), "distance": "equal"}
+            yield Claim(f"t_reference_{name}", table, "t_close", {**on, **t}, reference=reference)
+
+
+CLAIMS = {claim.name: claim for claim in [*claims_by_hand(), *claims_at_random()]}
+
+
+def dbt(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run dbt in a project, as a user does, and without asking the network for anything."""
+    environment = {**os.environ, "DBT_SEND_ANONYMOUS_USAGE_STATS": "false", "NO_COLOR": "1"}
+    command = "import sys; from dbt.cli.main import cli; sys.argv[0] = 'dbt'; cli()"
+    return subprocess.run(
+        [sys.executable, "-c", command, "--no-version-check", *arguments, "--profiles-dir", ".", "--project-dir", "."],
+        cwd=folder, env=environment, capture_output=True, text=True,
+    )  # fmt: skip
+
+
+def project(folder: Path, profile: dict[str, Any], dialect: str, claims: Sequence[Claim]) -> None:
+    """Write a project that uses the package by its path."""
+    documents = {
+        "dbt_project.yml": {
+            "name": "clinic", "version": "1.0", "profile": "clinic", "model-paths": ["models"],
+            "models": {"clinic": {"+materialized": "table"}},
+        },
+        "profiles.yml": {"clinic": {"target": "test", "outputs": {"test": profile}}},
+        "packages.yml": {"packages": [{"local": str(PACKAGE)}]},
+    }  # fmt: skip
+    tables = {table.name: table for claim in claims for table in (claim.table, claim.reference) if table is not None}
+    tested: dict[str, list[Claim]] = defaultdict(list)
+    for claim in claims:
+        tested[claim.table.name].append(claim)
+    documents["models/schema.yml"] = {
+        "version": 2,
+        "models": [{"name": name, "data_tests": [c.written() for c in tested[name]]} for name in tables],
+    }
+    (folder / "models").mkdir()
+    for path, document in documents.items():
+        (folder / path).write_text(yaml.safe_dump(document, allow_unicode=True, sort_keys=False), encoding="utf-8")
+    for table in tables.values():
+        (folder / "models" / f"{table.name}.sql").write_text(table.sql(dialect), encoding="utf-8")
+    installed = dbt(folder, "deps")
+    assert installed.returncode == 0, installed.stdout
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a ``dbt build`` said: per claim its status, the number of rows, and the rows that dbt kept."""
+
+    status: dict[str, str]
+    failures: dict[str, int]
+    rows: dict[str, Counter[tuple[int, int]]]
+
+
+def built(folder: Path, profile: dict[str, Any], dialect: str, fetch: Any) -> Built:
+    project(folder, profile, dialect, list(CLAIMS.values()))
+    done = dbt(folder, "build")
+    results = folder / "target" / "run_results.json"
+    assert done.returncode in (0, 1) and results.exists(), done.stdout
+    outcome = {entry["unique_id"].split(".")[2]: entry for entry in json.loads(results.read_text())["results"]}
+    errors = {name: entry["message"] for name, entry in outcome.items() if entry["status"] in ("error", "skipped")}
+    assert not errors, errors
+    said = {name: outcome[name] for name in CLAIMS}
+    return Built(
+        {name: entry["status"] for name, entry in said.items()},
+        {name: entry["failures"] for name, entry in said.items()},
+        fetch(),
+    )
+
+
+def kept_rows(execute: Any, schema: str) -> dict[str, Counter[tuple[int, int]]]:
+    query = 'SELECT records, members FROM "{}"."{}"'
+    return {name: Counter(tuple(r) for r in execute(query.format(schema, name)).fetchall()) for name in CLAIMS}
+
+
+def on_duckdb(folder: Path, stack: ExitStack) -> Built:
+    path = folder / "clinic.duckdb"
+
+    def fetch() -> dict[str, Counter[tuple[int, int]]]:
+        with duckdb.connect(str(path), read_only=True) as connection:
+            return kept_rows(connection.execute, f"main_{AUDITS}")
+
+    return built(folder, {"type": "duckdb", "path": str(path), "threads": 1}, "duckdb", fetch)
+
+
+def on_postgres(folder: Path, stack: ExitStack) -> Built:
+    psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
+    running = stack.enter_context(server())
+    profile = {
+        "type": "postgres", "host": str(running.folder), "port": 5432, "user": running.user, "password": "",
+        "dbname": running.database, "schema": "public", "threads": 2,
+    }  # fmt: skip
+
+    def fetch() -> dict[str, Counter[tuple[int, int]]]:
+        with psycopg.connect(running.uri()) as connection:
+            return kept_rows(connection.execute, f"public_{AUDITS}")
+
+    return built(folder, profile, "postgres", fetch)
+
+
+ENGINES = {"duckdb": on_duckdb, "postgres": on_postgres}
+
+
+def needs(adapter: str) -> None:
+    """Skip where dbt or its adapter is not installed."""
+    for module in ("dbt", f"dbt.adapters.{adapter}"):
+        try:
+            found = importlib.util.find_spec(module)
+        except ModuleNotFoundError:
+            found = None
+        if found is None:
+            pytest.skip(f"dbt-{adapter} is not installed")
+
+
+@pytest.fixture(scope="module", params=list(ENGINES))
+def result(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
+    """One ``dbt build`` of all claims."""
+    needs(request.param)
+    with ExitStack() as stack:
+        yield ENGINES[request.param](tmp_path_factory.mktemp(request.param), stack)
+
+
+@pytest.mark.parametrize("name", list(CLAIMS))
+def test_returns_the_classes_that_fail_by_definition(result: Built, name: str) -> None:
+    claim = CLAIMS[name]
+    assert result.rows[name] == claim.expected
+    assert result.failures[name] == sum(claim.expected.values())
+    assert result.status[name] == ("fail" if claim.expected else "pass")
+    if claim.passes is not None:
+        assert result.status[name] == ("pass" if claim.passes else "fail")
+
+
+def test_random_tables_show_both_verdicts() -> None:
+    for test in ("k_anonymous", "l_diverse", "t_close"):
+        verdicts = {bool(claim.expected) for claim in claims_at_random() if claim.test == test}
+        assert verdicts == {False, True}, test
+
+
+TWO: dict[str, Any] = {"quasi_identifiers": ["age", "zip"], "sensitive": "diagnosis"}
+SLIPS: dict[str, tuple[str, dict[str, Any]]] = {
+    "k_anonymous: quasi_identifiers must be a list": ("k_anonymous", {"quasi_identifiers": "age", "k": 2}),
+    "k_anonymous: k must be a whole number": ("k_anonymous", {"quasi_identifiers": ["age"], "k": "2 OR TRUE"}),
+    "l_diverse: kind must be one of: distinct, entropy": ("l_diverse", {**TWO, "l": 2, "kind": "recursive"}),
+    "t_close: t must be at least 0 and at most 1": ("t_close", {**TWO, "t": 20}),
+}
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project that has the package and one model."""
+    needs("duckdb")
+    folder = tmp_path_factory.mktemp("slips")
+    project(folder, {"type": "duckdb", "path": str(folder / "clinic.duckdb")}, "duckdb", [CLAIMS["pairs"]])
+    return folder
+
+
+@pytest.mark.parametrize("message", list(SLIPS))
+def test_a_slip_in_the_arguments_stops_dbt(message: str, installed: Path) -> None:
+    test, arguments = SLIPS[message]
+    tests = [{f"sqlanon.{test}": {"arguments": arguments}}]
+    document = {"version": 2, "models": [{"name": CLAIMS["pairs"].table.name, "data_tests": tests}]}
+    (installed / "models" / "schema.yml").write_text(yaml.safe_dump(document))
+    done = dbt(installed, "parse")
+    assert done.returncode != 0
+    assert message in " ".join(done.stdout.split())
