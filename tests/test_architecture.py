@@ -30,6 +30,7 @@ ORDER = (
     "compiler.sensitive", "compiler.subset", "compiler.class_sizes", "compiler.patterns", "compiler.pattern_quality",
     "compiler.recoding", "compiler.first_fit", "compiler.recoded", "journal", "engines.base", "engines.duckdb",
     "engines.postgres_dialect", "engines.postgres_errors", "engines.postgres_values", "engines.postgres",
+    "engines.sqlite_dialect", "engines.sqlite_errors", "engines.sqlite_values", "engines.sqlite",
     "patterns.enumeration", "patterns.pattern", "patterns.bounds",
     "patterns.greedy", "patterns.quality", "patterns.pairs", "patterns.shares", "patterns.solver", "patterns.exact",
     "patterns.exactly",
