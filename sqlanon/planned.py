@@ -149,7 +149,7 @@ class Planned(Closing):
     @property
     def statements(self) -> int:
         """Number of SQL statements so far."""
-        return self._session.engine.journal.statements
+        return self._session.statements
 
     @property
     def source_name(self) -> str | None:
@@ -252,6 +252,8 @@ class Planned(Closing):
                 extensions=self.policy.extensions,
                 lookups=self._lookups(),
                 verify_source=source.verify,
+                owner=output.owner,
+                readers=output.readers,
             )
             target, marker = dict(publication.output), publication.marker
         certified = self.proof_document
@@ -330,7 +332,7 @@ def versions(engine: Engine) -> dict[str, str]:
 
 def ignored_options(source: Source, policy: Policy) -> tuple[str, ...]:
     """A warning when the policy sets an engine that is not ours."""
-    if source.path is not None or policy.engine == EngineOptions():
+    if not source.borrowed or policy.engine == EngineOptions():
         return ()
     return ("The keys of engine do not apply to an open connection, which keeps its own settings.",)
 
