@@ -121,15 +121,8 @@ def _list_built(engine: Engine, position: int, spec: Column, type_name: str, for
     make = partial(builder_levels, spec.hierarchy) if foreign is None else partial(_foreign_levels, spec, foreign)
     expressions = make(value, "VARCHAR" if by_text else type_name, longest=max(int(longest), 1))
     query = encode.listed_from_builder(position, expressions)
-    engine.compute(
-        "build hierarchy",
-        names.listed(position),
-        query,
-        over=values,
-        of=spec.name,
-        type_name=type_name,
-        by_text=by_text,
-    )
+    made = names.listed(position)
+    engine.compute("build hierarchy", made, query, over=values, of=spec.name, type_name=type_name, by_text=by_text)
     height = len(expressions) + 1
     if foreign is not None:
         _refuse_missing_levels(engine, position, spec, height)

@@ -270,6 +270,10 @@ class Engine(ABC):
         """Detach at the end what was attached meanwhile."""
         return nullcontext()
 
+    def unchanged(self) -> bool:
+        """False when the engine knows that others wrote to the source since it was opened."""
+        return True
+
     def databases(self) -> list[tuple[str, str | None, bool]]:
         """The databases that are attached: name, file (None in memory), whether it is only read."""
         return []

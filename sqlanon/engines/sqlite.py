@@ -1,8 +1,8 @@
 """SQLite 3.39 and newer, and the only module that imports its driver, Python's own.
 
 The file of the source is the connection's ``main`` database, opened to be read only unless the release goes into it.
-What we make is temporary, private to the connection, and gone with it. Statements are checked where SQLite would convert
-in silence (``sqlite_dialect``); what hierarchies compute beyond 64 bits is computed in an embedded DuckDB.
+What we make is temporary, private to the connection, and gone with it. Statements are checked where SQLite would
+convert in silence (``sqlite_dialect``); what hierarchies compute beyond 64 bits is computed in an embedded DuckDB.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.engines.sqlite_dialect import DIALECT, quoted, shielded
 from sqlanon.engines.sqlite_errors import REFUSALS, TOO_MANY_TABLES, describe, hint
 from sqlanon.engines.sqlite_values import Functions, column, declared, stored, word
-from sqlanon.errors import EngineError, HierarchyError, InputError, SourceError, TargetError, UnsupportedError
+from sqlanon.errors import EngineError, HierarchyError, SourceError, TargetError, UnsupportedError
 from sqlanon.journal import Journal
 
 OLDEST = (3, 39, 0)
@@ -68,6 +68,14 @@ class SQLiteEngine(Engine):
                 "say search: {where: local} to judge nodes in an embedded DuckDB.",
             ),
             "wide_sums": Lack(f"{REFUSALS['overflow'][0]}.", REFUSALS["overflow"][1]),
+            "files": Lack(
+                "it writes no files; the released rows leave it for an embedded DuckDB, which does.",
+                "nothing needs to be done, but the rows must fit into memory.",
+            ),
+            "live_views": Lack(
+                "a live view has been written for and tested on DuckDB and PostgreSQL only.",
+                "publish a table, and run the policy again when the source has changed.",
+            ),
             "several_sources": Lack(
                 "sources are not joined, and files of other formats not streamed, in its files.",
                 "join the tables in a view of the database, and make that the source.",
@@ -128,7 +136,7 @@ class SQLiteEngine(Engine):
         return int(self.run("data version", "PRAGMA main.data_version")[0][0])
 
     def unchanged(self) -> bool:
-        """True when nobody else wrote to the file since it was opened."""
+        """False when another connection wrote to the file since it was opened."""
         return self._data_version() == self._version
 
     def close(self) -> None:
@@ -246,7 +254,7 @@ class SQLiteEngine(Engine):
         return 1
 
     def arrow(self, name: str, statement: exp.Expr | str) -> pa.Table:
-        """Run a named statement and return its rows as an Arrow table; a column with values of several types is text."""
+        """Run a named statement and return its rows as an Arrow table; a column of several types is text."""
         known = self._described(statement if isinstance(statement, str) else self._plain(statement))
         rows = self.run(name, statement)
         values = list(zip(*rows, strict=True)) if rows else [()] * len(known)

@@ -1,4 +1,4 @@
-"""How our statements read in SQLite: what its dialect of sqlglot leaves as it is in DuckDB's, or changes the meaning of.
+"""How our statements read in SQLite: what its dialect of sqlglot leaves as it is in DuckDB's, or changes in meaning.
 
 Each rule keeps the meaning of the tree. What has no equal raises an ``UnsupportedError`` and is never passed through.
 SQLite converts in silence where other databases refuse: a text that is no number is 0 to a CAST, an integer beyond 64

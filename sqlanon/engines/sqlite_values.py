@@ -1,8 +1,8 @@
 """Values between SQLite, whose columns hold values of any type, and Arrow, policies and the texts of hierarchies.
 
-The canonical text of a value goes by the value, not by its column: a text is itself, a whole number its digits, a float
-the shortest text that reads back as the same number (with a point or an exponent, as in DuckDB). So the number 5 and the
-text '5' in one column are one value. Bytes (BLOB) have no canonical text.
+The canonical text of a value goes by the value, not by its column: a text is itself, a whole number its digits, a
+float the shortest text that reads back as the same number (with a point or an exponent, as in DuckDB). So the number 5
+and the text '5' in one column are one value. Bytes (BLOB) have no canonical text.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Functions:
             (sqlite_dialect.TEXT, 1, self._text),
             (sqlite_dialect.CAST, 2, self._cast),
             (sqlite_dialect.TRY_CAST, 2, self._try_cast),
-            (sqlite_dialect.LENGTH, 1, lambda value: None if value is None else len(self._text(value))),
+            (sqlite_dialect.LENGTH, 1, lambda value: None if value is None else len(str(value))),
             (sqlite_dialect.KEY, -1, lambda *values: repr(values)),
         ):
             create(name, arguments, self._noticing(function), deterministic=True)
