@@ -183,6 +183,19 @@ class _Generator(SQLiteGenerator):
             f"{most} UNION ALL SELECT range + 1 FROM counted WHERE range + 1 < {most}) SELECT range FROM counted)"
         )
 
+    def select_sql(self, expression: exp.Select) -> str:
+        """LEFT JOINs stay in their order. For = in WHERE, here or around, the planner would take them for inner joins and
+        begin with every combination of their rows: so it is said with IS, and LIMIT -1 lets nothing in from around."""
+        if not any(join.side == "LEFT" for join in expression.args.get("joins") or ()):
+            return super().select_sql(expression)
+        inner = isinstance(expression.parent, exp.CTE | exp.Subquery) and not expression.args.get("limit")
+        expression = expression.copy()
+        where = expression.args.get("where")
+        for part in list(where.this.flatten()) if where is not None else []:
+            if isinstance(part, exp.EQ) and part.find_ancestor(exp.Where, exp.Or, exp.Not) is where:
+                part.replace(exp.Is(this=part.this.copy(), expression=part.expression.copy()))
+        return super().select_sql(expression.limit(-1, copy=False) if inner else expression)
+
     def join_sql(self, expression: exp.Join, join_op: str | None = None) -> str:
         """ASOF: the row with the greatest value that is not above; the values of such a column differ."""
         if expression.method == "ASOF":
