@@ -28,7 +28,7 @@ ORDER = (
     "interop.tree_writing", "interop.definition_writing", "interop.relocation", "policy.parsing", "proof",
     "compiler.trees", "compiler.encode", "compiler.evaluate", "compiler.release", "compiler.readable",
     "compiler.sensitive", "compiler.subset", "compiler.class_sizes", "compiler.patterns", "compiler.pattern_quality",
-    "compiler.recoding", "compiler.first_fit", "compiler.recoded", "journal", "engines.base", "engines.duckdb",
+    "compiler.recoding", "compiler.first_fit", "compiler.recoded", "journal", "engines.base", "engines.described", "engines.duckdb",
     "engines.postgres_dialect", "engines.postgres_errors", "engines.postgres_values", "engines.postgres",
     "engines.sqlite_dialect", "engines.sqlite_errors", "engines.sqlite_values", "engines.sqlite",
     "patterns.enumeration", "patterns.pattern", "patterns.bounds",
