@@ -1,7 +1,7 @@
 """The engines that keep the contract: how a test gets one, and why it is skipped where there is none.
 
-Each is opened over data that the tests make: records are loaded into a table ``t`` of the engine, and everything runs on
-that, so that one suite serves embedded databases, servers and clusters alike.
+Each is opened over data that the tests make: records are loaded into a table ``t`` of the engine, and everything runs
+on that, so that one suite serves embedded databases, servers and clusters alike.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from test_against_brute_force import random_case
 from test_models import MEASURES
 
 import sqlanon
-from sqlanon import evaluator, names
+from sqlanon import evaluator, names, snapshots
 from sqlanon.compiler.evaluate import roll_up
 from sqlanon.compiler.trees import bigint, column, named, number, table, total
 from sqlanon.engines.base import FEATURES, Engine, Job
@@ -387,7 +387,8 @@ def test_every_measure_judges_as_in_duckdb(engine: Engine, measure: str) -> None
         assert len({verdict.loss for verdict in mine}) > 1
 
 
-def test_snapshots_are_rolled_up_and_judge_as_in_duckdb(engine: Engine) -> None:
+def test_snapshots_are_rolled_up_and_judge_as_in_duckdb(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "WORTH", 1.0)  # of so few rows none would be kept
     data, document = model_case(*MODEL_CASES["several"], "loss")
     node, above = (1, 0), [(1, 0), (1, 1), (2, 0), (2, 1)]
     with duckdb() as reference:
@@ -517,7 +518,9 @@ def test_a_fault_in_what_was_written_is_found_and_nothing_is_left(engine: Engine
         numbered = exp.select("*", named(place, "place")).from_(query.subquery("good"))
         bad = exp.select(*[column(name) for name in columns]).from_(numbered.subquery("numbered"))
         bad, said = bad.where(exp.EQ(this=column("place"), expression=number(1))), "small_classes"
-        ledger = replace(ledger, published=ledger.classes)
+        lost = ledger.published - ledger.classes
+        reasons = {**ledger.reasons, "failing_class": ledger.reasons["failing_class"] + lost}
+        ledger = replace(ledger, published=ledger.classes, suppressed=ledger.suppressed + lost, reasons=reasons)
     else:
         every = [named(exp.Literal.string("flu") if n == "illness" else column(n), n) for n in columns]
         bad, said = exp.select(*every).from_(query.subquery("good")), "distinct_l_diversity"

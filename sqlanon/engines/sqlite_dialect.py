@@ -183,9 +183,18 @@ class _Generator(SQLiteGenerator):
             f"{most} UNION ALL SELECT range + 1 FROM counted WHERE range + 1 < {most}) SELECT range FROM counted)"
         )
 
+    def values_sql(self, expression: exp.Values, values_as_table: bool = True) -> str:
+        """Rows under an alias whose columns have names: SQLite calls them column1, column2, …"""
+        alias = expression.args.get("alias")
+        if alias is None or not alias.columns:
+            return super().values_sql(expression, values_as_table)
+        rows = ", ".join(self.sql(row) for row in expression.expressions)
+        named = ", ".join(f"column{place} AS {self.sql(name)}" for place, name in enumerate(alias.columns, start=1))
+        return f"(SELECT {named} FROM (VALUES {rows})) AS {self.sql(alias, 'this')}"
+
     def select_sql(self, expression: exp.Select) -> str:
-        """LEFT JOINs stay in their order. For = in WHERE, here or around, the planner would take them for inner joins and
-        begin with every combination of their rows: so it is said with IS, and LIMIT -1 lets nothing in from around."""
+        """LEFT JOINs stay in their order. For = in WHERE, here or around, the planner would take them for inner joins
+        and begin with every combination of rows: so it is said with IS, and LIMIT -1 lets nothing in from around."""
         if not any(join.side == "LEFT" for join in expression.args.get("joins") or ()):
             return super().select_sql(expression)
         inner = isinstance(expression.parent, exp.CTE | exp.Subquery) and not expression.args.get("limit")
