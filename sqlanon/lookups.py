@@ -24,6 +24,7 @@ from sqlanon.hierarchy.specs import (
     GroupsHierarchy,
     LevelsHierarchy,
     RedactHierarchy,
+    SuppressHierarchy,
     TableHierarchy,
 )
 from sqlanon.policy import Column
@@ -114,7 +115,7 @@ def _list_built(engine: Engine, position: int, spec: Column, type_name: str, for
         ).from_(table(values)),
     )[0][0]
     text_like = type_name.upper().startswith("ENUM")
-    wants_text = isinstance(spec.hierarchy, RedactHierarchy) or getattr(foreign, "by_text", False)
+    wants_text = isinstance(spec.hierarchy, RedactHierarchy | SuppressHierarchy) or getattr(foreign, "by_text", False)
     by_text = text_like or type_name == "VARCHAR" or wants_text
     assert spec.hierarchy is not None
     value = column("value") if by_text else column("raw")
