@@ -73,9 +73,9 @@ def _module(name: str) -> Any:
 
 
 KINDS = (
-    Kind("duckdb", 12, lambda request: DuckDBEngine()),
-    Kind("sqlite", 12, lambda request: SQLiteEngine()),
-    Kind("postgres", 8, _postgres),
+    Kind("duckdb", 3, lambda request: DuckDBEngine()),
+    Kind("sqlite", 9, lambda request: SQLiteEngine()),
+    Kind("postgres", 6, _postgres),
     Kind("spark", 1, _spark),
 )
 
