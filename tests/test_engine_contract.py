@@ -345,6 +345,18 @@ def reference_answer(seed: int) -> Answer:
         return answered(engine, *case(seed), seed)
 
 
+@cache
+def reference_typed() -> Answer:
+    with duckdb() as engine:
+        return answered(engine, *typed_case())
+
+
+@cache
+def reference_rows() -> Counter[tuple[Any, ...]]:
+    with duckdb() as engine:
+        return rows_of_table(planned(engine, *typed_case(nulls="basic")).publish().to_arrow())
+
+
 def assert_alike(own: Answer, other: Answer, seed: int = 0) -> None:
     assert other.error == own.error, seed
     assert other.catalog == own.catalog, seed
@@ -363,45 +375,47 @@ def test_records_are_encoded_and_nodes_judged_as_in_duckdb(kind: Kind, fresh: An
 
 def test_hierarchies_that_are_computed_are_those_of_duckdb(engine: Engine) -> None:
     data, document = typed_case()
-    with duckdb() as reference:
-        own = answered(reference, data, document)
-        assert own.error is None
-        assert_alike(own, answered(engine, data, document))
+    own = reference_typed()
+    assert own.error is None
+    assert_alike(own, answered(engine, data, document))
 
 
-@pytest.mark.parametrize("form", ["cross", "union"])
+def judged_twice(engine: Engine, case_name: str, measure: str) -> list[Any]:
+    """The verdicts of some nodes, by both forms of a batch."""
+    made = encoded(engine, *model_case(*MODEL_CASES[case_name], measure))
+    nodes, found = some_nodes(made.problem, 1, 9), []
+    with pytest.MonkeyPatch.context() as patch:
+        for largest in (evaluator.CROSS_ROWS, 0):
+            patch.setattr(evaluator, "CROSS_ROWS", largest)
+            found.append(made.verdicts(nodes))
+            made.evaluator._memo.clear()
+    return found
+
+
+@cache
+def reference_verdicts(case_name: str, measure: str) -> list[Any]:
+    with duckdb() as engine:
+        return judged_twice(engine, case_name, measure)
+
+
 @pytest.mark.parametrize("case_name", MODEL_CASES)
-def test_every_model_judges_as_in_duckdb(
-    engine: Engine, kind: Kind, case_name: str, form: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In both forms of a batch, and where the engine lacks what a model needs, refused with the alternative."""
-    if kind.cases == 1 and form == "union" and case_name not in ("several", "k_anonymity"):
-        pytest.skip("a statement of a cluster takes long")
-    monkeypatch.setattr(evaluator, "CROSS_ROWS", 0 if form == "union" else evaluator.CROSS_ROWS)
-    models, privacy = MODEL_CASES[case_name]
-    data, document = model_case(models, privacy, "loss")
+def test_every_model_judges_as_in_duckdb(engine: Engine, case_name: str) -> None:
+    """And where the engine lacks what a model needs, it is refused with the alternative."""
     if case_name == ORDERED and not engine.has("ordered_distance"):
         with pytest.raises(UnsupportedError) as raised:
-            encoded(engine, data, document).verdicts([(0, 0)])
+            judged_twice(engine, case_name, "loss")
         assert raised.value.hint
         return
-    with duckdb() as reference:
-        own, other = encoded(reference, data, document), encoded(engine, data, document)
-        nodes = some_nodes(own.problem, 1, 9)
-        mine, theirs = own.verdicts(nodes), other.verdicts(nodes)
-        assert same(mine, theirs), (mine, theirs)
-        assert len({verdict.suppressed for verdict in mine}) > 1  # the models tell nodes apart
+    own = reference_verdicts(case_name, "loss")
+    assert same(own, judged_twice(engine, case_name, "loss"))
+    assert len({verdict.suppressed for verdict in own[0]}) > 1  # the models tell nodes apart
 
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_every_measure_judges_as_in_duckdb(engine: Engine, measure: str) -> None:
-    data, document = model_case(*MODEL_CASES["several"], measure)
-    with duckdb() as reference:
-        own, other = encoded(reference, data, document), encoded(engine, data, document)
-        nodes = some_nodes(own.problem, 2, 9)
-        mine, theirs = own.verdicts(nodes), other.verdicts(nodes)
-        assert same(mine, theirs), (mine, theirs)
-        assert len({verdict.loss for verdict in mine}) > 1
+    own = reference_verdicts("several", measure)
+    assert same(own, judged_twice(engine, "several", measure))
+    assert len({verdict.loss for verdict in own[0]}) > 1
 
 
 def test_snapshots_are_rolled_up_and_judge_as_in_duckdb(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -460,8 +474,7 @@ def test_a_release_has_the_rows_of_duckdbs(engine: Engine, output: str, tmp_path
     """Records are conserved, the audits pass, and what was published is what DuckDB publishes."""
     data, document = typed_case(nulls="basic")
     target = str(tmp_path / "release.parquet") if output == "file" else "released"
-    with duckdb() as reference:
-        expected = rows_of_table(planned(reference, data, document).publish().to_arrow())
+    expected = reference_rows()
     plan = planned(engine, data, document)
     if output != "file" and not engine.has(f"{output}s"):
         with pytest.raises(UnsupportedError) as raised:
