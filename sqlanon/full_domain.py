@@ -11,7 +11,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon import names
-from sqlanon.accounting import Ledger
+from sqlanon.accounting import Entities, Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.catalog import Catalog
 from sqlanon.compiler import release as compiler
@@ -115,6 +115,19 @@ class Plan(Planned):
             classes=verdict.classes,
             smallest_class=verdict.smallest,
             largest_class=verdict.largest,
+            entities=self._entities(verdict),
+        )
+
+    def _entities(self, verdict: Verdict) -> Entities | None:
+        catalog = self.catalog
+        if catalog.entities is None or verdict.suppressed_entities is None:
+            return None
+        return Entities(
+            total=catalog.entities + catalog.excluded_entities,
+            published=catalog.entities - verdict.suppressed_entities,
+            suppressed=verdict.suppressed_entities,
+            excluded=catalog.excluded_entities,
+            smallest_class=verdict.smallest_entities,
         )
 
     def evaluate(self, levels: Mapping[str, int]) -> Verdict:
@@ -314,4 +327,4 @@ def _encoded_for(policy: Policy) -> tuple[object, ...]:
     joined = tuple(replace(j, source=policy.resolve(j.source)) if j.source is not None else j for j in policy.join)
     origin = (source, policy.table, dict(policy.csv), policy.formats, joined)
     foreign = (dict(policy.extensions.hierarchies), dict(policy.extensions.formats))
-    return (*origin, columns, policy.nulls, policy.uncovered, policy.subset, foreign)
+    return (*origin, columns, policy.entity, policy.nulls, policy.uncovered, policy.subset, foreign)

@@ -79,7 +79,7 @@ def release(
     if catalog.has_population:
         records = records.where(column(names.MEMBER, SOURCE), copy=False)
     wanted = [bigint(number(mask)) for mask in question.masks(node)]
-    grouped = grouped_node(snapshot, bigint(number(0)), wanted, catalog.has_population)
+    grouped = grouped_node(snapshot, bigint(number(0)), wanted, catalog.has_population, catalog.has_entity)
     passing = (
         exp.select(*keys(catalog.words))
         .from_(table("judged"))
