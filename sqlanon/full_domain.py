@@ -161,9 +161,12 @@ class Plan(Planned):
         return self._evaluator.judge([Request(self._node(levels), bottom) for levels in nodes], exact=True)
 
     def node_sql(self, levels: Mapping[str, int]) -> str:
-        """A readable GROUP BY for a node: one row per class with its number of records."""
+        """A readable GROUP BY for a node: one row per class with its number of records, and with an entity of distinct
+        entities."""
         encoding = self._session.encoding
-        query = compiler.readable_grain(encoding.source, encoding.items, self._node(levels), self._basic)
+        query = compiler.readable_grain(
+            encoding.source, encoding.items, self._node(levels), self._basic, entity=encoding.entity
+        )
         return query.sql(dialect="duckdb", identify=True, pretty=True)
 
     def classes(self, levels: Mapping[str, int]) -> pa.Table:
@@ -246,7 +249,7 @@ class Plan(Planned):
     def _release_query(self) -> exp.Query:
         encoding = self._session.encoding
         return compiler.release(
-            encoding.source,
+            encoding.numbered_source,
             encoding.items,
             self.question,
             self.node,
@@ -263,7 +266,8 @@ class Plan(Planned):
 
     def _readable(self) -> list[tuple[str, exp.Query]]:
         encoding = self._session.encoding
-        grain = compiler.readable_grain(encoding.source, encoding.items, self.node, self._basic)
+        source, items = encoding.source, encoding.items
+        grain = compiler.readable_grain(source, items, self.node, self._basic, entity=encoding.entity)
         return [("classes of the chosen node", grain)]
 
 
