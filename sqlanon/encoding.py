@@ -21,7 +21,7 @@ from sqlanon.compiler import evaluate as compiler
 from sqlanon.compiler.encode import EncodedColumn
 from sqlanon.compiler.entities import EntityColumn
 from sqlanon.compiler.trees import column, named, table, total
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.base import Engine
 from sqlanon.errors import (
     HierarchyError,
     InputError,
@@ -137,7 +137,7 @@ def _article(role: str) -> str:
     return "a quasi-identifier" if role == "quasi_identifier" else "sensitive"
 
 
-def _entity(engine: DuckDBEngine, source: exp.Expr, policy: Policy, types: dict[str, str]) -> EntityColumn | None:
+def _entity(engine: Engine, source: exp.Expr, policy: Policy, types: dict[str, str]) -> EntityColumn | None:
     """The column of the policy's entity, its entities numbered.
 
     Raises:
@@ -156,7 +156,7 @@ def _entity(engine: DuckDBEngine, source: exp.Expr, policy: Policy, types: dict[
     return entity
 
 
-def encode_source(engine: DuckDBEngine, source: exp.Expr, policy: Policy, types: dict[str, str]) -> Encoding:
+def encode_source(engine: Engine, source: exp.Expr, policy: Policy, types: dict[str, str]) -> Encoding:
     """Load the hierarchies, encode the source and return its catalog.
 
     Raises:
@@ -275,7 +275,7 @@ def encode_source(engine: DuckDBEngine, source: exp.Expr, policy: Policy, types:
 
 
 def _distribution(
-    engine: DuckDBEngine, position: int, spec: Column, item: EncodedColumn, fact: _Measured, counted: str
+    engine: Engine, position: int, spec: Column, item: EncodedColumn, fact: _Measured, counted: str
 ) -> SensitiveAttribute:
     """The distribution of a sensitive column among all records (or entities: ``counted``) that take part, and the
     ancestors of its values.
@@ -315,7 +315,7 @@ def _distribution(
     )
 
 
-def with_surprisals(engine: DuckDBEngine, encoding: Encoding, catalog: Catalog, *, basic: bool) -> Catalog:
+def with_surprisals(engine: Engine, encoding: Encoding, catalog: Catalog, *, basic: bool) -> Catalog:
     """The catalog with the sums of n ln n of every attribute and level, which non-uniform entropy needs.
 
     Raises:
@@ -368,9 +368,7 @@ def _uncovered(policy: Policy, spec: Column) -> str:
     return spec.uncovered or policy.uncovered
 
 
-def _measure(
-    engine: DuckDBEngine, position: int, spec: Column, type_name: str, height: int, policy: Policy
-) -> _Measured:
+def _measure(engine: Engine, position: int, spec: Column, type_name: str, height: int, policy: Policy) -> _Measured:
     """Let the hierarchy meet the distinct values of the source: branches, leaves, coverage."""
     listed, null_rows, roots, root, clashes = engine.run("hierarchy facts", encode.hierarchy_facts(position, height))[0]
     nulls = engine.run(

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -23,7 +24,7 @@ from sqlanon.audit.nulls import NullAudit, audit_nulls
 from sqlanon.catalog import Catalog
 from sqlanon.certificate import Certificate
 from sqlanon.compiler.trees import column, named, table
-from sqlanon.engines.duckdb import VERSION as DUCKDB_VERSION
+from sqlanon.engines.base import Engine
 from sqlanon.hierarchy.specs import HierarchySpec
 from sqlanon.models import least_size
 from sqlanon.policy import Column, EngineOptions, Output, Policy
@@ -34,6 +35,7 @@ from sqlanon.report.proof_file import write_proof
 from sqlanon.report.script import replayable_script
 from sqlanon.session import Closing, Session
 from sqlanon.sources import Source
+from sqlanon.staging import staged_release
 from sqlanon.targets import CERTIFICATE, MANIFEST
 from sqlanon.version import VERSION
 
@@ -82,8 +84,26 @@ class Planned(Closing):
         """Per quasi-identifier, the levels at which records are published, ascending."""
 
     @abstractmethod
-    def _release_query(self) -> exp.Query:
-        """The released rows."""
+    def _release_query(self, *, entities: bool = False) -> exp.Query:
+        """The released rows; with their ``entities``, where the plan counts them, for audits alone."""
+
+    @contextmanager
+    def _audited_rows(self) -> Iterator[tuple[exp.Query, list[ModelAudit]]]:
+        """The released rows, and the audits of the models that are due once they are written.
+
+        With an entity none is: the models were audited over the rows with their entities, which are staged.
+        """
+        if not self.catalog.has_entity:
+            yield self._release_query(), self._audits()
+            return
+        with staged_release(
+            self._session.engine,
+            self._release_query(entities=True),
+            columns=list(self._released()),
+            quasi_identifiers=[a.name for a in self.catalog.attributes],
+            models=self._audits(),
+        ) as rows:
+            yield rows, []
 
     @abstractmethod
     def _readable(self) -> list[tuple[str, exp.Query]]:
@@ -142,9 +162,14 @@ class Planned(Closing):
     # -- what they share -----------------------------------------------------------------------------------------------
 
     @property
+    def engine(self) -> Engine:
+        """Where the source is."""
+        return self._session.engine
+
+    @property
     def statements(self) -> int:
         """Number of SQL statements so far."""
-        return self._session.engine.journal.statements
+        return self._session.statements
 
     @property
     def source_name(self) -> str | None:
@@ -155,7 +180,7 @@ class Planned(Closing):
     @property
     def release_sql(self) -> str:
         """The statement that gives the released rows, for the operator."""
-        return _pretty(self._release_query())
+        return self._session.engine.render(self._release_query(), pretty=True)
 
     def null_audit(self) -> NullAudit | None:
         """What an attacker gains who takes the NULLs of the release for wildcards; None when it holds none, or so many
@@ -227,27 +252,31 @@ class Planned(Closing):
         marker = None
         source = self._session.source
         if output is not None:
-            publication = publish(
-                source.engine,
-                query=self._release_query(),
-                columns=list(released),
-                types=list(released.values()),
-                quasi_identifiers=[a.name for a in self.catalog.attributes],
-                models=self._audits(),
-                nulls=self.policy.nulls,
-                ledger=ledger,
-                output_kind=output.kind,
-                target=output.target,
-                if_exists=self.policy.if_exists,
-                suppressed=self.policy.suppressed,
-                target_catalog=source.target_catalog,
-                source_path=source.path,
-                read=source.read,
-                read_files=source.files,
-                extensions=self.policy.extensions,
-                lookups=self._lookups(),
-                verify_source=source.verify,
-            )
+            with self._audited_rows() as (rows, audits):
+                publication = publish(
+                    source.engine,
+                    query=rows,
+                    columns=list(released),
+                    types=list(released.values()),
+                    quasi_identifiers=[a.name for a in self.catalog.attributes],
+                    models=audits,
+                    copied=self.catalog.has_entity,
+                    nulls=self.policy.nulls,
+                    ledger=ledger,
+                    output_kind=output.kind,
+                    target=output.target,
+                    if_exists=self.policy.if_exists,
+                    suppressed=self.policy.suppressed,
+                    target_catalog=source.target_catalog,
+                    source_path=source.path,
+                    read=source.read,
+                    read_files=source.files,
+                    extensions=self.policy.extensions,
+                    lookups=self._lookups(),
+                    verify_source=source.verify,
+                    owner=output.owner,
+                    readers=output.readers,
+                )
             target, marker = dict(publication.output), publication.marker
         certified = self.proof_document
         document = manifest(
@@ -266,7 +295,7 @@ class Planned(Closing):
             ],
             columns={c.name: c.role for c in self.policy.columns if c.role != "drop"},
             output=target,
-            versions={"sqlanon": VERSION, "duckdb": DUCKDB_VERSION},
+            versions=versions(source.engine),
         )
         if output is not None and output.kind == "file":
             write_manifest(document, Path(output.target + MANIFEST))
@@ -297,11 +326,13 @@ class Planned(Closing):
 
     def readable(self) -> list[tuple[str, str]]:
         """Statements that a person can check the release by, with their names."""
-        return [(name, _pretty(query)) for name, query in self._readable()]
+        return [(name, self._session.engine.render(query, pretty=True)) for name, query in self._readable()]
 
     def script(self) -> str:
         """The replayable SQL of the run, for the operator: encoding, base, what the release rests on, and the rows."""
-        statements = [(name, text if isinstance(text, str) else text()) for name, text in self._session.engine.replay]
+        engine = self._session.engine
+        told = [(name, item if isinstance(item, exp.Expr) else item()) for name, item in engine.replay]
+        statements = [(name, engine.render(statement)) for name, statement in told]
         statements += self.readable()
         statements.append(("release", self.release_sql))
         return replayable_script(statements)
@@ -316,13 +347,14 @@ def _or(left: exp.Query, right: exp.Query) -> exp.Query:
     return exp.union(left, right, copy=False)
 
 
-def _pretty(query: exp.Query) -> str:
-    return query.sql(dialect="duckdb", identify=True, pretty=True)
+def versions(engine: Engine) -> dict[str, str]:
+    """The versions of what made a release."""
+    return {"sqlanon": VERSION, engine.capabilities.name.lower(): engine.version}
 
 
 def ignored_options(source: Source, policy: Policy) -> tuple[str, ...]:
     """A warning when the policy sets an engine that is not ours."""
-    if source.path is not None or policy.engine == EngineOptions():
+    if not source.borrowed or policy.engine == EngineOptions():
         return ()
     return ("The keys of engine do not apply to an open connection, which keeps its own settings.",)
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from sqlanon import names
 from sqlanon.catalog import Catalog
 from sqlanon.compiler.evaluate import roll_up
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.base import SNAPSHOT, Engine
 from sqlanon.lattice import Node, leq
 
 SHARE = 0.1
@@ -63,7 +63,7 @@ class SnapshotStore:
     """
 
     def __init__(
-        self, engine: DuckDBEngine, catalog: Catalog, *, row_budget: int | None = None, table_budget: int = 64
+        self, engine: Engine, catalog: Catalog, *, row_budget: int | None = None, table_budget: int = 64
     ) -> None:
         self._engine = engine
         self._catalog = catalog
@@ -138,7 +138,7 @@ class SnapshotStore:
         table = names.snapshot(floor)
         catalog = self._catalog
         query = roll_up(source.table, catalog.grain_masks(floor), catalog.has_population, catalog.has_entity)
-        rows = self._engine.create("snapshot", table, query)
+        rows = self._engine.create(SNAPSHOT, table, query)
         fewer = self._fewer(source.node, floor)
         if fewer > 0:
             self._shrinkage += math.log(source.rows / max(rows, 1)) / fewer

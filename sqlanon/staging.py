@@ -15,13 +15,13 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.release import audit_entities
-from sqlanon.compiler.trees import column, named, table
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.compiler.trees import column, table
+from sqlanon.engines.base import Engine
 
 
 @contextmanager
 def staged_release(
-    engine: DuckDBEngine,
+    engine: Engine,
     query: exp.Query,
     *,
     columns: Sequence[str],
@@ -39,7 +39,7 @@ def staged_release(
         AuditError: a class does not satisfy the policy.
         EngineError: the database refused a statement.
     """
-    engine.stage("stage release", names.STAGED_RELEASE, query)
+    engine.create("stage release", names.STAGED_RELEASE, engine.render(query))
     try:
         audit_entities(
             engine,
@@ -51,9 +51,3 @@ def staged_release(
         yield exp.select(*[column(name) for name in columns]).from_(table(names.STAGED_RELEASE))
     finally:
         engine.drop(names.STAGED_RELEASE)
-
-
-def as_texts(query: exp.Query, columns: Sequence[str]) -> exp.Query:
-    """The rows of a query with every value as text."""
-    texts = [named(exp.cast(column(name), "VARCHAR"), name) for name in columns]
-    return exp.select(*texts).from_(query.subquery("rows"))

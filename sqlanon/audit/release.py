@@ -9,12 +9,12 @@ from sqlglot import exp
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.trees import column
 from sqlanon.binding import bind
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.base import Engine
 from sqlanon.errors import AuditError
 
 
 def audit_release(
-    engine: DuckDBEngine,
+    engine: Engine,
     relation: exp.Expr,
     *,
     columns: Sequence[str],
@@ -70,7 +70,7 @@ def audit_release(
 
 
 def audit_entities(
-    engine: DuckDBEngine,
+    engine: Engine,
     relation: exp.Expr,
     *,
     entity: str,
@@ -92,7 +92,7 @@ def audit_entities(
 
 
 def audit_copies(
-    engine: DuckDBEngine, written: exp.Expr, staged: exp.Expr, *, columns: Sequence[str], marker: str | None
+    engine: Engine, written: exp.Expr, staged: exp.Expr, *, columns: Sequence[str], marker: str | None
 ) -> None:
     """Prove that what was written holds the rows that were audited with their entities, and those alone.
 
@@ -119,7 +119,7 @@ def audit_copies(
     )
 
 
-def _refuse(engine: DuckDBEngine, audits: Sequence[tuple[str, exp.Query]], failures: dict[str, int] | None = None) -> None:
+def _refuse(engine: Engine, audits: Sequence[tuple[str, exp.Query]], failures: dict[str, int] | None = None) -> None:
     """Run audits, and raise AuditError if any finds an offending row, or anything failed before."""
     failures = dict(failures or {})
     for name, query in audits:

@@ -62,15 +62,16 @@ def release(
     basic: bool,
     published: Mapping[str, str],
     snapshot: str,
+    entities: bool = False,
 ) -> exp.Query:
     """The rows of a release: every record whose class passes all models, generalized; suppressed ones are absent.
 
     Args:
-        source: with an entity, that of ``Encoding.numbered_source``; the rows then end with ``names.ENTITY``, for audits
-            before anything is written.
         published: the columns of the release and their types, in order; quasi-identifiers are generalized, the
             others pass unchanged (ENUMs as text).
         snapshot: the grain to read the classes from.
+        entities: the source is ``Encoding.numbered_source``, and the rows end with ``names.ENTITY``: for audits before
+            anything is written.
     """
     catalog = question.catalog
     masks = catalog.masks(node)
@@ -83,7 +84,7 @@ def release(
         else:
             value = column(name, SOURCE)
         projections.append(named(typed(value, type_name, generalized=name in position_of), f"column_{index}"))
-    if catalog.has_entity:
+    if entities:
         projections.append(column(names.ENTITY, SOURCE))
     quasi = [item for item in items if not item.sensitive]
     for word in range(catalog.words):
@@ -103,7 +104,7 @@ def release(
     query = (
         exp.select(
             *[named(column(f"column_{i}", "records"), name) for i, name in enumerate(published)],
-            *([column(names.ENTITY, "records")] if catalog.has_entity else []),
+            *([column(names.ENTITY, "records")] if entities else []),
         )
         .from_(table("records"))
         .join(
