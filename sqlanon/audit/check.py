@@ -47,6 +47,11 @@ class CheckResult:
     models: tuple[ModelResult, ...]
     entities: int | None = None
 
+    @property
+    def unit(self) -> str:
+        """What the models count, in the plural."""
+        return "records" if self.entities is None else "entities"
+
 
 def check_relation(
     engine: Engine,
