@@ -133,8 +133,8 @@ class Ledger:
         E is independent of S and its only reason is ``null``. Class sizes are at least k and countable in the
         release. Brute-forced in ``tests/test_accounting.py``.
 
-        Where entities are counted, a count is small when it is of fewer than k entities, however many records they have:
-        see ``_of_entities``.
+        Where entities are counted, a count is small when it is of fewer than k entities, however many records they
+        have: see ``_of_entities``.
 
         >>> reasons = {"failing_class": 3, "uncovered": 0, "null": 0}
         >>> Ledger(103, 100, 3, 0, reasons, 9, 5, 30).coarsened(5)["records"]
@@ -167,8 +167,8 @@ class Ledger:
     def _of_entities(self, entities: Entities, k: int) -> dict[str, Any]:
         """The records, where those of fewer than k entities are not told, nor any sum that they are part of.
 
-        No count of entities is told but ``<k entities``. There is one reason to be suppressed (``uncovered: suppress`` is
-        not supported), so the reasons say no more than the counts.
+        No count of entities is told but ``<k entities``. There is one reason to be suppressed (``uncovered: suppress``
+        is not supported), so the reasons say no more than the counts.
         """
         suppressed, excluded = (
             f"<{k} entities" if _small(whose, k) else records

@@ -89,8 +89,8 @@ def _encoded(
     start = time.perf_counter()
     if policy.entity is not None and policy.transformation is not None:
         raise UnsupportedError(
-            "Patterns and local recoding count records: which rule publishes an entity that has several is not defined.",
-            hint="leave out transformation: one node for all records (full domain) counts entities; or leave out entity.",
+            "Patterns and local recoding count records: which rule publishes an entity with several is not defined.",
+            hint="leave out transformation, because one node for all records counts entities; or leave out entity.",
         )
     if writable is None:
         writable = policy.output is not None and policy.output.kind in ("view", "table")

@@ -165,7 +165,8 @@ def _give_up(
         told = f" The nearest node{_shortfall(problem, nearest, lacking)}."
     limit = f"{catalog.allowed} of {catalog.counted} {catalog.unit}"
     raise NoSolutionError(
-        f"No node of the lattice meets the policy: at most {limit} may be suppressed, and some must be published.{told}",
+        f"No node of the lattice meets the policy: at most {limit} may be suppressed, and some must be "
+        f"published.{told}",
         hint=_cure(problem, evaluator),
         nearest=report,
     )

@@ -48,8 +48,8 @@ SCALAR_TYPES = (
 class Encoding:
     """An encoded source: its catalog, the columns with the places of their bits, and the columns of the source.
 
-    ``items`` are the quasi-identifiers, then the sensitive columns; ``source`` tells the records of a subset. ``entity``
-    is the column that tells whom a record is of.
+    ``items`` are the quasi-identifiers, then the sensitive columns; ``source`` tells the records of a subset.
+    ``entity`` is the column that tells whom a record is of.
     """
 
     catalog: Catalog
@@ -120,7 +120,8 @@ def check_columns(policy: Policy, types: dict[str, str]) -> None:
             )
     if policy.entity is not None and not _scalar(types[policy.entity]):
         raise UnsupportedError(
-            f"Column {policy.entity!r} has the type {_base_type(types[policy.entity])}, which cannot tell entities apart.",
+            f"Column {policy.entity!r} has the type {_base_type(types[policy.entity])}, which cannot tell entities "
+            "apart.",
             hint="cast it to text in a view of the source.",
         )
 
@@ -295,7 +296,9 @@ def _distribution(
     listed = isinstance(
         spec.hierarchy, specs.FileHierarchy | specs.LevelsHierarchy | specs.GroupsHierarchy | specs.TableHierarchy
     )
-    engine.create("overall", names.overall(place), sensitive.overall(position, item, listed_order=listed, counted=counted))
+    engine.create(
+        "overall", names.overall(place), sensitive.overall(position, item, listed_order=listed, counted=counted)
+    )
     facts = exp.select(
         exp.Count(this=exp.Star()),
         exp.Coalesce(this=exp.Max(this=column("area")), expressions=[exp.Literal.number(0)]),

@@ -55,8 +55,8 @@ RESERVED: Mapping[str, tuple[str, ...]] = {
     "strategies": ("auto",),
     "hierarchies": ("information_loss", "delimiter", "null", "encoding"),
     "formats": (
-        "version", "source", "table", "key", "join", "columns", "entity", "undeclared", "uncovered", "privacy", "quality",
-        "suppression_limit", "suppression_count", "nulls", "search", "suppressed", "transformation", "output",
+        "version", "source", "table", "key", "join", "columns", "entity", "undeclared", "uncovered", "privacy",
+        "quality", "suppression_limit", "suppression_count", "nulls", "search", "suppressed", "transformation", "output",
         "if_exists", "report", "engine",
     ),
 }  # fmt: skip

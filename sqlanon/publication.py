@@ -43,7 +43,15 @@ from sqlanon.targets import (
     put_in_place,
     written_format,
 )
-from sqlanon.written_rows import as_texts, column, release_query, typed_column, typed_texts, unused_marker, written_types
+from sqlanon.written_rows import (
+    as_texts,
+    column,
+    release_query,
+    typed_column,
+    typed_texts,
+    unused_marker,
+    written_types,
+)
 
 __all__ = ["Publication", "check_target", "publish"]
 

@@ -1,7 +1,7 @@
 """Privacy models that count distinct persons, and whom a node loses, in plain Python over lists of records.
 
-It shares nothing with the package. Who a record is of stands beside it; a person is seen once a class, and where a model
-watches a column once a class and value.
+It shares nothing with the package. Who a record is of stands beside it; a person is seen once a class, and where a
+model watches a column once a class and value.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from sqlanon.models.base import PrivacyModel
 class ModelResult:
     """What one model says: the classes that fail it, and their records.
 
-    With an entity a record is what ``ModelAudit.offending`` counts: an entity in a class, with one value where the model
-    watches a column.
+    With an entity a record is what ``ModelAudit.offending`` counts: an entity in a class, with one value where the
+    model watches a column.
     """
 
     model: str

@@ -86,9 +86,7 @@ def audit_entities(
     Raises:
         AuditError: names the audits that failed, with the number of offending classes; never a value.
     """
-    _refuse(
-        engine, [(model.name, model.offending(relation, list(quasi_identifiers), entity)) for model in models]
-    )
+    _refuse(engine, [(model.name, model.offending(relation, list(quasi_identifiers), entity)) for model in models])
 
 
 def audit_copies(
@@ -150,7 +148,9 @@ def release_audits(
     """The audits as (name, SELECT of the offending rows), without running them."""
     rows = {"release": relation}
     every = {"released_column": list(types)}
-    audits: list[tuple[str, exp.Query]] = [("row_count", bind("audit/row_count.sql", relations=rows, values={"expected": published + redacted}))]
+    audits: list[tuple[str, exp.Query]] = [
+        ("row_count", bind("audit/row_count.sql", relations=rows, values={"expected": published + redacted}))
+    ]
     records: exp.Expr = relation
     if marker is not None:
         marked = {"marker": marker}

@@ -88,7 +88,9 @@ def check(
             print(json.dumps(_checked(found, columns, k)))
         else:
             whose = "" if found.entities is None else f" of {found.entities} entities"
-            print(f"{found.records} records{whose} in {found.classes} classes, the smallest has {found.smallest_class}.")
+            print(
+                f"{found.records} records{whose} in {found.classes} classes, the smallest has {found.smallest_class}."
+            )
             for item in found.models:
                 failing = f": {item.failing_classes} classes ({item.failing_records} {found.unit}) fail"
                 print(f"  {item.model} {'holds' if item.holds else 'does not hold' + failing}")

@@ -198,8 +198,8 @@ def _tell(release: Release) -> None:
     )
     if (whose := ledger.entities) is not None:
         print(
-            f"  {whose.total} entities = {whose.published} published whole + {whose.suppressed} with a suppressed record "
-            f"+ {whose.excluded} excluded; the smallest class has {whose.smallest_class}"
+            f"  {whose.total} entities = {whose.published} published whole + {whose.suppressed} with a suppressed "
+            f"record + {whose.excluded} excluded; the smallest class has {whose.smallest_class}"
         )
     for label, count in made.suppressed_by_model:
         print(f"  {label}: {count} records are in classes that fail it")

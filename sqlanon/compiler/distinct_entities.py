@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sqlanon import names
-from sqlanon.compiler.trees import bigint, both, column, count_if, named, number, table, total
+from sqlanon.catalog import Catalog
+from sqlanon.compiler.trees import bigint, both, column, count_if, cte, masked, named, number, table, total
+from sqlanon.models.base import PrivacyModel
 
 SUPPRESSED = "suppressed_entities"
 """Count of a node: the entities with a record in a failing class;"""
@@ -20,6 +22,66 @@ LOST = "lost_entities"
 """those with one in a class whose records are suppressed at every more special node;"""
 SMALLEST = "smallest_entities"
 """and the entities of the published class that has the fewest."""
+
+
+def relations(
+    catalog: Catalog, watched: Sequence[str], grouped: exp.Query, class_keys: Sequence[exp.Expr]
+) -> list[exp.CTE]:
+    """What the models see, from the grouped grains of some nodes.
+
+    Args:
+        watched: the sensitive columns whose values are counted; without any the keys hold no codes.
+        class_keys: over the keys of ``grouped``, those of the classes.
+    """
+    key_names = _key_names(catalog)
+    keys = [column("node"), *class_keys]
+    named_keys = [keys[0], *[named(part, name) for part, name in zip(class_keys, key_names[1:], strict=True)]]
+    of_classes = cte("classes", classes(key_names, catalog.has_population), materialized=True)
+    if not watched:
+        return [cte("entities", grouped, materialized=True), of_classes]
+    people = entities(keys, named_keys, catalog.has_population)
+    ctes = [cte("parts", grouped, materialized=True), cte("entities", people, materialized=True), of_classes]
+    for position, name in enumerate(watched):
+        attribute = catalog.sensitive_attribute(name)
+        value = masked(column(names.key(attribute.word)), number(attribute.code))
+        own = [item.copy() for item in named_keys]
+        counted = histogram(own, key_names, value, alone=len(catalog.sensitive) == 1)
+        ctes += [cte(f"histogram_{position}", counted), cte(f"weights_{position}", weights(position, key_names))]
+    return ctes
+
+
+def totals(catalog: Catalog, counts: exp.Query, columns: Sequence[str], monotone: bool) -> list[exp.CTE]:
+    """``totals``: one row a node, the ``counts`` of its classes with the entities that it charges.
+
+    Args:
+        columns: of the result, in order.
+        monotone: whatever is suppressed is lost.
+    """
+    return [
+        cte("counts", counts),
+        cte("charged", charged(_key_names(catalog), monotone=monotone)),
+        cte("totals", with_charges(columns), materialized=True),
+    ]
+
+
+def lasting(models: Sequence[PrivacyModel], failing: Sequence[exp.Expr]) -> tuple[list[exp.Expr], list[exp.Expr]]:
+    """The failures that last at every more special node, and the records that they lose.
+
+    A failure of a monotone model lasts: of no value has a part of a class more entities than the class. So does that of a
+    class with fewer records than the model lets pass. What the other models say of ``lost`` rests on each record being
+    in one part only; an entity may be in several, so nothing is certain of it. (Persons 1 to 9 are ill with a, 10 with
+    b, and 10 has nine records, each in another part with one of the others: all parts pass, the class does not.)
+    """
+    lasts: list[exp.Expr] = []
+    for model, fails in zip(models, failing, strict=True):
+        few = exp.LT(this=column("records", "classes"), expression=number(model.size))
+        lasts.append(fails if model.monotone else exp.and_(fails.copy(), few))
+    return lasts, [column("records", "classes") for _ in lasts]
+
+
+def _key_names(catalog: Catalog) -> list[str]:
+    """What a class of a batch is known by."""
+    return ["node", *[names.key(word) for word in range(catalog.words)]]
 
 
 def counters(has_population: bool) -> list[exp.Expr]:
@@ -50,9 +112,7 @@ def classes(key_names: Sequence[str], has_population: bool) -> exp.Select:
     )
 
 
-def histogram(
-    keys: Sequence[exp.Expr], key_names: Sequence[str], value: exp.Expr, *, alone: bool
-) -> exp.Select:
+def histogram(keys: Sequence[exp.Expr], key_names: Sequence[str], value: exp.Expr, *, alone: bool) -> exp.Select:
     """Per class and value its entities.
 
     Args:

@@ -70,7 +70,6 @@ def entity_counts(
     """One row: the entities with a record (of the subset, if there is one), and those with one that takes part."""
     everyone = included((), False, members=members) if members else None
     taking_part = included(columns, basic, members=members) if members or (basic and columns) else None
-    return exp.select(
-        named(entity.count(everyone), "entities"), named(entity.count(taking_part), "included")
-    ).from_(source.copy())
-
+    return exp.select(named(entity.count(everyone), "entities"), named(entity.count(taking_part), "included")).from_(
+        source.copy()
+    )

@@ -148,9 +148,7 @@ def counters(has_population: bool, table_name: str | None = None) -> list[exp.Ex
     return [named(total(column(name, table_name)), name) for name in wanted]
 
 
-def roll_up(
-    grain: str, masks: Sequence[int], has_population: bool = False, has_entity: bool = False
-) -> exp.Select:
+def roll_up(grain: str, masks: Sequence[int], has_population: bool = False, has_entity: bool = False) -> exp.Select:
     """The grain of a more general node, from the grain of a more special one."""
     parts = [masked(column(names.key(w)), number(mask)) for w, mask in enumerate(masks)]
     return (
@@ -190,7 +188,10 @@ class Batch:
         self._masks = [f"mask_{w}" for w in range(question.catalog.words)]
         ctes = [self._nodes(1), *judged(question, self._grouped([0], "cross"))]
         self._grouping = ctes[1]
-        ctes += _with_totals(question)
+        if question.catalog.has_entity:
+            ctes += distinct_entities.totals(question.catalog, _totals(question), question.columns, question.monotone)
+        else:
+            ctes.append(cte("totals", _totals(question), materialized=True))
         everything: exp.Query = exp.select("*").from_(table("totals"))
         if question.has_costs:
             ctes += _cost_ctes(question, self._masks)
@@ -265,8 +266,8 @@ def grouped_node(
 def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
     """From the grouped grain of some nodes to ``judged``: per node and class its counters, ``fails`` and ``lost``.
 
-    ``grouped`` holds ``node``, the keys (with the sensitive codes where a model counts values), with an entity its number,
-    and the counters. ``n`` is what the models see while they judge; in ``judged`` it is always records.
+    ``grouped`` holds ``node``, the keys (with the sensitive codes where a model counts values), with an entity its
+    number, and the counters. ``n`` is what the models see while they judge; in ``judged`` it is always records.
     The classes are folded from it, each model is bound to the histogram of its column or to the classes, and what they
     say is joined: a class fails when any model fails, and loses the most that any failing model says.
     """
@@ -275,7 +276,7 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
     class_keys = [named(part, names.key(w)) for w, part in enumerate(_without_codes(catalog))]
     ctes: list[exp.CTE] = []
     if catalog.has_entity:
-        ctes += _of_entities(question, grouped)
+        ctes += distinct_entities.relations(catalog, question.histograms, grouped, _without_codes(catalog))
     elif question.histograms:
         ctes.append(cte("parts", grouped, materialized=True))
         classes: exp.Query = (
@@ -309,61 +310,19 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
         query = query.join(table(name), on=matches, join_type="left", copy=False)
         fails.append(column("fails", name))
         lost.append(column("lost", name))
-    failing = [exp.EQ(this=f, expression=number(1)) for f in fails]
+    failing: list[exp.Expr] = [exp.EQ(this=f, expression=number(1)) for f in fails]
     query = query.select(
         named(_case(exp.or_(*failing) if failing else exp.false(), number(1), number(0)), "fails"), copy=False
     )
     if not question.monotone:
         if catalog.has_entity:
-            failing, lost = _certain_failures(question, failing)
+            failing, lost = distinct_entities.lasting(question.models, failing)
         amounts: list[exp.Expr] = [_case(f.copy(), amount, number(0)) for f, amount in zip(failing, lost, strict=True)]
         query = query.select(named(_greatest(amounts), "lost"), copy=False)
     if question.by_model:
         query = query.select(*[named(f.copy(), f"fails_{i}") for i, f in enumerate(fails)], copy=False)
     ctes.append(cte("judged", query, materialized=True))
     return ctes
-
-
-def _of_entities(question: Question, grouped: exp.Query) -> list[exp.CTE]:
-    """What ``judged`` begins with when entities are counted (``distinct_entities``)."""
-    catalog = question.catalog
-    key_names = ["node", *[names.key(w) for w in range(catalog.words)]]
-    keys_ = [column("node"), *_without_codes(catalog)]
-    named_keys = [column("node"), *[named(part, name) for part, name in zip(keys_[1:], key_names[1:], strict=True)]]
-    of_classes = cte("classes", distinct_entities.classes(key_names, catalog.has_population), materialized=True)
-    if not question.histograms:
-        return [cte("entities", grouped, materialized=True), of_classes]
-    ctes = [
-        cte("parts", grouped, materialized=True),
-        cte(
-            "entities", distinct_entities.entities(keys_, named_keys, catalog.has_population), materialized=True
-        ),
-        of_classes,
-    ]
-    for position, name in enumerate(question.histograms):
-        attribute = catalog.sensitive_attribute(name)
-        value = masked(column(names.key(attribute.word)), number(attribute.code))
-        own = [item.copy() for item in named_keys]
-        alone = len(catalog.sensitive) == 1
-        ctes.append(
-            cte(f"histogram_{position}", distinct_entities.histogram(own, key_names, value, alone=alone))
-        )
-        ctes.append(cte(f"weights_{position}", distinct_entities.weights(position, key_names)))
-    return ctes
-
-
-def _certain_failures(question: Question, failing: Sequence[exp.Expr]) -> tuple[list[exp.Expr], list[exp.Expr]]:
-    """Where entities are counted: the failures that last at every more special node, and the records that they lose.
-
-    A failure of a monotone model lasts: a part of a class has no more entities, of no value more. So does that of a class
-    with fewer records than any model lets pass. What the others say of ``lost`` rests on each record being in one part
-    only; an entity may be in several, so from them nothing is certain.
-    """
-    lasting: list[exp.Expr] = []
-    for model, fails in zip(question.models, failing, strict=True):
-        small = exp.LT(this=column("records", "classes"), expression=number(model.size))
-        lasting.append(fails if model.monotone else exp.and_(fails.copy(), small))
-    return lasting, [column("records", "classes") for _ in lasting]
 
 
 def _without_codes(catalog: Catalog) -> list[exp.Expr]:
@@ -430,18 +389,6 @@ def _greatest(items: list[exp.Expr]) -> exp.Expr:
     return greatest(*items) if items else number(0)
 
 
-def _with_totals(question: Question) -> list[exp.CTE]:
-    """``totals``: one row a node, the counts of its classes; with an entity also the entities that it charges."""
-    if not question.catalog.has_entity:
-        return [cte("totals", _totals(question), materialized=True)]
-    key_names = ["node", *[names.key(w) for w in range(question.catalog.words)]]
-    return [
-        cte("counts", _totals(question)),
-        cte("charged", distinct_entities.charged(key_names, monotone=question.monotone)),
-        cte("totals", distinct_entities.with_charges(question.columns), materialized=True),
-    ]
-
-
 def _totals(question: Question) -> exp.Select:
     """One row a node: the counts of its classes."""
     catalog = question.catalog
@@ -463,9 +410,7 @@ def _totals(question: Question) -> exp.Select:
         "lost": sum_if(fails.copy(), column("lost")),
         "smallest": exp.Min(this=exp.Case(ifs=[exp.If(this=passes.copy(), true=size.copy())])),
         "largest": exp.Max(this=exp.Case(ifs=[exp.If(this=passes.copy(), true=size.copy())])),
-        distinct_entities.SMALLEST: exp.Min(
-            this=exp.Case(ifs=[exp.If(this=passes.copy(), true=column("entities"))])
-        ),
+        distinct_entities.SMALLEST: exp.Min(this=exp.Case(ifs=[exp.If(this=passes.copy(), true=column("entities"))])),
         "squares": _wide_sum(_case(passes.copy(), exp.Mul(this=wide, expression=size.copy()), number(0))),
         "spread": _wide_sum(exp.Mul(this=wide.copy(), expression=at_least)),
         "forced": _wide_sum(

@@ -25,8 +25,8 @@ def readable_grain(
 ) -> exp.Select:
     """A node as a person would write it: the source joined with its lookups, grouped by the published texts.
 
-    With a subset it counts the records of the subset, or, for ``whole_population``, all records. With an entity the last
-    column counts its distinct values.
+    With a subset it counts the records of the subset, or, for ``whole_population``, all records. With an entity the
+    last column counts its distinct values.
     """
     texts = [column(names.level(level), names.lookup(position)) for position, level in enumerate(node)]
     quasi = [item for item in items if not item.sensitive]

@@ -49,7 +49,7 @@ class Certain:
         penalty: per attribute and level up to that of y, what suppressing them adds at least to what generalizing
             everything to that level costs; () when nothing is certain.
         forced: sum over the failing classes of y of lost * (N - max(m, n)), m being the least size of a class.
-        entities: at least so many entities have a suppressed record; None when records are counted, or nothing is known.
+        entities: at least so many entities have a suppressed record; None when records are counted, or none is.
     """
 
     suppressed: int

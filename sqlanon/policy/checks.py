@@ -68,7 +68,9 @@ def check_entity(faults: Faults, entity: object, columns: Sequence[Column]) -> N
     for column in columns:
         if column.name == entity and column.role != "drop":
             told = f"The column {column.name!r} tells whom a record is of, and has the role {column.role}."
-            faults.add("entity", told, "give it the role drop, or no role at all; to publish it too, copy it in a view.")
+            faults.add(
+                "entity", told, "give it the role drop, or no role at all; to publish it too, copy it in a view."
+            )
 
 
 def check_parts(

@@ -29,8 +29,8 @@ from sqlanon.policy.sources import parse_csv, parse_formats, parse_join, parse_o
 from sqlanon.policy.transformation import Patterns, parse_transformation
 
 TOP_KEYS = (
-    "version", "source", "table", "csv", "join", "columns", "entity", "undeclared", "uncovered", "privacy", "suppression_limit",
-    "suppression_count", "nulls", "quality", "search", "suppressed", "transformation", "output", "if_exists", "report",
+    "version", "source", "table", "csv", "join", "columns", "entity", "undeclared", "uncovered", "privacy",
+    "suppression_limit", "suppression_count", "nulls", "quality", "search", "suppressed", "transformation", "output", "if_exists", "report",
     "engine",
 )  # fmt: skip
 SEARCH_KEYS = ("strategy", "time_limit", "max_evaluations", "gap", "where")
