@@ -30,8 +30,8 @@ from sqlanon.policy.transformation import Patterns, parse_transformation
 
 TOP_KEYS = (
     "version", "source", "table", "csv", "join", "columns", "entity", "undeclared", "uncovered", "privacy",
-    "suppression_limit", "suppression_count", "nulls", "quality", "search", "suppressed", "transformation", "output", "if_exists", "report",
-    "engine",
+    "suppression_limit", "suppression_count", "nulls", "quality", "search", "suppressed", "transformation", "output",
+    "if_exists", "report", "engine",
 )  # fmt: skip
 SEARCH_KEYS = ("strategy", "time_limit", "max_evaluations", "gap", "where")
 COLUMN_KEYS = ("role", "hierarchy", "min_level", "max_level", "weight", "uncovered", "models")
