@@ -68,9 +68,9 @@ def lasting(models: Sequence[PrivacyModel], failing: Sequence[exp.Expr]) -> tupl
     """The failures that last at every more special node, and the records that they lose.
 
     A failure of a monotone model lasts: of no value has a part of a class more entities than the class. So does that of
-    a class with fewer records than the model lets pass. What the other models say of ``lost`` rests on each record being
-    in one part only; an entity may be in several, so nothing is certain of it. (Persons 1 to 9 are ill with a, 10 with
-    b, and 10 has nine records, each in another part with one of the others: all parts pass, the class does not.)
+    a class with fewer records than the model lets pass. What the other models say of ``lost`` rests on each record
+    being in one part only; an entity may be in several, so nothing is certain of it. (Persons 1 to 9 are ill with a, 10
+    with b, and 10 has nine records, each in another part with one of the others: all parts pass, the class does not.)
     """
     lasts: list[exp.Expr] = []
     for model, fails in zip(models, failing, strict=True):
