@@ -304,7 +304,8 @@ class _Verifier:
                     costs = readable.least_costs(self._catalog, position, level)
                     self._engine.create("least costs", names.least_costs(position, level), costs)
         query = readable.node_costs(self._catalog, self._models, node, surprising=surprising)
-        rows = {row[0]: row[1:] for row in self._engine.run("node costs", query)}
+        plain: Callable[[Any], float] = float if surprising else int  # some engines sum to decimals
+        rows = {row[0]: [plain(cost or 0) for cost in row[1:]] for row in self._engine.run("node costs", query)}
         own = [rows[position][0] for position in range(len(node))]
         if surprising:
             return own, [[rows[position][1]] * (level + 1) for position, level in enumerate(node)]
