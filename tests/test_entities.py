@@ -602,3 +602,24 @@ def test_check_agrees_with_the_brute_force_about_every_model(seed: int, connecti
     for (place, model), result in zip(models, found.models, strict=True):
         due = sum(not brute_entities.passes(owned, place, model, records) for records in classes.values())
         assert result.failing_classes == due, (seed, model)
+
+
+def test_the_script_makes_the_same_release_again(tmp_path: Path) -> None:
+    """It numbers the entities anew, and gives the rows without them."""
+    path = tmp_path / "visits.duckdb"
+    with duckdb.connect(str(path)) as made:
+        few_people(made)
+    with sqlanon.anonymize(path, sqlanon.Policy.from_dict(regions())) as release:
+        script, rows = release.sql, Counter(zip(*release.to_arrow().to_pydict().values(), strict=True))
+    assert names.STAGED_RELEASE not in script
+    with duckdb.connect() as connection:
+        assert Counter(connection.execute(script).fetchall()) == rows
+
+
+def test_another_entity_needs_another_plan(connection: duckdb.DuckDBPyConnection) -> None:
+    few_people(connection)
+    with (
+        sqlanon.plan(connection, sqlanon.Policy.from_dict(regions())) as plan,
+        pytest.raises(InputError, match="make a new plan"),
+    ):
+        plan.with_policy(sqlanon.Policy.from_dict(regions(entity=None, undeclared="drop")))
