@@ -11,7 +11,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon import names
-from sqlanon.accounting import Ledger
+from sqlanon.accounting import Entities, Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.catalog import Catalog
 from sqlanon.compiler import release as compiler
@@ -113,6 +113,19 @@ class Plan(Planned):
             classes=verdict.classes,
             smallest_class=verdict.smallest,
             largest_class=verdict.largest,
+            entities=self._entities(verdict),
+        )
+
+    def _entities(self, verdict: Verdict) -> Entities | None:
+        catalog = self.catalog
+        if catalog.entities is None or verdict.suppressed_entities is None:
+            return None
+        return Entities(
+            total=catalog.entities + catalog.excluded_entities,
+            published=catalog.entities - verdict.suppressed_entities,
+            suppressed=verdict.suppressed_entities,
+            excluded=catalog.excluded_entities,
+            smallest_class=verdict.smallest_entities,
         )
 
     def evaluate(self, levels: Mapping[str, int]) -> Verdict:
@@ -146,9 +159,12 @@ class Plan(Planned):
         return self._evaluator.judge([Request(self._node(levels), bottom) for levels in nodes], exact=True)
 
     def node_sql(self, levels: Mapping[str, int]) -> str:
-        """A readable GROUP BY for a node: one row per class with its number of records."""
+        """A readable GROUP BY for a node: one row per class with its number of records, and with an entity of distinct
+        entities."""
         encoding = self._session.encoding
-        query = compiler.readable_grain(encoding.source, encoding.items, self._node(levels), self._basic)
+        query = compiler.readable_grain(
+            encoding.source, encoding.items, self._node(levels), self._basic, entity=encoding.entity
+        )
         return self._session.engine.render(query, pretty=True)
 
     def classes(self, levels: Mapping[str, int]) -> pa.Table:
@@ -228,16 +244,17 @@ class Plan(Planned):
                 )
         return tuple(levels.get(name, 0) for name in heights)
 
-    def _release_query(self) -> exp.Query:
+    def _release_query(self, *, entities: bool = False) -> exp.Query:
         encoding = self._session.encoding
         return compiler.release(
-            encoding.source,
+            encoding.numbered_source if entities else encoding.source,
             encoding.items,
             self.question,
             self.node,
             basic=self._basic,
             published=self._released(),
             snapshot=names.BASE,
+            entities=entities,
         )
 
     def _audits(self) -> list[ModelAudit]:
@@ -248,7 +265,8 @@ class Plan(Planned):
 
     def _readable(self) -> list[tuple[str, exp.Query]]:
         encoding = self._session.encoding
-        grain = compiler.readable_grain(encoding.source, encoding.items, self.node, self._basic)
+        source, items = encoding.source, encoding.items
+        grain = compiler.readable_grain(source, items, self.node, self._basic, entity=encoding.entity)
         return [("classes of the chosen node", grain)]
 
 
@@ -312,4 +330,4 @@ def _encoded_for(policy: Policy) -> tuple[object, ...]:
     joined = tuple(replace(j, source=policy.resolve(j.source)) if j.source is not None else j for j in policy.join)
     origin = (source, policy.table, dict(policy.csv), policy.formats, joined)
     foreign = (dict(policy.extensions.hierarchies), dict(policy.extensions.formats))
-    return (*origin, columns, policy.nulls, policy.uncovered, policy.subset, foreign)
+    return (*origin, columns, policy.entity, policy.nulls, policy.uncovered, policy.subset, foreign)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -34,6 +35,7 @@ from sqlanon.report.proof_file import write_proof
 from sqlanon.report.script import replayable_script
 from sqlanon.session import Closing, Session
 from sqlanon.sources import Source
+from sqlanon.staging import staged_release
 from sqlanon.targets import CERTIFICATE, MANIFEST
 from sqlanon.version import VERSION
 
@@ -82,8 +84,26 @@ class Planned(Closing):
         """Per quasi-identifier, the levels at which records are published, ascending."""
 
     @abstractmethod
-    def _release_query(self) -> exp.Query:
-        """The released rows."""
+    def _release_query(self, *, entities: bool = False) -> exp.Query:
+        """The released rows; with their ``entities``, where the plan counts them, for audits alone."""
+
+    @contextmanager
+    def _audited_rows(self) -> Iterator[tuple[exp.Query, list[ModelAudit]]]:
+        """The released rows, and the audits of the models that are due once they are written.
+
+        With an entity none is: the models were audited over the rows with their entities, which are staged.
+        """
+        if not self.catalog.has_entity:
+            yield self._release_query(), self._audits()
+            return
+        with staged_release(
+            self._session.engine,
+            self._release_query(entities=True),
+            columns=list(self._released()),
+            quasi_identifiers=[a.name for a in self.catalog.attributes],
+            models=self._audits(),
+        ) as rows:
+            yield rows, []
 
     @abstractmethod
     def _readable(self) -> list[tuple[str, exp.Query]]:
@@ -232,29 +252,31 @@ class Planned(Closing):
         marker = None
         source = self._session.source
         if output is not None:
-            publication = publish(
-                source.engine,
-                query=self._release_query(),
-                columns=list(released),
-                types=list(released.values()),
-                quasi_identifiers=[a.name for a in self.catalog.attributes],
-                models=self._audits(),
-                nulls=self.policy.nulls,
-                ledger=ledger,
-                output_kind=output.kind,
-                target=output.target,
-                if_exists=self.policy.if_exists,
-                suppressed=self.policy.suppressed,
-                target_catalog=source.target_catalog,
-                source_path=source.path,
-                read=source.read,
-                read_files=source.files,
-                extensions=self.policy.extensions,
-                lookups=self._lookups(),
-                verify_source=source.verify,
-                owner=output.owner,
-                readers=output.readers,
-            )
+            with self._audited_rows() as (rows, audits):
+                publication = publish(
+                    source.engine,
+                    query=rows,
+                    columns=list(released),
+                    types=list(released.values()),
+                    quasi_identifiers=[a.name for a in self.catalog.attributes],
+                    models=audits,
+                    copied=self.catalog.has_entity,
+                    nulls=self.policy.nulls,
+                    ledger=ledger,
+                    output_kind=output.kind,
+                    target=output.target,
+                    if_exists=self.policy.if_exists,
+                    suppressed=self.policy.suppressed,
+                    target_catalog=source.target_catalog,
+                    source_path=source.path,
+                    read=source.read,
+                    read_files=source.files,
+                    extensions=self.policy.extensions,
+                    lookups=self._lookups(),
+                    verify_source=source.verify,
+                    owner=output.owner,
+                    readers=output.readers,
+                )
             target, marker = dict(publication.output), publication.marker
         certified = self.proof_document
         document = manifest(

@@ -72,8 +72,9 @@ class Release(Closing):
         if self._kind == "file":
             return self._read_file(Path(self._target))
         released = "sqlanon_release"
-        query = exp.select("*").from_(self.plan._release_query().subquery("release"))
-        engine.create("release", released, query.order_by(exp.Rand()))
+        with self.plan._audited_rows() as (rows, audits):
+            query = exp.select("*").from_(rows.subquery("release"))
+            engine.create("release", released, query.order_by(exp.Rand()))
         attributes = [a.name for a in self.plan.catalog.attributes]
         try:
             audit_release(
@@ -81,7 +82,7 @@ class Release(Closing):
                 table(released),
                 columns=list(self.plan._released()),
                 quasi_identifiers=attributes,
-                models=self.plan._audits(),
+                models=audits,
                 published=self.ledger.published,
                 redacted=0,
                 marker=None,

@@ -196,6 +196,7 @@ def documents(draw: st.DrawFn) -> dict:
             csv=csv,
             xml=xml,
             join=joins,
+            entity=names.map("who {}".format),
             undeclared=st.sampled_from(["error", "drop"]),
             uncovered=st.sampled_from(["error", "top", "suppress"]),
             nulls=st.sampled_from(["extended", "basic"]),

@@ -43,7 +43,8 @@ PARAMETERS = (
 """The keys of both, in the order of the schema; the element privacy stands before them, options after them."""
 
 TOP_KEYS = (
-    "version", "source", "table", "csv", "join", "columns", "undeclared", "privacy", "output", "if_exists", *PARAMETERS,
+    "version", "source", "table", "csv", "join", "columns", "entity", "undeclared", "privacy", "output", "if_exists",
+    *PARAMETERS,
 )  # fmt: skip
 """Keys of a policy with a place of their own; any other is the options of a file format, or an option."""
 

@@ -144,7 +144,8 @@ class EngineOptions:
 class Policy:
     """What to publish and how safe it must be. Every fault raises one PolicyError that lists them all.
 
-    Without a ``transformation`` all records are published at one node (full domain).
+    Without a ``transformation`` all records are published at one node (full domain). ``entity`` is a column of the
+    source that tells whom a record is of: then models, limits and audits count distinct entities instead of records.
     """
 
     columns: tuple[Column, ...]
@@ -154,6 +155,7 @@ class Policy:
     csv: Mapping[str, Any] = field(default_factory=dict)
     formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     join: tuple[Join, ...] = ()
+    entity: str | None = None
     undeclared: str = "error"
     uncovered: str = "error"
     suppression_limit: Decimal = Decimal(0)
@@ -230,7 +232,10 @@ class Policy:
         return next((m.parameters["subset"] for m in self.privacy if "subset" in m.parameters), None)
 
     def allowed_suppressions(self, records: int) -> int:
-        """The largest number of records that may be suppressed: floor(limit * records) in decimal arithmetic."""
+        """The largest number of records that may be suppressed: floor(limit * records) in decimal arithmetic.
+
+        With an ``entity``, of entities: how many may lose any of their records that take part.
+        """
         if self.suppression_count is not None:
             return min(self.suppression_count, records)
         return int((self.suppression_limit * records).to_integral_value(ROUND_FLOOR))

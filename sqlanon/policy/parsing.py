@@ -22,16 +22,16 @@ from sqlanon.interop.definition_reading import read_definition
 from sqlanon.parameters import is_number
 from sqlanon.paths import is_database, is_server
 from sqlanon.policy import ENGINES, ROLES, Column, EngineOptions, Model, Policy, Quality, SearchOptions
-from sqlanon.policy.checks import CHOICES, check_parts
+from sqlanon.policy.checks import CHOICES, check_entity, check_parts
 from sqlanon.policy.faults import Faults
 from sqlanon.policy.hierarchies import parse_hierarchy
 from sqlanon.policy.sources import parse_csv, parse_formats, parse_join, parse_output, parse_report
 from sqlanon.policy.transformation import Patterns, parse_transformation
 
 TOP_KEYS = (
-    "version", "source", "table", "csv", "join", "columns", "undeclared", "uncovered", "privacy", "suppression_limit",
-    "suppression_count", "nulls", "quality", "search", "suppressed", "transformation", "output", "if_exists", "report",
-    "engine",
+    "version", "source", "table", "csv", "join", "columns", "entity", "undeclared", "uncovered", "privacy",
+    "suppression_limit", "suppression_count", "nulls", "quality", "search", "suppressed", "transformation", "output",
+    "if_exists", "report", "engine",
 )  # fmt: skip
 ENGINE_KEYS = ("name", "memory_limit", "threads", "temp_directory", "master", "settings")
 SEARCH_KEYS = ("strategy", "time_limit", "max_evaluations", "gap", "where")
@@ -133,6 +133,7 @@ def parse(document: Any, base_directory: Path, extensions: Extensions = NOTHING)
         "formats": parse_formats(faults, "", keys, extensions),
         "join": parse_join(faults, keys.get("join"), extensions),
         "columns": columns,
+        "entity": keys.get("entity"),
         "privacy": privacy,
         "suppression_limit": limit,
         "suppression_count": count,
@@ -147,6 +148,7 @@ def parse(document: Any, base_directory: Path, extensions: Extensions = NOTHING)
         **{key: keys[key] for key in CHOICES if key in keys},
     }
     check_parts(faults, columns, privacy, made["quality"], made["search"], transformation, extensions)
+    check_entity(faults, made["entity"], columns)
     faults.finish()
     return Policy(**made)
 

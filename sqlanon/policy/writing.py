@@ -26,6 +26,8 @@ def document(policy: Policy, *, portable: bool = False) -> dict[str, Any]:
     if policy.join:
         result["join"] = [_join(join, portable) for join in policy.join]
     result["columns"] = {c.name: _column(c, portable) for c in policy.columns}
+    if policy.entity is not None:
+        result["entity"] = policy.entity
     result["privacy"] = [_model(m, portable) for m in policy.privacy]
     for key in ("undeclared", "uncovered", "nulls", "suppressed", "if_exists"):
         result[key] = getattr(policy, key)
