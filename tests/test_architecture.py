@@ -26,7 +26,7 @@ ORDER = (
     "interop.definition_opening", "interop.definition_schema",
     "interop.definition_values", "interop.definition_words", "interop.tree_reading", "interop.definition_reading",
     "interop.tree_writing", "interop.definition_writing", "interop.relocation", "policy.parsing", "proof",
-    "compiler.trees", "compiler.encode", "compiler.evaluate", "compiler.release", "compiler.readable",
+    "compiler.trees", "compiler.encode", "compiler.evaluate", "compiler.release", "compiler.live", "compiler.readable",
     "compiler.sensitive", "compiler.subset", "compiler.class_sizes", "compiler.patterns", "compiler.pattern_quality",
     "compiler.recoding", "compiler.first_fit", "compiler.recoded", "journal", "engines.duckdb",
     "engines.postgres_dialect", "engines.postgres_errors", "engines.postgres_values", "engines.postgres",
