@@ -291,7 +291,7 @@ def _classes(view: LiveView) -> list[str]:
 def _ranks(view: LiveView) -> list[exp.Expr]:
     """DENSE_RANKs within the class: of the sensitive values, and of the persons; with a subset, among its records."""
     among = [*_classes(view), *([names.MEMBER] if view.member is not None else [])]
-    ranks = [
+    ranks: list[exp.Expr] = [
         named(_over(exp.DenseRank(), among, order=_value(position)), _rank(position))
         for position in range(len(_watched(view)))
     ]
@@ -313,13 +313,13 @@ def _among_members(view: LiveView, value: exp.Expr) -> exp.Expr:
 def _counters(view: LiveView, before: str) -> list[exp.Expr]:
     """Per record, of its class: ``n`` records or persons, of the subset if there is one; its population; values."""
     classes = _classes(view)
-    everyone = exp.Count(this=exp.Star())
+    everyone: exp.Expr = exp.Count(this=exp.Star())
     if view.entity is not None:
         counted: exp.Expr = exp.Max(this=_among_members(view, column(PERSON_RANK)))
         everyone = exp.Max(this=column(PERSON_RANK_OF_ALL))
     else:
         counted = everyone.copy() if view.member is None else exp.Sum(this=_among_members(view, number(1)))
-    counters = [named(_over(counted, classes), names.COUNT)]
+    counters: list[exp.Expr] = [named(_over(counted, classes), names.COUNT)]
     for position in range(len(_watched(view))):
         ranked = exp.Max(this=_among_members(view, column(_rank(position))))
         counters.append(named(_over(ranked, classes), _values(position)))
