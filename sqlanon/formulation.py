@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlanon.catalog import Attribute, Catalog
 from sqlanon.encoding import Encoding, with_surprisals
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.base import Engine
 from sqlanon.errors import HierarchyError, NoSolutionError
 from sqlanon.evaluator import batch_size
 from sqlanon.foreign import attempt
@@ -18,7 +18,7 @@ from sqlanon.search.base import Problem
 from sqlanon.search.box import useful_top
 
 
-def formulate(engine: DuckDBEngine, encoding: Encoding, policy: Policy) -> tuple[Problem, tuple[PrivacyModel, ...]]:
+def formulate(engine: Engine, encoding: Encoding, policy: Policy) -> tuple[Problem, tuple[PrivacyModel, ...]]:
     """The problem that a policy poses for an encoded source, and its privacy models.
 
     Raises:

@@ -18,20 +18,18 @@ from sqlanon.compiler import release as compiler
 from sqlanon.compiler.class_sizes import class_sizes
 from sqlanon.compiler.evaluate import Question
 from sqlanon.driver import Watcher, search
-from sqlanon.engines.duckdb import VERSION as DUCKDB_VERSION
 from sqlanon.errors import InputError
 from sqlanon.evaluator import Evaluator
 from sqlanon.formulation import formulate
 from sqlanon.lattice import Node
 from sqlanon.measures.base import Measure
-from sqlanon.planned import Planned, ignored_options
+from sqlanon.planned import Planned, ignored_options, versions
 from sqlanon.policy import Model, Policy
 from sqlanon.proof import Proof
 from sqlanon.references import plan_audits
 from sqlanon.report.proof_file import proof_document
 from sqlanon.search.base import Problem, Progress, Request, Verdict, rank
 from sqlanon.session import Session
-from sqlanon.version import VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ class Plan(Planned):
             judged={verdict.node: verdict for verdict in self._evaluator.judged},
             withheld=self.ledger.hides(self._threshold),
             fingerprint=self.policy.fingerprint(),
-            versions={"sqlanon": VERSION, "duckdb": DUCKDB_VERSION},
+            versions=versions(self._session.engine),
         )
 
     @property
@@ -151,7 +149,7 @@ class Plan(Planned):
         """A readable GROUP BY for a node: one row per class with its number of records."""
         encoding = self._session.encoding
         query = compiler.readable_grain(encoding.source, encoding.items, self._node(levels), self._basic)
-        return query.sql(dialect="duckdb", identify=True, pretty=True)
+        return self._session.engine.render(query, pretty=True)
 
     def classes(self, levels: Mapping[str, int]) -> pa.Table:
         """The classes of a node, as ``node_sql`` gives them. For the operator: it holds values."""

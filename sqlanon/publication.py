@@ -25,6 +25,7 @@ from sqlanon import names
 from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.release import audit_release
+from sqlanon.engines.base import Place
 from sqlanon.engines.duckdb import DuckDBEngine, file_relation
 from sqlanon.errors import AuditError, EngineError, SourceChangedError, SourceError
 from sqlanon.extensions import NOTHING, Extensions
@@ -34,10 +35,8 @@ from sqlanon.targets import (
     CERTIFICATE,
     MANIFEST,
     RELEASED,
-    Place,
     as_target_error,
     check_target,
-    existing,
     partial_file,
     place,
     put_in_place,
@@ -187,23 +186,19 @@ def _publish_relation(engine: DuckDBEngine, draft: _Draft, where: Place, *, view
     base = where.named(where.name + RELEASED) if view else where
     temporary = where.named(f"{names.PREFIX}release_{token_hex(4)}")
     with engine.transaction():
-        schema = exp.Table(
-            db=exp.to_identifier(where.schema, quoted=True),
-            catalog=exp.to_identifier(where.catalog, quoted=True),
-        )
-        engine.run("create schema", exp.Create(this=schema, kind="SCHEMA", exists=True))
+        engine.make_schema(where)
         engine.run("write", exp.Create(this=temporary.table, kind="TABLE", expression=draft.query))
         draft.audit(engine, temporary.table, draft.lookups, draft.models)
         draft.verify_source()
         if draft.if_exists == "replace":
             for old, kind in ((where, "VIEW" if view else "TABLE"), (base, "TABLE")):
-                if existing(engine, old) == kind.lower():
+                if engine.existing(old) == kind.lower():
                     engine.run("drop old release", exp.Drop(tables=[old.table], kind=kind))
         rename = exp.AlterRename(this=exp.Table(this=exp.to_identifier(base.name, quoted=True)))
         engine.run("rename", exp.Alter(this=temporary.table, kind="TABLE", actions=[rename]))
         if view:
             rows = exp.select(*[column(name) for name in draft.columns]).from_(base.table)
-            engine.run("create view", exp.Create(this=where.table, kind="VIEW", expression=rows))
+            engine.create_view(where, rows)
             draft.audit(engine, where.table, draft.lookups, draft.models)
 
 

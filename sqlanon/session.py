@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from sqlanon.encoding import Encoding
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.base import Engine
 from sqlanon.snapshots import SnapshotStore
 from sqlanon.sources import Source
 
@@ -41,7 +41,7 @@ class Session:
     closed: bool = False
 
     @property
-    def engine(self) -> DuckDBEngine:
+    def engine(self) -> Engine:
         """Where everything runs."""
         return self.source.engine
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from sqlanon import names
-from sqlanon.engines.duckdb import DIALECT, DuckDBEngine
+from sqlanon.engines.base import Engine
 
 NOT_IN_PARQUET = ("HUGEINT", "UHUGEINT", "BIT", "BIGNUM", "VARINT")
 """Types that Parquet would turn into floats, or refuse; they are written as text."""
@@ -36,7 +36,7 @@ def release_query(
     return every.from_(rows.subquery("released")).order_by(exp.Rand())
 
 
-def unused_marker(engine: DuckDBEngine, query: exp.Query, columns: Sequence[str]) -> str:
+def unused_marker(engine: Engine, query: exp.Query, columns: Sequence[str]) -> str:
     """The text of redacted rows: the usual marker, with a number if a published value equals it."""
     number, marker = 1, names.SUPPRESSED_MARKER
     while True:
@@ -73,4 +73,4 @@ def _named(expression: exp.Expr, name: str) -> exp.Alias:
 
 
 def _cast(expression: exp.Expr, type_name: str) -> exp.Cast:
-    return exp.cast(expression, exp.DataType.build(type_name, dialect=DIALECT))
+    return exp.cast(expression, exp.DataType.build(type_name, dialect="duckdb"))
