@@ -149,10 +149,12 @@ def _formats(element: etree._Element, formats: Mapping[str, Any], prefix: str, f
 
 def _output(section: etree._Element, document: Mapping[str, Any], faults: list[Fault]) -> None:
     for kind, target in mapping(document.get("output"), "output", faults).items():
-        if kind in words.OUTPUTS and isinstance(target, str):
-            put(etree.SubElement(section, kind), words.OUTPUTS[kind], target, f"output.{kind}", faults)
+        tag = str(kind).replace("_", "-")
+        if tag in words.OUTPUTS and isinstance(target, str):
+            put(etree.SubElement(section, tag), words.OUTPUTS[tag], target, f"output.{kind}", faults)
         else:
-            faults.append(Fault("output", "This is no target.", "write {file: …}, {table: …} or {view: …}."))
+            told = "write {file: …}, {table: …}, {view: …} or {live_view: …}."
+            faults.append(Fault("output", "This is no target.", told))
     if document.get("if_exists") is not None:
         put(section, "if-exists", str(document["if_exists"]), "if_exists", faults)
 

@@ -97,7 +97,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where the release goes: kind is view, table or file; a file's target is an absolute path."""
+    """Where the release goes: kind is view, live_view, table or file; a file's target is an absolute path."""
 
     kind: str
     target: str
