@@ -256,8 +256,7 @@ class Plan(Planned):
         return self.engine.render(live_view(self._live_view(where, self._released())), pretty=True)
 
     def _live_view(self, where: Place, released: Mapping[str, str]) -> LiveView:
-        types = self._session.encoding.types
-        return frozen_view(self.policy, self._session.source.relation, types, where, self.node, released)
+        return frozen_view(self.policy, self._session.source, where, self.node, released)
 
     def _publish_live(self, output: Output, released: Mapping[str, str]) -> None:
         source, engine = self._session.source, self._session.source.engine

@@ -80,14 +80,12 @@ def check_live(opened: Source, policy: Policy, output: Output) -> Place:
     if policy.subset is not None and (name := policy.subset["column"]) in opened.types:
         member_flag(name, opened.types[name])
     where = place(engine, output.target, opened.target_catalog)
-    relation = opened.relation
-    lies = opened.path is None or opened.target_catalog is not None
-    if not lies or not isinstance(relation, exp.Table) or not isinstance(relation.this, exp.Identifier):
+    source = source_place(opened)
+    if source is None:
         raise TargetError(
             "A live view reads a table of its own database, and the source is a file.",
             hint=f"load it into a database, or {SNAPSHOT}.",
         )
-    source = place(engine, relation, opened.target_catalog if relation.db else None)
     if source.catalog.casefold() != where.catalog.casefold():
         raise TargetError(
             f"The source is in the database {source.catalog!r}, the live view would be in {where.catalog!r}.",
@@ -104,30 +102,40 @@ def check_live(opened: Source, policy: Policy, output: Output) -> Place:
     return where
 
 
+def source_place(opened: Source) -> Place | None:
+    """The full name of a source that is a relation of a database; None for a file."""
+    relation = opened.relation
+    lies = opened.path is None or opened.target_catalog is not None
+    if not lies or not isinstance(relation, exp.Table) or not isinstance(relation.this, exp.Identifier):
+        return None
+    return place(opened.engine, relation, opened.target_catalog if relation.db else None)
+
+
 def frozen_view(
-    policy: Policy, relation: exp.Expr, types: Mapping[str, str], where: Place, node: Sequence[int],
-    released: Mapping[str, str],
-) -> LiveView:  # fmt: skip
+    policy: Policy, opened: Source, where: Place, node: Sequence[int], released: Mapping[str, str]
+) -> LiveView:
     """What a live view at ``where`` publishes of a source at a node.
 
     Args:
-        types: of the columns of the source.
+        opened: the source; it is named in full, for a view may be read where other schemas are looked through.
         released: the columns of the view with their types, in order.
     """
+    found = source_place(opened)
+    relation = found.table if found is not None and opened.engine.existing(found) else opened.relation
     quasi, lookups = [], 0
     for spec, level in zip(policy.quasi_identifiers, node, strict=True):
         lookup = None
         if has_lookup(spec.hierarchy, level):
             lookup = _lookup(where, lookups).table
             lookups += 1
-        quasi.append(FrozenColumn(spec.name, types[spec.name], lookup))
-    return _view(policy, relation, types, tuple(quasi), released)
+        quasi.append(FrozenColumn(spec.name, opened.types[spec.name], lookup))
+    return _view(policy, relation, opened.types, tuple(quasi), released)
 
 
-def counted_view(policy: Policy, relation: exp.Expr, types: Mapping[str, str]) -> LiveView:
+def counted_view(policy: Policy, opened: Source) -> LiveView:
     """The same without lookups: enough to count the records of the source that take part."""
-    quasi = tuple(FrozenColumn(c.name, types[c.name], None) for c in policy.quasi_identifiers)
-    return _view(policy, relation, types, quasi, {})
+    quasi = tuple(FrozenColumn(c.name, opened.types[c.name], None) for c in policy.quasi_identifiers)
+    return _view(policy, opened.relation, opened.types, quasi, {})
 
 
 def _view(

@@ -121,7 +121,7 @@ def refresh(
 def _look(opened: Source, policy: Policy, where: Place) -> Refresh:
     """What the live view loses at this moment, and whether it should be replaced."""
     engine = opened.engine
-    counted = counted_view(policy, opened.relation, opened.types)
+    counted = counted_view(policy, opened)
     records, included = map(int, engine.run("count records", takes_part(counted))[0])
     facts = frozen_facts(engine, where)
     published = _published(opened, where) if facts is not None else None

@@ -21,7 +21,7 @@ RELEASED = "_released"
 """A view release stands on a table of its own: the view's name with this ending."""
 LOOKUP = "_lookup_"
 FROZEN = "_frozen"
-"""A live view stands on its source and on tables of its own: the view's name with ``_lookup_<i>`` for the lookups of its
+"""A live view stands on its source and on tables of its own: its name with ``_lookup_<i>`` for the lookups of its
 quasi-identifiers, numbered from 0, and with ``_frozen`` for the facts that it was made with."""
 MANIFEST = ".manifest.json"
 """A file release has its manifest beside it: the file's name with this ending,"""
