@@ -27,7 +27,7 @@ from sqlanon.hierarchy.specs import FileHierarchy
 from sqlanon.live_lookups import has_lookup
 from sqlanon.policy import Output, Policy
 from sqlanon.sources import Source
-from sqlanon.targets import FROZEN, LOOKUP, RELEASED, frozen_tables, place
+from sqlanon.targets import FACT_COLUMNS, FROZEN, LOOKUP, RELEASED, frozen_tables, place
 from sqlanon.version import VERSION
 
 KIND = "live_view"
@@ -39,7 +39,6 @@ WARNING = (
 )
 Fact = tuple[str, str, str]
 """A fact that a live view was made with, as ``FACT_COLUMNS`` name its parts."""
-FACT_COLUMNS = ("kind", "name", "value")
 
 
 def refuse_policy(policy: Policy) -> None:
@@ -92,11 +91,11 @@ def check_live(opened: Source, policy: Policy, output: Output) -> Place:
             hint="name a target in the database of the source.",
         )
     if not frozen_tables(engine, where):
-        for position in range(len(policy.quasi_identifiers)):
-            lookup = _lookup(where, position)
-            if engine.existing(lookup):
+        lookups = [_lookup(where, number) for number in range(len(policy.quasi_identifiers))]
+        for beneath in (where.named(where.name + FROZEN), *lookups):
+            if engine.existing(beneath):
                 raise TargetError(
-                    f"The relation {lookup.schema}.{lookup.name}, which would be a lookup of the live view, exists.",
+                    f"The relation {beneath.schema}.{beneath.name}, which would stand beneath the live view, exists.",
                     hint="choose another name for the view, or drop it yourself.",
                 )
     return where
@@ -219,10 +218,13 @@ def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> None:
     with engine.transaction():
         engine.make_schema(where)
         _drop_old(engine, where)
-        for number, rows in enumerate(draft.frozen.values()):
+        facts = list(draft.facts)
+        for number, (name, rows) in enumerate(draft.frozen.items()):
+            lookup = _lookup(where, number)
+            facts.append(("lookup", lookup.name, name))
             query = exp.select(column(VALUE), column(TEXT)).from_(rows.copy()).order_by(column(VALUE))
-            engine.run("write lookup", _table(_lookup(where, number), query))
-        engine.run("write facts", _table(where.named(where.name + FROZEN), rows_of(_facts_table(draft.facts))))
+            engine.run("write lookup", _table(lookup, query))
+        engine.run("write facts", _table(where.named(where.name + FROZEN), rows_of(_facts_table(facts))))
         engine.create_view(where, live_view(draft.view))
         _audit(engine, where.table, draft)
         draft.verify_source()
@@ -279,7 +281,7 @@ def frozen_facts(engine: Engine, where: Place) -> list[Fact] | None:
     """
     kind = engine.existing(where)
     facts = where.named(where.name + FROZEN)
-    if kind == "view" and engine.existing(facts) == "table":
+    if kind == "view" and frozen_tables(engine, where):
         rows = exp.select(*[column(name) for name in FACT_COLUMNS]).from_(facts.table)
         return [(str(kind), str(name), str(value)) for kind, name, value in engine.run("read facts", rows)]
     if kind is not None:
