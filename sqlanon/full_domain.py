@@ -177,7 +177,7 @@ class Plan(Planned):
         node = self.node if levels is None else self._node(levels)
         snapshot = self._session.snapshots.nearest(node)
         query = class_sizes(self.question, snapshot.table, node, published=published)
-        rows = self._session.engine.run("class sizes", query)
+        rows = self._session.judging.run("class sizes", query)
         return tuple((least, most, classes, records) for least, most, classes, records in rows)
 
     def solutions(self, limit: int = 20) -> list[Solution]:
@@ -278,6 +278,7 @@ class Plan(Planned):
             models=self._audits(),
             lookups={name: typed_texts(texts, released[name]) for name, texts in self._lookups().items()},
             verify_source=source.verify,
+            output=output,
         )
         publish_live(engine, where, draft)
 
@@ -300,8 +301,8 @@ def search_plan(session: Session, policy: Policy, seconds: dict[str, float], wat
         NoSolutionError, SearchStoppedError: see ``driver.search``.
     """
     start = time.perf_counter()
-    engine = session.engine
-    problem, models = formulate(engine, session.encoding, policy)
+    engine = session.judging
+    problem, models = formulate(session.engine, session.encoding, policy, lanes=engine.lanes)
     evaluator = Evaluator(engine, problem.catalog, session.snapshots, problem, models)
     with engine.side_by_side():
         found = search(problem, evaluator, policy.search, extensions=policy.extensions, watch=watch)

@@ -20,9 +20,9 @@ from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.release import audit_release
 from sqlanon.compiler.live import TEXT, VALUE, FrozenColumn, LiveView, live_view, member_flag, refuse_models
-from sqlanon.compiler.trees import column
+from sqlanon.compiler.trees import column, number
 from sqlanon.engines.base import Engine, Place, rows_of
-from sqlanon.errors import InputError, SourceChangedError, TargetError, UnsupportedError
+from sqlanon.errors import EngineError, InputError, SourceChangedError, TargetError, UnsupportedError
 from sqlanon.hierarchy.specs import FileHierarchy
 from sqlanon.live_lookups import has_lookup
 from sqlanon.policy import Output, Policy
@@ -172,8 +172,8 @@ def _files(policy: Policy) -> list[Fact]:
     for spec in policy.quasi_identifiers:
         if isinstance(spec.hierarchy, FileHierarchy):
             made.append(("hierarchy", spec.name, _hash(spec.hierarchy.path.read_bytes)))
-    for number, model in enumerate(policy.models):
-        made.append(("model", f"{number} {model.type}", _hash(partial(_text, model.file))))
+    for position, model in enumerate(policy.models):
+        made.append(("model", f"{position} {model.type}", _hash(partial(_text, model.file))))
     return made
 
 
@@ -196,6 +196,7 @@ class LiveDraft:
         frozen: per quasi-identifier with a lookup, in order, the relation of its rows.
         lookups: per quasi-identifier, the texts of its level, for the audit (``audit_release``).
         verify_source: raises SourceChangedError; called last.
+        output: the target, with its owner and readers.
     """
 
     view: LiveView
@@ -205,6 +206,7 @@ class LiveDraft:
     models: Sequence[ModelAudit]
     lookups: Mapping[str, exp.Expr]
     verify_source: Callable[[], None]
+    output: Output
 
 
 def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> None:
@@ -219,15 +221,38 @@ def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> None:
         engine.make_schema(where)
         _drop_old(engine, where)
         facts = list(draft.facts)
-        for number, (name, rows) in enumerate(draft.frozen.items()):
-            lookup = _lookup(where, number)
+        beneath = [where.named(where.name + FROZEN)]
+        for position, (name, rows) in enumerate(draft.frozen.items()):
+            lookup = _lookup(where, position)
             facts.append(("lookup", lookup.name, name))
+            beneath.append(lookup)
             query = exp.select(column(VALUE), column(TEXT)).from_(rows.copy()).order_by(column(VALUE))
             engine.run("write lookup", _table(lookup, query))
         engine.run("write facts", _table(where.named(where.name + FROZEN), rows_of(_facts_table(facts))))
         engine.create_view(where, live_view(draft.view))
         _audit(engine, where.table, draft)
         draft.verify_source()
+        engine.hand_over(where, beneath, draft.output.owner, draft.output.readers)
+        if draft.output.owner is not None:
+            _refuse_owner(engine, where, draft)
+
+
+def _refuse_owner(engine: Engine, where: Place, draft: LiveDraft) -> None:
+    """A view reads its source with the rights of its owner.
+
+    Raises:
+        TargetError: the owner has none.
+    """
+    try:
+        engine.run("read as owner", exp.select(number(1)).from_(where.table).limit(1))
+        readable = True
+    except EngineError:
+        readable = False
+    if not readable:
+        raise TargetError(
+            f"The live view cannot be read once it belongs to {draft.output.owner!r}, who may not read the source.",
+            hint="grant SELECT on the source to the owner, or leave out owner.",
+        )
 
 
 def _drop_old(engine: Engine, where: Place) -> None:
