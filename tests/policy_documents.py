@@ -217,7 +217,7 @@ def documents(draw: st.DrawFn) -> dict:
                     {"table": "t", "owner": "<o>"},
                     {"file": "o.parquet"},
                     {"view": "v", "owner": 'o"', "readers": ["r", "&"]},
-                    {"view": "v", "readers": ["no"]},
+                    {"live_view": "s.v", "readers": ["no"]},
                 ]
             ),
             report=st.sampled_from([None, "r.html", "r.txt"]),
