@@ -17,6 +17,7 @@ from sqlanon.files import read_file
 from sqlanon.paths import is_database
 from sqlanon.session import Closing
 from sqlanon.sources import open_source
+from sqlanon.targets import place
 
 if TYPE_CHECKING:
     from sqlanon.planned import Planned
@@ -68,7 +69,8 @@ class Release(Closing):
     def _read(self) -> pa.Table:
         engine = self.plan._session.engine
         if self._kind is not None and self._kind != "file":
-            return engine.arrow("read release", exp.select("*").from_(engine.source_table(self._target)))
+            written = place(engine, self._target, self.plan._session.source.target_catalog)
+            return engine.arrow("read release", exp.select("*").from_(written.table))
         if self._kind == "file":
             return self._read_file(Path(self._target))
         released = "sqlanon_release"
