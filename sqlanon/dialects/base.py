@@ -56,11 +56,13 @@ class Dialect:
         functions: name of another function -> how it is said.
         patterns: format of a date -> how its text is made, for the hierarchies of dates.
         temporary: our tables are temporary; otherwise they are ordinary ones, dropped at the end of the script.
-        properties: what CREATE TABLE says of our tables beside that.
+        properties: what CREATE TABLE says of our tables besides.
+        release_properties: what CREATE TABLE says of the release.
         longest_name: most bytes of a name; None: no limit that matters.
         refused_characters: what no column of a release may hold in its name.
         preamble: statements that the script begins with, in the dialect.
         notes: what the reader of a script must know, a sentence each.
+        materialized: it knows AS MATERIALIZED, a hint that changes no row.
         wide_literals: it reads integers beyond 64 bits as they are written.
         asof: it has an ASOF JOIN.
         write: writes a tree, in place of sqlglot's generator.
@@ -76,10 +78,12 @@ class Dialect:
     patterns: Mapping[str, Said]
     temporary: bool = True
     properties: tuple[exp.Expr, ...] = ()
+    release_properties: tuple[exp.Expr, ...] = ()
     longest_name: int | None = None
     refused_characters: str = ""
     preamble: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    materialized: bool = False
     wide_literals: bool = False
     asof: bool = False
     write: Callable[[exp.Expr], str] | None = None
@@ -167,7 +171,7 @@ ARGUMENTS: Mapping[type[exp.Expr], frozenset[str]] = {
         exp.Subquery: "this alias",
         exp.Substring: "this start length",
         exp.Sum: "this",
-        exp.Table: "this db catalog alias",
+        exp.Table: "this db catalog alias quoted",
         exp.TableAlias: "this columns",
         exp.TemporaryProperty: "",
         exp.TimeToStr: "this format",

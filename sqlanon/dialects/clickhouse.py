@@ -61,6 +61,10 @@ CLICKHOUSE = Dialect(
     functions={"ISFINITE": rules.always},
     patterns={text: rules.period("formatDateTime", text) for text in ("%Y-%m-%d", "%Y-%m", "%Y", "%G-W%V")},
     properties=(exp.EngineProperty(this=exp.var("Memory")),),
+    release_properties=(
+        exp.EngineProperty(this=exp.var("MergeTree")),
+        exp.Order(expressions=[exp.Ordered(this=exp.Tuple(), nulls_first=True)]),
+    ),
     preamble=(
         "SET join_use_nulls = 1",
         "SET prefer_column_name_to_alias = 1",

@@ -13,7 +13,6 @@ _NODES: dict[type[exp.Expr], Said] = {
     exp.Concat: rules.piped,
     exp.Div: rules.in_double,
     exp.Greatest: rules.plain_extreme,
-    exp.IntDiv: rules.exact_quotient,
     exp.Least: rules.plain_extreme,
     exp.RegexpReplace: DECIMAL_INTERVALS,
     exp.Replace: DECIMAL_INTERVALS,
@@ -65,4 +64,5 @@ SPARK = replace(
     title="Spark SQL",
     writes="spark",
     properties=(exp.FileFormatProperty(this=exp.var("PARQUET")),),
+    release_properties=(exp.FileFormatProperty(this=exp.var("PARQUET")),),
 )

@@ -51,6 +51,11 @@ def exact_quotient(node: exp.Expr) -> exp.Expr:
     return exp.Div(this=whole, expression=exp.paren(right.unnest(), copy=False), typed=True, safe=True)
 
 
+def exact_whole_quotient(node: exp.Expr) -> exp.Expr:
+    """``exact_quotient`` without the decimal places that a division of decimals gives."""
+    return exp.cast(exact_quotient(node), "DECIMAL(38, 0)")
+
+
 def same_texts(node: exp.Expr) -> exp.Expr:
     """``COALESCE(a, '') = COALESCE(b, '') AND (a IS NULL) = (b IS NULL)``: equalities, which can be hashed.
 
@@ -104,7 +109,10 @@ def nulls_by_key(node: exp.Expr) -> exp.Expr:
     """``x IS NULL, x`` for ``x NULLS LAST``, which not every window knows."""
     keys: list[exp.Expr] = []
     for key in node.expressions:
-        if not key.args.get("desc") and not isinstance(key.this, exp.Is | exp.Rand):
+        if not isinstance(key, exp.Ordered):
+            keys.append(key)
+            continue
+        if not key.args.get("desc") and not isinstance(key.this, exp.Is):
             missing = exp.paren(exp.Is(this=key.this.copy(), expression=exp.null()))
             keys.append(exp.Ordered(this=missing, nulls_first=True))
         keys.append(exp.Ordered(this=key.this, desc=key.args.get("desc"), nulls_first=not key.args.get("desc")))

@@ -14,7 +14,7 @@ _NODES: dict[type[exp.Expr], Said] = {
     exp.Concat: rules.piped,
     exp.Div: rules.in_double,
     exp.Greatest: rules.without_nulls,
-    exp.IntDiv: rules.exact_quotient,
+    exp.IntDiv: rules.exact_whole_quotient,
     exp.Least: rules.without_nulls,
     exp.RegexpReplace: DECIMAL_INTERVALS,
     exp.Replace: DECIMAL_INTERVALS,

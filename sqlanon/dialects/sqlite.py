@@ -59,6 +59,7 @@ SQLITE = Dialect(
         "%Y": rules.period("STRFTIME", "%Y", format_first=True),
         "%G-W%V": WEEKS,
     },
+    materialized=True,
     notes=(
         "LN, CEIL and FLOOR must be compiled in (SQLITE_ENABLE_MATH_FUNCTIONS).",
         "Sums are exact up to 64 bits. Dates are texts of the form YYYY-MM-DD.",
