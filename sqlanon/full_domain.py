@@ -184,7 +184,7 @@ class Plan(Planned):
         node = self.node if levels is None else self._node(levels)
         snapshot = self._session.snapshots.nearest(node)
         query = class_sizes(self.question, snapshot.table, node, published=published)
-        rows = self._session.engine.run("class sizes", query)
+        rows = self._session.judging.run("class sizes", query)
         return tuple((least, most, classes, records) for least, most, classes, records in rows)
 
     def solutions(self, limit: int = 20) -> list[Solution]:
@@ -316,8 +316,8 @@ def search_plan(session: Session, policy: Policy, seconds: dict[str, float], wat
         NoSolutionError, SearchStoppedError: see ``driver.search``.
     """
     start = time.perf_counter()
-    engine = session.engine
-    problem, models = formulate(engine, session.encoding, policy)
+    engine = session.judging
+    problem, models = formulate(session.engine, session.encoding, policy, lanes=engine.lanes)
     evaluator = Evaluator(engine, problem.catalog, session.snapshots, problem, models)
     with engine.side_by_side():
         found = search(problem, evaluator, policy.search, extensions=policy.extensions, watch=watch)

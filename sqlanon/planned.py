@@ -149,7 +149,7 @@ class Planned(Closing):
     @property
     def statements(self) -> int:
         """Number of SQL statements so far."""
-        return self._session.engine.journal.statements
+        return self._session.statements
 
     @property
     def source_name(self) -> str | None:
@@ -252,6 +252,8 @@ class Planned(Closing):
                 extensions=self.policy.extensions,
                 lookups=self._lookups(),
                 verify_source=source.verify,
+                owner=output.owner,
+                readers=output.readers,
             )
             target, marker = dict(publication.output), publication.marker
         certified = self.proof_document
@@ -285,7 +287,7 @@ class Planned(Closing):
             manifest=document,
             output=target,
             seconds=seconds,
-            warnings=self.warnings + _view_warning(output),
+            warnings=self.warnings + _access_warning(source.engine, output),
             verdict_sources=self.verdict_sources,
             plan=self,
             marker=marker,
@@ -330,15 +332,20 @@ def versions(engine: Engine) -> dict[str, str]:
 
 def ignored_options(source: Source, policy: Policy) -> tuple[str, ...]:
     """A warning when the policy sets an engine that is not ours."""
-    if source.path is not None or policy.engine == EngineOptions():
+    if not source.borrowed or policy.engine == EngineOptions():
         return ()
     return ("The keys of engine do not apply to an open connection, which keeps its own settings.",)
 
 
-def _view_warning(output: Output | None) -> tuple[str, ...]:
+def _access_warning(engine: Engine, output: Output | None) -> tuple[str, ...]:
+    """Who can read a release in the database of its source."""
     if output is None or output.kind == "file":
         return ()
-    return (
-        f"A {output.kind} in the source database protects nobody who can open that database; "
-        "for hand-over publish a fresh file (output: {file: …}).",
-    )
+    if not engine.has("roles"):
+        return (
+            f"A {output.kind} in the source database protects nobody who can open that database; "
+            "for hand-over publish a fresh file (output: {file: …}).",
+        )
+    if not output.readers:
+        return (f"Nobody but its owner may read the {output.kind}; name roles (output: {{…, readers: [role]}}).",)
+    return ()

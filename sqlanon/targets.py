@@ -53,16 +53,21 @@ def check_target(
     read: Sequence[exp.Expr] = (),
     read_files: Sequence[Path] = (),
     extensions: Extensions = NOTHING,
+    roles: bool = False,
 ) -> None:
     """Refuse a target that cannot be published to, before any work.
 
     Args:
+        roles: it is to have an owner or readers.
         read: trees that mention the relations read (the source, or the query of the release).
         read_files: the files that were read.
 
     Raises:
         TargetError: it exists, it is the source, or it cannot be written.
+        UnsupportedError: the engine does not have such targets, or no roles.
     """
+    if roles:
+        engine.require("roles")
     if output_kind == "file":
         written_format(Path(target), extensions)
         _check_file(engine, Path(target), if_exists, [*([source_path] if source_path else []), *read_files])
@@ -72,6 +77,7 @@ def check_target(
             f"A source file of the kind {source_path.suffix!r} cannot hold a {output_kind}.",
             hint="publish to a file: output: {file: release.parquet}.",
         )
+    engine.require(f"{output_kind}s")
     where = place(engine, target, target_catalog)
     places = {where: output_kind}
     if output_kind == "view":

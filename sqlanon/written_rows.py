@@ -29,7 +29,7 @@ def release_query(
         ]
     ).from_(query.subquery("published"))
     if marker is not None and redacted:
-        fillers = exp.Table(this=exp.Anonymous(this="range", expressions=[exp.convert(redacted)]))
+        fillers = exp.Table(this=exp.GenerateSeries(start=exp.convert(1), end=exp.convert(redacted)))
         texts = exp.select(*[_named(exp.Literal.string(marker), name) for name in written]).from_(fillers)
         rows = exp.union(rows, texts, distinct=False)
     every = exp.select(*[column(name) for name in written])
@@ -61,6 +61,11 @@ def typed_texts(lookup: exp.Expr, type_name: str) -> exp.Subquery:
     relation = lookup.copy()
     relation.set("alias", exp.TableAlias(this=exp.to_identifier("texts", quoted=True)))
     return exp.select(_named(value, "value")).from_(relation).subquery("typed")
+
+
+def typed_column(name: str, type_name: str) -> exp.Alias:
+    """A column as values of a type."""
+    return _named(_cast(column(name), type_name), name)
 
 
 def column(name: str) -> exp.Column:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -252,6 +252,10 @@ class Engine(ABC):
         """
         if owner is not None or readers:
             self.require("roles")
+
+    def passing(self) -> AbstractContextManager[None]:
+        """Detach at the end what was attached meanwhile."""
+        return nullcontext()
 
     def databases(self) -> list[tuple[str, str | None, bool]]:
         """The databases that are attached: name, file (None in memory), whether it is only read."""
