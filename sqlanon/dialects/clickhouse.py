@@ -32,6 +32,7 @@ _NODES: dict[type[exp.Expr], Said] = {
     exp.RegexpReplace: DECIMAL_INTERVALS,
     exp.Replace: DECIMAL_INTERVALS,
     exp.Right: rules.function("rightUTF8", "this", "expression"),
+    exp.Select: rules.named_columns,
     exp.TryCast: accurate_cast,
 }
 
@@ -63,7 +64,7 @@ CLICKHOUSE = Dialect(
     properties=(exp.EngineProperty(this=exp.var("Memory")),),
     release_properties=(
         exp.EngineProperty(this=exp.var("MergeTree")),
-        exp.Order(expressions=[exp.Ordered(this=exp.Tuple(), nulls_first=True)]),
+        exp.Order(expressions=[exp.Anonymous(this="tuple")]),
     ),
     preamble=(
         "SET join_use_nulls = 1",

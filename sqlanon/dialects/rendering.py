@@ -27,8 +27,7 @@ def say(statement: exp.Expr, dialect: Dialect, *, properties: Sequence[exp.Expr]
     """
     tree = typed_functions(statement.copy())
     check(tree, dialect)
-    if dialect.write is None:
-        tree = _rewritten(tree, dialect)
+    tree = _rewritten(tree, dialect) if dialect.write is None else statement.copy()
     if properties:
         tree.set("properties", exp.Properties(expressions=[item.copy() for item in properties]))
     if dialect.write is not None:

@@ -139,6 +139,18 @@ def placed_in_integers(node: exp.Expr) -> exp.Expr:
     return node
 
 
+def named_columns(node: exp.Expr) -> exp.Expr:
+    """``t.c AS c`` for ``t.c`` in a SELECT, whose column is called ``t.c`` where two tables have a column ``c``."""
+    items = [
+        exp.Alias(this=item, alias=exp.to_identifier(item.name, quoted=True))
+        if isinstance(item, exp.Column) and item.table
+        else item
+        for item in node.expressions
+    ]
+    node.set("expressions", items)
+    return node
+
+
 def piped(node: exp.Expr) -> exp.Expr:
     """``a || b || …``."""
     return reduce(lambda left, right: exp.DPipe(this=left, expression=right, safe=True), node.expressions)

@@ -255,7 +255,7 @@ def _pieces(tree: exp.Expr) -> Iterator[exp.Expr]:
     made.set("properties", None)
     query = made.expression
     source = query.args.get("from_")
-    if source is not None and not isinstance(source.this, exp.Values):
+    if not isinstance(query, exp.Select) or (source is not None and not isinstance(source.this, exp.Values)):
         yield made
         return
     columns = [
