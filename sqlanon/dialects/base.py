@@ -193,9 +193,9 @@ PORTABLE: Mapping[type[exp.Expr], Said] = dict.fromkeys(
         exp.Coalesce, exp.Column, exp.ColumnDef, exp.Count, exp.Create, exp.CTE, exp.DataType, exp.DataTypeParam,
         exp.DenseRank, exp.Distinct, exp.Drop, exp.EQ, exp.Floor, exp.From, exp.Group, exp.GT, exp.GTE, exp.Having,
         exp.Identifier, exp.If, exp.Insert, exp.Is, exp.Join, exp.Lead, exp.Literal, exp.LT, exp.LTE, exp.Max, exp.Min,
-        exp.Mul, exp.Neg, exp.NEQ, exp.Not, exp.Null, exp.Nullif, exp.Or, exp.Order, exp.Ordered, exp.Paren, exp.Properties,
-        exp.RowNumber, exp.Schema, exp.Select, exp.Star, exp.Sub, exp.Subquery, exp.Sum, exp.Table, exp.TableAlias,
-        exp.TemporaryProperty, exp.Tuple, exp.Union, exp.Values, exp.Where, exp.Window, exp.With,
+        exp.Mul, exp.Neg, exp.NEQ, exp.Not, exp.Null, exp.Nullif, exp.Or, exp.Order, exp.Ordered, exp.Paren,
+        exp.Properties, exp.RowNumber, exp.Schema, exp.Select, exp.Star, exp.Sub, exp.Subquery, exp.Sum, exp.Table,
+        exp.TableAlias, exp.TemporaryProperty, exp.Tuple, exp.Union, exp.Values, exp.Where, exp.Window, exp.With,
     ),
     SAME,
 )  # fmt: skip
@@ -208,7 +208,9 @@ VARIED: tuple[type[exp.Expr], ...] = (
 )  # fmt: skip
 """What each dialect tells of its own: every one of them names each of these."""
 
-ASOF = Lacks("an ASOF JOIN, which the ordered distance of t-closeness is made of", "use the distance equal or hierarchical.")
+ASOF = Lacks(
+    "an ASOF JOIN, which the ordered distance of t-closeness is made of", "use the distance equal or hierarchical."
+)
 WIDE = Lacks(
     "integers beyond 64 bits as literals, which such intervals are computed with",
     "let the column be an INTEGER, and give intervals a whole width and origin.",

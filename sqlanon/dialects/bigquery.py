@@ -4,23 +4,35 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlanon.dialects import rules
 from sqlanon.dialects.base import DECIMAL_INTERVALS, PORTABLE, SAME, TEXTS, VARIED, Dialect, Said
+from sqlanon.dialects.rules import (
+    always,
+    different_texts,
+    extracted,
+    function,
+    in_double,
+    nulls_by_key,
+    number_cast,
+    period,
+    piped,
+    same_texts,
+    without_nulls,
+)
 
 _NODES: dict[type[exp.Expr], Said] = {
-    exp.Concat: rules.piped,
-    exp.Div: rules.in_double,
-    exp.Greatest: rules.without_nulls,
-    exp.IntDiv: rules.function("DIV", "this", "expression"),
-    exp.Least: rules.without_nulls,
-    exp.Ln: rules.number_cast,
-    exp.NullSafeEQ: rules.same_texts,
-    exp.NullSafeNEQ: rules.different_texts,
-    exp.Order: rules.nulls_by_key,
-    exp.Quarter: rules.extracted,
+    exp.Concat: piped,
+    exp.Div: in_double,
+    exp.Greatest: without_nulls,
+    exp.IntDiv: function("DIV", "this", "expression"),
+    exp.Least: without_nulls,
+    exp.Ln: number_cast,
+    exp.NullSafeEQ: same_texts,
+    exp.NullSafeNEQ: different_texts,
+    exp.Order: nulls_by_key,
+    exp.Quarter: extracted,
     exp.RegexpReplace: DECIMAL_INTERVALS,
     exp.Replace: DECIMAL_INTERVALS,
-    exp.Year: rules.extracted,
+    exp.Year: extracted,
 }
 
 BIGQUERY = Dialect(
@@ -46,12 +58,9 @@ BIGQUERY = Dialect(
         exp.DType.TIMESTAMP: "DATETIME",
     },
     texts=TEXTS,
-    functions={"ISFINITE": rules.always},
-    patterns={
-        text: rules.period("FORMAT_DATE", text, format_first=True)
-        for text in ("%Y-%m-%d", "%Y-%m", "%Y", "%G-W%V")
-    },
+    functions={"ISFINITE": always},
+    patterns={text: period("FORMAT_DATE", text, format_first=True) for text in ("%Y-%m-%d", "%Y-%m", "%Y", "%G-W%V")},
     longest_name=300,
-    refused_characters="!\"$()*,./;?@[\\]^`{}~",
+    refused_characters='!"$()*,./;?@[\\]^`{}~',
     notes=("Run it as one script (a multi-statement query): its tables are temporary.",),
 )

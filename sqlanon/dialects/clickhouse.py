@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlanon.dialects import rules
 from sqlanon.dialects.base import DECIMAL_INTERVALS, PORTABLE, SAME, TEXTS, VARIED, Dialect, Said
+from sqlanon.dialects.rules import (
+    always,
+    call,
+    function,
+    in_double,
+    named_columns,
+    operator,
+    padded,
+    period,
+    piped,
+    plain_extreme,
+)
 
 
 def _type(name: str) -> str:
@@ -15,24 +26,24 @@ def _type(name: str) -> str:
 def accurate_cast(node: exp.Expr) -> exp.Expr:
     """NULL where the value does not read as the type."""
     wanted = node.args["to"].sql(dialect="clickhouse")
-    return rules.call("accurateCastOrNull", node.this.unnest(), exp.Literal.string(wanted))
+    return call("accurateCastOrNull", node.this.unnest(), exp.Literal.string(wanted))
 
 
 _NODES: dict[type[exp.Expr], Said] = {
-    exp.BitwiseAnd: rules.operator("bitAnd"),
-    exp.BitwiseLeftShift: rules.operator("bitShiftLeft"),
-    exp.BitwiseOr: rules.operator("bitOr"),
-    exp.Concat: rules.piped,
-    exp.Div: rules.in_double,
-    exp.Greatest: rules.plain_extreme,
-    exp.IntDiv: rules.operator("intDiv"),
-    exp.Least: rules.plain_extreme,
-    exp.Left: rules.function("leftUTF8", "this", "expression"),
-    exp.Pad: rules.padded("rightPadUTF8", "leftPadUTF8"),
+    exp.BitwiseAnd: operator("bitAnd"),
+    exp.BitwiseLeftShift: operator("bitShiftLeft"),
+    exp.BitwiseOr: operator("bitOr"),
+    exp.Concat: piped,
+    exp.Div: in_double,
+    exp.Greatest: plain_extreme,
+    exp.IntDiv: operator("intDiv"),
+    exp.Least: plain_extreme,
+    exp.Left: function("leftUTF8", "this", "expression"),
+    exp.Pad: padded("rightPadUTF8", "leftPadUTF8"),
     exp.RegexpReplace: DECIMAL_INTERVALS,
     exp.Replace: DECIMAL_INTERVALS,
-    exp.Right: rules.function("rightUTF8", "this", "expression"),
-    exp.Select: rules.named_columns,
+    exp.Right: function("rightUTF8", "this", "expression"),
+    exp.Select: named_columns,
     exp.TryCast: accurate_cast,
 }
 
@@ -59,8 +70,8 @@ CLICKHOUSE = Dialect(
         exp.DType.TIMESTAMP: _type("DateTime64(6)"),
     },
     texts=TEXTS,
-    functions={"ISFINITE": rules.always},
-    patterns={text: rules.period("formatDateTime", text) for text in ("%Y-%m-%d", "%Y-%m", "%Y", "%G-W%V")},
+    functions={"ISFINITE": always},
+    patterns={text: period("formatDateTime", text) for text in ("%Y-%m-%d", "%Y-%m", "%Y", "%G-W%V")},
     properties=(exp.EngineProperty(this=exp.var("Memory")),),
     release_properties=(
         exp.EngineProperty(this=exp.var("MergeTree")),

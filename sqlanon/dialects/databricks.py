@@ -6,17 +6,17 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from sqlanon.dialects import rules
 from sqlanon.dialects.base import DECIMAL_INTERVALS, PORTABLE, SAME, TEXTS, VARIED, WEEKS, Dialect, Said
+from sqlanon.dialects.rules import always, in_double, period, piped, placed_in_integers, plain_extreme
 
 _NODES: dict[type[exp.Expr], Said] = {
-    exp.Concat: rules.piped,
-    exp.Div: rules.in_double,
-    exp.Greatest: rules.plain_extreme,
-    exp.Least: rules.plain_extreme,
+    exp.Concat: piped,
+    exp.Div: in_double,
+    exp.Greatest: plain_extreme,
+    exp.Least: plain_extreme,
     exp.RegexpReplace: DECIMAL_INTERVALS,
     exp.Replace: DECIMAL_INTERVALS,
-    exp.Substring: rules.placed_in_integers,
+    exp.Substring: placed_in_integers,
 }
 
 DATABRICKS = Dialect(
@@ -42,11 +42,11 @@ DATABRICKS = Dialect(
         exp.DType.TIMESTAMP: "TIMESTAMP_NTZ",
     },
     texts=TEXTS,
-    functions={"ISFINITE": rules.always},
+    functions={"ISFINITE": always},
     patterns={
-        "%Y-%m-%d": rules.period("DATE_FORMAT", "yyyy-MM-dd"),
-        "%Y-%m": rules.period("DATE_FORMAT", "yyyy-MM"),
-        "%Y": rules.period("DATE_FORMAT", "yyyy"),
+        "%Y-%m-%d": period("DATE_FORMAT", "yyyy-MM-dd"),
+        "%Y-%m": period("DATE_FORMAT", "yyyy-MM"),
+        "%Y": period("DATE_FORMAT", "yyyy"),
         "%G-W%V": WEEKS,
     },
     temporary=False,

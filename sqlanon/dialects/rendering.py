@@ -79,7 +79,7 @@ def check_names(names: Iterable[str], dialect: Dialect, *, released: bool = Fals
         found = sorted(set(name) & set(dialect.refused_characters)) if released else []
         if found:
             raise UnsupportedError(
-                f"{dialect.title}: no column of a table can be named {name!r}, because of {', '.join(map(repr, found))}.",
+                f"{dialect.title}: {name!r} cannot be the name of a column, because of {', '.join(map(repr, found))}.",
                 hint="rename it in a view of the source.",
             )
 

@@ -65,7 +65,8 @@ def same_texts(node: exp.Expr) -> exp.Expr:
     texts = [exp.Coalesce(this=side.copy(), expressions=[exp.Literal.string("")]) for side in (left, right)]
     nulls = [exp.paren(exp.Is(this=side.copy(), expression=exp.null())) for side in (left, right)]
     pairs = [exp.EQ(this=one, expression=other) for one, other in (texts, nulls)]
-    return exp.paren(exp.and_(*pairs, copy=False), copy=False)
+    both: exp.Expr = exp.paren(exp.and_(*pairs, copy=False), copy=False)
+    return both
 
 
 def different_texts(node: exp.Expr) -> exp.Expr:
@@ -153,7 +154,8 @@ def named_columns(node: exp.Expr) -> exp.Expr:
 
 def piped(node: exp.Expr) -> exp.Expr:
     """``a || b || …``."""
-    return reduce(lambda left, right: exp.DPipe(this=left, expression=right, safe=True), node.expressions)
+    joined: exp.Expr = reduce(lambda left, right: exp.DPipe(this=left, expression=right, safe=True), node.expressions)
+    return joined
 
 
 def period(name: str, text: str, *, format_first: bool = False) -> Rewrite:

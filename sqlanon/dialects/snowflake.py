@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlanon.dialects import rules
 from sqlanon.dialects.base import DECIMAL_INTERVALS, PORTABLE, SAME, TEXTS, VARIED, WEEKS, Dialect, Said
+from sqlanon.dialects.rules import (
+    always,
+    by_text,
+    exact_whole_quotient,
+    in_double,
+    operator,
+    period,
+    piped,
+    without_nulls,
+)
 
 _NODES: dict[type[exp.Expr], Said] = {
-    exp.BitwiseAnd: rules.operator("BITAND"),
-    exp.BitwiseLeftShift: rules.operator("BITSHIFTLEFT"),
-    exp.BitwiseOr: rules.operator("BITOR"),
-    exp.Concat: rules.piped,
-    exp.Div: rules.in_double,
-    exp.Greatest: rules.without_nulls,
-    exp.IntDiv: rules.exact_whole_quotient,
-    exp.Least: rules.without_nulls,
+    exp.BitwiseAnd: operator("BITAND"),
+    exp.BitwiseLeftShift: operator("BITSHIFTLEFT"),
+    exp.BitwiseOr: operator("BITOR"),
+    exp.Concat: piped,
+    exp.Div: in_double,
+    exp.Greatest: without_nulls,
+    exp.IntDiv: exact_whole_quotient,
+    exp.Least: without_nulls,
     exp.RegexpReplace: DECIMAL_INTERVALS,
     exp.Replace: DECIMAL_INTERVALS,
-    exp.TryCast: rules.by_text,
+    exp.TryCast: by_text,
 }
 
 SNOWFLAKE = Dialect(
@@ -44,11 +53,11 @@ SNOWFLAKE = Dialect(
         exp.DType.TIMESTAMP: "TIMESTAMPNTZ",
     },
     texts=TEXTS,
-    functions={"ISFINITE": rules.always},
+    functions={"ISFINITE": always},
     patterns={
-        "%Y-%m-%d": rules.period("TO_CHAR", "YYYY-MM-DD"),
-        "%Y-%m": rules.period("TO_CHAR", "YYYY-MM"),
-        "%Y": rules.period("TO_CHAR", "YYYY"),
+        "%Y-%m-%d": period("TO_CHAR", "YYYY-MM-DD"),
+        "%Y-%m": period("TO_CHAR", "YYYY-MM"),
+        "%Y": period("TO_CHAR", "YYYY"),
         "%G-W%V": WEEKS,
     },
     longest_name=255,

@@ -4,28 +4,42 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlanon.dialects import rules
 from sqlanon.dialects.base import DECIMAL_INTERVALS, PORTABLE, SAME, TEXTS, VARIED, WEEKS, Dialect, Lacks, Said
+from sqlanon.dialects.rules import (
+    always,
+    first_characters,
+    function,
+    greatest_value,
+    in_double,
+    last_characters,
+    padded_by_hand,
+    period,
+    piped,
+    quarter_of_text,
+    truncating,
+    without_nulls,
+    year_of_text,
+)
 
 _NODES: dict[type[exp.Expr], Said] = {
-    exp.AnyValue: rules.greatest_value,
-    exp.Concat: rules.piped,
-    exp.Div: rules.in_double,
-    exp.Greatest: rules.without_nulls,
-    exp.IntDiv: rules.truncating,
-    exp.Least: rules.without_nulls,
-    exp.Left: rules.first_characters,
-    exp.Pad: rules.padded_by_hand,
-    exp.Quarter: rules.quarter_of_text,
+    exp.AnyValue: greatest_value,
+    exp.Concat: piped,
+    exp.Div: in_double,
+    exp.Greatest: without_nulls,
+    exp.IntDiv: truncating,
+    exp.Least: without_nulls,
+    exp.Left: first_characters,
+    exp.Pad: padded_by_hand,
+    exp.Quarter: quarter_of_text,
     exp.RegexpReplace: DECIMAL_INTERVALS,
     exp.Replace: DECIMAL_INTERVALS,
-    exp.Right: rules.last_characters,
-    exp.Substring: rules.function("SUBSTR", "this", "start", "length"),
+    exp.Right: last_characters,
+    exp.Substring: function("SUBSTR", "this", "start", "length"),
     exp.TryCast: Lacks(
         "a cast that gives NULL where a text does not read as the type",
         "let the column of intervals be an INTEGER; of a subset give a file or a table.",
     ),
-    exp.Year: rules.year_of_text,
+    exp.Year: year_of_text,
 }
 _REAL = Lacks("a type of its own for exact decimal numbers", "cast the column to text in a view of the source.")
 
@@ -52,11 +66,11 @@ SQLITE = Dialect(
         exp.DType.BOOLEAN: Lacks("a type for truth values", "cast the column to text in a view of the source."),
     },
     texts=TEXTS - {"BOOLEAN", "UBIGINT"},
-    functions={"ISFINITE": rules.always},
+    functions={"ISFINITE": always},
     patterns={
-        "%Y-%m-%d": rules.period("STRFTIME", "%Y-%m-%d", format_first=True),
-        "%Y-%m": rules.period("STRFTIME", "%Y-%m", format_first=True),
-        "%Y": rules.period("STRFTIME", "%Y", format_first=True),
+        "%Y-%m-%d": period("STRFTIME", "%Y-%m-%d", format_first=True),
+        "%Y-%m": period("STRFTIME", "%Y-%m", format_first=True),
+        "%Y": period("STRFTIME", "%Y", format_first=True),
         "%G-W%V": WEEKS,
     },
     materialized=True,

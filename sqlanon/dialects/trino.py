@@ -4,25 +4,38 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlanon.dialects import rules
 from sqlanon.dialects.base import DECIMAL_INTERVALS, PORTABLE, SAME, TEXTS, VARIED, Dialect, Said
+from sqlanon.dialects.rules import (
+    always,
+    different_texts,
+    exact_quotient,
+    first_characters,
+    function,
+    in_double,
+    last_characters,
+    operator,
+    period,
+    piped,
+    same_texts,
+    without_nulls,
+)
 
 _NODES: dict[type[exp.Expr], Said] = {
-    exp.BitwiseAnd: rules.operator("bitwise_and"),
-    exp.BitwiseLeftShift: rules.operator("bitwise_left_shift"),
-    exp.BitwiseOr: rules.operator("bitwise_or"),
-    exp.Concat: rules.piped,
-    exp.Div: rules.in_double,
-    exp.Greatest: rules.without_nulls,
-    exp.IntDiv: rules.exact_quotient,
-    exp.Least: rules.without_nulls,
-    exp.Left: rules.first_characters,
-    exp.NullSafeEQ: rules.same_texts,
-    exp.NullSafeNEQ: rules.different_texts,
+    exp.BitwiseAnd: operator("bitwise_and"),
+    exp.BitwiseLeftShift: operator("bitwise_left_shift"),
+    exp.BitwiseOr: operator("bitwise_or"),
+    exp.Concat: piped,
+    exp.Div: in_double,
+    exp.Greatest: without_nulls,
+    exp.IntDiv: exact_quotient,
+    exp.Least: without_nulls,
+    exp.Left: first_characters,
+    exp.NullSafeEQ: same_texts,
+    exp.NullSafeNEQ: different_texts,
     exp.RegexpReplace: DECIMAL_INTERVALS,
     exp.Replace: DECIMAL_INTERVALS,
-    exp.Right: rules.last_characters,
-    exp.Substring: rules.function("SUBSTR", "this", "start", "length"),
+    exp.Right: last_characters,
+    exp.Substring: function("SUBSTR", "this", "start", "length"),
 }
 
 TRINO = Dialect(
@@ -48,12 +61,12 @@ TRINO = Dialect(
         exp.DType.TIMESTAMP: "TIMESTAMP(6)",
     },
     texts=TEXTS,
-    functions={"ISFINITE": rules.always},
+    functions={"ISFINITE": always},
     patterns={
-        "%Y-%m-%d": rules.period("DATE_FORMAT", "%Y-%m-%d"),
-        "%Y-%m": rules.period("DATE_FORMAT", "%Y-%m"),
-        "%Y": rules.period("DATE_FORMAT", "%Y"),
-        "%G-W%V": rules.period("DATE_FORMAT", "%x-W%v"),
+        "%Y-%m-%d": period("DATE_FORMAT", "%Y-%m-%d"),
+        "%Y-%m": period("DATE_FORMAT", "%Y-%m"),
+        "%Y": period("DATE_FORMAT", "%Y"),
+        "%G-W%V": period("DATE_FORMAT", "%x-W%v"),
     },
     temporary=False,
     notes=(
