@@ -131,6 +131,13 @@ def sqlite_run(table: Table) -> Run:
     return lambda text: connection.execute(text).fetchall()
 
 
+def plain(value: Any) -> Any:
+    """A value of chDB's Arrow: texts, and integers of 128 bits, arrive as bytes there."""
+    if not isinstance(value, bytes):
+        return value
+    return int.from_bytes(value, "little", signed=True) if len(value) == 16 else value.decode()
+
+
 def clickhouse_run(table: Table, session: Any) -> Run:
     """What runs statements in a session of chDB with the table."""
     types = {"VARCHAR": "String", "INTEGER": "Int32", "DATE": "Date32", "BOOLEAN": "Bool"}
@@ -143,8 +150,7 @@ def clickhouse_run(table: Table, session: Any) -> Run:
         if not answer:
             return []
         found = pa.ipc.open_file(pa.BufferReader(answer)).read_all()
-        rows = zip(*[column.to_pylist() for column in found.columns], strict=True)
-        return [tuple(x.decode() if isinstance(x, bytes) else x for x in row) for row in rows]
+        return list(zip(*[list(map(plain, column.to_pylist())) for column in found.columns], strict=True))
 
     return run
 
@@ -166,6 +172,9 @@ class Ran:
     """What came of a script: the rows of its batch, of the release, and of the audits that gave any.
 
     Drops what the script made, so that a session can run another.
+
+    Raises:
+        UnsupportedError: the dialect lacks something; nothing was run then.
     """
 
     def __init__(self, plan: sqlanon.Plan, dialect: str, run: Run, *, source_table: str | None = None) -> None:
@@ -175,7 +184,7 @@ class Ran:
         self.audits = 0
         parts = plan.script_parts()
         writes = dialect_named(dialect).writes
-        for told in told_statements(parts, dialect_named(dialect), source_table=source_table):
+        for told in list(told_statements(parts, dialect_named(dialect), source_table=source_table)):
             try:
                 rows = run(told.text)
             except Exception as error:

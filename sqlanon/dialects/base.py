@@ -62,7 +62,6 @@ class Dialect:
         refused_characters: what no column of a release may hold in its name.
         preamble: statements that the script begins with, in the dialect.
         notes: what the reader of a script must know, a sentence each.
-        materialized: it knows AS MATERIALIZED, a hint that changes no row.
         wide_literals: it reads integers beyond 64 bits as they are written.
         asof: it has an ASOF JOIN.
         write: writes a tree, in place of sqlglot's generator.
@@ -83,7 +82,6 @@ class Dialect:
     refused_characters: str = ""
     preamble: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    materialized: bool = False
     wide_literals: bool = False
     asof: bool = False
     write: Callable[[exp.Expr], str] | None = None
@@ -190,7 +188,7 @@ ARGUMENTS: Mapping[type[exp.Expr], frozenset[str]] = {
 PORTABLE: Mapping[type[exp.Expr], Said] = dict.fromkeys(
     (
         exp.Abs, exp.Add, exp.Alias, exp.And, exp.Avg, exp.Between, exp.Boolean, exp.Case, exp.Cast, exp.Ceil,
-        exp.Coalesce, exp.Column, exp.ColumnDef, exp.Count, exp.Create, exp.CTE, exp.DataType, exp.DataTypeParam,
+        exp.Coalesce, exp.Column, exp.ColumnDef, exp.Count, exp.Create, exp.DataType, exp.DataTypeParam,
         exp.DenseRank, exp.Distinct, exp.Drop, exp.EQ, exp.Floor, exp.From, exp.Group, exp.GT, exp.GTE, exp.Having,
         exp.Identifier, exp.If, exp.Insert, exp.Is, exp.Join, exp.Lead, exp.Literal, exp.LT, exp.LTE, exp.Max, exp.Min,
         exp.Mul, exp.Neg, exp.NEQ, exp.Not, exp.Null, exp.Nullif, exp.Or, exp.Order, exp.Ordered, exp.Paren,
@@ -201,8 +199,8 @@ PORTABLE: Mapping[type[exp.Expr], Said] = dict.fromkeys(
 )  # fmt: skip
 """What every dialect says alike, or sqlglot translates without a change of meaning."""
 VARIED: tuple[type[exp.Expr], ...] = (
-    exp.AnyValue, exp.BitwiseAnd, exp.BitwiseLeftShift, exp.BitwiseOr, exp.Concat, exp.Div, exp.DPipe, exp.Greatest,
-    exp.IntDiv, exp.Least, exp.Left, exp.Ln, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Pad, exp.Quarter,
+    exp.AnyValue, exp.BitwiseAnd, exp.BitwiseLeftShift, exp.BitwiseOr, exp.Concat, exp.CTE, exp.Div, exp.DPipe,
+    exp.Greatest, exp.IntDiv, exp.Least, exp.Left, exp.Ln, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Pad, exp.Quarter,
     exp.Rand, exp.RegexpReplace, exp.Replace, exp.Right, exp.Substring, exp.TimeToStr, exp.TryCast,
     exp.Year,
 )  # fmt: skip

@@ -15,12 +15,14 @@ from sqlanon.dialects.rules import (
     number_cast,
     period,
     piped,
+    plain_part,
     same_texts,
     without_nulls,
 )
 
 _NODES: dict[type[exp.Expr], Said] = {
     exp.Concat: piped,
+    exp.CTE: plain_part,
     exp.Div: in_double,
     exp.Greatest: without_nulls,
     exp.IntDiv: function("DIV", "this", "expression"),

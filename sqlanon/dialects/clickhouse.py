@@ -16,6 +16,7 @@ from sqlanon.dialects.rules import (
     period,
     piped,
     plain_extreme,
+    plain_part,
 )
 
 
@@ -34,6 +35,7 @@ _NODES: dict[type[exp.Expr], Said] = {
     exp.BitwiseLeftShift: operator("bitShiftLeft"),
     exp.BitwiseOr: operator("bitOr"),
     exp.Concat: piped,
+    exp.CTE: plain_part,
     exp.Div: in_double,
     exp.Greatest: plain_extreme,
     exp.IntDiv: operator("intDiv"),

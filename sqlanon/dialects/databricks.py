@@ -7,10 +7,11 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sqlanon.dialects.base import DECIMAL_INTERVALS, PORTABLE, SAME, TEXTS, VARIED, WEEKS, Dialect, Said
-from sqlanon.dialects.rules import always, in_double, period, piped, placed_in_integers, plain_extreme
+from sqlanon.dialects.rules import always, in_double, period, piped, placed_in_integers, plain_extreme, plain_part
 
 _NODES: dict[type[exp.Expr], Said] = {
     exp.Concat: piped,
+    exp.CTE: plain_part,
     exp.Div: in_double,
     exp.Greatest: plain_extreme,
     exp.Least: plain_extreme,

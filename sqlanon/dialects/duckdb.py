@@ -23,7 +23,6 @@ DUCKDB = Dialect(
     texts=TEXTS | {"HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "UUID", "TIME"},
     functions={"ISFINITE": SAME},
     patterns=dict.fromkeys(("%Y-%m-%d", "%G-W%V", "%Y-%m", "%Y"), SAME),
-    materialized=True,
     wide_literals=True,
     asof=True,
 )  # fmt: skip

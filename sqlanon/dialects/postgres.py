@@ -31,7 +31,6 @@ POSTGRES = Dialect(
         "Run it in one session: two functions and the tables are temporary, and go with it. "
         "The role needs TEMPORARY on the database.",
     ),
-    materialized=True,
     wide_literals=True,
     write=partial(render, pretty=True),
 )  # fmt: skip

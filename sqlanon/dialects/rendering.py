@@ -144,9 +144,6 @@ def _said(node: exp.Expr, dialect: Dialect) -> exp.Expr:
         rule = dialect.functions[node.name.upper()]
     elif isinstance(node, exp.TimeToStr):
         rule = dialect.patterns[_pattern(node)]
-    elif isinstance(node, exp.CTE):
-        node.set("materialized", node.args.get("materialized") if dialect.materialized else None)
-        return node
     else:
         rule = dialect.nodes[type(node)]
     return rule(node) if callable(rule) else node

@@ -87,7 +87,8 @@ def without_nulls(node: exp.Expr) -> exp.Expr:
         other = exp.Coalesce(this=right, expressions=[left.copy()])
         return _extreme(kind, either, other)
 
-    return reduce(two, [node.this, *node.expressions])
+    folded: exp.Expr = reduce(two, [node.this, *node.expressions])
+    return folded
 
 
 def plain_extreme(node: exp.Expr) -> exp.Expr:
@@ -149,6 +150,18 @@ def named_columns(node: exp.Expr) -> exp.Expr:
         for item in node.expressions
     ]
     node.set("expressions", items)
+    return node
+
+
+def plain_part(node: exp.Expr) -> exp.Expr:
+    """A part of a WITH without AS MATERIALIZED, a hint that changes no row."""
+    node.set("materialized", None)
+    return node
+
+
+def materialized_part(node: exp.Expr) -> exp.Expr:
+    """A part of a WITH that is computed once."""
+    node.set("materialized", True)
     return node
 
 

@@ -13,6 +13,7 @@ from sqlanon.dialects.rules import (
     operator,
     period,
     piped,
+    plain_part,
     without_nulls,
 )
 
@@ -21,6 +22,7 @@ _NODES: dict[type[exp.Expr], Said] = {
     exp.BitwiseLeftShift: operator("BITSHIFTLEFT"),
     exp.BitwiseOr: operator("BITOR"),
     exp.Concat: piped,
+    exp.CTE: plain_part,
     exp.Div: in_double,
     exp.Greatest: without_nulls,
     exp.IntDiv: exact_whole_quotient,

@@ -12,6 +12,7 @@ from sqlanon.dialects.rules import (
     greatest_value,
     in_double,
     last_characters,
+    materialized_part,
     padded_by_hand,
     period,
     piped,
@@ -24,6 +25,7 @@ from sqlanon.dialects.rules import (
 _NODES: dict[type[exp.Expr], Said] = {
     exp.AnyValue: greatest_value,
     exp.Concat: piped,
+    exp.CTE: materialized_part,
     exp.Div: in_double,
     exp.Greatest: without_nulls,
     exp.IntDiv: truncating,
@@ -73,7 +75,6 @@ SQLITE = Dialect(
         "%Y": period("STRFTIME", "%Y", format_first=True),
         "%G-W%V": WEEKS,
     },
-    materialized=True,
     notes=(
         "LN, CEIL and FLOOR must be compiled in (SQLITE_ENABLE_MATH_FUNCTIONS).",
         "Sums are exact up to 64 bits. Dates are texts of the form YYYY-MM-DD.",

@@ -16,6 +16,7 @@ from sqlanon.dialects.rules import (
     operator,
     period,
     piped,
+    plain_part,
     same_texts,
     without_nulls,
 )
@@ -25,6 +26,7 @@ _NODES: dict[type[exp.Expr], Said] = {
     exp.BitwiseLeftShift: operator("bitwise_left_shift"),
     exp.BitwiseOr: operator("bitwise_or"),
     exp.Concat: piped,
+    exp.CTE: plain_part,
     exp.Div: in_double,
     exp.Greatest: without_nulls,
     exp.IntDiv: exact_quotient,

@@ -160,7 +160,11 @@ def _intervals(spec: IntervalsHierarchy, value: exp.Expr, type_name: str) -> lis
     remote = base_type in FLOATS and abs(origin) > FAR * width
     if max(width * widest, abs(origin)) > LIMIT or remote:
         raise _too_long()
-    sizes = [width * widest, abs(origin), *(abs(bound) for bound in (spec.lower, spec.upper) if bound is not None)]
+    sizes: list[int | Decimal] = [
+        width * widest,
+        abs(origin),
+        *(abs(bound) for bound in (spec.lower, spec.upper) if bound is not None),
+    ]
     if base_type in NARROW and not scale and all(size <= NARROW_LIMIT for size in sizes):
         return _narrow_intervals(spec, value, width, origin, widest)
     reach = min(FAR, LIMIT // width) if base_type in FLOATS else 2 * LIMIT // width

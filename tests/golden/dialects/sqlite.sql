@@ -1281,7 +1281,7 @@ SELECT
 FROM "sqlanon_base";
 
 -- 37. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
-WITH "nodes" AS (
+WITH "nodes" AS MATERIALIZED (
   SELECT
     CAST(0 AS INTEGER) AS "node",
     CAST(0 AS INTEGER) AS "arm",
@@ -1350,7 +1350,7 @@ WITH "nodes" AS (
   GROUP BY
     "node",
     "key_0" & -25165825
-), "histogram_0" AS (
+), "histogram_0" AS MATERIALIZED (
   SELECT
     "node",
     "key_0" & -25165825 AS "key_0",
@@ -1359,7 +1359,7 @@ WITH "nodes" AS (
   FROM "parts"
   WHERE
     "n" > 0
-), "model_1" AS (
+), "model_1" AS MATERIALIZED (
   SELECT
     "node",
     "key_0",
@@ -1369,7 +1369,7 @@ WITH "nodes" AS (
   GROUP BY
     "node",
     "key_0"
-), "model_2" AS (
+), "model_2" AS MATERIALIZED (
   SELECT
     "node",
     "key_0",
@@ -1493,7 +1493,7 @@ WITH "nodes" AS (
   FROM "judged"
   GROUP BY
     "node"
-), "levels" AS (
+), "levels" AS MATERIALIZED (
   SELECT
     "nodes"."node",
     "m"."attribute",
@@ -1502,7 +1502,7 @@ WITH "nodes" AS (
   FROM "nodes"
   JOIN "sqlanon_masks" AS "m"
     ON SUBSTR("nodes"."levels", "m"."attribute" + 1, 1) = "m"."digit"
-), "failing" AS (
+), "failing" AS MATERIALIZED (
   SELECT
     "levels"."node",
     "levels"."attribute",
@@ -1572,7 +1572,7 @@ FROM (
     "disease" AS "disease",
     "note" AS "note"
   FROM (
-    WITH "records" AS (
+    WITH "records" AS MATERIALIZED (
       SELECT
         CAST("sqlanon_lookup_0"."level_1" AS TEXT) AS "column_0",
         CAST("sqlanon_lookup_1"."level_3" AS TEXT) AS "column_1",
@@ -1619,7 +1619,7 @@ FROM (
       GROUP BY
         "node",
         "key_0" & -25165825
-    ), "histogram_0" AS (
+    ), "histogram_0" AS MATERIALIZED (
       SELECT
         "node",
         "key_0" & -25165825 AS "key_0",
@@ -1628,7 +1628,7 @@ FROM (
       FROM "parts"
       WHERE
         "n" > 0
-    ), "model_1" AS (
+    ), "model_1" AS MATERIALIZED (
       SELECT
         "node",
         "key_0",
@@ -1638,7 +1638,7 @@ FROM (
       GROUP BY
         "node",
         "key_0"
-    ), "model_2" AS (
+    ), "model_2" AS MATERIALIZED (
       SELECT
         "node",
         "key_0",
@@ -1740,7 +1740,7 @@ FROM (
         ON "classes"."node" = "model_1"."node" AND "classes"."key_0" = "model_1"."key_0"
       LEFT JOIN "model_2"
         ON "classes"."node" = "model_2"."node" AND "classes"."key_0" = "model_2"."key_0"
-    ), "passing" AS (
+    ), "passing" AS MATERIALIZED (
       SELECT
         "key_0"
       FROM "judged"
