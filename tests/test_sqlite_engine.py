@@ -282,7 +282,7 @@ def test_numbers_keep_their_type_where_every_text_survives(tmp_path: Path) -> No
     with sqlanon.anonymize(path, sqlanon.Policy.from_dict(told)) as release:
         assert release.plan.node == (0, 0)
     with closing(sqlite3.connect(path)) as connection:
-        kinds = {row for row in connection.execute("SELECT typeof(a), typeof(b) FROM released")}
+        kinds = set(connection.execute("SELECT typeof(a), typeof(b) FROM released"))
         assert kinds == {("integer", "integer"), ("integer", "real")}
         assert Counter(connection.execute("SELECT * FROM released")) == Counter(rows * 2)
 
