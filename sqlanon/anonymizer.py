@@ -10,6 +10,7 @@ from sqlanon.driver import Watcher
 from sqlanon.encoding import check_columns, encode_source
 from sqlanon.errors import InputError
 from sqlanon.full_domain import Plan, search_plan
+from sqlanon.live import KIND, check_live
 from sqlanon.planned import Planned
 from sqlanon.policy import Patterns, Policy, Transformation
 from sqlanon.policy_source import open_policy_source
@@ -88,10 +89,12 @@ def _encoded(
     """An encoded source and the time it took; one that is to be published looks at its target before any work."""
     start = time.perf_counter()
     if writable is None:
-        writable = policy.output is not None and policy.output.kind in ("view", "table")
+        writable = policy.output is not None and policy.output.kind != "file"
     opened = open_policy_source(source, policy, writable=writable)
     try:
         if publishing and policy.output is not None:
+            if policy.output.kind == KIND:
+                check_live(opened, policy, policy.output)
             check_target(
                 opened.engine,
                 output_kind=policy.output.kind,

@@ -17,19 +17,25 @@ from sqlanon.catalog import Catalog
 from sqlanon.compiler import release as compiler
 from sqlanon.compiler.class_sizes import class_sizes
 from sqlanon.compiler.evaluate import Question
+from sqlanon.compiler.live import LiveView, live_view
 from sqlanon.driver import Watcher, search
+from sqlanon.engines.base import Place
 from sqlanon.errors import InputError
 from sqlanon.evaluator import Evaluator
 from sqlanon.formulation import formulate
 from sqlanon.lattice import Node
+from sqlanon.live import LiveDraft, check_live, facts_of, frozen_view, publish_live
+from sqlanon.live_lookups import freeze
 from sqlanon.measures.base import Measure
 from sqlanon.planned import Planned, ignored_options, versions
-from sqlanon.policy import Model, Policy
+from sqlanon.policy import Model, Output, Policy
 from sqlanon.proof import Proof
 from sqlanon.references import plan_audits
 from sqlanon.report.proof_file import proof_document
 from sqlanon.search.base import Problem, Progress, Request, Verdict, rank
 from sqlanon.session import Session
+from sqlanon.targets import check_target
+from sqlanon.written_rows import typed_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +245,41 @@ class Plan(Planned):
             published=self._released(),
             snapshot=names.BASE,
         )
+
+    def live_view_sql(self, output: Output) -> str:
+        """The SELECT of the live view that ``output`` names; publishes nothing.
+
+        Raises:
+            UnsupportedError, TargetError: see ``live.check_live``.
+        """
+        where = check_live(self._session.source, self.policy, output)
+        return self.engine.render(live_view(self._live_view(where, self._released())), pretty=True)
+
+    def _live_view(self, where: Place, released: Mapping[str, str]) -> LiveView:
+        return frozen_view(self.policy, self._session.source, where, self.node, released)
+
+    def _publish_live(self, output: Output, released: Mapping[str, str]) -> None:
+        source, engine = self._session.source, self._session.source.engine
+        where = check_live(source, self.policy, output)
+        check_target(
+            engine,
+            output_kind=output.kind,
+            target=output.target,
+            if_exists=self.policy.if_exists,
+            target_catalog=source.target_catalog,
+            source_path=source.path,
+            read=source.read,
+        )
+        draft = LiveDraft(
+            view=self._live_view(where, released),
+            frozen=freeze(engine, self.policy, self._session.encoding, self.node, released, basic=self._basic),
+            facts=facts_of(self.policy, self.levels),
+            ledger=self.ledger,
+            models=self._audits(),
+            lookups={name: typed_texts(texts, released[name]) for name, texts in self._lookups().items()},
+            verify_source=source.verify,
+        )
+        publish_live(engine, where, draft)
 
     def _audits(self) -> list[ModelAudit]:
         """The audits of the policy's models, with what they are judged against."""

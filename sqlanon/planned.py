@@ -24,7 +24,9 @@ from sqlanon.catalog import Catalog
 from sqlanon.certificate import Certificate
 from sqlanon.compiler.trees import column, named, table
 from sqlanon.engines.base import Engine
+from sqlanon.errors import UnsupportedError
 from sqlanon.hierarchy.specs import HierarchySpec
+from sqlanon.live import KIND, SNAPSHOT, WARNING
 from sqlanon.models import least_size
 from sqlanon.policy import Column, EngineOptions, Output, Policy
 from sqlanon.publication import publish
@@ -231,7 +233,10 @@ class Planned(Closing):
         target: dict[str, str] = {}
         marker = None
         source = self._session.source
-        if output is not None:
+        if output is not None and output.kind == KIND:
+            self._publish_live(output, released)
+            target = {KIND: output.target}
+        elif output is not None:
             publication = publish(
                 source.engine,
                 query=self._release_query(),
@@ -295,6 +300,10 @@ class Planned(Closing):
             _target=output.target if output else "",
         )
 
+    def _publish_live(self, output: Output, released: Mapping[str, str]) -> None:
+        """Put a live view in place of the release."""
+        raise UnsupportedError("A live view publishes one node, no transformation.", hint=f"{SNAPSHOT}.")
+
     def _travelling(self, certified: Mapping[str, Any] | None) -> Certificate:
         """The certificate with the lower bound that the proof tells: that of a search that was stopped may rest on
         small counts."""
@@ -341,11 +350,17 @@ def _access_warning(engine: Engine, output: Output | None) -> tuple[str, ...]:
     """Who can read a release in the database of its source."""
     if output is None or output.kind == "file":
         return ()
+    live = (WARNING,) if output.kind == KIND else ()
+    kind = output.kind.replace("_", " ")
     if not engine.has("roles"):
         return (
-            f"A {output.kind} in the source database protects nobody who can open that database; "
+            *live,
+            f"A {kind} in the source database protects nobody who can open that database; "
             "for hand-over publish a fresh file (output: {file: …}).",
         )
     if not output.readers:
-        return (f"Nobody but its owner may read the {output.kind}; name roles (output: {{…, readers: [role]}}).",)
-    return ()
+        return (
+            *live,
+            f"Nobody but its owner may read the {kind}; name roles (output: {{…, readers: [role]}}).",
+        )
+    return live

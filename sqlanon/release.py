@@ -31,7 +31,7 @@ class Release(Closing):
         ledger: accounting of every record.
         certificate: what is proven about the loss.
         manifest: what travels with the release: no values, small counts coarsened.
-        output: what was written, ``{"view" | "table" | "file": name}``.
+        output: what was written, ``{"view" | "live_view" | "table" | "file": name}``.
         verdict_sources: how many nodes of the search were judged from the base, and how many from which snapshot.
     """
 
@@ -67,7 +67,7 @@ class Release(Closing):
 
     def _read(self) -> pa.Table:
         engine = self.plan._session.engine
-        if self._kind in ("view", "table"):
+        if self._kind is not None and self._kind != "file":
             return engine.arrow("read release", exp.select("*").from_(engine.source_table(self._target)))
         path = Path(self._target)
         if self._kind == "file" and path.suffix.lower() != ".duckdb":

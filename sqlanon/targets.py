@@ -19,6 +19,10 @@ from sqlanon.paths import TARGET_ENDINGS, same_file
 
 RELEASED = "_released"
 """A view release stands on a table of its own: the view's name with this ending."""
+LOOKUP = "_lookup_"
+FROZEN = "_frozen"
+"""A live view stands on its source and on tables of its own: its name with ``_lookup_<i>`` for the lookups of its
+quasi-identifiers, numbered from 0, and with ``_frozen`` for the facts that it was made with."""
 MANIFEST = ".manifest.json"
 """A file release has its manifest beside it: the file's name with this ending,"""
 CERTIFICATE = ".certificate.json"
@@ -79,11 +83,25 @@ def check_target(
         )
     engine.require(f"{output_kind}s")
     where = place(engine, target, target_catalog)
-    places = {where: output_kind}
+    places = {where: "view" if output_kind == "live_view" else output_kind}
     if output_kind == "view":
         places[where.named(where.name + RELEASED)] = "table"
+    if output_kind == "live_view":
+        places[where.named(where.name + FROZEN)] = "table"
     for candidate, kind in places.items():
         _check_relation(engine, candidate, kind, if_exists, target_catalog, read)
+
+
+def frozen_tables(engine: Engine, where: Place) -> list[Place]:
+    """The tables beneath a live view, when there is one at ``where``, or was."""
+    facts = where.named(where.name + FROZEN)
+    if engine.existing(facts) != "table":
+        return []
+    found, position = [facts], 0
+    while engine.existing(lookup := where.named(f"{where.name}{LOOKUP}{position}")) == "table":
+        found.append(lookup)
+        position += 1
+    return found
 
 
 def _check_relation(

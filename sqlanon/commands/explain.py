@@ -14,6 +14,7 @@ from sqlanon.commands.common import guarded, policy_of
 from sqlanon.compiler import evaluate as compiler
 from sqlanon.errors import InputError
 from sqlanon.full_domain import Plan
+from sqlanon.live import KIND
 from sqlanon.policy import Policy
 
 
@@ -25,18 +26,19 @@ def explain(policy: str, node: str | None) -> None:
     nothing."""
 
     def action() -> int:
-        made = replace(policy_of(policy), output=None)
-        print(explanation(made, node))
+        print(explanation(policy_of(policy), node))
         return 0
 
     guarded(action)
 
 
 def explanation(policy: Policy, node: str | None) -> str:
-    """The SQL of a node: as a person reads it, as the search judges it, and as it is published.
+    """The SQL of a node: as a person reads it, as the search judges it, and as it is published, and a live view.
 
     Of patterns and local recoding: the rules, the classes of the release, and the release.
     """
+    output = policy.output
+    policy = replace(policy, output=None)
     if policy.transformation is not None:
         return _recoded(policy, node)
     with _planned(policy, node) as made:
@@ -47,6 +49,7 @@ def explanation(policy: Policy, node: str | None) -> str:
                 f"-- the classes of the node {levels}\n{made.node_sql(made.catalog.levels(made.node))};",
                 f"-- its verdict\n{made.engine.render(statement, pretty=True)};",
                 f"-- its release\n{made.release_sql};",
+                *([f"-- its live view\n{made.live_view_sql(output)};"] if output and output.kind == KIND else []),
             ]
         )
 

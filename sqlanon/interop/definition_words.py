@@ -79,7 +79,8 @@ SUBSETS: Mapping[str, Table] = {
     "table": {"table": Attribute("name", TEXT)},
     "column": {"column": Attribute("name", TEXT)},
 }
-OUTPUTS: Mapping[str, str] = {"view": "name", "table": "name", "file": "path"}
+OUTPUTS: Mapping[str, str] = {"view": "name", "live-view": "name", "table": "name", "file": "path"}
+"""Elements of targets, called like what a policy calls them with dashes."""
 
 ROLES: Mapping[str, str] = {
     "quasi_identifier": "k-attribute",

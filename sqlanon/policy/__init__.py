@@ -104,7 +104,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where the release goes: kind is view, table or file; a file's target is an absolute path.
+    """Where the release goes: kind is view, live_view, table or file; a file's target is an absolute path.
 
     ``owner`` and ``readers`` are roles of a server: who owns the release, and who may read it.
     """
