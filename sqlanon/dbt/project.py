@@ -113,7 +113,8 @@ def _once(release: DbtRelease, folder: Path) -> tuple[dict[str, str], dict[str, 
 
 
 def _yaml(document: Mapping[str, Any]) -> str:
-    return yaml.safe_dump(dict(document), allow_unicode=True, sort_keys=False)
+    plain = json.loads(json.dumps(document))  # every list a copy of its own: YAML would refer from one to the other
+    return yaml.safe_dump(plain, allow_unicode=True, sort_keys=False)
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:

@@ -131,7 +131,9 @@ def _faults(view: LiveView) -> list[exp.Expr]:
         if isinstance(item, KAnonymity):
             faults.append(exp.LT(this=members.copy(), expression=number(item.k)))
         elif isinstance(item, DeltaPresence):
-            for bound, compare in ((item.min, exp.LT), (item.max, exp.GT)):
+            for bound, trivial, compare in ((item.min, 0, exp.LT), (item.max, 1, exp.GT)):
+                if bound == trivial:
+                    continue
                 numerator, denominator = fraction(bound)
                 held = exp.Mul(this=members.copy(), expression=number(denominator))
                 allowed = exp.Mul(this=population.copy(), expression=number(numerator))
