@@ -43,7 +43,7 @@ WARDS = {"a": "x", "b": "x", "": "x", "NULL": "y", "-": "y", "=a": "y"}
 
 
 def records() -> list[Record]:
-    """Wards with texts that are hard to write down, ZIP codes, days of birth; all records of one ZIP code are of three persons."""
+    """Wards with texts that are hard to write down, ZIP codes, births; a ZIP code that is three persons."""
     draw = random.Random(11)
     zips = [draw.choice(["1010", "1020", "10", "", None, "2000"]) for _ in range(400)]
     return [
