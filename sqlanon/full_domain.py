@@ -283,6 +283,7 @@ class Plan(Planned):
             models=self._audits(),
             lookups={name: typed_texts(texts, released[name]) for name, texts in self._lookups().items()},
             verify_source=source.verify,
+            output=output,
         )
         publish_live(engine, where, draft)
 

@@ -20,14 +20,14 @@ from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.release import audit_release
 from sqlanon.compiler.live import TEXT, VALUE, FrozenColumn, LiveView, live_view, member_flag, refuse_models
-from sqlanon.compiler.trees import column
+from sqlanon.compiler.trees import column, number
 from sqlanon.engines.base import Engine, Place, rows_of
-from sqlanon.errors import InputError, SourceChangedError, TargetError, UnsupportedError
+from sqlanon.errors import EngineError, InputError, SourceChangedError, TargetError, UnsupportedError
 from sqlanon.hierarchy.specs import FileHierarchy
 from sqlanon.live_lookups import has_lookup
 from sqlanon.policy import Output, Policy
 from sqlanon.sources import Source
-from sqlanon.targets import FROZEN, LOOKUP, RELEASED, frozen_tables, place
+from sqlanon.targets import FACT_COLUMNS, FROZEN, LOOKUP, RELEASED, frozen_tables, place
 from sqlanon.version import VERSION
 
 KIND = "live_view"
@@ -39,7 +39,6 @@ WARNING = (
 )
 Fact = tuple[str, str, str]
 """A fact that a live view was made with, as ``FACT_COLUMNS`` name its parts."""
-FACT_COLUMNS = ("kind", "name", "value")
 
 
 def refuse_policy(policy: Policy) -> None:
@@ -92,11 +91,11 @@ def check_live(opened: Source, policy: Policy, output: Output) -> Place:
             hint="name a target in the database of the source.",
         )
     if not frozen_tables(engine, where):
-        for position in range(len(policy.quasi_identifiers)):
-            lookup = _lookup(where, position)
-            if engine.existing(lookup):
+        lookups = [_lookup(where, number) for number in range(len(policy.quasi_identifiers))]
+        for beneath in (where.named(where.name + FROZEN), *lookups):
+            if engine.existing(beneath):
                 raise TargetError(
-                    f"The relation {lookup.schema}.{lookup.name}, which would be a lookup of the live view, exists.",
+                    f"The relation {beneath.schema}.{beneath.name}, which would stand beneath the live view, exists.",
                     hint="choose another name for the view, or drop it yourself.",
                 )
     return where
@@ -173,8 +172,8 @@ def _files(policy: Policy) -> list[Fact]:
     for spec in policy.quasi_identifiers:
         if isinstance(spec.hierarchy, FileHierarchy):
             made.append(("hierarchy", spec.name, _hash(spec.hierarchy.path.read_bytes)))
-    for number, model in enumerate(policy.models):
-        made.append(("model", f"{number} {model.type}", _hash(partial(_text, model.file))))
+    for position, model in enumerate(policy.models):
+        made.append(("model", f"{position} {model.type}", _hash(partial(_text, model.file))))
     return made
 
 
@@ -197,6 +196,7 @@ class LiveDraft:
         frozen: per quasi-identifier with a lookup, in order, the relation of its rows.
         lookups: per quasi-identifier, the texts of its level, for the audit (``audit_release``).
         verify_source: raises SourceChangedError; called last.
+        output: the target, with its owner and readers.
     """
 
     view: LiveView
@@ -206,6 +206,7 @@ class LiveDraft:
     models: Sequence[ModelAudit]
     lookups: Mapping[str, exp.Expr]
     verify_source: Callable[[], None]
+    output: Output
 
 
 def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> None:
@@ -219,13 +220,39 @@ def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> None:
     with engine.transaction():
         engine.make_schema(where)
         _drop_old(engine, where)
-        for number, rows in enumerate(draft.frozen.values()):
+        facts = list(draft.facts)
+        beneath = [where.named(where.name + FROZEN)]
+        for position, (name, rows) in enumerate(draft.frozen.items()):
+            lookup = _lookup(where, position)
+            facts.append(("lookup", lookup.name, name))
+            beneath.append(lookup)
             query = exp.select(column(VALUE), column(TEXT)).from_(rows.copy()).order_by(column(VALUE))
-            engine.run("write lookup", _table(_lookup(where, number), query))
-        engine.run("write facts", _table(where.named(where.name + FROZEN), rows_of(_facts_table(draft.facts))))
+            engine.run("write lookup", _table(lookup, query))
+        engine.run("write facts", _table(where.named(where.name + FROZEN), rows_of(_facts_table(facts))))
         engine.create_view(where, live_view(draft.view))
         _audit(engine, where.table, draft)
         draft.verify_source()
+        engine.hand_over(where, beneath, draft.output.owner, draft.output.readers)
+        if draft.output.owner is not None:
+            _refuse_owner(engine, where, draft)
+
+
+def _refuse_owner(engine: Engine, where: Place, draft: LiveDraft) -> None:
+    """A view reads its source with the rights of its owner.
+
+    Raises:
+        TargetError: the owner has none.
+    """
+    try:
+        engine.run("read as owner", exp.select(number(1)).from_(where.table).limit(1))
+        readable = True
+    except EngineError:
+        readable = False
+    if not readable:
+        raise TargetError(
+            f"The live view cannot be read once it belongs to {draft.output.owner!r}, who may not read the source.",
+            hint="grant SELECT on the source to the owner, or leave out owner.",
+        )
 
 
 def _drop_old(engine: Engine, where: Place) -> None:
@@ -279,7 +306,7 @@ def frozen_facts(engine: Engine, where: Place) -> list[Fact] | None:
     """
     kind = engine.existing(where)
     facts = where.named(where.name + FROZEN)
-    if kind == "view" and engine.existing(facts) == "table":
+    if kind == "view" and frozen_tables(engine, where):
         rows = exp.select(*[column(name) for name in FACT_COLUMNS]).from_(facts.table)
         return [(str(kind), str(name), str(value)) for kind, name, value in engine.run("read facts", rows)]
     if kind is not None:

@@ -369,8 +369,5 @@ def _access_warning(engine: Engine, output: Output | None) -> tuple[str, ...]:
             "for hand-over publish a fresh file (output: {file: …}).",
         )
     if not output.readers:
-        return (
-            *live,
-            f"Nobody but its owner may read the {kind}; name roles (output: {{…, readers: [role]}}).",
-        )
+        return (*live, f"Nobody but its owner may read the {kind}; name roles (output: {{…, readers: [role]}}).")
     return live

@@ -19,7 +19,7 @@ from sqlanon.driver import Watcher
 from sqlanon.encoding import check_columns
 from sqlanon.engines.base import Place
 from sqlanon.errors import EngineError
-from sqlanon.live import KIND, Fact, check_live, counted_view, facts_of, frozen_facts, live_output
+from sqlanon.live import KIND, Fact, check_live, counted_view, facts_of, frozen_facts, live_output, refuse_policy
 from sqlanon.policy import Policy
 from sqlanon.policy_source import open_policy_source
 from sqlanon.sources import Source
@@ -95,6 +95,7 @@ def refresh(
     """
     start = time.perf_counter()
     output = live_output(policy)
+    refuse_policy(policy)
     with open_policy_source(source, policy) as opened:
         check_columns(policy, opened.types)
         found = _look(opened, policy, check_live(opened, policy, output))

@@ -22,7 +22,9 @@ RELEASED = "_released"
 LOOKUP = "_lookup_"
 FROZEN = "_frozen"
 """A live view stands on its source and on tables of its own: its name with ``_lookup_<i>`` for the lookups of its
-quasi-identifiers, numbered from 0, and with ``_frozen`` for the facts that it was made with."""
+quasi-identifiers, and with ``_frozen`` for the facts that it was made with."""
+FACT_COLUMNS = ("kind", "name", "value")
+"""The columns of these facts; those of the kind ``lookup`` name the lookups."""
 MANIFEST = ".manifest.json"
 """A file release has its manifest beside it: the file's name with this ending,"""
 CERTIFICATE = ".certificate.json"
@@ -93,15 +95,14 @@ def check_target(
 
 
 def frozen_tables(engine: Engine, where: Place) -> list[Place]:
-    """The tables beneath a live view, when there is one at ``where``, or was."""
+    """The tables beneath a live view, its facts first, when there is one at ``where``, or was."""
     facts = where.named(where.name + FROZEN)
-    if engine.existing(facts) != "table":
+    if engine.existing(facts) != "table" or [name for name, _ in engine.columns(facts.table)] != list(FACT_COLUMNS):
         return []
-    found, position = [facts], 0
-    while engine.existing(lookup := where.named(f"{where.name}{LOOKUP}{position}")) == "table":
-        found.append(lookup)
-        position += 1
-    return found
+    kind, name = (exp.column(key, quoted=True) for key in FACT_COLUMNS[:2])
+    told = exp.select(name).from_(facts.table).where(exp.EQ(this=kind, expression=exp.Literal.string("lookup")))
+    lookups = [where.named(str(row[0])) for row in engine.run("read facts", told)]
+    return [facts, *(lookup for lookup in lookups if engine.existing(lookup) == "table")]
 
 
 def _check_relation(

@@ -208,7 +208,9 @@ def documents(draw: st.DrawFn) -> dict:
                 max_evaluations=st.none(),
                 gap=st.just(0.1),
             ),
-            output=st.sampled_from([None, {"view": 'a"b.c'}, {"table": "t"}, {"file": "o.parquet"}]),
+            output=st.sampled_from(
+                [None, {"view": 'a"b.c'}, {"live_view": "s.v", "owner": "o"}, {"table": "t"}, {"file": "o.parquet"}]
+            ),
             report=st.sampled_from([None, "r.html", "r.txt"]),
             engine=some(memory_limit=st.just("1GB"), threads=st.integers(1, 9), temp_directory=st.just("/tmp/x")),
         )

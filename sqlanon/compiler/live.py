@@ -12,8 +12,8 @@ class, as it stands at the moment of reading, meets every model. A model that fa
 Why it is right:
 
 - A class is a partition by the *published* cells, so what is counted is what a reader could count.
-- A JOIN loses the records without a row in a lookup; a value with several rows would multiply its records and so swell
-  the class, which is why a lookup is read by value, ``HAVING COUNT(*) = 1``.
+- A JOIN loses the records without a row in a lookup. A value with several rows would multiply its records, and so
+  swell the class; it is taken for a value without a row.
 - What the models look at, and why, stands in ``compiler/live_models.py``.
 
 Portable: no QUALIFY, no ENUM, no FILTER, no COUNT(DISTINCT …) OVER; keys that may be NULL meet by an equality, which
@@ -155,9 +155,8 @@ def _records(view: LiveView) -> exp.Select:
             alias = names.lookup(position)
             text = _plain(TEXT, alias) if item.signed else column(TEXT, alias)
             value = typed(text, type_name, generalized=True)
-            meets = column(VALUE, alias) if item.signed else _signed(column(VALUE, alias))
             key = _signed(canonical(item.name, item.type, SOURCE))
-            joins.append((_single(item.lookup).subquery(alias), exp.EQ(this=key, expression=meets)))
+            joins.append((_single(item).subquery(alias), exp.EQ(this=key, expression=column(VALUE, alias))))
         cells.append(named(value, class_of(position)))
     for index, (name, type_name) in enumerate(view.published.items()):
         if name not in position_of:
@@ -176,8 +175,14 @@ def _records(view: LiveView) -> exp.Select:
     return query.where(both(conditions), copy=False) if conditions else query
 
 
-def _single(lookup: exp.Expr) -> exp.Select:
-    """The rows of a lookup whose value has one row: a second one would multiply the records of the value."""
+def _single(item: FrozenColumn) -> exp.Select:
+    """The values of a lookup, with their sign, and their texts; a value with several rows is NULL, and equals nothing.
+
+    Not a HAVING: PostgreSQL would expect one row of it, and compare each record with each value.
+    """
+    assert item.lookup is not None
     one = exp.EQ(this=exp.Count(this=exp.Star()), expression=number(1))
-    text = named(exp.Min(this=column(TEXT)), TEXT)
-    return exp.select(column(VALUE), text).from_(aliased(lookup, "listed")).group_by(column(VALUE)).having(one)
+    value = column(VALUE) if item.signed else _signed(column(VALUE))
+    found = named(exp.Case(ifs=[exp.If(this=one, true=value)]), VALUE)
+    rows = exp.select(found, named(exp.Min(this=column(TEXT)), TEXT)).from_(aliased(item.lookup, "listed"))
+    return rows.group_by(column(VALUE, "listed"))
