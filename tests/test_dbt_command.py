@@ -461,3 +461,23 @@ def test_what_cannot_be_written_names_the_folder_only(warehouse: Path, tmp_path:
     policy = policy_file(tmp_path, document(str(warehouse)))
     (tmp_path / "file").write_text("")
     assert "'file' cannot be written" in refused(policy, "--to", str(tmp_path / "file"))
+
+
+def test_the_policy_of_the_docs_is_written(tmp_path: Path) -> None:
+    """The example of docs/dbt.md, on data that fits it."""
+    text = (Path(__file__).parents[1] / "docs" / "dbt.md").read_text(encoding="utf-8")
+    [example] = [block for block in text.split("```yaml\n")[1:] if "sqlanon" not in block and "clinic" in block]
+    made = yaml.safe_load(example.split("```")[0])
+    with duckdb.connect(str(tmp_path / made["source"])) as connection:
+        connection.execute("CREATE SCHEMA clinic")
+        connection.execute(
+            "CREATE TABLE clinic.patients AS SELECT range AS patient_id, 20 + range % 40 AS age, "
+            "CAST(1000 + range % 7 * 10 AS VARCHAR) AS zip, range % 11 % 5 AS diagnosis FROM range(500)"
+        )
+    (tmp_path / "hierarchies").mkdir()
+    ages = (f"{age};{age // 10 * 10}-{age // 10 * 10 + 9};*" for age in range(20, 60))
+    (tmp_path / "hierarchies" / "age.csv").write_text("\n".join(ages))
+    (tmp_path / "policy.yaml").write_text(example.split("```")[0], encoding="utf-8")
+    told = sqlanon(tmp_path / "policy.yaml", "--to", str(tmp_path / "project"))
+    for path in ("models/patients_released.sql", "seeds/patients_released_lookup_0.csv", "packages.yml"):
+        assert path in told.splitlines() and (tmp_path / "project" / path).exists()

@@ -105,7 +105,8 @@ def dbt_release(
             )  # fmt: skip
         quasi.append(FrozenColumn(spec.name, types[spec.name], lookup, signed=listed))
     placed = frozen_view(policy, plan.source, Place("", "", name), plan.node, released)
-    view = replace(placed, source=source.relation, quasi=tuple(quasi))
+    entity = placed.entity or getattr(policy, "entity", None)
+    view = replace(placed, source=source.relation, quasi=tuple(quasi), entity=entity)
     document = plan.publish().manifest
     return DbtRelease(name, dialect, source, declares, view, lookups, policy, materialized, document)
 
