@@ -466,8 +466,9 @@ def test_what_cannot_be_written_names_the_folder_only(warehouse: Path, tmp_path:
 def test_the_policy_of_the_docs_is_written(tmp_path: Path) -> None:
     """The example of docs/dbt.md, on data that fits it."""
     text = (Path(__file__).parents[1] / "docs" / "dbt.md").read_text(encoding="utf-8")
-    [example] = [block for block in text.split("```yaml\n")[1:] if "sqlanon" not in block and "clinic" in block]
-    made = yaml.safe_load(example.split("```")[0])
+    blocks = [block.split("```")[0] for block in text.split("```yaml\n")[1:]]
+    [example] = [block for block in blocks if "clinic" in block]
+    made = yaml.safe_load(example)
     with duckdb.connect(str(tmp_path / made["source"])) as connection:
         connection.execute("CREATE SCHEMA clinic")
         connection.execute(
@@ -477,7 +478,7 @@ def test_the_policy_of_the_docs_is_written(tmp_path: Path) -> None:
     (tmp_path / "hierarchies").mkdir()
     ages = (f"{age};{age // 10 * 10}-{age // 10 * 10 + 9};*" for age in range(20, 60))
     (tmp_path / "hierarchies" / "age.csv").write_text("\n".join(ages))
-    (tmp_path / "policy.yaml").write_text(example.split("```")[0], encoding="utf-8")
+    (tmp_path / "policy.yaml").write_text(example, encoding="utf-8")
     told = sqlanon(tmp_path / "policy.yaml", "--to", str(tmp_path / "project"))
     for path in ("models/patients_released.sql", "seeds/patients_released_lookup_0.csv", "packages.yml"):
         assert path in told.splitlines() and (tmp_path / "project" / path).exists()
