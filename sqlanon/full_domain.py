@@ -284,6 +284,11 @@ class Plan(Planned):
         where = check_live(self._session.source, self.policy, output)
         return self.engine.render(live_view(self._live_view(where, self._released())), pretty=True)
 
+    def frozen_lookups(self) -> dict[str, exp.Expr]:
+        """The lookups of the chosen node as tables of ours, by column; see ``live_lookups.freeze``."""
+        engine, encoding = self._session.source.engine, self._session.encoding
+        return freeze(engine, self.policy, encoding, self.node, self._released(), basic=self._basic)
+
     def _live_view(self, where: Place, released: Mapping[str, str]) -> LiveView:
         return frozen_view(self.policy, self._session.source, where, self.node, released)
 

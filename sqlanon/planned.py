@@ -169,6 +169,16 @@ class Planned(Closing):
         return self._session.engine
 
     @property
+    def source(self) -> Source:
+        """The open source."""
+        return self._session.source
+
+    @property
+    def released(self) -> dict[str, str]:
+        """The columns of the release with their types, in the order of the policy."""
+        return self._released()
+
+    @property
     def statements(self) -> int:
         """Number of SQL statements so far."""
         return self._session.statements

@@ -11,6 +11,7 @@ PACKAGE = Path(sqlanon.__file__).parent
 ORDER = (
     # these hold a docstring only
     "hierarchy", "compiler", "engines", "audit", "report", "commands", "interop", "patterns", "recoding",
+    "dbt",
     # from here on, in reading order
     "errors", "foreign", "parameters", "paths", "names", "sqlfiles", "binding", "formats.base", "formats.checked",
     "formats.safe_xml", "formats.xml_document", "formats.xml", "formats", "hierarchy.specs", "hierarchy.readers",
@@ -52,7 +53,8 @@ ORDER = (
     "report.wording",
     "report.settings", "report.summary", "report.charts", "report.text", "report.html", "report.files",
     "verification", "testing", "demo", "interop.convert", "commands.common", "commands.run", "commands.refresh",
-    "commands.explain",
+    "commands.explain", "dbt.template", "dbt.seeds", "dbt.rules", "dbt.statements", "dbt.release", "dbt.project",
+    "commands.dbt",
     "commands.check", "commands.nulls", "commands.verify", "commands.hierarchy", "commands.convert", "commands.demo",
     "cli",
 )  # fmt: skip
