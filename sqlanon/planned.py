@@ -196,8 +196,8 @@ class Planned(Closing):
 
     def null_audit(self) -> NullAudit | None:
         """What an attacker gains who takes the NULLs of the release for wildcards; None when it holds none, or so many
-        classes that comparing them would take long."""
-        if self._basic or not 0 < self.ledger.classes <= COMPARED_CLASSES:
+        classes that comparing them would take long, or the engine cannot tell."""
+        if not self.engine.has("null_audit") or self._basic or not 0 < self.ledger.classes <= COMPARED_CLASSES:
             return None
         release = self._release_query().subquery("release")
         attributes = [a.name for a in self.catalog.attributes]
@@ -207,7 +207,7 @@ class Planned(Closing):
     def null_bias(self) -> NullBias | None:
         """How the columns change because the records with a NULL are left out (basic match); None when none is, or for
         δ-presence, where the source holds the population too."""
-        if not self.catalog.excluded or self.catalog.has_population:
+        if not self.engine.has("null_audit") or not self.catalog.excluded or self.catalog.has_population:
             return None
         encoding = self._session.encoding
         attributes = [a.name for a in self.catalog.attributes]
