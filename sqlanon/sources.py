@@ -18,7 +18,7 @@ from sqlanon.engines.duckdb import DuckDBEngine, is_connection
 from sqlanon.engines.sqlite import MAIN, SQLiteEngine, is_sqlite
 from sqlanon.errors import EngineError, InputError, SourceChangedError, SourceError, UnsupportedError
 from sqlanon.files import Reading
-from sqlanon.paths import is_database, is_file, is_url
+from sqlanon.paths import is_database, is_file, is_server, is_url
 
 ATTACHED = "sqlanon_source"
 
@@ -170,7 +170,7 @@ def attached_as(engine: Engine, file: Path) -> str | None:
 def _open_server(url: str, table_name: str | None) -> Source:
     """A server by its URL. What the URL leaves out, the driver takes from its usual places."""
     parts = urlsplit(url)
-    if parts.scheme not in ("postgresql", "postgres"):
+    if not is_server(url):
         raise UnsupportedError(
             f"This version reaches no database by a URL that begins with {parts.scheme!r}.",
             hint="use postgresql://…, export the table to Parquet, or attach the database to a DuckDB connection.",

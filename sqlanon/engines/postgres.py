@@ -82,10 +82,6 @@ class PostgresEngine(Engine):
                 "patterns and local recoding have been written for and tested on DuckDB only.",
                 "leave out the transformation, or copy the table into a DuckDB or Parquet file.",
             ),
-            "null_audit": Lack(
-                "the audit of what NULLs give away has been written for and tested on DuckDB only.",
-                "publish a file and run `sqlanon nulls` on it.",
-            ),
         },
     )
 
