@@ -10,6 +10,7 @@ import click
 
 from sqlanon.commands.check import check
 from sqlanon.commands.convert import convert_command
+from sqlanon.commands.dbt import dbt_command
 from sqlanon.commands.demo import demo
 from sqlanon.commands.explain import explain
 from sqlanon.commands.hierarchy import hierarchy
@@ -24,6 +25,7 @@ COMMANDS: tuple[click.Command, ...] = (
     run,
     refresh_command,
     explain,
+    dbt_command,
     check,
     nulls,
     verify_command,
