@@ -11,7 +11,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon import names
-from sqlanon.accounting import Ledger
+from sqlanon.accounting import Entities, Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.release import release_audits
 from sqlanon.catalog import Catalog
@@ -19,16 +19,20 @@ from sqlanon.compiler import release as compiler
 from sqlanon.compiler.class_sizes import class_sizes
 from sqlanon.compiler.encode import record_counts
 from sqlanon.compiler.evaluate import Question, literal_batch
+from sqlanon.compiler.live import LiveView, live_view
 from sqlanon.compiler.trees import table
 from sqlanon.dialects import dialect_named
 from sqlanon.driver import Watcher, search
+from sqlanon.engines.base import Place
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.evaluator import Evaluator
 from sqlanon.formulation import formulate
 from sqlanon.lattice import Node
+from sqlanon.live import LiveDraft, check_live, facts_of, frozen_view, publish_live
+from sqlanon.live_lookups import freeze
 from sqlanon.measures.base import Measure
 from sqlanon.planned import Planned, ignored_options, versions
-from sqlanon.policy import Model, Policy
+from sqlanon.policy import Model, Output, Policy
 from sqlanon.proof import Proof
 from sqlanon.references import plan_audits
 from sqlanon.report.dialect_script import (
@@ -42,7 +46,8 @@ from sqlanon.report.dialect_script import (
 from sqlanon.report.proof_file import proof_document
 from sqlanon.search.base import Problem, Progress, Request, Verdict, rank
 from sqlanon.session import Session
-from sqlanon.written_rows import release_query
+from sqlanon.targets import check_target
+from sqlanon.written_rows import release_query, typed_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +131,19 @@ class Plan(Planned):
             classes=verdict.classes,
             smallest_class=verdict.smallest,
             largest_class=verdict.largest,
+            entities=self._entities(verdict),
+        )
+
+    def _entities(self, verdict: Verdict) -> Entities | None:
+        catalog = self.catalog
+        if catalog.entities is None or verdict.suppressed_entities is None:
+            return None
+        return Entities(
+            total=catalog.entities + catalog.excluded_entities,
+            published=catalog.entities - verdict.suppressed_entities,
+            suppressed=verdict.suppressed_entities,
+            excluded=catalog.excluded_entities,
+            smallest_class=verdict.smallest_entities,
         )
 
     def evaluate(self, levels: Mapping[str, int]) -> Verdict:
@@ -159,9 +177,12 @@ class Plan(Planned):
         return self._evaluator.judge([Request(self._node(levels), bottom) for levels in nodes], exact=True)
 
     def node_sql(self, levels: Mapping[str, int]) -> str:
-        """A readable GROUP BY for a node: one row per class with its number of records."""
+        """A readable GROUP BY for a node: one row per class with its number of records, and with an entity of distinct
+        entities."""
         encoding = self._session.encoding
-        query = compiler.readable_grain(encoding.source, encoding.items, self._node(levels), self._basic)
+        query = compiler.readable_grain(
+            encoding.source, encoding.items, self._node(levels), self._basic, entity=encoding.entity
+        )
         return self._session.engine.render(query, pretty=True)
 
     def classes(self, levels: Mapping[str, int]) -> pa.Table:
@@ -241,17 +262,59 @@ class Plan(Planned):
                 )
         return tuple(levels.get(name, 0) for name in heights)
 
-    def _release_query(self) -> exp.Query:
+    def _release_query(self, *, entities: bool = False) -> exp.Query:
         encoding = self._session.encoding
         return compiler.release(
-            encoding.source,
+            encoding.numbered_source if entities else encoding.source,
             encoding.items,
             self.question,
             self.node,
             basic=self._basic,
             published=self._released(),
             snapshot=names.BASE,
+            entities=entities,
         )
+
+    def live_view_sql(self, output: Output) -> str:
+        """The SELECT of the live view that ``output`` names; publishes nothing.
+
+        Raises:
+            UnsupportedError, TargetError: see ``live.check_live``.
+        """
+        where = check_live(self._session.source, self.policy, output)
+        return self.engine.render(live_view(self._live_view(where, self._released())), pretty=True)
+
+    def frozen_lookups(self) -> dict[str, exp.Expr]:
+        """The lookups of the chosen node as tables of ours, by column; see ``live_lookups.freeze``."""
+        engine, encoding = self._session.source.engine, self._session.encoding
+        return freeze(engine, self.policy, encoding, self.node, self._released(), basic=self._basic)
+
+    def _live_view(self, where: Place, released: Mapping[str, str]) -> LiveView:
+        return frozen_view(self.policy, self._session.source, where, self.node, released)
+
+    def _publish_live(self, output: Output, released: Mapping[str, str]) -> None:
+        source, engine = self._session.source, self._session.source.engine
+        where = check_live(source, self.policy, output)
+        check_target(
+            engine,
+            output_kind=output.kind,
+            target=output.target,
+            if_exists=self.policy.if_exists,
+            target_catalog=source.target_catalog,
+            source_path=source.path,
+            read=source.read,
+        )
+        draft = LiveDraft(
+            view=self._live_view(where, released),
+            frozen=freeze(engine, self.policy, self._session.encoding, self.node, released, basic=self._basic),
+            facts=facts_of(self.policy, self.levels),
+            ledger=self.ledger,
+            models=self._audits(),
+            lookups={name: typed_texts(texts, released[name]) for name, texts in self._lookups().items()},
+            verify_source=source.verify,
+            output=output,
+        )
+        publish_live(engine, where, draft)
 
     def _audits(self) -> list[ModelAudit]:
         """The audits of the policy's models, with what they are judged against."""
@@ -305,7 +368,8 @@ class Plan(Planned):
 
     def _readable(self) -> list[tuple[str, exp.Query]]:
         encoding = self._session.encoding
-        grain = compiler.readable_grain(encoding.source, encoding.items, self.node, self._basic)
+        source, items = encoding.source, encoding.items
+        grain = compiler.readable_grain(source, items, self.node, self._basic, entity=encoding.entity)
         return [("classes of the chosen node", grain)]
 
 
@@ -369,4 +433,4 @@ def _encoded_for(policy: Policy) -> tuple[object, ...]:
     joined = tuple(replace(j, source=policy.resolve(j.source)) if j.source is not None else j for j in policy.join)
     origin = (source, policy.table, dict(policy.csv), policy.formats, joined)
     foreign = (dict(policy.extensions.hierarchies), dict(policy.extensions.formats))
-    return (*origin, columns, policy.nulls, policy.uncovered, policy.subset, foreign)
+    return (*origin, columns, policy.entity, policy.nulls, policy.uncovered, policy.subset, foreign)

@@ -15,6 +15,7 @@ from sqlanon.compiler import evaluate as compiler
 from sqlanon.dialects import DIALECTS
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.full_domain import Plan
+from sqlanon.live import KIND
 from sqlanon.policy import Policy
 
 
@@ -35,7 +36,7 @@ def explain(policy: str, node: str | None, dialect: str | None, source_table: st
     """
 
     def action() -> int:
-        made = replace(policy_of(policy), output=None)
+        made = policy_of(policy)
         if dialect is None and source_table is not None:
             raise InputError("--source-table names a table of a warehouse.", hint="add --dialect.")
         print(explanation(made, node) if dialect is None else translation(made, node, dialect, source_table))
@@ -55,15 +56,17 @@ def translation(policy: Policy, node: str | None, dialect: str, source_table: st
             "A release by several rules is explained in DuckDB's SQL only.",
             hint="leave --dialect out, or explain a policy without transformation.",
         )
-    with _planned(policy, node) as made:
+    with _planned(replace(policy, output=None), node) as made:
         return made.dialect_script(dialect, source_table=source_table).rstrip()
 
 
 def explanation(policy: Policy, node: str | None) -> str:
-    """The SQL of a node: as a person reads it, as the search judges it, and as it is published.
+    """The SQL of a node: as a person reads it, as the search judges it, and as it is published, and a live view.
 
     Of patterns and local recoding: the rules, the classes of the release, and the release.
     """
+    output = policy.output
+    policy = replace(policy, output=None)
     if policy.transformation is not None:
         return _recoded(policy, node)
     with _planned(policy, node) as made:
@@ -74,6 +77,7 @@ def explanation(policy: Policy, node: str | None) -> str:
                 f"-- the classes of the node {levels}\n{made.node_sql(made.catalog.levels(made.node))};",
                 f"-- its verdict\n{made.engine.render(statement, pretty=True)};",
                 f"-- its release\n{made.release_sql};",
+                *([f"-- its live view\n{made.live_view_sql(output)};"] if output and output.kind == KIND else []),
             ]
         )
 
