@@ -35,7 +35,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         settings = {
             "spark.sql.warehouse.dir": str(folder),
             "spark.sql.shuffle.partitions": "1",
+            "spark.sql.adaptive.enabled": "false",
+            "spark.sql.codegen.wholeStage": "false",  # compiling takes longer than some hundred records
+            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
             "spark.ui.enabled": "false",
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "spark.ui.showConsoleProgress": "false",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
