@@ -179,14 +179,19 @@ def build(engine: Engine, folder: Path) -> Built:
         engine.execute(statement)
     to = folder / "project"
     policies = {"patients": document(engine.source), "chosen": presence(engine.source)}
+    if hasattr(Policy, "entity"):
+        policies["persons"] = document(engine.source, entity="person", suppression_limit=0.2)
     for name, made in policies.items():
         (folder / f"{name}.yml").write_text(yaml.safe_dump(made, sort_keys=False))
     told = sqlanon(folder / "patients.yml", "--to", str(to))
     relation = ("--source", "source('clinic', 'patients')")
     more = ("--name", "chosen_released", "--materialized", "view", "--with-values")
     sqlanon(folder / "chosen.yml", "--to", str(to), *relation, *more)
-    counting_persons(Policy.from_dict(document(engine.source)), engine.adapter, to)
-    published = {NAMES[0]: released(policies["patients"], folder), NAMES[1]: released(policies["chosen"], folder)}
+    if hasattr(Policy, "entity"):
+        sqlanon(folder / "persons.yml", "--to", str(to), *relation, "--name", "persons_released")
+    else:
+        counting_persons(Policy.from_dict(policies["patients"]), engine.adapter, to)
+    published = {f"{name}_released": released(made, folder) for name, made in policies.items()}
     wanted: list[tuple[str, ...]] = [("dbt", "deps"), ("dbt", "build")]
     wanted += [keep(engine, name, "kept") for name in NAMES]
     wanted += [("sql", inserted(LATER, engine.adapter)), ("dbt", "build")]
