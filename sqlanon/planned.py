@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -29,13 +30,14 @@ from sqlanon.hierarchy.specs import HierarchySpec
 from sqlanon.live import KIND, SNAPSHOT, WARNING
 from sqlanon.models import least_size
 from sqlanon.policy import Column, EngineOptions, Output, Policy
-from sqlanon.publication import publish
+from sqlanon.publication import Publication, publish
 from sqlanon.release import Release
 from sqlanon.report.manifest import manifest, write_manifest
 from sqlanon.report.proof_file import write_proof
 from sqlanon.report.script import replayable_script
 from sqlanon.session import Closing, Session
 from sqlanon.sources import Source
+from sqlanon.staging import staged_release
 from sqlanon.targets import CERTIFICATE, MANIFEST
 from sqlanon.version import VERSION
 
@@ -84,8 +86,26 @@ class Planned(Closing):
         """Per quasi-identifier, the levels at which records are published, ascending."""
 
     @abstractmethod
-    def _release_query(self) -> exp.Query:
-        """The released rows."""
+    def _release_query(self, *, entities: bool = False) -> exp.Query:
+        """The released rows; with their ``entities``, where the plan counts them, for audits alone."""
+
+    @contextmanager
+    def _audited_rows(self) -> Iterator[tuple[exp.Query, list[ModelAudit]]]:
+        """The released rows, and the audits of the models that are due once they are written.
+
+        With an entity none is: the models were audited over the rows with their entities, which are staged.
+        """
+        if not self.catalog.has_entity:
+            yield self._release_query(), self._audits()
+            return
+        with staged_release(
+            self._session.engine,
+            self._release_query(entities=True),
+            columns=list(self._released()),
+            quasi_identifiers=[a.name for a in self.catalog.attributes],
+            models=self._audits(),
+        ) as rows:
+            yield rows, []
 
     @abstractmethod
     def _readable(self) -> list[tuple[str, exp.Query]]:
@@ -176,8 +196,8 @@ class Planned(Closing):
 
     def null_audit(self) -> NullAudit | None:
         """What an attacker gains who takes the NULLs of the release for wildcards; None when it holds none, or so many
-        classes that comparing them would take long."""
-        if self._basic or not 0 < self.ledger.classes <= COMPARED_CLASSES:
+        classes that comparing them would take long, or the engine cannot tell."""
+        if not self.engine.has("null_audit") or self._basic or not 0 < self.ledger.classes <= COMPARED_CLASSES:
             return None
         release = self._release_query().subquery("release")
         attributes = [a.name for a in self.catalog.attributes]
@@ -187,7 +207,7 @@ class Planned(Closing):
     def null_bias(self) -> NullBias | None:
         """How the columns change because the records with a NULL are left out (basic match); None when none is, or for
         δ-presence, where the source holds the population too."""
-        if not self.catalog.excluded or self.catalog.has_population:
+        if not self.engine.has("null_audit") or not self.catalog.excluded or self.catalog.has_population:
             return None
         encoding = self._session.encoding
         attributes = [a.name for a in self.catalog.attributes]
@@ -229,6 +249,35 @@ class Planned(Closing):
             if levels
         }
 
+    def _publish_rows(self, output: Output, released: Mapping[str, str]) -> Publication:
+        """Write, audit and put in place the released rows."""
+        source = self._session.source
+        with self._audited_rows() as (rows, audits):
+            return publish(
+                source.engine,
+                query=rows,
+                columns=list(released),
+                types=list(released.values()),
+                quasi_identifiers=[a.name for a in self.catalog.attributes],
+                models=audits,
+                copied=self.catalog.has_entity,
+                nulls=self.policy.nulls,
+                ledger=self.ledger,
+                output_kind=output.kind,
+                target=output.target,
+                if_exists=self.policy.if_exists,
+                suppressed=self.policy.suppressed,
+                target_catalog=source.target_catalog,
+                source_path=source.path,
+                read=source.read,
+                read_files=source.files,
+                extensions=self.policy.extensions,
+                lookups=self._lookups(),
+                verify_source=source.verify,
+                owner=output.owner,
+                readers=output.readers,
+            )
+
     def publish(self, output: Output | None = None) -> Release:
         """Write the release, audit what was written, and put it in place; without an output, only describe it.
 
@@ -247,29 +296,7 @@ class Planned(Closing):
             self._publish_live(output, released)
             target = {KIND: output.target}
         elif output is not None:
-            publication = publish(
-                source.engine,
-                query=self._release_query(),
-                columns=list(released),
-                types=list(released.values()),
-                quasi_identifiers=[a.name for a in self.catalog.attributes],
-                models=self._audits(),
-                nulls=self.policy.nulls,
-                ledger=ledger,
-                output_kind=output.kind,
-                target=output.target,
-                if_exists=self.policy.if_exists,
-                suppressed=self.policy.suppressed,
-                target_catalog=source.target_catalog,
-                source_path=source.path,
-                read=source.read,
-                read_files=source.files,
-                extensions=self.policy.extensions,
-                lookups=self._lookups(),
-                verify_source=source.verify,
-                owner=output.owner,
-                readers=output.readers,
-            )
+            publication = self._publish_rows(output, released)
             target, marker = dict(publication.output), publication.marker
         certified = self.proof_document
         document = manifest(

@@ -17,6 +17,7 @@ from sqlanon.files import read_file
 from sqlanon.paths import is_database
 from sqlanon.session import Closing
 from sqlanon.sources import open_source
+from sqlanon.targets import place
 
 if TYPE_CHECKING:
     from sqlanon.planned import Planned
@@ -68,12 +69,14 @@ class Release(Closing):
     def _read(self) -> pa.Table:
         engine = self.plan._session.engine
         if self._kind is not None and self._kind != "file":
-            return engine.arrow("read release", exp.select("*").from_(engine.source_table(self._target)))
+            written = place(engine, self._target, self.plan._session.source.target_catalog)
+            return engine.arrow("read release", exp.select("*").from_(written.table))
         if self._kind == "file":
             return self._read_file(Path(self._target))
         released = "sqlanon_release"
-        query = exp.select("*").from_(self.plan._release_query().subquery("release"))
-        engine.create("release", released, query.order_by(exp.Rand()))
+        with self.plan._audited_rows() as (rows, audits):
+            query = exp.select("*").from_(rows.subquery("release"))
+            engine.create("release", released, query.order_by(exp.Rand()))
         attributes = [a.name for a in self.plan.catalog.attributes]
         try:
             audit_release(
@@ -81,7 +84,7 @@ class Release(Closing):
                 table(released),
                 columns=list(self.plan._released()),
                 quasi_identifiers=attributes,
-                models=self.plan._audits(),
+                models=audits,
                 published=self.ledger.published,
                 redacted=0,
                 marker=None,

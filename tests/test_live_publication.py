@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import fields
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -503,6 +504,16 @@ def test_every_form_of_a_policy_knows_live_views(folder: Path) -> None:
         assert again.fingerprint() == made.fingerprint()
     with pytest.raises(sqlanon.PolicyError, match="exactly one target"):
         policy(output={"live_view": "v", "table": "t"})
+
+
+def test_every_key_of_a_policy_was_thought_of() -> None:
+    """A key that changes what is counted, and that a live view does not know, would make it publish too much."""
+    known = {
+        "columns", "privacy", "source", "table", "csv", "formats", "join", "undeclared", "uncovered",
+        "suppression_limit", "suppression_count", "nulls", "quality", "search", "suppressed", "transformation",
+        "output", "if_exists", "report", "engine", "version", "base_directory", "extensions", "file",
+    }  # fmt: skip
+    assert {field.name for field in fields(sqlanon.Policy)} == known
 
 
 def test_no_value_of_the_source_is_told(people: duckdb.DuckDBPyConnection) -> None:

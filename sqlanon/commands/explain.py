@@ -12,7 +12,8 @@ from sqlanon import names
 from sqlanon.anonymizer import plan, recode
 from sqlanon.commands.common import guarded, policy_of
 from sqlanon.compiler import evaluate as compiler
-from sqlanon.errors import InputError
+from sqlanon.dialects import DIALECTS
+from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.full_domain import Plan
 from sqlanon.live import KIND
 from sqlanon.policy import Policy
@@ -21,15 +22,42 @@ from sqlanon.policy import Policy
 @click.command()
 @click.argument("policy", type=click.Path())
 @click.option("--node", help="Levels in the order of the policy, e.g. 0,3,0; the optimum when left out.")
-def explain(policy: str, node: str | None) -> None:
+@click.option(
+    "--dialect",
+    type=click.Choice([dialect.name for dialect in DIALECTS]),
+    help="Print the complete SQL of the policy in this dialect.",
+)
+@click.option("--source-table", help="The name of the source in the warehouse; by default as the policy names it.")
+def explain(policy: str, node: str | None, dialect: str | None, source_table: str | None) -> None:
     """Print the SQL of a node of POLICY, its evaluation and its release (or of the rules of its transformation); writes
-    nothing."""
+    nothing.
+
+    With --dialect: the complete SQL of the policy as one script for a warehouse, planned on the policy's own source.
+    """
 
     def action() -> int:
-        print(explanation(policy_of(policy), node))
+        made = policy_of(policy)
+        if dialect is None and source_table is not None:
+            raise InputError("--source-table names a table of a warehouse.", hint="add --dialect.")
+        print(explanation(made, node) if dialect is None else translation(made, node, dialect, source_table))
         return 0
 
     guarded(action)
+
+
+def translation(policy: Policy, node: str | None, dialect: str, source_table: str | None) -> str:
+    """The complete SQL of a policy in a dialect, at its optimum or at a node.
+
+    Raises:
+        UnsupportedError: the policy asks for a transformation, or the dialect cannot say a statement.
+    """
+    if policy.transformation is not None:
+        raise UnsupportedError(
+            "A release by several rules is explained in DuckDB's SQL only.",
+            hint="leave --dialect out, or explain a policy without transformation.",
+        )
+    with _planned(replace(policy, output=None), node) as made:
+        return made.dialect_script(dialect, source_table=source_table).rstrip()
 
 
 def explanation(policy: Policy, node: str | None) -> str:

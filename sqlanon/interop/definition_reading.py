@@ -78,6 +78,7 @@ def _document(root: etree._Element, faults: list[Fault]) -> dict[str, Any]:
         "version": int(root.get("version", "1")),
         **_datasources(sources, faults),
         "columns": {str(item.get("name")): _column(item, trees, faults) for item in attributes},
+        **({} if attributes.get("entity") is None else {"entity": attributes.get("entity")}),
         "undeclared": attributes.get("undeclared", "drop"),
         **given,
         **_output(output),

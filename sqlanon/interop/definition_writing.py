@@ -49,6 +49,8 @@ def _definition(document: Mapping[str, Any], faults: list[Fault]) -> etree._Elem
     _output(etree.SubElement(root, "output"), document, faults)
     attributes, hierarchies = etree.SubElement(root, "attributes"), etree.SubElement(root, "hierarchies")
     put(attributes, "undeclared", str(document.get("undeclared", "error")), "undeclared", faults)
+    if document.get("entity") is not None:
+        put(attributes, "entity", str(document["entity"]), "entity", faults)
     names: dict[bytes, str] = {}
     for name, column in items(mapping(document.get("columns"), "columns", faults), "columns", faults):
         given = mapping(column, f"columns.{name}", faults)
