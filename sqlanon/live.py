@@ -15,10 +15,10 @@ from functools import partial
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon import sqlfiles
+from sqlanon import names, sqlfiles
 from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
-from sqlanon.audit.release import audit_release
+from sqlanon.audit.release import audit_entities, audit_release
 from sqlanon.compiler.live import TEXT, VALUE, FrozenColumn, LiveView, live_view, member_flag, refuse_models
 from sqlanon.compiler.trees import column, number
 from sqlanon.engines.base import Engine, Place, rows_of
@@ -148,6 +148,7 @@ def _view(
         published=released,
         models=policy.models,
         basic=policy.nulls == "basic",
+        entity=policy.entity,
         member=member,
         member_type=types[member] if member is not None else "BOOLEAN",
     )
@@ -231,6 +232,7 @@ def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> None:
         engine.run("write facts", _table(where.named(where.name + FROZEN), rows_of(_facts_table(facts))))
         engine.create_view(where, live_view(draft.view))
         _audit(engine, where.table, draft)
+        _audit_entities(engine, draft)
         draft.verify_source()
         engine.hand_over(where, beneath, draft.output.owner, draft.output.readers)
         if draft.output.owner is not None:
@@ -289,13 +291,22 @@ def _audit(engine: Engine, relation: exp.Expr, draft: LiveDraft) -> None:
         relation,
         columns=list(draft.view.published),
         quasi_identifiers=[item.name for item in draft.view.quasi],
-        models=draft.models,
+        models=draft.models if draft.view.entity is None else [],
         published=draft.ledger.published,
         redacted=0,
         marker=None,
         nulls="basic" if draft.view.basic else "extended",
         lookups=draft.lookups,
     )
+
+
+def _audit_entities(engine: Engine, draft: LiveDraft) -> None:
+    """With an entity: the same rows once more, with their entities, which the view does not hold."""
+    if draft.view.entity is None:
+        return
+    told = live_view(replace(draft.view, shuffled=False, told=True)).subquery("told")
+    quasi = [item.name for item in draft.view.quasi]
+    audit_entities(engine, told, entity=names.ENTITY, quasi_identifiers=quasi, models=draft.models)
 
 
 def frozen_facts(engine: Engine, where: Place) -> list[Fact] | None:

@@ -14,12 +14,22 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from sqlanon.anonymizer import anonymize
-from sqlanon.compiler.live import takes_part
+from sqlanon.compiler.live import losing, takes_part
 from sqlanon.driver import Watcher
 from sqlanon.encoding import check_columns
 from sqlanon.engines.base import Place
 from sqlanon.errors import EngineError
-from sqlanon.live import KIND, Fact, check_live, counted_view, facts_of, frozen_facts, live_output, refuse_policy
+from sqlanon.live import (
+    KIND,
+    Fact,
+    check_live,
+    counted_view,
+    facts_of,
+    frozen_facts,
+    frozen_view,
+    live_output,
+    refuse_policy,
+)
 from sqlanon.policy import Policy
 from sqlanon.policy_source import open_policy_source
 from sqlanon.sources import Source
@@ -51,7 +61,7 @@ class Refresh:
         refreshed: lookups and view were replaced.
         reason: a key of ``REASONS`` when a refresh was due, else None.
         records: of the source (of the subset, if there is one): published + suppressed + excluded, as it is now.
-        allowed: as many records may be suppressed.
+        allowed: as many records may be suppressed; with an entity, as many persons may lose any.
         levels: the frozen level of each quasi-identifier; None without a view.
         before: what the view published when it was looked at; None when it was not there or could not be read.
         output: ``{"live_view": name}``.
@@ -134,8 +144,9 @@ def _look(opened: Source, policy: Policy, where: Place) -> Refresh:
         reason = "unreadable"
     elif changed := _changed(policy, facts):
         reason = changed
-    elif included - published > allowed:
-        reason = "limit"
+    else:
+        lost, allowed = _held_against_limit(opened, policy, where, facts, included, published)
+        reason = "limit" if lost > allowed else None
     before = LiveCounts(published, included - published) if published is not None else None
     return Refresh(
         refreshed=False,
@@ -150,6 +161,19 @@ def _look(opened: Source, policy: Policy, where: Place) -> Refresh:
         output={KIND: live_output(policy).target},
         seconds=0.0,
     )
+
+
+def _held_against_limit(
+    opened: Source, policy: Policy, where: Place, facts: list[Fact], included: int, published: int
+) -> tuple[int, int]:
+    """What the live view loses and what it may lose: records, or with an entity persons who lose any record."""
+    if policy.entity is None:
+        return included - published, policy.allowed_suppressions(included)
+    levels = {name: int(value) for kind, name, value in facts if kind == "level"}
+    node = [levels[column.name] for column in policy.quasi_identifiers]
+    view = frozen_view(policy, opened, where, node, dict(opened.engine.columns(where.table)))
+    persons, lost = map(int, opened.engine.run("count entities", losing(view))[0])
+    return lost, policy.allowed_suppressions(persons)
 
 
 def _published(opened: Source, where: Place) -> int | None:

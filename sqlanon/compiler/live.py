@@ -22,6 +22,8 @@ every engine can hash. It runs on DuckDB, PostgreSQL and SQLite.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from sqlanon import names
@@ -47,7 +49,17 @@ from sqlanon.compiler.release import typed
 from sqlanon.compiler.trees import aliased, both, canonical, column, cte, named, number, table, with_ctes
 from sqlanon.errors import UnsupportedError
 
-__all__ = ["TEXT", "VALUE", "FrozenColumn", "LiveView", "live_view", "member_flag", "refuse_models", "takes_part"]
+__all__ = [
+    "TEXT",
+    "VALUE",
+    "FrozenColumn",
+    "LiveView",
+    "live_view",
+    "losing",
+    "member_flag",
+    "refuse_models",
+    "takes_part",
+]
 
 VALUE, TEXT = "value", "text"
 """The columns of a lookup: the canonical text of the source, and what the frozen level publishes for it."""
@@ -76,6 +88,8 @@ def live_view(view: LiveView) -> exp.Query:
         before = "compared"
     cells = {item.name: class_of(position) for position, item in enumerate(view.quasi)}
     rows = exp.select(*[named(column(cells.get(name, _cell(i))), name) for i, name in enumerate(view.published)])
+    if view.told:
+        rows = rows.select(named(column(ENTITY), names.ENTITY), copy=False)
     query = with_ctes(rows.from_(table(before)).where(passes(view), copy=False), ctes)
     assert isinstance(query, exp.Select)
     return query.order_by(exp.Rand(), copy=False) if view.shuffled else query
@@ -90,6 +104,36 @@ def takes_part(view: LiveView) -> exp.Select:
         case = exp.Case(ifs=[exp.If(this=condition.copy(), true=number(1))], default=number(0))
         counts.append(named(exp.Coalesce(this=exp.Sum(this=case), expressions=[number(0)]), name))
     return exp.select(*counts).from_(aliased(view.source, SOURCE))
+
+
+def losing(view: LiveView) -> exp.Select:
+    """One row about the persons with a record that takes part: all, and those who lose a record in the view."""
+    assert view.entity is not None
+    wanted = [given(view.entity), *present(view)]
+    if view.member is not None:
+        wanted.append(exp.EQ(this=_flag(view), expression=number(1)))
+    rows = live_view(replace(view, shuffled=False, told=True)).subquery("shown")
+
+    def per_person(relation: exp.Expr, name: str) -> exp.Select:
+        counted = exp.select(named(column(name), ENTITY), named(exp.Count(this=exp.Star()), names.COUNT))
+        return counted.from_(relation).group_by(column(name))
+
+    all_records = per_person(aliased(view.source, SOURCE), view.entity).where(both(wanted), copy=False)
+    shown = exp.Coalesce(this=column(names.COUNT, "shown"), expressions=[number(0)])
+    loses = exp.LT(this=shown, expression=column(names.COUNT, "everything"))
+    lost = exp.Sum(this=exp.Case(ifs=[exp.If(this=loses, true=number(1))], default=number(0)))
+    return (
+        exp.select(
+            named(exp.Count(this=exp.Star()), "entities"),
+            named(exp.Coalesce(this=lost, expressions=[number(0)]), "losing"),
+        )
+        .from_(all_records.subquery("everything"))
+        .join(
+            per_person(rows, names.ENTITY).subquery("shown"),
+            on=exp.EQ(this=column(ENTITY, "everything"), expression=column(ENTITY, "shown")),
+            join_type="left",
+        )
+    )
 
 
 def member_flag(name: str, type_name: str, relation: str | None = None) -> exp.Expr:
@@ -121,7 +165,8 @@ def _columns(view: LiveView) -> list[str]:
     quasi = {item.name for item in view.quasi}
     cells = [_cell(position) for position, name in enumerate(view.published) if name not in quasi]
     flags = [names.MEMBER] if view.member is not None else []
-    return [*[class_of(position) for position in range(len(view.quasi))], *cells, *flags]
+    persons = [ENTITY] if view.told else []
+    return [*[class_of(position) for position in range(len(view.quasi))], *cells, *flags, *persons]
 
 
 def _flag(view: LiveView, relation: str | None = SOURCE) -> exp.Expr:

@@ -60,6 +60,7 @@ class LiveView:
         entity: the column of the source that tells whose record it is: persons are counted, not records. A record
             whose person is NULL is nobody's; it is not published, and it counts for nobody.
         member, member_type: the column of the source that tells the records of the subset (δ-presence), and its type.
+        told: the rows tell their persons too, as the column ``names.ENTITY``: for audits, never for readers.
         shuffled: the rows come in random order, a sort on every read; without it they come in that of the source,
             which tells who stands where.
     """
@@ -73,6 +74,7 @@ class LiveView:
     member: str | None = None
     member_type: str = "BOOLEAN"
     shuffled: bool = True
+    told: bool = False
 
 
 def refuse_models(models: Sequence[PrivacyModel]) -> None:
