@@ -33,7 +33,7 @@ ORDER = (
     "patterns.enumeration", "patterns.pattern", "patterns.bounds",
     "patterns.greedy", "patterns.quality", "patterns.pairs", "patterns.shares", "patterns.solver", "patterns.exact",
     "patterns.exactly",
-    "files", "lookups", "subset", "encoding", "snapshots", "evaluator", "certificate", "driver",
+    "files", "lookups", "subset", "encoding", "carrying", "snapshots", "evaluator", "certificate", "driver",
     "recoding.rules", "recoding.kept", "recoding.state", "recoding.insertion", "recoding.sequence", "accounting",
     "audit.models",
     "references", "audit.release", "audit.check", "audit.trees", "audit.null_patterns", "audit.maybe", "audit.chance",

@@ -1,0 +1,93 @@
+"""What a search needs of an encoded source, carried to another engine: codes and counts, no record and no value.
+
+The tables are those that ``evaluate`` reads (``carried_tables``). Lookups stay behind, and with them every text of the
+source: what is carried tells how many records share which codes, and nobody without the lookups what the codes mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlanon import names
+from sqlanon.catalog import Catalog
+from sqlanon.compiler.trees import table
+from sqlanon.errors import EngineError
+
+
+class Giving(Protocol):
+    """The engine that the tables come from."""
+
+    def arrow(self, name: str, statement: exp.Expr | str) -> pa.Table: ...
+
+
+class Taking(Protocol):
+    """The engine that the tables go to."""
+
+    def load(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A table that was carried: its name, its rows, and the bytes of its columns in Arrow."""
+
+    table: str
+    rows: int
+    bytes: int
+
+
+def carried_tables(catalog: Catalog) -> tuple[str, ...]:
+    """The tables that judging nodes reads, the base first."""
+    tables = [names.BASE]
+    if catalog.attributes:
+        tables += [names.LEAF, names.MASKS]
+    for place, attribute in enumerate(catalog.sensitive):
+        tables.append(names.overall(place))
+        if attribute.rooted:
+            tables.append(names.ancestors(place))
+    return tuple(tables)
+
+
+def carry(giving: Giving, taking: Taking, catalog: Catalog) -> tuple[Carried, ...]:
+    """Copy the tables that judging nodes reads from one engine to another, and say what was carried.
+
+    Columns arrive as BIGINT, DOUBLE or VARCHAR, whatever an engine made of them.
+
+    Args:
+        giving: where the source was encoded.
+        taking: where nodes are to be judged; it has no tables of these names yet.
+        catalog: of the encoded source.
+
+    Raises:
+        EngineError: one of the engines refused a statement, or a count does not fit.
+    """
+    carried = []
+    for name in carried_tables(catalog):
+        data = _plain(name, giving.arrow("carry", exp.select("*").from_(table(name))))
+        taking.load("carry", name, data, replayed=False)
+        carried.append(Carried(name, data.num_rows, data.nbytes))
+    return tuple(carried)
+
+
+def _plain(name: str, data: pa.Table) -> pa.Table:
+    """The same rows in the three types that the statements of a search know."""
+    schema = pa.schema([pa.field(field.name, _kind(field.type)) for field in data.schema])
+    try:
+        return data.cast(schema)
+    except pa.ArrowException:
+        kind = "ArrowException"
+    raise EngineError(
+        f"The table {name!r} holds a number that does not fit 64 bits.",
+        hint="search where the source was encoded: search: {where: engine}.",
+        statement="carry",
+        kind=kind,
+    )
+
+
+def _kind(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0):
+        return pa.int64()
+    return pa.float64() if pa.types.is_floating(kind) or pa.types.is_decimal(kind) else pa.string()
