@@ -19,7 +19,6 @@ from sqlanon.recoding.by_patterns import patterns_plan, with_suppression
 from sqlanon.recoding.plan import RecodedPlan
 from sqlanon.release import Release
 from sqlanon.session import Session
-from sqlanon.snapshots import SnapshotStore
 
 
 def plan(source: object, policy: Policy, *, watch: Watcher | None = None, writable: bool | None = None) -> Plan:
@@ -103,11 +102,12 @@ def _encoded(
                 read=opened.read,
                 read_files=opened.files,
                 extensions=policy.extensions,
+                roles=policy.output.owner is not None or bool(policy.output.readers),
             )
         check_columns(policy, opened.types)
         encoded = with_suppression(policy) if isinstance(policy.transformation, Patterns) else policy
         encoding = encode_source(opened.engine, opened.relation, encoded, opened.types)
-        session = Session(opened, encoding, SnapshotStore(opened.engine, encoding.catalog))
+        session = Session.begun(opened, encoding, policy.engine, policy.search.where)
         return session, {"encode": time.perf_counter() - start}
     except BaseException:
         opened.engine.close()

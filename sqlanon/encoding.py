@@ -19,7 +19,7 @@ from sqlanon.compiler import encode, sensitive
 from sqlanon.compiler import evaluate as compiler
 from sqlanon.compiler.encode import EncodedColumn
 from sqlanon.compiler.trees import column, named, table, total
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.base import Engine
 from sqlanon.errors import (
     HierarchyError,
     InputError,
@@ -114,7 +114,7 @@ def _article(role: str) -> str:
     return "a quasi-identifier" if role == "quasi_identifier" else "sensitive"
 
 
-def encode_source(engine: DuckDBEngine, source: exp.Expr, policy: Policy, types: dict[str, str]) -> Encoding:
+def encode_source(engine: Engine, source: exp.Expr, policy: Policy, types: dict[str, str]) -> Encoding:
     """Load the hierarchies, encode the source and return its catalog.
 
     Raises:
@@ -212,7 +212,7 @@ def encode_source(engine: DuckDBEngine, source: exp.Expr, policy: Policy, types:
 
 
 def _distribution(
-    engine: DuckDBEngine, position: int, spec: Column, item: EncodedColumn, fact: _Measured
+    engine: Engine, position: int, spec: Column, item: EncodedColumn, fact: _Measured
 ) -> SensitiveAttribute:
     """The distribution of a sensitive column among all records that take part, and the ancestors of its values.
 
@@ -251,7 +251,7 @@ def _distribution(
     )
 
 
-def with_surprisals(engine: DuckDBEngine, encoding: Encoding, catalog: Catalog, *, basic: bool) -> Catalog:
+def with_surprisals(engine: Engine, encoding: Encoding, catalog: Catalog, *, basic: bool) -> Catalog:
     """The catalog with the sums of n ln n of every attribute and level, which non-uniform entropy needs.
 
     Raises:
@@ -304,9 +304,7 @@ def _uncovered(policy: Policy, spec: Column) -> str:
     return spec.uncovered or policy.uncovered
 
 
-def _measure(
-    engine: DuckDBEngine, position: int, spec: Column, type_name: str, height: int, policy: Policy
-) -> _Measured:
+def _measure(engine: Engine, position: int, spec: Column, type_name: str, height: int, policy: Policy) -> _Measured:
     """Let the hierarchy meet the distinct values of the source: branches, leaves, coverage."""
     listed, null_rows, roots, root, clashes = engine.run("hierarchy facts", encode.hierarchy_facts(position, height))[0]
     nulls = engine.run(

@@ -11,7 +11,7 @@ from sqlanon import names
 from sqlanon.catalog import Catalog
 from sqlanon.compiler import evaluate as compiler
 from sqlanon.compiler.evaluate import Question
-from sqlanon.engines.duckdb import DuckDBEngine, Job
+from sqlanon.engines.base import Engine, Job
 from sqlanon.lattice import Node
 from sqlanon.measures.base import Certain, Ground, Tally
 from sqlanon.models import least_size
@@ -54,7 +54,7 @@ class Evaluator:
 
     def __init__(
         self,
-        engine: DuckDBEngine,
+        engine: Engine,
         catalog: Catalog,
         snapshots: SnapshotStore,
         problem: Problem,

@@ -11,6 +11,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.compiler.trees import table
+from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb import DuckDBEngine, file_relation
 from sqlanon.errors import SourceError
 from sqlanon.extensions import NOTHING, Extensions
@@ -25,19 +26,30 @@ class Reading:
     formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     extensions: Extensions = NOTHING
 
-    def relation(self, engine: DuckDBEngine, path: Path, *, into: str) -> exp.Expr:
-        """The relation of a file, streamed into the table ``into`` if the engine does not read its format itself.
+    def relation(self, engine: Engine, path: Path, *, into: str) -> exp.Expr:
+        """The relation of a file, brought into the table ``into`` if the engine does not read its format itself.
 
         Raises:
             SourceError: the ending is not known, or the format refuses the file.
             EngineError: the engine refused a statement.
         """
+        if not isinstance(engine, DuckDBEngine):
+            engine.load("read file", into, self._read_apart(path, into), replayed=False)
+            return table(into)
         found = self.format_of(path)
         if found is None:
             return file_relation(path, self.csv)
         name, made = found
         engine.load_batches("read file", into, read_file(made, path, self.formats.get(name, {})))
         return table(into)
+
+    def _read_apart(self, path: Path, into: str) -> pa.Table:
+        """The rows of a file, read by an embedded DuckDB."""
+        embedded = DuckDBEngine()
+        try:
+            return embedded.arrow("read file", exp.select("*").from_(self.relation(embedded, path, into=into)))
+        finally:
+            embedded.close()
 
     def format_of(self, path: Path) -> tuple[str, FileFormat] | None:
         """The format of a file that the engine does not read itself, with its name."""

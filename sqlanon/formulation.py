@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlanon.catalog import Attribute, Catalog
 from sqlanon.encoding import Encoding, with_surprisals
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.base import Engine
 from sqlanon.errors import HierarchyError, NoSolutionError
 from sqlanon.evaluator import batch_size
 from sqlanon.foreign import attempt
@@ -18,8 +18,13 @@ from sqlanon.search.base import Problem
 from sqlanon.search.box import useful_top
 
 
-def formulate(engine: DuckDBEngine, encoding: Encoding, policy: Policy) -> tuple[Problem, tuple[PrivacyModel, ...]]:
+def formulate(
+    engine: Engine, encoding: Encoding, policy: Policy, *, lanes: int | None = None
+) -> tuple[Problem, tuple[PrivacyModel, ...]]:
     """The problem that a policy poses for an encoded source, and its privacy models.
+
+    Args:
+        lanes: statements side by side where nodes are judged; None: as many as the engine of the source has.
 
     Raises:
         HierarchyError: a column asks for levels that its hierarchy does not have.
@@ -52,7 +57,7 @@ def formulate(engine: DuckDBEngine, encoding: Encoding, policy: Policy) -> tuple
         ),
     )
     models = policy.models
-    problem = measured(catalog, lattice, policy, models, batch=batch_size(engine.lanes, catalog.base_rows))
+    problem = measured(catalog, lattice, policy, models, batch=batch_size(lanes or engine.lanes, catalog.base_rows))
     if problem.measure.needs == "surprisals":
         catalog = with_surprisals(engine, encoding, catalog, basic=policy.nulls == "basic")
         problem = measured(catalog, lattice, policy, models, batch=problem.batch)

@@ -18,20 +18,18 @@ from sqlanon.compiler import release as compiler
 from sqlanon.compiler.class_sizes import class_sizes
 from sqlanon.compiler.evaluate import Question
 from sqlanon.driver import Watcher, search
-from sqlanon.engines.duckdb import VERSION as DUCKDB_VERSION
 from sqlanon.errors import InputError
 from sqlanon.evaluator import Evaluator
 from sqlanon.formulation import formulate
 from sqlanon.lattice import Node
 from sqlanon.measures.base import Measure
-from sqlanon.planned import Planned, ignored_options
+from sqlanon.planned import Planned, ignored_options, versions
 from sqlanon.policy import Model, Policy
 from sqlanon.proof import Proof
 from sqlanon.references import plan_audits
 from sqlanon.report.proof_file import proof_document
 from sqlanon.search.base import Problem, Progress, Request, Verdict, rank
 from sqlanon.session import Session
-from sqlanon.version import VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ class Plan(Planned):
             judged={verdict.node: verdict for verdict in self._evaluator.judged},
             withheld=self.ledger.hides(self._threshold),
             fingerprint=self.policy.fingerprint(),
-            versions={"sqlanon": VERSION, "duckdb": DUCKDB_VERSION},
+            versions=versions(self._session.engine),
         )
 
     @property
@@ -151,7 +149,7 @@ class Plan(Planned):
         """A readable GROUP BY for a node: one row per class with its number of records."""
         encoding = self._session.encoding
         query = compiler.readable_grain(encoding.source, encoding.items, self._node(levels), self._basic)
-        return query.sql(dialect="duckdb", identify=True, pretty=True)
+        return self._session.engine.render(query, pretty=True)
 
     def classes(self, levels: Mapping[str, int]) -> pa.Table:
         """The classes of a node, as ``node_sql`` gives them. For the operator: it holds values."""
@@ -173,7 +171,7 @@ class Plan(Planned):
         node = self.node if levels is None else self._node(levels)
         snapshot = self._session.snapshots.nearest(node)
         query = class_sizes(self.question, snapshot.table, node, published=published)
-        rows = self._session.engine.run("class sizes", query)
+        rows = self._session.judging.run("class sizes", query)
         return tuple((least, most, classes, records) for least, most, classes, records in rows)
 
     def solutions(self, limit: int = 20) -> list[Solution]:
@@ -261,8 +259,8 @@ def search_plan(session: Session, policy: Policy, seconds: dict[str, float], wat
         NoSolutionError, SearchStoppedError: see ``driver.search``.
     """
     start = time.perf_counter()
-    engine = session.engine
-    problem, models = formulate(engine, session.encoding, policy)
+    engine = session.judging
+    problem, models = formulate(session.engine, session.encoding, policy, lanes=engine.lanes)
     evaluator = Evaluator(engine, problem.catalog, session.snapshots, problem, models)
     with engine.side_by_side():
         found = search(problem, evaluator, policy.search, extensions=policy.extensions, watch=watch)

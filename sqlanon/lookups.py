@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.compiler import encode
 from sqlanon.compiler.trees import canonical, column, named, table
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.base import Engine
 from sqlanon.errors import HierarchyError
 from sqlanon.extensions import NOTHING, Extensions
 from sqlanon.foreign import attempt
@@ -30,7 +30,7 @@ from sqlanon.policy import Column
 
 
 def list_rows(
-    engine: DuckDBEngine,
+    engine: Engine,
     position: int,
     spec: Column,
     type_name: str,
@@ -72,7 +72,7 @@ def list_rows(
     return height
 
 
-def _table_rows(engine: DuckDBEngine, name: str, column_name: str) -> list[tuple[str | None, ...]]:
+def _table_rows(engine: Engine, name: str, column_name: str) -> list[tuple[str | None, ...]]:
     relation = engine.source_table(name)
     available = engine.columns(relation)
     query = exp.select(*[canonical(item, type_name) for item, type_name in available]).from_(relation)
@@ -84,7 +84,7 @@ def _table_rows(engine: DuckDBEngine, name: str, column_name: str) -> list[tuple
     return rows
 
 
-def _foreign_rows(engine: DuckDBEngine, position: int, spec: Column, builder: Any) -> Sequence[tuple[str | None, ...]]:
+def _foreign_rows(engine: Engine, position: int, spec: Column, builder: Any) -> Sequence[tuple[str | None, ...]]:
     """What a builder from outside the package makes of the distinct texts of a column; its errors may quote them."""
     query = exp.select(column("value")).from_(table(names.distinct_values(position)))
     query = query.where(exp.Not(this=exp.Is(this=column("value"), expression=exp.null()))).order_by(column("value"))
@@ -105,7 +105,7 @@ def _builder_of(spec: Column) -> str:
     return f"The hierarchy builder of column {spec.name!r}"
 
 
-def _list_built(engine: DuckDBEngine, position: int, spec: Column, type_name: str, foreign: Any) -> int:
+def _list_built(engine: Engine, position: int, spec: Column, type_name: str, foreign: Any) -> int:
     values = names.distinct_values(position)
     longest = engine.run(
         "longest value",
@@ -136,7 +136,7 @@ def _list_built(engine: DuckDBEngine, position: int, spec: Column, type_name: st
     return height
 
 
-def _refuse_missing_levels(engine: DuckDBEngine, position: int, spec: Column, height: int) -> None:
+def _refuse_missing_levels(engine: Engine, position: int, spec: Column, height: int) -> None:
     """A NULL above a value would join the branch of NULL, unseen by the check of the tree."""
     missing = [exp.Is(this=column(names.level(level)), expression=exp.null()) for level in range(1, height)]
     query = exp.select(exp.Count(this=exp.Star())).from_(table(names.listed(position))).where(exp.or_(*missing))
@@ -180,7 +180,7 @@ def uncovered_query(source: exp.Expr, spec: Column, type_name: str) -> str:
     return query.group_by(text.copy()).sql(dialect="duckdb", identify=True)
 
 
-def list_ancestors(engine: DuckDBEngine, position: int, rows: Sequence[tuple[str | None, ...]]) -> exp.Expr:
+def list_ancestors(engine: Engine, position: int, rows: Sequence[tuple[str | None, ...]]) -> exp.Expr:
     """A table of value, level and ancestor for the levels below the root, as the audits of t-closeness read it.
 
     A NULL that the hierarchy does not list is a branch of its own below the root.

@@ -13,6 +13,16 @@ TARGET_ENDINGS = (".duckdb", ".parquet", ".csv")
 REPORT_ENDINGS = (".html", ".txt")
 
 
+def is_url(source: str) -> bool:
+    """True for a database that is not a file."""
+    return "://" in source
+
+
+def is_database(source: str) -> bool:
+    """True for the name of a file that holds tables."""
+    return source.lower().endswith(DATABASE_ENDINGS)
+
+
 def is_file(path: Path) -> bool:
     """True when there is such a file; False too for names that no file can have."""
     try:

@@ -23,7 +23,7 @@ from sqlanon.audit.nulls import NullAudit, audit_nulls
 from sqlanon.catalog import Catalog
 from sqlanon.certificate import Certificate
 from sqlanon.compiler.trees import column, named, table
-from sqlanon.engines.duckdb import VERSION as DUCKDB_VERSION
+from sqlanon.engines.base import Engine
 from sqlanon.hierarchy.specs import HierarchySpec
 from sqlanon.models import least_size
 from sqlanon.policy import Column, EngineOptions, Output, Policy
@@ -142,9 +142,14 @@ class Planned(Closing):
     # -- what they share -----------------------------------------------------------------------------------------------
 
     @property
+    def engine(self) -> Engine:
+        """Where the source is."""
+        return self._session.engine
+
+    @property
     def statements(self) -> int:
         """Number of SQL statements so far."""
-        return self._session.engine.journal.statements
+        return self._session.statements
 
     @property
     def source_name(self) -> str | None:
@@ -155,7 +160,7 @@ class Planned(Closing):
     @property
     def release_sql(self) -> str:
         """The statement that gives the released rows, for the operator."""
-        return _pretty(self._release_query())
+        return self._session.engine.render(self._release_query(), pretty=True)
 
     def null_audit(self) -> NullAudit | None:
         """What an attacker gains who takes the NULLs of the release for wildcards; None when it holds none, or so many
@@ -247,6 +252,8 @@ class Planned(Closing):
                 extensions=self.policy.extensions,
                 lookups=self._lookups(),
                 verify_source=source.verify,
+                owner=output.owner,
+                readers=output.readers,
             )
             target, marker = dict(publication.output), publication.marker
         certified = self.proof_document
@@ -266,7 +273,7 @@ class Planned(Closing):
             ],
             columns={c.name: c.role for c in self.policy.columns if c.role != "drop"},
             output=target,
-            versions={"sqlanon": VERSION, "duckdb": DUCKDB_VERSION},
+            versions=versions(source.engine),
         )
         if output is not None and output.kind == "file":
             write_manifest(document, Path(output.target + MANIFEST))
@@ -297,11 +304,13 @@ class Planned(Closing):
 
     def readable(self) -> list[tuple[str, str]]:
         """Statements that a person can check the release by, with their names."""
-        return [(name, _pretty(query)) for name, query in self._readable()]
+        return [(name, self._session.engine.render(query, pretty=True)) for name, query in self._readable()]
 
     def script(self) -> str:
         """The replayable SQL of the run, for the operator: encoding, base, what the release rests on, and the rows."""
-        statements = [(name, text if isinstance(text, str) else text()) for name, text in self._session.engine.replay]
+        engine = self._session.engine
+        told = [(name, item if isinstance(item, exp.Expr) else item()) for name, item in engine.replay]
+        statements = [(name, engine.render(statement)) for name, statement in told]
         statements += self.readable()
         statements.append(("release", self.release_sql))
         return replayable_script(statements)
@@ -316,13 +325,14 @@ def _or(left: exp.Query, right: exp.Query) -> exp.Query:
     return exp.union(left, right, copy=False)
 
 
-def _pretty(query: exp.Query) -> str:
-    return query.sql(dialect="duckdb", identify=True, pretty=True)
+def versions(engine: Engine) -> dict[str, str]:
+    """The versions of what made a release."""
+    return {"sqlanon": VERSION, engine.capabilities.name.lower(): engine.version}
 
 
 def ignored_options(source: Source, policy: Policy) -> tuple[str, ...]:
     """A warning when the policy sets an engine that is not ours."""
-    if source.path is not None or policy.engine == EngineOptions():
+    if not source.borrowed or policy.engine == EngineOptions():
         return ()
     return ("The keys of engine do not apply to an open connection, which keeps its own settings.",)
 

@@ -57,6 +57,10 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
         writable=writable,
     )
     try:
+        if policy.join:
+            opened.engine.require("several_sources")
+        if policy.transformation is not None:
+            opened.engine.require("transformation")
         read = (opened.relation, *_tables_beside(opened, policy))
         opened = replace(opened, read=read, other_files=policy.read_files)
         return _joined(opened, policy) if policy.join else opened

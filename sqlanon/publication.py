@@ -25,6 +25,8 @@ from sqlanon import names
 from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.release import audit_release
+from sqlanon.compiler.trees import table
+from sqlanon.engines.base import Engine, Place
 from sqlanon.engines.duckdb import DuckDBEngine, file_relation
 from sqlanon.errors import AuditError, EngineError, SourceChangedError, SourceError
 from sqlanon.extensions import NOTHING, Extensions
@@ -34,21 +36,19 @@ from sqlanon.targets import (
     CERTIFICATE,
     MANIFEST,
     RELEASED,
-    Place,
     as_target_error,
     check_target,
-    existing,
     partial_file,
     place,
     put_in_place,
     written_format,
 )
-from sqlanon.written_rows import column, release_query, typed_texts, unused_marker, written_types
+from sqlanon.written_rows import column, release_query, typed_column, typed_texts, unused_marker, written_types
 
 __all__ = ["Publication", "check_target", "publish"]
 
 
-Audit = Callable[[DuckDBEngine, exp.Expr, Mapping[str, exp.Expr], Sequence[ModelAudit]], None]
+Audit = Callable[[Engine, exp.Expr, Mapping[str, exp.Expr], Sequence[ModelAudit]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,7 @@ class _Draft:
 
     query: exp.Query
     columns: tuple[str, ...]
+    types: tuple[str, ...]
     rows: int
     audit: Audit
     lookups: Mapping[str, exp.Expr]
@@ -72,10 +73,12 @@ class _Draft:
     verify_source: Callable[[], None]
     if_exists: str
     format: FileFormat | None
+    owner: str | None
+    readers: tuple[str, ...]
 
 
 def publish(
-    engine: DuckDBEngine,
+    engine: Engine,
     *,
     query: exp.Query,
     columns: Sequence[str],
@@ -96,6 +99,8 @@ def publish(
     read: Sequence[exp.Expr] = (),
     read_files: Sequence[Path] = (),
     extensions: Extensions = NOTHING,
+    owner: str | None = None,
+    readers: Sequence[str] = (),
 ) -> Publication:
     """Write, audit and put in place the rows of ``query``.
 
@@ -110,6 +115,7 @@ def publish(
         lookups: per quasi-identifier, a relation with the column ``value``: the texts of its level.
         verify_source: raises SourceChangedError; called last, before the release is put in place.
         table_name: the table of a DuckDB file.
+        owner, readers: roles of a server: whose the release is, and who may read it and nothing beneath it.
         read, read_files: the relations and files that were read, besides those of ``query``; they are no targets.
 
     Raises:
@@ -128,6 +134,7 @@ def publish(
         read=[query, *read],
         read_files=read_files,
         extensions=extensions,
+        roles=owner is not None or bool(readers),
     )
     ending = Path(target).suffix.lower() if output_kind == "file" else ""
     marker = unused_marker(engine, query, columns) if suppressed == "redact" else None
@@ -141,6 +148,7 @@ def publish(
     draft = _Draft(
         query=release_query(query, source_types, written, marker=marker, redacted=redacted),
         columns=tuple(columns),
+        types=tuple(written.values()),
         rows=ledger.published + redacted,
         audit=audit,
         lookups={name: typed_texts(lookup, source_types[name]) for name, lookup in (lookups or {}).items()},
@@ -148,8 +156,12 @@ def publish(
         verify_source=verify_source,
         if_exists=if_exists,
         format=written_format(Path(target), extensions) if output_kind == "file" else None,
+        owner=owner,
+        readers=tuple(readers),
     )
-    if output_kind == "file":
+    if output_kind == "file" and not engine.has("files"):
+        _publish_apart(engine, draft, Path(target), table_name)
+    elif output_kind == "file":
         _publish_file(engine, draft, Path(target), table_name)
     else:
         _publish_relation(engine, draft, place(engine, target, target_catalog), view=output_kind == "view")
@@ -157,7 +169,7 @@ def publish(
 
 
 def _audit(
-    engine: DuckDBEngine,
+    engine: Engine,
     relation: exp.Expr,
     lookups: Mapping[str, exp.Expr],
     models: Sequence[ModelAudit],
@@ -183,31 +195,44 @@ def _audit(
     )  # fmt: skip
 
 
-def _publish_relation(engine: DuckDBEngine, draft: _Draft, where: Place, *, view: bool) -> None:
+def _publish_relation(engine: Engine, draft: _Draft, where: Place, *, view: bool) -> None:
     base = where.named(where.name + RELEASED) if view else where
     temporary = where.named(f"{names.PREFIX}release_{token_hex(4)}")
     with engine.transaction():
-        schema = exp.Table(
-            db=exp.to_identifier(where.schema, quoted=True),
-            catalog=exp.to_identifier(where.catalog, quoted=True),
-        )
-        engine.run("create schema", exp.Create(this=schema, kind="SCHEMA", exists=True))
+        engine.make_schema(where)
         engine.run("write", exp.Create(this=temporary.table, kind="TABLE", expression=draft.query))
         draft.audit(engine, temporary.table, draft.lookups, draft.models)
         draft.verify_source()
         if draft.if_exists == "replace":
             for old, kind in ((where, "VIEW" if view else "TABLE"), (base, "TABLE")):
-                if existing(engine, old) == kind.lower():
+                if engine.existing(old) == kind.lower():
                     engine.run("drop old release", exp.Drop(tables=[old.table], kind=kind))
         rename = exp.AlterRename(this=exp.Table(this=exp.to_identifier(base.name, quoted=True)))
         engine.run("rename", exp.Alter(this=temporary.table, kind="TABLE", actions=[rename]))
         if view:
             rows = exp.select(*[column(name) for name in draft.columns]).from_(base.table)
-            engine.run("create view", exp.Create(this=where.table, kind="VIEW", expression=rows))
+            engine.create_view(where, rows)
             draft.audit(engine, where.table, draft.lookups, draft.models)
+        engine.hand_over(where, [base] if view else [], draft.owner, draft.readers)
 
 
-def _publish_file(engine: DuckDBEngine, draft: _Draft, path: Path, table_name: str) -> None:
+def _publish_apart(engine: Engine, draft: _Draft, path: Path, table_name: str) -> None:
+    """Publish a file of an engine that writes none: the released rows, and what audits need, leave it for an embedded
+    DuckDB."""
+    embedded = DuckDBEngine()
+    try:
+        embedded.load("carry release", names.CARRIED, engine.arrow("release", draft.query), replayed=False)
+        cells = zip(draft.columns, draft.types, strict=True)
+        rows = exp.select(*[typed_column(name, kind) for name, kind in cells]).from_(table(names.CARRIED))
+        lookups, models = _carried(engine, embedded, draft)
+        draft = replace(draft, query=rows, lookups=lookups, models=models)
+        _publish_file(embedded, draft, path, table_name)
+    finally:
+        embedded.close()
+
+
+def _publish_file(engine: Engine, draft: _Draft, path: Path, table_name: str) -> None:
+    assert isinstance(engine, DuckDBEngine)  # others lack "files"
     failure = None
     with partial_file(path) as partial:
         try:
@@ -238,8 +263,8 @@ def _write_database(engine: DuckDBEngine, draft: _Draft, partial: Path, table_na
     engine.attach(partial, alias, read_only=False, replayed=False)
     try:
         with engine.transaction():
-            table = Place(alias, "main", table_name).table
-            engine.run("write", exp.Create(this=table, kind="TABLE", expression=draft.query))
+            target = Place(alias, "main", table_name).table
+            engine.run("write", exp.Create(this=target, kind="TABLE", expression=draft.query))
     finally:
         engine.detach(alias)
 
@@ -252,15 +277,7 @@ def _audit_apart(engine: DuckDBEngine, draft: _Draft, opened: Callable[[DuckDBEn
     stranger = DuckDBEngine(settings={s: value for s, value in zip(settings, values, strict=True) if value})
     try:
         relation = opened(stranger)
-        lookups: dict[str, exp.Expr] = {}
-        for position, (name, lookup) in enumerate(draft.lookups.items()):
-            texts = engine.arrow("lookup texts", exp.select(exp.Star()).from_(lookup.copy()))
-            stranger.load("lookup texts", names.lookup(position), texts)
-            lookups[name] = exp.Table(this=exp.to_identifier(names.lookup(position), quoted=True))
-        models = [
-            replace(model, references=_carried(engine, stranger, model.references, f"reference_{number}"))
-            for number, model in enumerate(draft.models)
-        ]
+        lookups, models = _carried(engine, stranger, draft)
         draft.audit(stranger, relation, lookups, models)
     finally:
         stranger.close()
@@ -287,20 +304,35 @@ def _read_back(stranger: DuckDBEngine, *, path: Path, made: FileFormat) -> exp.E
             f"What was written cannot be read back. {failure}",
             hint="nothing was published; write Parquet or CSV, and report this as a fault of the format.",
         )
-    return exp.Table(this=exp.to_identifier(names.WRITTEN, quoted=True))
+    return table(names.WRITTEN)
 
 
 def _carried(
-    engine: DuckDBEngine, stranger: DuckDBEngine, references: Mapping[str, exp.Expr], prefix: str
-) -> dict[str, exp.Expr]:
-    """What a model is judged against (counts of values, generalized texts), as tables of the stranger."""
-    carried: dict[str, exp.Expr] = {}
-    for name, relation in references.items():
-        table = f"{names.PREFIX}{prefix}_{name}"
-        rows = engine.arrow("audit reference", exp.select(exp.Star()).from_(_as_table(relation)))
-        stranger.load("audit reference", table, rows)
-        carried[name] = exp.Table(this=exp.to_identifier(table, quoted=True))
-    return carried
+    engine: Engine, stranger: DuckDBEngine, draft: _Draft
+) -> tuple[dict[str, exp.Expr], tuple[ModelAudit, ...]]:
+    """What a release is audited against (texts of levels, counts of values, generalized texts), as tables of the
+    stranger."""
+
+    def carried(name: str, relation: exp.Expr, into: str) -> exp.Expr:
+        rows = engine.arrow(name, exp.select(exp.Star()).from_(_as_table(relation)))
+        stranger.load(name, into, rows)
+        return table(into)
+
+    lookups = {
+        name: carried("lookup texts", lookup, names.lookup(position))
+        for position, (name, lookup) in enumerate(draft.lookups.items())
+    }
+    models = [
+        replace(
+            model,
+            references={
+                name: carried("audit reference", relation, f"{names.PREFIX}reference_{number}_{name}")
+                for name, relation in model.references.items()
+            },
+        )
+        for number, model in enumerate(draft.models)
+    ]
+    return lookups, tuple(models)
 
 
 def _as_table(relation: exp.Expr) -> exp.Expr:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Self
 
+from sqlanon.carrying import Carried, carry
 from sqlanon.encoding import Encoding
+from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.policy import EngineOptions
 from sqlanon.snapshots import SnapshotStore
 from sqlanon.sources import Source
 
@@ -33,20 +36,58 @@ class Closing(ABC):
 
 @dataclass(slots=True)
 class Session:
-    """An encoded source, closed with the first plan of those that share it (``with_privacy``)."""
+    """An encoded source, closed with the first plan of those that share it (``with_privacy``).
+
+    Attributes:
+        judging: the engine that judges nodes: the source's own, or an embedded one.
+        carried: what was carried to it, when it is another.
+    """
 
     source: Source
     encoding: Encoding
     snapshots: SnapshotStore
+    judging: Engine
+    carried: tuple[Carried, ...] = ()
     closed: bool = False
 
+    @classmethod
+    def begun(cls, source: Source, encoding: Encoding, options: EngineOptions, where: str) -> Session:
+        """A session whose nodes are judged where the policy says (``search.where``).
+
+        ``auto`` stays with an engine that judges nodes side by side, and otherwise takes an embedded DuckDB, to which
+        codes and counts are carried, no record and no text.
+
+        Raises:
+            UnsupportedError: the engine of the source cannot judge nodes, and is told to.
+        """
+        engine = source.engine
+        if where == "engine":
+            engine.require("search")
+        if isinstance(engine, DuckDBEngine) or where == "engine" or (where == "auto" and engine.has("side_by_side")):
+            return cls(source, encoding, SnapshotStore(engine, encoding.catalog), engine)
+        embedded = DuckDBEngine(settings=asdict(options))
+        try:
+            carried = carry(engine, embedded, encoding.catalog)
+            return cls(source, encoding, SnapshotStore(embedded, encoding.catalog), embedded, carried)
+        except BaseException:
+            embedded.close()
+            raise
+
     @property
-    def engine(self) -> DuckDBEngine:
-        """Where everything runs."""
+    def engine(self) -> Engine:
+        """Where the source is: it was encoded there, and is published from there."""
         return self.source.engine
 
+    @property
+    def statements(self) -> int:
+        """Number of SQL statements so far, in either engine."""
+        return sum(engine.journal.statements for engine in {id(e): e for e in (self.engine, self.judging)}.values())
+
     def close(self) -> None:
-        """Drop every temporary table and close the connection."""
+        """Drop every temporary table and close the connections."""
         if not self.closed:
             self.closed = True
-            self.source.engine.close()
+            try:
+                self.judging.close()
+            finally:
+                self.source.engine.close()

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from sqlanon import names
 from sqlanon.catalog import Catalog
 from sqlanon.compiler.evaluate import roll_up
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.base import SNAPSHOT, Engine
 from sqlanon.lattice import Node, leq
 
 SHARE = 0.1
@@ -63,7 +63,7 @@ class SnapshotStore:
     """
 
     def __init__(
-        self, engine: DuckDBEngine, catalog: Catalog, *, row_budget: int | None = None, table_budget: int = 64
+        self, engine: Engine, catalog: Catalog, *, row_budget: int | None = None, table_budget: int = 64
     ) -> None:
         self._engine = engine
         self._catalog = catalog
@@ -137,7 +137,7 @@ class SnapshotStore:
         self._spent += _price(source)
         table = names.snapshot(floor)
         query = roll_up(source.table, self._catalog.grain_masks(floor), self._catalog.has_population)
-        rows = self._engine.create("snapshot", table, query)
+        rows = self._engine.create(SNAPSHOT, table, query)
         fewer = self._fewer(source.node, floor)
         if fewer > 0:
             self._shrinkage += math.log(source.rows / max(rows, 1)) / fewer

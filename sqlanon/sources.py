@@ -1,21 +1,23 @@
-"""Opening a source: a DuckDB file, a Parquet, CSV or XML file, or a connection that the user holds open."""
+"""Opening a source: a file, a server by its URL, or a connection that the user holds open."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from sqlglot import exp
 
 from sqlanon import names
 from sqlanon.compiler.trees import table
+from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb import DuckDBEngine, is_connection
-from sqlanon.errors import EngineError, SourceChangedError, SourceError, UnsupportedError
+from sqlanon.errors import EngineError, InputError, SourceChangedError, SourceError, UnsupportedError
 from sqlanon.files import Reading
-from sqlanon.paths import DATABASE_ENDINGS, is_file
+from sqlanon.paths import is_database, is_file, is_url
 
 ATTACHED = "sqlanon_source"
 
@@ -29,14 +31,15 @@ class Source:
 
     Attributes:
         types: column -> type, in the order of the source.
-        path: the file, None for an open connection.
+        path: the file, None for a server or an open connection.
         target_catalog: the database that views and tables go to; None where the source cannot hold any.
         stamps: of the files that records were read from (``stamp``), to tell whether one has changed.
         read, other_files: further relations and files of the policy, such as hierarchies; nothing is published there.
         warnings: what the user should know.
+        borrowed: the engine works on an open connection of the user's.
     """
 
-    engine: DuckDBEngine
+    engine: Engine
     relation: exp.Expr
     types: dict[str, str]
     path: Path | None
@@ -45,6 +48,7 @@ class Source:
     warnings: tuple[str, ...] = ()
     read: tuple[exp.Expr, ...] = ()
     other_files: tuple[Path, ...] = ()
+    borrowed: bool = False
 
     def __enter__(self) -> Source:
         return self
@@ -75,7 +79,7 @@ def open_source(
     settings: Mapping[str, Any] | None = None,
     writable: bool = False,
 ) -> Source:
-    """Open ``source``: a path, or an open DuckDB connection.
+    """Open ``source``: a path, the URL of a server, or an open DuckDB connection.
 
     Args:
         table_name: the relation of a database, schema-qualified allowed.
@@ -84,17 +88,20 @@ def open_source(
 
     Raises:
         SourceError: there is no such file or table, or it cannot be read.
+        InputError: a server refuses the session, its driver is not installed, or the URL holds a password.
         UnsupportedError: a URL of a database that this version cannot reach.
     """
     if is_connection(source):
         engine = DuckDBEngine(connection=source)  # type: ignore[arg-type]
-        return _closing_on_error(engine, lambda: _described(engine, _table(engine, table_name), None, None))
+        opened = _closing_on_error(engine, lambda: _described(engine, _table(engine, table_name), None, None))
+        return replace(opened, borrowed=True)
     if not isinstance(source, str | Path):
         raise SourceError(
             f"A source of the type {type(source).__name__} cannot be read.",
             hint="give a path, or an open DuckDB connection.",
         )
-    _refuse_url(str(source))
+    if is_url(str(source)):
+        return _open_server(str(source), table_name)
     path = Path(source).absolute()
     if not is_file(path):
         raise SourceError(
@@ -118,12 +125,16 @@ def other_relation(opened: Source, path: str, table_name: str | None, reading: R
         UnsupportedError: a URL of a database.
         EngineError: it cannot be read.
     """
-    _refuse_url(path)
+    if is_url(path):
+        raise UnsupportedError(
+            "A server is read as the first source only.", hint="join the tables in a view of its database."
+        )
     file = Path(path).absolute()
     if not is_file(file):
         raise SourceError(f"There is no file {file.name!r} in {str(file.parent)!r}.", hint="check the path.")
     engine = opened.engine
-    if file.suffix.lower() not in DATABASE_ENDINGS:
+    assert isinstance(engine, DuckDBEngine)  # others lack "several_sources"
+    if not is_database(file.name):
         return _records(engine, file, reading, into=name)
     if not table_name:
         raise SourceError(f"{file.name!r} is a database, and no table of it is named.", hint="name the table too.")
@@ -134,7 +145,7 @@ def other_relation(opened: Source, path: str, table_name: str | None, reading: R
     return engine.source_table(table_name, catalog)
 
 
-def attached_as(engine: DuckDBEngine, file: Path) -> str | None:
+def attached_as(engine: Engine, file: Path) -> str | None:
     """The name that a database file is attached under; None when it is not."""
     for database, held, _ in engine.databases():
         with suppress(OSError):
@@ -143,12 +154,31 @@ def attached_as(engine: DuckDBEngine, file: Path) -> str | None:
     return None
 
 
-def _refuse_url(source: str) -> None:
-    if "://" in source:
+def _open_server(url: str, table_name: str | None) -> Source:
+    """A server by its URL. What the URL leaves out, the driver takes from its usual places."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("postgresql", "postgres"):
         raise UnsupportedError(
-            "This version reads DuckDB, Parquet, CSV and XML files and open DuckDB connections, no database URLs.",
-            hint="export the table to Parquet, or attach the database to a DuckDB connection and pass that.",
+            f"This version reaches no database by a URL that begins with {parts.scheme!r}.",
+            hint="use postgresql://…, export the table to Parquet, or attach the database to a DuckDB connection.",
         )
+    if parts.password is not None or any("password" in key.lower() for key in parse_qs(parts.query)):
+        raise InputError(
+            "The URL of the source holds a password, which would stand in policies, histories and process lists.",
+            hint="leave it out; it is taken from PGPASSWORD, a password file (~/.pgpass) or a service (PGSERVICE).",
+        )
+    try:
+        from sqlanon.engines.postgres import PostgresEngine
+    except ImportError:
+        driver = False
+    else:
+        driver = True
+    if not driver:
+        raise InputError(
+            "The driver of PostgreSQL is not installed.", hint="run: python -m pip install 'sqlanon[postgres]'"
+        )
+    engine = PostgresEngine(url)
+    return _closing_on_error(engine, lambda: _described(engine, _table(engine, table_name), None, None))
 
 
 def _records(engine: DuckDBEngine, path: Path, reading: Reading, *, into: str) -> exp.Expr:
@@ -160,7 +190,7 @@ def _records(engine: DuckDBEngine, path: Path, reading: Reading, *, into: str) -
     return table(into)
 
 
-def _closing_on_error(engine: DuckDBEngine, opener: Any) -> Source:
+def _closing_on_error(engine: Engine, opener: Any) -> Source:
     try:
         source: Source = opener()
     except BaseException:
@@ -171,7 +201,7 @@ def _closing_on_error(engine: DuckDBEngine, opener: Any) -> Source:
 
 def _open_file(engine: DuckDBEngine, path: Path, table_name: str | None, reading: Reading, writable: bool) -> Source:
     before = stamp(path)
-    if path.suffix.lower() in DATABASE_ENDINGS:
+    if is_database(path.name):
         try:
             engine.attach(path, ATTACHED, read_only=not writable)
         except EngineError as error:
@@ -194,14 +224,14 @@ def _open_file(engine: DuckDBEngine, path: Path, table_name: str | None, reading
     )
 
 
-def _table(engine: DuckDBEngine, table_name: str | None) -> exp.Table:
+def _table(engine: Engine, table_name: str | None) -> exp.Table:
     if not table_name:
         raise SourceError("The policy names no table of the database.", hint="add the key table.")
     return engine.source_table(table_name)
 
 
 def _described(
-    engine: DuckDBEngine,
+    engine: Engine,
     relation: exp.Expr,
     path: Path | None,
     target_catalog: str | None,

@@ -14,14 +14,14 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.compiler import subset as compiler
 from sqlanon.compiler.trees import column, count_if, named, table
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.base import Engine
 from sqlanon.errors import EngineError, InputError, SourceError
 from sqlanon.files import Reading
 from sqlanon.paths import is_file
 from sqlanon.policy import Policy
 
 
-def with_membership(engine: DuckDBEngine, source: exp.Expr, policy: Policy, types: Mapping[str, str]) -> exp.Expr:
+def with_membership(engine: Engine, source: exp.Expr, policy: Policy, types: Mapping[str, str]) -> exp.Expr:
     """The source with the column ``names.MEMBER``: TRUE for the records of the policy's subset.
 
     Raises:
@@ -69,7 +69,7 @@ def with_membership(engine: DuckDBEngine, source: exp.Expr, policy: Policy, type
     return table(names.RECORDS)
 
 
-def _columns(engine: DuckDBEngine, relation: exp.Expr) -> list[str]:
+def _columns(engine: Engine, relation: exp.Expr) -> list[str]:
     try:
         return [name for name, _ in engine.columns(relation)]
     except EngineError as error:
@@ -80,7 +80,7 @@ def _columns(engine: DuckDBEngine, relation: exp.Expr) -> list[str]:
     )
 
 
-def _flagged(engine: DuckDBEngine, source: exp.Expr, name: Any, types: Mapping[str, str]) -> exp.Expr:
+def _flagged(engine: Engine, source: exp.Expr, name: Any, types: Mapping[str, str]) -> exp.Expr:
     if name not in types:
         raise SourceError(f"The source has no column {name!r} that tells the subset.", hint="check subset.column.")
     flag = exp.TryCast(this=column(name), to=exp.DataType.build("BOOLEAN"))

@@ -6,13 +6,12 @@ import os
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from sqlanon.engines.duckdb import DIALECT, DuckDBEngine
+from sqlanon.engines.base import Engine, Place
 from sqlanon.errors import EngineError, TargetError
 from sqlanon.extensions import NOTHING, Extensions
 from sqlanon.formats.base import FileFormat
@@ -26,31 +25,7 @@ CERTIFICATE = ".certificate.json"
 """and its certificate."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A full name of a relation of a database."""
-
-    catalog: str
-    schema: str
-    name: str
-
-    @property
-    def table(self) -> exp.Table:
-        """The reference to it."""
-        parts = {"this": self.name, "db": self.schema, "catalog": self.catalog}
-        return exp.Table(**{part: exp.to_identifier(name, quoted=True) for part, name in parts.items()})
-
-    def named(self, name: str) -> Place:
-        """Another relation of the same schema."""
-        return replace(self, name=name)
-
-    def same(self, other: Place) -> bool:
-        """True when both name one relation (DuckDB's names ignore case)."""
-        mine, theirs = (self.catalog, self.schema, self.name), (other.catalog, other.schema, other.name)
-        return [part.casefold() for part in mine] == [part.casefold() for part in theirs]
-
-
-def place(engine: DuckDBEngine, target: str | exp.Table, target_catalog: str | None) -> Place:
+def place(engine: Engine, target: str | exp.Table, target_catalog: str | None) -> Place:
     """The full name of ``target``: ``name``, ``schema.name`` or ``database.schema.name``.
 
     Raises:
@@ -58,50 +33,17 @@ def place(engine: DuckDBEngine, target: str | exp.Table, target_catalog: str | N
     """
     names: list[str] | None = None
     try:
-        table = exp.to_table(target, dialect=DIALECT) if isinstance(target, str) else target
+        table = exp.to_table(target, dialect=engine.capabilities.dialect) if isinstance(target, str) else target
         names = [part.name for part in table.parts]
     except SqlglotError:
         names = None
     if not names or len(names) > 3 or not all(names):
         raise TargetError(f"The target {str(target)!r} is no name of a relation.", hint="write name or schema.name.")
-    where = exp.select(exp.func("current_database"), exp.func("current_schema"))
-    catalog, schema = map(str, engine.run("current schema", where)[0])
-    if target_catalog is not None and target_catalog.casefold() != catalog.casefold():
-        catalog, schema = target_catalog, "main"
-    if engine.default_schema:
-        schema = engine.default_schema[-1]
-    if len(names) == 2 and target_catalog is None and _is_other_database(engine, names[0], catalog):
-        names = [names[0], "main", names[1]]
-    return Place(*[catalog, schema][: 3 - len(names)], *names)
-
-
-def _is_other_database(engine: DuckDBEngine, name: str, current: str) -> bool:
-    attached = {database.casefold() for database, *_ in engine.databases()}
-    return name.casefold() in attached and name.casefold() != current.casefold()
-
-
-def existing(engine: DuckDBEngine, where: Place) -> str | None:
-    """``table`` or ``view`` when there is such a relation, else None."""
-    for kind in ("table", "view"):
-        conditions = [
-            exp.EQ(
-                this=exp.Lower(this=exp.column(column, quoted=True)),
-                expression=exp.Lower(this=exp.convert(name)),
-            )
-            for column, name in (
-                ("database_name", where.catalog),
-                ("schema_name", where.schema),
-                (f"{kind}_name", where.name),
-            )
-        ]
-        found = exp.select(exp.convert(1)).from_(exp.Anonymous(this=f"duckdb_{kind}s")).where(*conditions)
-        if engine.run("existing", found):
-            return kind
-    return None
+    return engine.place(names, target_catalog)
 
 
 def check_target(
-    engine: DuckDBEngine,
+    engine: Engine,
     *,
     output_kind: str,
     target: str,
@@ -111,16 +53,21 @@ def check_target(
     read: Sequence[exp.Expr] = (),
     read_files: Sequence[Path] = (),
     extensions: Extensions = NOTHING,
+    roles: bool = False,
 ) -> None:
     """Refuse a target that cannot be published to, before any work.
 
     Args:
+        roles: it is to have an owner or readers.
         read: trees that mention the relations read (the source, or the query of the release).
         read_files: the files that were read.
 
     Raises:
         TargetError: it exists, it is the source, or it cannot be written.
+        UnsupportedError: the engine does not have such targets, or no roles.
     """
+    if roles:
+        engine.require("roles")
     if output_kind == "file":
         written_format(Path(target), extensions)
         _check_file(engine, Path(target), if_exists, [*([source_path] if source_path else []), *read_files])
@@ -130,6 +77,7 @@ def check_target(
             f"A source file of the kind {source_path.suffix!r} cannot hold a {output_kind}.",
             hint="publish to a file: output: {file: release.parquet}.",
         )
+    engine.require(f"{output_kind}s")
     where = place(engine, target, target_catalog)
     places = {where: output_kind}
     if output_kind == "view":
@@ -139,7 +87,7 @@ def check_target(
 
 
 def _check_relation(
-    engine: DuckDBEngine,
+    engine: Engine,
     where: Place,
     kind: str,
     if_exists: str,
@@ -147,7 +95,7 @@ def _check_relation(
     read: Sequence[exp.Expr],
 ) -> None:
     tables = [table for tree in read for table in tree.find_all(exp.Table) if isinstance(table.this, exp.Identifier)]
-    found = existing(engine, where)
+    found = engine.existing(where)
     if found and any(where.same(place(engine, table, target_catalog if table.db else None)) for table in tables):
         raise TargetError(f"The target {where.name!r} is the source itself.", hint="choose another name.")
     if found and if_exists != "replace":
@@ -179,7 +127,7 @@ def written_format(path: Path, extensions: Extensions) -> FileFormat | None:
     return found[1]
 
 
-def _check_file(engine: DuckDBEngine, path: Path, if_exists: str, read_files: Sequence[Path]) -> None:
+def _check_file(engine: Engine, path: Path, if_exists: str, read_files: Sequence[Path]) -> None:
     held = [Path(file) for _, file, _ in engine.databases() if file is not None]
     for used in [*read_files, *held]:
         if same_file(path, used):

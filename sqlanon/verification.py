@@ -18,7 +18,7 @@ from sqlanon import names
 from sqlanon.catalog import Attribute
 from sqlanon.compiler import readable
 from sqlanon.encoding import Encoding, check_columns, encode_source
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.base import Engine
 from sqlanon.formulation import formulate, measured
 from sqlanon.lattice import Lattice, Node
 from sqlanon.measures.base import Certain, Ground, Tally
@@ -99,7 +99,7 @@ class _Verifier:
 
     def __init__(
         self,
-        engine: DuckDBEngine,
+        engine: Engine,
         encoding: Encoding,
         policy: Policy,
         problem: Problem,

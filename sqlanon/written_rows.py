@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from sqlanon import names
-from sqlanon.engines.duckdb import DIALECT, DuckDBEngine
+from sqlanon.engines.base import Engine
 
 NOT_IN_PARQUET = ("HUGEINT", "UHUGEINT", "BIT", "BIGNUM", "VARINT")
 """Types that Parquet would turn into floats, or refuse; they are written as text."""
@@ -29,14 +29,14 @@ def release_query(
         ]
     ).from_(query.subquery("published"))
     if marker is not None and redacted:
-        fillers = exp.Table(this=exp.Anonymous(this="range", expressions=[exp.convert(redacted)]))
+        fillers = exp.Table(this=exp.GenerateSeries(start=exp.convert(1), end=exp.convert(redacted)))
         texts = exp.select(*[_named(exp.Literal.string(marker), name) for name in written]).from_(fillers)
         rows = exp.union(rows, texts, distinct=False)
     every = exp.select(*[column(name) for name in written])
     return every.from_(rows.subquery("released")).order_by(exp.Rand())
 
 
-def unused_marker(engine: DuckDBEngine, query: exp.Query, columns: Sequence[str]) -> str:
+def unused_marker(engine: Engine, query: exp.Query, columns: Sequence[str]) -> str:
     """The text of redacted rows: the usual marker, with a number if a published value equals it."""
     number, marker = 1, names.SUPPRESSED_MARKER
     while True:
@@ -63,6 +63,11 @@ def typed_texts(lookup: exp.Expr, type_name: str) -> exp.Subquery:
     return exp.select(_named(value, "value")).from_(relation).subquery("typed")
 
 
+def typed_column(name: str, type_name: str) -> exp.Alias:
+    """A column as values of a type."""
+    return _named(_cast(column(name), type_name), name)
+
+
 def column(name: str) -> exp.Column:
     """A quoted column reference."""
     return exp.column(exp.to_identifier(name, quoted=True))
@@ -73,4 +78,4 @@ def _named(expression: exp.Expr, name: str) -> exp.Alias:
 
 
 def _cast(expression: exp.Expr, type_name: str) -> exp.Cast:
-    return exp.cast(expression, exp.DataType.build(type_name, dialect=DIALECT))
+    return exp.cast(expression, exp.DataType.build(type_name, dialect="duckdb"))

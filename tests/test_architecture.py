@@ -28,7 +28,7 @@ ORDER = (
     "interop.tree_writing", "interop.definition_writing", "interop.relocation", "policy.parsing", "proof",
     "compiler.trees", "compiler.encode", "compiler.evaluate", "compiler.release", "compiler.readable",
     "compiler.sensitive", "compiler.subset", "compiler.class_sizes", "compiler.patterns", "compiler.pattern_quality",
-    "compiler.recoding", "compiler.first_fit", "compiler.recoded", "journal", "engines.duckdb",
+    "compiler.recoding", "compiler.first_fit", "compiler.recoded", "journal", "engines.base", "engines.duckdb",
     "engines.postgres_dialect", "engines.postgres_errors", "engines.postgres_values", "engines.postgres",
     "patterns.enumeration", "patterns.pattern", "patterns.bounds",
     "patterns.greedy", "patterns.quality", "patterns.pairs", "patterns.shares", "patterns.solver", "patterns.exact",

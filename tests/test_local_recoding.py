@@ -234,7 +234,7 @@ def test_the_script_of_a_run_makes_the_same_assignment(model: str) -> None:
         kept = f'SELECT * FROM "{names.ASSIGNED}" ORDER BY ALL'
         wanted = engine.run("test", kept)
         assert len({row[-1] for row in wanted}) > 2
-        script = [text if isinstance(text, str) else text() for name, text in engine.replay if name in REPLAYED]
+        script = [engine.render(told()) for name, told in engine.replay if name in REPLAYED]
         with duckdb.connect() as other:
             for name in (names.BASE, names.overall(0)) if model == "t" else (names.BASE,):
                 other.register("stored", engine.arrow("test", f'SELECT * FROM "{name}"'))

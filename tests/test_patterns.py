@@ -451,7 +451,7 @@ def test_the_statements_of_a_run(connection: duckdb.DuckDBPyConnection) -> None:
 
 def check_script(engine: DuckDBEngine, replayed: Sequence[str]) -> None:
     """The script of the run, on the base alone, makes the same table of assignments, with the same types."""
-    script = [text if isinstance(text, str) else text() for name, text in engine.replay if name in replayed]
+    script = [engine.render(told()) for name, told in engine.replay if name in replayed]
     asked = [f'SELECT * FROM "{names.ASSIGNED}" ORDER BY ALL', f'DESCRIBE "{names.ASSIGNED}"']
     base = engine.arrow("test", f'SELECT * FROM "{names.BASE}"')
     with duckdb.connect() as other:

@@ -129,8 +129,8 @@ def test_a_replayed_script_makes_the_same_tables(engine: Any, postgres: Server) 
     engine.create("create", "u", everything("t"))
     other = PostgresEngine(postgres.uri())
     try:
-        for name, text in engine.replay:
-            other.run(name, text if isinstance(text, str) else text())
+        for name, told in engine.replay:
+            other.run(name, told if isinstance(told, exp.Expr) else told())
         for relation in ("t", "u", "e"):
             assert other.columns(table(relation)) == engine.columns(table(relation))
             assert other.run("read", everything(relation)) == engine.run("read", everything(relation))

@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.audit.models import audit_of
 from sqlanon.binding import bind
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.base import Engine
 from sqlanon.errors import InputError, SourceError, UnsupportedError
 from sqlanon.models.base import PrivacyModel
 
@@ -41,7 +41,7 @@ class CheckResult:
 
 
 def check_relation(
-    engine: DuckDBEngine,
+    engine: Engine,
     relation: exp.Expr,
     *,
     quasi_identifiers: Sequence[str],
@@ -88,7 +88,7 @@ def check_relation(
     return CheckResult(all(item.holds for item in found), records, classes, smallest, tuple(found))
 
 
-def _columns(engine: DuckDBEngine, relation: exp.Expr, told: str, wanted: Sequence[str]) -> list[str]:
+def _columns(engine: Engine, relation: exp.Expr, told: str, wanted: Sequence[str]) -> list[str]:
     """The exact names of the wanted columns, matched in any case."""
     actual = {name.casefold(): name for name, _ in engine.columns(relation)}
     missing = [name for name in wanted if name.casefold() not in actual]
@@ -109,7 +109,7 @@ def columns_hint(columns: Sequence[str], *, known: bool) -> str:
 
 
 def _references(
-    engine: DuckDBEngine,
+    engine: Engine,
     model: PrivacyModel,
     quasi_identifiers: Sequence[str],
     reference: exp.Expr | None,
@@ -155,7 +155,7 @@ def _references(
     return found
 
 
-def _population(engine: DuckDBEngine, reference: exp.Expr, quasi_identifiers: Sequence[str]) -> exp.Expr:
+def _population(engine: Engine, reference: exp.Expr, quasi_identifiers: Sequence[str]) -> exp.Expr:
     found = _columns(engine, reference, "The reference", quasi_identifiers)
     columns = [exp.column(exp.to_identifier(name, quoted=True)) for name in found]
     counted = exp.select(

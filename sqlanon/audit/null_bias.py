@@ -32,7 +32,7 @@ from sqlanon import names
 from sqlanon.audit.chance import chi_square_tail
 from sqlanon.audit.nulls import columns_of, nothing_to_audit, printable
 from sqlanon.binding import bind
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.base import Engine
 
 NUMBERS = {
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL"),
@@ -167,7 +167,7 @@ class NullBias:
 
 
 def null_bias(
-    engine: DuckDBEngine,
+    engine: Engine,
     relation: exp.Expr,
     quasi_identifiers: Sequence[str],
     *,
@@ -197,9 +197,7 @@ def null_bias(
     )
 
 
-def _column_bias(
-    engine: DuckDBEngine, relation: exp.Expr, quasi: Sequence[str], name: str, type_name: str
-) -> ColumnBias:
+def _column_bias(engine: Engine, relation: exp.Expr, quasi: Sequence[str], name: str, type_name: str) -> ColumnBias:
     kind = _kind(type_name)
     reason = None if kind in COMPARED else f"values of the type {kind} are not grouped here"
     if name.casefold().startswith(names.PREFIX):

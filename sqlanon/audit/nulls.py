@@ -28,7 +28,7 @@ from sqlanon.audit import maybe, null_patterns
 from sqlanon.audit.check import columns_hint
 from sqlanon.audit.null_patterns import Layout
 from sqlanon.binding import bind
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.base import Engine
 from sqlanon.errors import InputError, SourceError, UnsupportedError
 
 REMARK = "An audit of what an attacker gains; it judges nothing and is never used to justify a release."
@@ -123,7 +123,7 @@ class NullAudit:
 
 
 def audit_nulls(
-    engine: DuckDBEngine, relation: exp.Expr, quasi_identifiers: Sequence[str], *, k: int | None = None
+    engine: Engine, relation: exp.Expr, quasi_identifiers: Sequence[str], *, k: int | None = None
 ) -> NullAudit:
     """Measure the classes of ``relation`` under extended, right maybe and maybe match; everything is dropped again.
 
@@ -169,7 +169,7 @@ def audit_nulls(
     )
 
 
-def columns_of(engine: DuckDBEngine, relation: exp.Expr, wanted: Sequence[str]) -> list[str]:
+def columns_of(engine: Engine, relation: exp.Expr, wanted: Sequence[str]) -> list[str]:
     """The exact names of the wanted columns, matched in any case, each once.
 
     Raises:
@@ -206,7 +206,7 @@ Create = Callable[[str, str, exp.Query], int]
 
 
 @contextmanager
-def _tables(engine: DuckDBEngine) -> Iterator[Create]:
+def _tables(engine: Engine) -> Iterator[Create]:
     """A function that makes tables of ours, which are dropped at the end, also on error."""
     made: list[str] = []
 
@@ -221,7 +221,7 @@ def _tables(engine: DuckDBEngine) -> Iterator[Create]:
             engine.drop(table)
 
 
-def _sums(engine: DuckDBEngine, create: Create, shape: Layout, classes: int, patterns: int, with_null: int) -> str:
+def _sums(engine: Engine, create: Create, shape: Layout, classes: int, patterns: int, with_null: int) -> str:
     """Make the sums of what the classes give each other, by the cheaper form, and name their table."""
     sums, following = maybe.SIZES
     if not patterns:

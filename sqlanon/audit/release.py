@@ -8,12 +8,12 @@ from sqlglot import exp
 
 from sqlanon.audit.models import ModelAudit
 from sqlanon.binding import bind
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.base import Engine
 from sqlanon.errors import AuditError
 
 
 def audit_release(
-    engine: DuckDBEngine,
+    engine: Engine,
     relation: exp.Expr,
     *,
     columns: Sequence[str],

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from sqlanon.audit.check import CheckResult, check_relation
 from sqlanon.commands.common import guarded
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.base import Engine
 from sqlanon.errors import EngineError, InputError, SourceError
 from sqlanon.extensions import NOTHING
 from sqlanon.files import Reading
@@ -128,7 +128,7 @@ def _checked(found: CheckResult, columns: Sequence[str], k: int | None) -> dict[
 
 
 def _hierarchies(
-    engine: DuckDBEngine, asked: Sequence[tuple[str | None, Model]]
+    engine: Engine, asked: Sequence[tuple[str | None, Model]]
 ) -> tuple[dict[str, exp.Expr], dict[str, int]]:
     """The hierarchies that models name, as relations of value, level and ancestor, and their levels below the root."""
     relations: dict[str, exp.Expr] = {}

@@ -45,7 +45,7 @@ def explanation(policy: Policy, node: str | None) -> str:
         return "\n\n".join(
             [
                 f"-- the classes of the node {levels}\n{made.node_sql(made.catalog.levels(made.node))};",
-                f"-- its verdict\n{statement.sql(dialect='duckdb', identify=True, pretty=True)};",
+                f"-- its verdict\n{made.engine.render(statement, pretty=True)};",
                 f"-- its release\n{made.release_sql};",
             ]
         )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlanon.engines.base import SNAPSHOT, Capabilities, Engine, Job, Lack, Place, Statement, rows_of, temporary_table
 from sqlanon.errors import EngineError, InputError, SourceError
 from sqlanon.journal import Journal
 
@@ -51,15 +53,6 @@ ATTACHING = threading.Lock()
 Fetch = Callable[[str, list[Any]], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One of several statements that run side by side: its text reads views, each to show a table."""
-
-    views: Mapping[str, str]
-    text: str
-    parameters: Sequence[Any]
-
-
 @dataclass(slots=True)
 class _Lane:
     """A cursor of our own database, and what its views show. One statement runs on it at a time."""
@@ -75,7 +68,7 @@ def _describe(error: duckdb.Error) -> tuple[str, str]:
     return kind, "its message is withheld because it may quote a value"
 
 
-class DuckDBEngine:
+class DuckDBEngine(Engine):
     """One connection with its tables; ``close`` drops them all.
 
     Args:
@@ -88,6 +81,18 @@ class DuckDBEngine:
         InputError: a setting is refused by DuckDB.
     """
 
+    capabilities = Capabilities(
+        name="DuckDB",
+        dialect=DIALECT,
+        lacks={
+            "roles": Lack(
+                "it has no roles: who can open the database sees everything in it.",
+                "leave out owner and readers, and hand on a file of its own (output: {file: …}).",
+            )
+        },
+    )
+    version = VERSION
+
     def __init__(
         self,
         *,
@@ -96,7 +101,7 @@ class DuckDBEngine:
     ) -> None:
         self.journal = Journal()
         self.source_catalog: str | None = None
-        self.replay: list[tuple[str, str | Callable[[], str]]] = []
+        self.replay: list[tuple[str, Statement]] = []
         self.default_schema: tuple[str, ...] = ()
         self._attached: list[str] = []
         self._own = connection is None
@@ -160,9 +165,9 @@ class DuckDBEngine:
             lane.cursor.close()
         self._connection.close()
 
-    def render(self, statement: exp.Expr) -> str:
+    def render(self, statement: exp.Expr, *, pretty: bool = False) -> str:
         """The text of ``statement`` in DuckDB's dialect, every identifier quoted."""
-        return statement.sql(dialect=DIALECT, identify=True, copy=False, comments=False)
+        return statement.sql(dialect=DIALECT, identify=True, copy=False, comments=False, pretty=pretty)
 
     def run(self, name: str, statement: exp.Expr | str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run a named statement and return its rows.
@@ -272,21 +277,22 @@ class DuckDBEngine:
 
     def load(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None:
         """Make the table ``table`` of ours from an Arrow table; the replayable script lists its rows (``replayed``)."""
-        self._take(name, data, table, _temporary(table), self._making(table), replayed=replayed)
+        if replayed:
+            self.replay.append((name, lambda: temporary_table(table, rows_of(data))))
+        self._take(name, data, table, self._making(table))
 
     def append(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None:
         """Add the rows of an Arrow table, which has the columns of the table ``table`` of ours."""
-        inserting = f"INSERT INTO {_quoted(table)}"
-        self._take(name, data, table, inserting, inserting, replayed=replayed)
-
-    def _take(self, name: str, data: pa.Table, table: str, told: str, done: str, *, replayed: bool) -> None:
-        """Take rows from Arrow, by the beginning of a statement; the script tells another one and lists them."""
         if replayed:
-            self.replay.append((name, lambda: f"{told} {self.render(_rows(data))}"))
+            self.replay.append((name, lambda: exp.insert(rows_of(data), exp.to_table(table, quoted=True))))
+        self._take(name, data, table, f"INSERT INTO {_quoted(table)}")
+
+    def _take(self, name: str, data: pa.Table, table: str, beginning: str) -> None:
+        """Take rows from Arrow, by the beginning of a statement."""
         arrow_name = table + "_arrow"
         self._connection.register(arrow_name, data)
         try:
-            self.run(name, f"{done} SELECT * FROM {_quoted(arrow_name)}")
+            self.run(name, f"{beginning} SELECT * FROM {_quoted(arrow_name)}")
         finally:
             self._connection.unregister(arrow_name)
 
@@ -306,7 +312,7 @@ class DuckDBEngine:
             made.set("properties", exp.Properties(expressions=[exp.TemporaryProperty()]))
         self.run(name, made)
         if replayed:
-            self.replay.append((f"{name}: load the records of the file here", self.render(made)))
+            self.replay.append((f"{name}: load the records of the file here", made))
         for batch in batches:
             self._connection.register(arrow_name, pa.Table.from_batches([batch]))
             try:
@@ -349,12 +355,13 @@ class DuckDBEngine:
     def create(self, name: str, table: str, query: exp.Query | str) -> int:
         """Make the table ``table`` of ours from a query and return its number of rows.
 
-        ``query`` may be text that was rendered from a tree before, so that hot statements compile once.
+        ``query`` may be text that was rendered from a tree before, so that hot statements compile once; the script does
+        not tell it then.
         """
         text = query if isinstance(query, str) else self.render(query)
         rows = self.run(name, f"{self._making(table)} {text}")
-        if name != "snapshot":
-            self.replay.append((name, f"{_temporary(table)} {text}"))
+        if isinstance(query, exp.Query) and name != SNAPSHOT:
+            self.replay.append((name, partial(temporary_table, table, query)))
         return int(rows[0][0])
 
     def _making(self, table: str) -> str:
@@ -363,7 +370,7 @@ class DuckDBEngine:
 
     def insert(self, name: str, table: str, query: exp.Query) -> None:
         """Add the rows of a query to a table of ours."""
-        statement = self.render(exp.insert(query, exp.to_table(table, quoted=True)))
+        statement = exp.insert(query, exp.to_table(table, quoted=True))
         self.run(name, statement)
         self.replay.append((name, statement))
 
@@ -399,6 +406,45 @@ class DuckDBEngine:
         arguments = dict(zip(("this", "db", "catalog"), reversed(identifiers), strict=False))
         return exp.Table(**arguments)
 
+    def place(self, parts: Sequence[str], target_catalog: str | None) -> Place:
+        """The full name of a target: ``name``, ``schema.name`` or ``database.schema.name``.
+
+        Args:
+            target_catalog: the database that views and tables go to; None: the connection's own.
+        """
+        where = exp.select(exp.func("current_database"), exp.func("current_schema"))
+        catalog, schema = map(str, self.run("current schema", where)[0])
+        if target_catalog is not None and target_catalog.casefold() != catalog.casefold():
+            catalog, schema = target_catalog, "main"
+        if self.default_schema:
+            schema = self.default_schema[-1]
+        if len(parts) == 2 and target_catalog is None and self._is_other_database(parts[0], catalog):
+            parts = [parts[0], "main", parts[1]]
+        return Place(*[catalog, schema][: 3 - len(parts)], *parts)
+
+    def _is_other_database(self, name: str, current: str) -> bool:
+        attached = {database.casefold() for database, *_ in self.databases()}
+        return name.casefold() in attached and name.casefold() != current.casefold()
+
+    def existing(self, where: Place) -> str | None:
+        """``table`` or ``view`` when there is such a relation, else None."""
+        for kind in ("table", "view"):
+            conditions = [
+                exp.EQ(
+                    this=exp.Lower(this=exp.column(column, quoted=True)),
+                    expression=exp.Lower(this=exp.convert(name)),
+                )
+                for column, name in (
+                    ("database_name", where.catalog),
+                    ("schema_name", where.schema),
+                    (f"{kind}_name", where.name),
+                )
+            ]
+            found = exp.select(exp.convert(1)).from_(exp.Anonymous(this=f"duckdb_{kind}s")).where(*conditions)
+            if self.run("existing", found):
+                return kind
+        return None
+
     def databases(self) -> list[tuple[str, str | None, bool]]:
         """The databases that are attached: name, file (None in memory), whether it is only read."""
         columns = [exp.column(name, quoted=True) for name in ("database_name", "path", "readonly")]
@@ -407,8 +453,9 @@ class DuckDBEngine:
 
     def attach(self, path: Path, alias: str, *, read_only: bool, replayed: bool = True) -> None:
         """Attach a DuckDB file under ``alias``; unless ``replayed``, the script does not tell it."""
-        options = " (READ_ONLY)" if read_only else ""
-        statement = f"ATTACH {_literal(path)} AS {_quoted(alias)}{options}"
+        file = exp.alias_(exp.Literal.string(str(path)), alias, quoted=True)
+        options = [exp.AttachOption(this=exp.var("READ_ONLY"))] if read_only else []
+        statement = exp.Attach(this=file, expressions=options)
         self.run("attach", statement)
         self._attached.append(alias)
         if replayed:
@@ -447,20 +494,8 @@ class DuckDBEngine:
             raise
 
 
-def _rows(data: pa.Table) -> exp.Query:
-    """The rows of a small Arrow table as a SELECT over VALUES; only rendered when a script is asked for."""
-    tuples = [exp.Tuple(expressions=[exp.convert(v) for v in row.values()]) for row in data.to_pylist()]
-    columns = [exp.to_identifier(name, quoted=True) for name in data.column_names]
-    alias = exp.TableAlias(this=exp.to_identifier("rows", quoted=True), columns=columns)
-    return exp.select("*").from_(exp.Values(expressions=tuples, alias=alias))
-
-
 def _temporary(table: str) -> str:
     return f"CREATE TEMPORARY TABLE {_quoted(table)} AS"
-
-
-def _literal(value: object) -> str:
-    return exp.Literal.string(str(value)).sql(dialect=DIALECT)
 
 
 def _quoted(name: str) -> str:

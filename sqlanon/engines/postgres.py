@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import adbc_driver_manager as adbc
 import pyarrow as pa
@@ -19,14 +20,12 @@ from adbc_driver_postgresql import dbapi  # type: ignore[import-untyped]
 from sqlglot import exp
 
 from sqlanon.engines import postgres_dialect
+from sqlanon.engines.base import SNAPSHOT, Capabilities, Engine, Job, Lack, Place, Statement, rows_of, temporary_table
 from sqlanon.engines.postgres_dialect import DIALECT, HELPERS, NAMED_TYPES, quoted
 from sqlanon.engines.postgres_errors import HINTS, describe
-from sqlanon.engines.postgres_values import decimals, precision, rows_of, values
-from sqlanon.errors import EngineError, InputError, UnsupportedError
+from sqlanon.engines.postgres_values import decimals, precision, values
+from sqlanon.errors import EngineError, InputError, TargetError, UnsupportedError
 from sqlanon.journal import Journal
-
-if TYPE_CHECKING:
-    from sqlanon.engines.duckdb import Job
 
 OLDEST = 150000
 """The oldest ``server_version_num`` that the tests run on."""
@@ -43,7 +42,7 @@ SETTINGS = {
 """Of the session, so that the text of a value does not depend on the role or the server."""
 
 
-class PostgresEngine:
+class PostgresEngine(Engine):
     """One session with its temporary tables; ``close`` drops them all.
 
     Args:
@@ -55,9 +54,36 @@ class PostgresEngine:
         UnsupportedError: the server is too old.
     """
 
+    capabilities = Capabilities(
+        name="PostgreSQL",
+        dialect=DIALECT,
+        lacks={
+            "side_by_side": Lack(
+                "no session sees the temporary tables of another, so that statements run one after the other.",
+                "say search: {where: local} to judge nodes in an embedded DuckDB.",
+            ),
+            "ordered_distance": Lack(
+                "the ordered distance of t-closeness needs an ASOF join, which it does not have.",
+                "use the distance equal or hierarchical.",
+            ),
+            "several_sources": Lack(
+                "sources are not joined, and files of other formats not streamed, on a server.",
+                "join the tables in a view of the database, and make that the source.",
+            ),
+            "transformation": Lack(
+                "patterns and local recoding have been written for and tested on DuckDB only.",
+                "leave out the transformation, or copy the table into a DuckDB or Parquet file.",
+            ),
+            "null_audit": Lack(
+                "the audit of what NULLs give away has been written for and tested on DuckDB only.",
+                "publish a file and run `sqlanon nulls` on it.",
+            ),
+        },
+    )
+
     def __init__(self, uri: str = "postgresql://") -> None:
         self.journal = Journal()
-        self.replay: list[tuple[str, str | Callable[[], str]]] = []
+        self.replay: list[tuple[str, Statement]] = []
         self.default_schema: tuple[str, ...] = ()
         self._shown: dict[str, str] = {}
         self._timeout = math.inf
@@ -85,6 +111,7 @@ class PostgresEngine:
             "SELECT CAST(current_setting('server_version_num') AS INTEGER), schema "
             "FROM unnest(current_schemas(false)) AS schemas(schema)",
         ) or self.run("session", "SELECT CAST(current_setting('server_version_num') AS INTEGER), NULL")
+        self.version = f"{rows[0][0] // 10000}.{rows[0][0] % 10000}"
         if rows[0][0] < OLDEST:
             raise UnsupportedError(
                 f"The server is PostgreSQL {rows[0][0] // 10000}; {OLDEST // 10000} or newer is needed.",
@@ -102,9 +129,9 @@ class PostgresEngine:
         """Close the session, which drops every table of ours."""
         self._connection.close()
 
-    def render(self, statement: exp.Expr) -> str:
+    def render(self, statement: exp.Expr, *, pretty: bool = False) -> str:
         """The text of ``statement`` in PostgreSQL's dialect, every identifier quoted, parameters as ``$1``…"""
-        return postgres_dialect.render(statement)
+        return postgres_dialect.render(statement, pretty=pretty)
 
     def run(self, name: str, statement: exp.Expr | str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run a named statement and return its rows; a NUMERIC without a fraction is an ``int``.
@@ -186,13 +213,13 @@ class PostgresEngine:
     def load(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None:
         """Make the table ``table`` of ours from an Arrow table; the replayable script lists its rows (``replayed``)."""
         if replayed:
-            self.replay.append((name, lambda: f"{_temporary(table)} {self.render(rows_of(data))}"))
+            self.replay.append((name, lambda: temporary_table(table, rows_of(data))))
         self._take(name, table, data, "create")
 
     def append(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None:
         """Add the rows of an Arrow table, which has the columns of the table ``table`` of ours."""
         if replayed:
-            self.replay.append((name, lambda: f"INSERT INTO {_ours(table)} {self.render(rows_of(data))}"))
+            self.replay.append((name, lambda: exp.insert(rows_of(data), exp.to_table(table, quoted=True))))
         self._take(name, table, data, "append")
 
     def _take(self, name: str, table: str, data: pa.Table, mode: str) -> None:
@@ -210,15 +237,14 @@ class PostgresEngine:
         """
         text = f"{_temporary(table)} {query if isinstance(query, str) else self.render(query)}"
         rows = self._count(name, text)
-        if name != "snapshot":
-            self.replay.append((name, text))
+        if isinstance(query, exp.Query) and name != SNAPSHOT:
+            self.replay.append((name, partial(temporary_table, table, query)))
         return rows
 
     def insert(self, name: str, table: str, query: exp.Query) -> None:
         """Add the rows of a query to a table of ours."""
-        text = f"INSERT INTO {_ours(table)} {self.render(query)}"
-        self._count(name, text)
-        self.replay.append((name, text))
+        self._count(name, f"INSERT INTO {_ours(table)} {self.render(query)}")
+        self.replay.append((name, lambda: exp.insert(query, exp.to_table(table, quoted=True))))
 
     def _count(self, name: str, text: str) -> int:
         """Run a statement that writes, and return how many rows it wrote."""
@@ -285,6 +311,70 @@ class PostgresEngine:
             parts = [schemas[0], name]
         identifiers = [exp.to_identifier(part, quoted=True) for part in parts]
         return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(identifiers), strict=False)))
+
+    def place(self, parts: Sequence[str], target_catalog: str | None) -> Place:
+        """The full name of a target: ``name`` (in the first schema of the role's search path) or ``schema.name``.
+
+        Raises:
+            TargetError: it names a database, or no schema and there is none.
+        """
+        if len(parts) > 2:
+            raise TargetError(
+                "A target of PostgreSQL names a schema and a relation, and no database.", hint="write schema.name."
+            )
+        if len(parts) == 1 and not self.default_schema:
+            raise TargetError(
+                "The target names no schema, and the role has none by default.", hint="write schema.name."
+            )
+        postgres_dialect.check_names(parts)
+        return Place("", *([self.default_schema[0]][: 2 - len(parts)]), *parts)
+
+    def existing(self, where: Place) -> str | None:
+        """``table`` or ``view`` (of any other kind too) when there is such a relation, else None."""
+        query = (
+            "SELECT relkind IN ('r', 'p') FROM pg_catalog.pg_class "
+            "JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace WHERE nspname = $1 AND relname = $2"
+        )
+        rows = self.run("existing", query, [where.schema, where.name])
+        return ("table" if rows[0][0] else "view") if rows else None
+
+    def make_schema(self, where: Place) -> None:
+        """Make the schema of a place, unless it is there: to ask for what is there needs the right to make it."""
+        if not self.run("schema", "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1", [where.schema]):
+            self.run("create schema", f"CREATE SCHEMA {quoted(where.schema)}")
+
+    def create_view(self, where: Place, query: exp.Query) -> None:
+        """Make a view that no function of a reader's can look behind (``security_barrier``)."""
+        self.run(
+            "create view", f"CREATE VIEW {self.render(where.table)} WITH (security_barrier) AS {self.render(query)}"
+        )
+
+    def hand_over(self, view: Place, beneath: Sequence[Place], owner: str | None, readers: Sequence[str]) -> None:
+        """Give a release to its owner, and let its readers read it and nothing beneath it.
+
+        Whoever has default privileges on the schema's new relations loses them.
+        """
+        for place in (view, *beneath):
+            name = self.render(place.table)
+            for role in self._granted(place):
+                self.run("revoke", f"REVOKE ALL ON {name} FROM {role}")
+        for reader in readers:
+            self.run("grant", f"GRANT USAGE ON SCHEMA {quoted(view.schema)} TO {quoted(reader)}")
+            self.run("grant", f"GRANT SELECT ON {self.render(view.table)} TO {quoted(reader)}")
+        if owner is not None:
+            for place in (view, *beneath):
+                self.run("owner", f"ALTER TABLE {self.render(place.table)} OWNER TO {quoted(owner)}")
+
+    def _granted(self, place: Place) -> list[str]:
+        """Who has rights on a relation besides its owner, as REVOKE names them."""
+        query = (
+            "SELECT DISTINCT rolname FROM pg_catalog.pg_class c "
+            "JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace, "
+            "LATERAL aclexplode(relacl) AS rights LEFT JOIN pg_catalog.pg_roles r ON r.oid = rights.grantee "
+            "WHERE nspname = $1 AND relname = $2 AND rights.grantee <> relowner"
+        )
+        rows = self.run("rights", query, [place.schema, place.name])
+        return ["PUBLIC" if role is None else quoted(str(role)) for (role,) in rows]
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -136,14 +136,16 @@ _Generator.TRANSFORMS = {
 }
 
 
-def render(statement: exp.Expr) -> str:
+def render(statement: exp.Expr, *, pretty: bool = False) -> str:
     """The text of ``statement``: every identifier quoted, parameters numbered ``$1``… in the order of the text.
 
     Raises:
         UnsupportedError: PostgreSQL cannot say it, or an identifier is too long.
     """
     check_names(node.name for node in statement.find_all(exp.Identifier))
-    generator = _Generator(dialect=Postgres(), identify=True, comments=False, unsupported_level=ErrorLevel.RAISE)
+    generator = _Generator(
+        dialect=Postgres(), identify=True, comments=False, pretty=pretty, unsupported_level=ErrorLevel.RAISE
+    )
     failure: str | None = None
     try:
         pieces = generator.generate(statement, copy=True).split(_MARK)

@@ -1,4 +1,4 @@
-"""Between the driver's Arrow tables and ours: it hands over a NUMERIC as text, and a script lists rows as VALUES."""
+"""Between the driver's Arrow tables and ours: it hands over a NUMERIC as text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
-from sqlglot import exp
 
 WIDEST = 76
 """Digits of the widest decimal of Arrow."""
@@ -45,25 +44,3 @@ def decimals(column: pa.ChunkedArray, field: Any) -> pa.ChunkedArray:
     numbers = [None if text is None else Decimal(text) for text in texts.to_pylist()]
     kind = pa.decimal128(*size) if size[0] <= 38 else pa.decimal256(*size)
     return pa.chunked_array([pa.array(numbers, kind)])
-
-
-def rows_of(data: pa.Table) -> exp.Query:
-    """The rows of a small Arrow table as a SELECT over VALUES; only rendered when a script is asked for."""
-    columns = [exp.to_identifier(name, quoted=True) for name in data.column_names]
-    kinds = [_kind(field.type) for field in data.schema]
-    typed = [exp.cast(exp.column(name), kind).as_(name) for name, kind in zip(columns, kinds, strict=True)]
-    if not data.num_rows:
-        nothing = [exp.cast(exp.null(), kind).as_(name) for name, kind in zip(columns, kinds, strict=True)]
-        return exp.select(*nothing).where(exp.false())
-    tuples = [exp.Tuple(expressions=[exp.convert(v) for v in row.values()]) for row in data.to_pylist()]
-    alias = exp.TableAlias(this=exp.to_identifier("rows", quoted=True), columns=[name.copy() for name in columns])
-    return exp.select(*typed).from_(exp.Values(expressions=tuples, alias=alias))
-
-
-def _kind(kind: pa.DataType) -> str:
-    """The type of a column that is loaded from Arrow."""
-    if pa.types.is_integer(kind):
-        return "BIGINT" if kind.bit_width > 32 else "INT" if kind.bit_width > 16 else "SMALLINT"
-    if pa.types.is_floating(kind):
-        return "DOUBLE" if kind.bit_width > 32 else "FLOAT"
-    return "BOOLEAN" if pa.types.is_boolean(kind) else "VARCHAR"

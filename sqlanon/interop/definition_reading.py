@@ -140,7 +140,13 @@ def _join(element: etree._Element, faults: list[Fault]) -> dict[str, Any]:
 
 
 def _output(section: etree._Element) -> dict[str, Any]:
-    targets = {str(item.tag): item.get(words.OUTPUTS[str(item.tag)]) for item in section}
+    targets: dict[str, Any] = {}
+    for item in section:
+        targets[str(item.tag)] = item.get(words.OUTPUTS[str(item.tag)])
+        if (owner := item.get("owner")) is not None:
+            targets["owner"] = owner
+        if len(item):
+            targets["readers"] = [reader.get("name") for reader in item]
     made: dict[str, Any] = {"output": targets or None, "if_exists": section.get("if-exists")}
     return {key: value for key, value in made.items() if value is not None}
 

@@ -148,9 +148,17 @@ def _formats(element: etree._Element, formats: Mapping[str, Any], prefix: str, f
 
 
 def _output(section: etree._Element, document: Mapping[str, Any], faults: list[Fault]) -> None:
-    for kind, target in mapping(document.get("output"), "output", faults).items():
+    given = dict(mapping(document.get("output"), "output", faults))
+    owner, readers = given.pop("owner", None), given.pop("readers", None)
+    for kind, target in given.items():
         if kind in words.OUTPUTS and isinstance(target, str):
-            put(etree.SubElement(section, kind), words.OUTPUTS[kind], target, f"output.{kind}", faults)
+            made = etree.SubElement(section, kind)
+            put(made, words.OUTPUTS[kind], target, f"output.{kind}", faults)
+            if owner is not None:
+                put(made, "owner", str(owner), "output.owner", faults)
+            roles = [readers] if isinstance(readers, str) else listed(readers, "output.readers", faults)
+            for number, reader in enumerate(roles):
+                put(etree.SubElement(made, "reader"), "name", str(reader), f"output.readers[{number}]", faults)
         else:
             faults.append(Fault("output", "This is no target.", "write {file: …}, {table: …} or {view: …}."))
     if document.get("if_exists") is not None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sqlanon.paths import is_url
+
 
 def relocated(document: Mapping[str, Any], old: Path, new: Path) -> tuple[Mapping[str, Any], int]:
     """The document for the folder ``new``, and the number of paths that were rewritten.
@@ -45,7 +47,7 @@ class _Move:
 
         Folders are resolved, since ``..`` of a link to a folder is not where the link stands; the file is not.
         """
-        if not isinstance(value, str) or "://" in value or Path(value).is_absolute():
+        if not isinstance(value, str) or is_url(value) or Path(value).is_absolute():
             return value
         self.rewritten.append(value)
         file = Path(os.path.realpath(self.old / Path(value).parent), Path(value).name)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sqlanon import names
 from sqlanon.catalog import Catalog
 from sqlanon.compiler import patterns as compiler
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.base import Engine
 from sqlanon.patterns.order import Pattern, columns_of
 
 WORD_BITS = 62
@@ -40,7 +40,7 @@ class Bounds:
         possible: all sets of columns that may be kept, as bits, when all others are known to be hopeless.
     """
 
-    def __init__(self, engine: DuckDBEngine, catalog: Catalog, k: int) -> None:
+    def __init__(self, engine: Engine, catalog: Catalog, k: int) -> None:
         self._engine = engine
         self._catalog = catalog
         self._text = engine.render(compiler.fruitful(catalog, k))

@@ -28,7 +28,7 @@ import pyarrow as pa
 from sqlanon import names
 from sqlanon.catalog import Catalog
 from sqlanon.compiler import patterns as compiler
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.base import Engine
 from sqlanon.errors import UnsupportedError
 from sqlanon.patterns.bounds import pattern_table
 from sqlanon.patterns.exact import MOST_COST, ExactSolution, Status, solve, whole
@@ -77,7 +77,7 @@ class _RowTypes:
 
 
 def exactly(
-    engine: DuckDBEngine,
+    engine: Engine,
     catalog: Catalog,
     patterns: PatternSet,
     k: int,
@@ -147,7 +147,7 @@ def exactly(
 
 
 def _fetched(
-    engine: DuckDBEngine, catalog: Catalog, start: Assignment, listed: Sequence[Pattern]
+    engine: Engine, catalog: Catalog, start: Assignment, listed: Sequence[Pattern]
 ) -> tuple[_RowTypes, list[Share]]:
     """The row types in the order of their keys, and the greedy solution; left over is what keeps nothing, the last."""
     rows = engine.arrow("read assigned", compiler.read_assigned(catalog))
@@ -270,7 +270,7 @@ class _Run:
 
 
 def _load(
-    engine: DuckDBEngine,
+    engine: Engine,
     catalog: Catalog,
     patterns: Sequence[Pattern],
     positions: Sequence[int],

@@ -26,7 +26,7 @@ from sqlanon.catalog import Catalog
 from sqlanon.compiler import pattern_quality
 from sqlanon.compiler import patterns as compiler
 from sqlanon.compiler.trees import number
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.base import Engine
 from sqlanon.errors import UnsupportedError, check_time
 from sqlanon.patterns.bounds import Bounds, pattern_table
 from sqlanon.patterns.order import Pattern, columns_of, stars, weight
@@ -128,7 +128,7 @@ class Uses(NamedTuple):
     left_over_rows: int
 
 
-def uses(engine: DuckDBEngine, catalog: Catalog, patterns: Sequence[Pattern]) -> Uses:
+def uses(engine: Engine, catalog: Catalog, patterns: Sequence[Pattern]) -> Uses:
     """The patterns that are used, and what is left over; ``patterns`` are those of ``names.PATTERNS`` by number."""
     rows = engine.run("patterns used", pattern_quality.used(catalog))
     used = [
@@ -140,7 +140,7 @@ def uses(engine: DuckDBEngine, catalog: Catalog, patterns: Sequence[Pattern]) ->
     return Uses(tuple(used), left_over, left_over_rows)
 
 
-def forget(engine: DuckDBEngine) -> None:
+def forget(engine: Engine) -> None:
     """Drop the solution of a run before, in the database and in the script."""
     for name in (names.ASSIGNED, names.PATTERNS):
         engine.drop(name)
@@ -148,7 +148,7 @@ def forget(engine: DuckDBEngine) -> None:
 
 
 def greedy(
-    engine: DuckDBEngine,
+    engine: Engine,
     catalog: Catalog,
     patterns: PatternSet,
     k: int,
@@ -186,7 +186,7 @@ def greedy(
 class _Run:
     """One run: the patterns that were loaded and tried, and how many row types are left."""
 
-    engine: DuckDBEngine
+    engine: Engine
     catalog: Catalog
     patterns: PatternSet
     k: int
@@ -309,9 +309,9 @@ class _Run:
     def _table(self, patterns: Sequence[Pattern]) -> pa.Table:
         return pattern_table(self.catalog, patterns, len(self.loaded))
 
-    def _replayed(self, first: int, last: int) -> str:
+    def _replayed(self, first: int, last: int) -> exp.Expr:
         """The statement of a block with its numbers, for the script."""
         block = compiler.block(self.catalog, self.k)
         for placeholder, value in zip(list(block.find_all(exp.Placeholder)), (first, last), strict=True):
             placeholder.replace(number(value))
-        return self.engine.render(exp.insert(block, exp.to_table(names.DECIDED, quoted=True)))
+        return exp.insert(block, exp.to_table(names.DECIDED, quoted=True))

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from sqlanon.catalog import Catalog
 from sqlanon.compiler import pattern_quality as compiler
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.base import Engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Quality:
     largest: int
 
 
-def quality(engine: DuckDBEngine, catalog: Catalog, *, numeric: Collection[str] = ()) -> Quality:
+def quality(engine: Engine, catalog: Catalog, *, numeric: Collection[str] = ()) -> Quality:
     """The quality of the solution in the tables ``names.ASSIGNED`` and ``names.PATTERNS``.
 
     A row type of the input may stand in ``names.ASSIGNED`` several times, with parts of its records. The diversity of

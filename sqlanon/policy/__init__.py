@@ -13,10 +13,12 @@ from typing import Any
 from sqlanon.extensions import NOTHING, Extensions
 from sqlanon.hierarchy import specs
 from sqlanon.models.base import PrivacyModel
+from sqlanon.paths import is_url
 from sqlanon.policy.transformation import LocalRecoding, Patterns, Transformation
 
 __all__ = [
     "ROLES",
+    "WHERE",
     "Column",
     "EngineOptions",
     "Join",
@@ -30,6 +32,7 @@ __all__ = [
     "Transformation",
 ]
 
+WHERE = ("auto", "engine", "local")
 ROLES = ("quasi_identifier", "sensitive", "keep", "drop")
 
 
@@ -70,12 +73,16 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """The strategy and the limits of the search; ``gap`` is the relative gap that is good enough."""
+    """The strategy and the limits of the search; ``gap`` is the relative gap that is good enough.
+
+    ``where`` nodes are judged: in the engine of the source, in an embedded one (``local``), or what suits (``auto``).
+    """
 
     strategy: str = "auto"
     time_limit: float | None = None
     max_evaluations: int | None = None
     gap: float = 0.0
+    where: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +104,15 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where the release goes: kind is view, table or file; a file's target is an absolute path."""
+    """Where the release goes: kind is view, table or file; a file's target is an absolute path.
+
+    ``owner`` and ``readers`` are roles of a server: who owns the release, and who may read it.
+    """
 
     kind: str
     target: str
+    owner: str | None = None
+    readers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +221,7 @@ class Policy:
 
     def resolve(self, path: str) -> str:
         """A path of the policy as an absolute one; URLs pass through."""
-        return path if "://" in path else str((self.base_directory / path).absolute())
+        return path if is_url(path) else str((self.base_directory / path).absolute())
 
     @property
     def read_files(self) -> tuple[Path, ...]:
@@ -218,7 +230,7 @@ class Policy:
         named = [self.source, *(join.source for join in self.join), (self.subset or {}).get("file")]
         return (
             *([self.file] if self.file is not None else []),
-            *(Path(self.resolve(name)) for name in named if name is not None),
+            *(Path(self.resolve(name)) for name in named if name is not None and not is_url(name)),
             *(spec.path for spec in hierarchies if isinstance(spec, specs.FileHierarchy)),
         )
 

@@ -9,7 +9,7 @@ from typing import Any
 from sqlanon.errors import InputError, SqlanonError
 from sqlanon.extensions import Extensions
 from sqlanon.measures.base import AGGREGATES
-from sqlanon.policy import ROLES, Column, Model, Policy, Quality, SearchOptions
+from sqlanon.policy import ROLES, WHERE, Column, Model, Policy, Quality, SearchOptions
 from sqlanon.policy.faults import Faults
 from sqlanon.policy.transformation import CELL_AGGREGATES, CELL_MEASURES, Patterns, Transformation, check_transformation
 
@@ -93,6 +93,7 @@ def check_parts(
         faults.choice("quality.aggregate", quality.aggregate, AGGREGATES)
     faults.choice("search.strategy", search.strategy, ("auto", *extensions.names("strategies")))
     _find(faults, "search.strategy", extensions.strategy, search.strategy)
+    faults.choice("search.where", search.where, WHERE)
     if search.time_limit is not None:
         faults.number("search.time_limit", search.time_limit, 0)
     if search.max_evaluations is not None:

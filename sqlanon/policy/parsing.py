@@ -20,7 +20,7 @@ from sqlanon.errors import InputError
 from sqlanon.extensions import NOTHING, Extensions
 from sqlanon.interop.definition_reading import read_definition
 from sqlanon.parameters import is_number
-from sqlanon.paths import DATABASE_ENDINGS
+from sqlanon.paths import is_database, is_url
 from sqlanon.policy import ROLES, Column, EngineOptions, Model, Policy, Quality, SearchOptions
 from sqlanon.policy.checks import CHOICES, check_parts
 from sqlanon.policy.faults import Faults
@@ -33,6 +33,7 @@ TOP_KEYS = (
     "suppression_count", "nulls", "quality", "search", "suppressed", "transformation", "output", "if_exists", "report",
     "engine",
 )  # fmt: skip
+SEARCH_KEYS = ("strategy", "time_limit", "max_evaluations", "gap", "where")
 COLUMN_KEYS = ("role", "hierarchy", "min_level", "max_level", "weight", "uncovered", "models")
 
 
@@ -111,7 +112,7 @@ def parse(document: Any, base_directory: Path, extensions: Extensions = NOTHING)
         if key in keys:
             faults.choice(key, keys[key], known)
     quality = faults.mapping("quality", keys.get("quality"), ("measure", "aggregate"))
-    search = faults.mapping("search", keys.get("search"), ("strategy", "time_limit", "max_evaluations", "gap"))
+    search = faults.mapping("search", keys.get("search"), SEARCH_KEYS)
     engine = faults.mapping("engine", keys.get("engine"), ("memory_limit", "threads", "temp_directory"))
     columns = _columns(faults, keys.get("columns"), base_directory, extensions)
     privacy = _models(faults, "privacy", keys.get("privacy"))
@@ -122,7 +123,7 @@ def parse(document: Any, base_directory: Path, extensions: Extensions = NOTHING)
     output = parse_output(faults, keys.get("output"), base_directory, extensions)
     _engine(faults, engine)
     source = keys.get("source")
-    if isinstance(source, str) and "table" not in keys and source.lower().endswith(DATABASE_ENDINGS):
+    if isinstance(source, str) and "table" not in keys and (is_url(source) or is_database(source)):
         faults.add("table", "A database source needs a table.", "add the key table.")
     made = {
         "source": source,

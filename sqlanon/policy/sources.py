@@ -9,7 +9,7 @@ from typing import Any
 from sqlanon.errors import InputError
 from sqlanon.extensions import Extensions
 from sqlanon.parameters import Parameter, flag, text
-from sqlanon.paths import DATABASE_ENDINGS, REPORT_ENDINGS, TARGET_ENDINGS
+from sqlanon.paths import REPORT_ENDINGS, TARGET_ENDINGS, is_database
 from sqlanon.policy import Join, Output
 from sqlanon.policy.checks import check_key
 from sqlanon.policy.faults import Faults
@@ -60,7 +60,7 @@ def parse_join(faults: Faults, value: Any, extensions: Extensions) -> tuple[Join
             if keys.get(name) is not None:
                 faults.text(f"{where}.{name}", keys[name])
         source, table = keys.get("source"), keys.get("table")
-        database = source is None or (isinstance(source, str) and source.lower().endswith(DATABASE_ENDINGS))
+        database = source is None or (isinstance(source, str) and is_database(source))
         if database and table is None:
             faults.add(f"{where}.table", "A table of a database is not named.", "add the key table, or the key source.")
         joins.append(
@@ -90,7 +90,8 @@ def parse_output(faults: Faults, value: Any, base_directory: Path, extensions: E
     kinds = ("view", "table", "file")
     if value is None:
         return None
-    keys = faults.mapping("output", value, kinds)
+    keys = faults.mapping("output", value, (*kinds, "owner", "readers"))
+    owner, readers = keys.pop("owner", None), keys.pop("readers", None)
     if len(keys) != 1:
         faults.add(
             "output",
@@ -99,6 +100,7 @@ def parse_output(faults: Faults, value: Any, base_directory: Path, extensions: E
         )
         return None
     [(kind, target)] = keys.items()
+    roles = _roles(faults, kind, owner, readers)
     if not faults.text(f"output.{kind}", target):
         return None
     if kind == "file":
@@ -112,7 +114,21 @@ def parse_output(faults: Faults, value: Any, base_directory: Path, extensions: E
             known = ", ".join(TARGET_ENDINGS)
             faults.add("output.file", "The file's ending is not known.", f"choose one of {known} or .xml.")
         target = str((base_directory / target).absolute())
-    return Output(kind, target)
+    return Output(kind, target, *roles)
+
+
+def _roles(faults: Faults, kind: str, owner: Any, readers: Any) -> tuple[str | None, tuple[str, ...]]:
+    """The role that owns a release on a server, and those that may read it."""
+    given = [readers] if isinstance(readers, str) else readers or []
+    if kind == "file" and (owner is not None or given):
+        faults.add("output", "A file has neither owner nor readers.", "leave them out, or publish a view or a table.")
+    if owner is not None and not faults.text("output.owner", owner):
+        return None, ()
+    if not isinstance(given, list | tuple):
+        faults.add("output.readers", "This is not a list of roles.", "write [analyst].")
+        return owner, ()
+    named = [faults.text(f"output.readers[{number}]", reader) for number, reader in enumerate(given)]
+    return owner, tuple(given) if all(named) else ()
 
 
 def parse_report(faults: Faults, value: Any, base_directory: Path) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.hierarchy import specs
-from sqlanon.policy import Column, Join, Model, Policy
+from sqlanon.policy import Column, Join, Model, Output, Policy
 from sqlanon.policy.transformation import written
 
 
@@ -35,11 +35,12 @@ def document(policy: Policy, *, portable: bool = False) -> dict[str, Any]:
         result["suppression_count"] = policy.suppression_count
     result["quality"] = _without_none(policy.quality)
     result["search"] = _without_none(policy.search)
+    if portable or policy.search.where == "auto":  # makes no difference to the release
+        del result["search"]["where"]
     if policy.transformation is not None:
         result["transformation"] = written(policy.transformation, portable=portable)
     if policy.output is not None:
-        target = policy.output.target
-        result["output"] = {policy.output.kind: Path(target).name if portable else target}
+        result["output"] = _output(policy.output, portable)
     if policy.report is not None and not portable:
         result["report"] = policy.report
     if not portable and (engine := _without_none(policy.engine)):
@@ -63,6 +64,13 @@ def canonical(value: Any) -> Any:
 def _without_none(options: Any) -> dict[str, Any]:
     pairs = ((f.name, getattr(options, f.name)) for f in fields(options))
     return {name: value for name, value in pairs if value is not None}
+
+
+def _output(output: Output, portable: bool) -> dict[str, Any]:
+    made: dict[str, Any] = {output.kind: Path(output.target).name if portable else output.target}
+    if output.owner is not None:
+        made["owner"] = output.owner
+    return made | ({"readers": list(output.readers)} if output.readers else {})
 
 
 def _join(join: Join, portable: bool) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sqlanon.compiler.evaluate import Question
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.base import Engine
 from sqlanon.lattice import Node
 from sqlanon.recoding.kept import check_measure, check_models
 from sqlanon.recoding.state import Candidate, State, opened
@@ -62,7 +62,7 @@ class Found:
 
 
 def choose(
-    engine: DuckDBEngine,
+    engine: Engine,
     problem: Problem,
     question: Question,
     start: Node,

@@ -15,7 +15,7 @@ from sqlanon import names
 from sqlanon.compiler import first_fit as compiler
 from sqlanon.compiler import recoding
 from sqlanon.compiler.evaluate import Question
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.base import Engine
 from sqlanon.errors import check_time
 from sqlanon.lattice import Node
 from sqlanon.recoding.kept import Kept, adds, check_models, has_costs, kept_by_levels, loss, summed
@@ -35,7 +35,7 @@ REPLAYED = ("rows to fit", "fitted", "fit a node", "rows left", "assigned")
 
 
 def first_fit(
-    engine: DuckDBEngine,
+    engine: Engine,
     problem: Problem,
     question: Question,
     nodes: Sequence[Node],
@@ -68,7 +68,7 @@ def first_fit(
 class _Run:
     """One run: how many rows are left, of how many in the table that they are read from."""
 
-    engine: DuckDBEngine
+    engine: Engine
     problem: Problem
     question: Question
     nodes: Sequence[Node]
@@ -158,11 +158,11 @@ class _Run:
         query = compiler.fitting(self.question, self._rest)
         return self.engine.render(exp.insert(query, exp.to_table(compiler.FITTED, quoted=True)))
 
-    def _replayed(self, generation: int, position: int) -> str:
+    def _replayed(self, generation: int, position: int) -> exp.Expr:
         """The statement of a node with its numbers, for the script."""
         masks = self.question.masks(self.nodes[position])
         query = compiler.fitting(self.question, compiler.rest_table(generation), masks, position)
-        return self.engine.render(exp.insert(query, exp.to_table(compiler.FITTED, quoted=True)))
+        return exp.insert(query, exp.to_table(compiler.FITTED, quoted=True))
 
     def _loss(self, rules: Sequence[Rule]) -> float:
         width = len(self.problem.catalog.attributes)

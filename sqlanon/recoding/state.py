@@ -17,7 +17,7 @@ import pyarrow as pa
 from sqlanon.catalog import Catalog
 from sqlanon.compiler import recoding as compiler
 from sqlanon.compiler.evaluate import Question
-from sqlanon.engines.duckdb import DuckDBEngine, Job
+from sqlanon.engines.base import Engine, Job
 from sqlanon.lattice import Node
 from sqlanon.recoding.kept import Kept, generalization, has_costs, kept_by_levels, loss, summed
 from sqlanon.search.base import Problem
@@ -71,7 +71,7 @@ class State:
         spared: nodes that stay though they publish nothing.
     """
 
-    engine: DuckDBEngine
+    engine: Engine
     problem: Problem
     question: Question
     seed: int
@@ -218,7 +218,7 @@ def _arrays(columns: dict[str, list[int] | list[str]]) -> dict[str, pa.Array]:
 
 
 @contextmanager
-def opened(engine: DuckDBEngine, problem: Problem, question: Question, seed: int) -> Iterator[State]:
+def opened(engine: Engine, problem: Problem, question: Question, seed: int) -> Iterator[State]:
     """A state without nodes; its tables are dropped at the end, and no script tells of them."""
     state = State(engine, problem, question, seed)
     replayed = len(engine.replay)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sqlanon.paths import is_url
 from sqlanon.policy import Column, LocalRecoding, Policy
 from sqlanon.report.wording import figure, share
 
@@ -96,4 +97,4 @@ def _level_limits(columns: Sequence[Column]) -> str | None:
 
 def file_name(path: str) -> str:
     """The last part of a path; of a URL neither user nor password nor query."""
-    return Path(path.split("?")[0] if "://" in path else path).name
+    return Path(path.split("?")[0] if is_url(path) else path).name
