@@ -30,6 +30,8 @@ ORDER = (
     "compiler.sensitive", "compiler.subset", "compiler.class_sizes", "compiler.patterns", "compiler.pattern_quality",
     "compiler.recoding", "compiler.first_fit", "compiler.recoded", "journal", "engines.base", "engines.duckdb",
     "engines.postgres_dialect", "engines.postgres_errors", "engines.postgres_values", "engines.postgres",
+    "engines.spark_dialect", "engines.spark_errors", "engines.spark_values", "engines.spark_facts",
+    "engines.spark_held", "engines.spark",
     "patterns.enumeration", "patterns.pattern", "patterns.bounds",
     "patterns.greedy", "patterns.quality", "patterns.pairs", "patterns.shares", "patterns.solver", "patterns.exact",
     "patterns.exactly",
