@@ -181,18 +181,22 @@ class SparkEngine(Engine):
     def _guard(self, name: str, work: Callable[[], Any]) -> Any:
         start = time.perf_counter()
         failure: tuple[str, str, str]
+        interrupted = False
         try:
             with quiet():
                 self._context.setJobGroup(self._group, f"sqlanon: {name}", interruptOnCancel=True)
                 return work()
         except (PySparkException, Py4JError, pa.ArrowException, OverflowError) as error:
             failure = describe(error)
+            interrupted = isinstance(error.__context__, KeyboardInterrupt)  # then the cancelled job reports itself
         except KeyboardInterrupt:
             with suppress(PySparkException, Py4JError):
                 self._context.cancelJobGroup(self._group)
             raise
         finally:
             self.journal.record(name, time.perf_counter() - start)
+        if interrupted:
+            raise KeyboardInterrupt
         kind, message, hint = failure
         raise EngineError(
             f"Spark refused the statement {name!r} ({kind}: {message}).", hint=hint, statement=name, kind=kind
@@ -345,7 +349,7 @@ class SparkEngine(Engine):
 
     def _share(self, user: SparkSession, name: str, shared: str) -> bool:
         """Show a temporary view of the user's session to ours: each session sees its own only."""
-        if not any(found.isTemporary and found.name == name for found in user.catalog.listTables()):
+        if not any(view["isTemporary"] and view["viewName"] == name for view in user.sql("SHOW VIEWS").collect()):
             return False
         user.table(quoted(name)).createGlobalTempView(shared)
         self._globals.append(shared)

@@ -23,8 +23,10 @@ TYPES: dict[exp.DType, str] = {
     exp.DType.UINT: "BIGINT",
     exp.DType.USMALLINT: "INT",
     exp.DType.UTINYINT: "SMALLINT",
+    exp.DType.TIMESTAMP: "TIMESTAMP_NTZ",
 }
-"""Integers that Spark lacks, and what holds all of their values that matter: in ANSI mode a larger one is an error."""
+"""Integers that Spark lacks, and what holds all of their values that matter: in ANSI mode a larger one is an error. Its
+TIMESTAMP is one with a time zone."""
 MISSING_TYPES = (exp.DType.UUID, exp.DType.TIME, exp.DType.TIMETZ)
 """Types that sqlglot would turn into others without a word."""
 
@@ -70,6 +72,10 @@ class _Generator(SparkGenerator):
     def anyvalue_sql(self, expression: exp.AnyValue) -> str:
         """One value that is not NULL, as in DuckDB."""
         return f"{self.func('ANY_VALUE', expression.this)} IGNORE NULLS"
+
+    def trycast_sql(self, expression: exp.TryCast) -> str:
+        """NULL where the value does not read as the type; sqlglot writes CAST where it does not know of a text."""
+        return f"TRY_CAST({self.sql(expression, 'this')} AS {self.sql(expression, 'to')})"
 
     def greatest_sql(self, expression: exp.Greatest) -> str:
         """Spark leaves NULLs out, as DuckDB does."""
@@ -126,7 +132,7 @@ class _Generator(SparkGenerator):
 _Generator.TRANSFORMS = {
     kind: rule
     for kind, rule in SparkGenerator.TRANSFORMS.items()
-    if kind not in (exp.AnyValue, exp.Greatest, exp.Least, exp.BitwiseLeftShift)
+    if kind not in (exp.AnyValue, exp.TryCast, exp.Greatest, exp.Least, exp.BitwiseLeftShift)
 }
 
 

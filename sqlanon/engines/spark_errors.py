@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -67,13 +68,15 @@ def _java_class(error: Exception) -> str | None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep PySpark's logs of failed queries closed."""
+    """Keep PySpark's logs of failed queries closed, and what it says of the versions of other packages."""
     loggers = [logging.getLogger(name) for name in LOGGERS]
     before = [logger.disabled for logger in loggers]
     for logger in loggers:
         logger.disabled = True
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
+            yield
     finally:
         for logger, disabled in zip(loggers, before, strict=True):
             logger.disabled = disabled
