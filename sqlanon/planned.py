@@ -287,7 +287,7 @@ class Planned(Closing):
             manifest=document,
             output=target,
             seconds=seconds,
-            warnings=self.warnings + _view_warning(output),
+            warnings=self.warnings + _access_warning(source.engine, output),
             verdict_sources=self.verdict_sources,
             plan=self,
             marker=marker,
@@ -337,10 +337,15 @@ def ignored_options(source: Source, policy: Policy) -> tuple[str, ...]:
     return ("The keys of engine do not apply to an open connection, which keeps its own settings.",)
 
 
-def _view_warning(output: Output | None) -> tuple[str, ...]:
+def _access_warning(engine: Engine, output: Output | None) -> tuple[str, ...]:
+    """Who can read a release in the database of its source."""
     if output is None or output.kind == "file":
         return ()
-    return (
-        f"A {output.kind} in the source database protects nobody who can open that database; "
-        "for hand-over publish a fresh file (output: {file: …}).",
-    )
+    if not engine.has("roles"):
+        return (
+            f"A {output.kind} in the source database protects nobody who can open that database; "
+            "for hand-over publish a fresh file (output: {file: …}).",
+        )
+    if not output.readers:
+        return (f"Nobody but its owner may read the {output.kind}; name roles (output: {{…, readers: [role]}}).",)
+    return ()

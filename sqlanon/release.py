@@ -13,8 +13,8 @@ from sqlanon.accounting import Ledger
 from sqlanon.audit.release import audit_release
 from sqlanon.certificate import Certificate
 from sqlanon.compiler.trees import table
-from sqlanon.engines.duckdb import file_relation
 from sqlanon.files import read_file
+from sqlanon.paths import is_database
 from sqlanon.session import Closing
 from sqlanon.sources import open_source
 
@@ -69,15 +69,8 @@ class Release(Closing):
         engine = self.plan._session.engine
         if self._kind in ("view", "table"):
             return engine.arrow("read release", exp.select("*").from_(engine.source_table(self._target)))
-        path = Path(self._target)
-        if self._kind == "file" and path.suffix.lower() != ".duckdb":
-            found = self.plan.policy.extensions.format_of(path.suffix)
-            if found is not None:
-                return read_file(found[1], path, {}).read_all()
-            return engine.arrow("read release", exp.select("*").from_(file_relation(path, {})))
         if self._kind == "file":
-            with open_source(path, "release") as written:
-                return written.engine.arrow("read release", exp.select("*").from_(written.relation))
+            return self._read_file(Path(self._target))
         released = "sqlanon_release"
         query = exp.select("*").from_(self.plan._release_query().subquery("release"))
         engine.create("release", released, query.order_by(exp.Rand()))
@@ -98,3 +91,10 @@ class Release(Closing):
             return engine.arrow("read release", exp.select("*").from_(table(released)))
         finally:
             engine.drop(released)
+
+    def _read_file(self, path: Path) -> pa.Table:
+        found = self.plan.policy.extensions.format_of(path.suffix)
+        if found is not None:
+            return read_file(found[1], path, {}).read_all()
+        with open_source(path, "release" if is_database(path.name) else None) as written:
+            return written.engine.arrow("read release", exp.select("*").from_(written.relation))

@@ -29,6 +29,7 @@ from sqlanon.compiler.trees import (
     sum_if,
     table,
     total,
+    wide_sum,
     with_ctes,
 )
 from sqlanon.lattice import Node
@@ -368,9 +369,9 @@ def _totals(question: Question) -> exp.Select:
         "lost": sum_if(fails.copy(), column("lost")),
         "smallest": exp.Min(this=exp.Case(ifs=[exp.If(this=passes.copy(), true=size.copy())])),
         "largest": exp.Max(this=exp.Case(ifs=[exp.If(this=passes.copy(), true=size.copy())])),
-        "squares": _wide_sum(_case(passes.copy(), exp.Mul(this=wide, expression=size.copy()), number(0))),
-        "spread": _wide_sum(exp.Mul(this=wide.copy(), expression=at_least)),
-        "forced": _wide_sum(
+        "squares": wide_sum(_case(passes.copy(), exp.Mul(this=wide, expression=size.copy()), number(0))),
+        "spread": wide_sum(exp.Mul(this=wide.copy(), expression=at_least)),
+        "forced": wide_sum(
             _case(
                 fails.copy(),
                 exp.Mul(
@@ -401,11 +402,6 @@ def _totals(question: Question) -> exp.Select:
 def _lost(question: Question, relation: str | None = None) -> exp.Expr:
     """The lost records of a failing class."""
     return column(names.COUNT if question.monotone else "lost", relation)
-
-
-def _wide_sum(value: exp.Expr) -> exp.Expr:
-    """A sum of squares or products of counts: beyond 64 bits on large data."""
-    return exp.cast(exp.Coalesce(this=exp.Sum(this=value), expressions=[number(0)]), "HUGEINT")
 
 
 def _no_cost(question: Question) -> exp.Expr:

@@ -23,6 +23,7 @@ from sqlanon.compiler.encode import (
     takes_part,
 )
 from sqlanon.compiler.trees import (
+    bigint,
     both,
     canonical,
     column,
@@ -34,6 +35,7 @@ from sqlanon.compiler.trees import (
     same,
     table,
     total,
+    wide_sum,
     with_ctes,
 )
 from sqlanon.lattice import Node
@@ -75,8 +77,8 @@ def level_costs(position: int, height: int, domain: int) -> exp.Select:
     lookup = names.lookup(position)
     costs = [
         named(
-            exp.Sum(
-                this=exp.Mul(
+            wide_sum(
+                exp.Mul(
                     this=exp.cast(column(names.COUNT, "o"), "HUGEINT"),
                     expression=exp.paren(exp.Sub(this=number(domain), expression=column(leaves(level), lookup))),
                 )
@@ -157,9 +159,9 @@ def least_costs(catalog: Catalog, position: int, level: int) -> exp.Select:
 
 def _costly(position: int, level: int, tallest: int) -> exp.Select:
     def cost(counter: str, of: int) -> exp.Expr:
-        return exp.Sum(this=exp.Mul(this=column(counter, "judged"), expression=column(least_cost(of), "costs")))
+        return wide_sum(exp.Mul(this=column(counter, "judged"), expression=column(least_cost(of), "costs")))
 
-    lost = [cost("lost", lower) if lower <= level else exp.null() for lower in range(tallest)]
+    lost = [cost("lost", lower) if lower <= level else bigint(exp.null()) for lower in range(tallest)]
     return (
         exp.select(number(position), cost(names.COUNT, level), *lost)
         .from_(table("judged"))

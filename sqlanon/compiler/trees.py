@@ -87,6 +87,11 @@ def total(value: exp.Expr) -> exp.Expr:
     return bigint(exp.Coalesce(this=exp.Sum(this=value), expressions=[number(0)]))
 
 
+def wide_sum(value: exp.Expr) -> exp.Expr:
+    """A sum of squares or products of counts: beyond 64 bits on large data."""
+    return exp.cast(exp.Coalesce(this=exp.Sum(this=value), expressions=[number(0)]), "HUGEINT")
+
+
 def cte(name: str, query: exp.Query, *, materialized: bool = False) -> exp.CTE:
     """``"name" AS (query)``."""
     return exp.CTE(

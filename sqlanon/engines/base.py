@@ -34,7 +34,6 @@ FEATURES: Mapping[str, str] = {
     "transformation": "recodes by patterns and several nodes",
     "ordered_distance": "knows the ordered distance of t-closeness",
     "wide_sums": "sums beyond 64 bits",
-    "null_audit": "audits what the NULLs of a release give away",
 }
 """What an engine may lack, as it reads after the engine's name."""
 

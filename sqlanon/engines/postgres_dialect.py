@@ -87,6 +87,9 @@ class _Generator(PostgresGenerator):
             return self.func("TO_CHAR", arguments[0], exp.Literal.string(PATTERNS[arguments[1].name]))
         if name in ("YEAR", "QUARTER"):
             return f"CAST(EXTRACT({name} FROM {self.sql(arguments[0])}) AS BIGINT)"
+        if name == "ISFINITE" and arguments[0].is_type("double"):  # there is one of dates, and none of numbers
+            endless = ", ".join(f"CAST('{word}' AS DOUBLE PRECISION)" for word in ("NaN", "Infinity", "-Infinity"))
+            return f"({self.sql(arguments[0])} NOT IN ({endless}))"
         if name == "STRFTIME":
             self.unsupported("STRFTIME with a pattern that is not known")
         return super().anonymous_sql(expression)

@@ -28,10 +28,12 @@ def values(column: pa.ChunkedArray, field: Any) -> list[Any]:
     """The values of a column as Python's: the driver hands over a NUMERIC as text."""
     if not _is_numeric(field):
         return list(column.to_pylist())
-    size = precision(field)
-    whole = size is not None and size[1] <= 0
-    texts = column.cast(pa.string()).to_pylist()
-    return [None if text is None else int(text) if whole else Decimal(text) for text in texts]
+    return [None if text is None else _number(text) for text in column.cast(pa.string()).to_pylist()]
+
+
+def _number(text: str) -> int | Decimal:
+    """A NUMERIC: a whole number where it has no places behind the point, whatever its column was declared."""
+    return Decimal(text) if "." in text or not text.lstrip("-").isdigit() else int(text)
 
 
 def decimals(column: pa.ChunkedArray, field: Any) -> pa.ChunkedArray:
