@@ -49,12 +49,9 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
         source,
         policy.table,
         reading=Reading(policy.csv, policy.formats, policy.extensions),
-        settings={
-            "memory_limit": engine.memory_limit,
-            "threads": engine.threads,
-            "temp_directory": engine.temp_directory,
-        },
+        settings=engine.embedded,
         writable=writable,
+        cluster=engine.spark,
     )
     try:
         if policy.join:

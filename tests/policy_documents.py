@@ -210,7 +210,12 @@ def documents(draw: st.DrawFn) -> dict:
             ),
             output=st.sampled_from([None, {"view": 'a"b.c'}, {"table": "t"}, {"file": "o.parquet"}]),
             report=st.sampled_from([None, "r.html", "r.txt"]),
-            engine=some(memory_limit=st.just("1GB"), threads=st.integers(1, 9), temp_directory=st.just("/tmp/x")),
+            engine=some(
+                memory_limit=st.just("1GB"),
+                threads=st.integers(1, 9),
+                temp_directory=st.just("/tmp/x"),
+                spark=st.just("local[2]"),
+            ),
         )
     )
     made |= draw(transformations(made))

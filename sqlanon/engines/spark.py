@@ -54,6 +54,7 @@ class SparkEngine(Engine):
     """
 
     capabilities = CAPABILITIES
+    writes_folders = True
     version = pyspark.__version__
 
     def __init__(
@@ -367,6 +368,25 @@ class SparkEngine(Engine):
 
         self._guard("read", read)
         return exp.to_table(name, quoted=True)
+
+    def write_folder(self, name: str, query: exp.Query, folder: Path) -> exp.Expr:
+        """Write the rows of a query as a folder of Parquet files, which every executor must be able to reach.
+
+        What Spark notes of a column, its comment in the source among it, does not travel.
+
+        Returns:
+            the relation that reads them back, with the types that were written.
+        """
+        table = f"{names.PREFIX}written_{uuid4().hex}"
+
+        def write() -> None:
+            frame = self._frame(query)
+            bare = frame.select(*[frame[quoted(column)].alias(column, metadata={}) for column in frame.columns])
+            bare.write.parquet(folder.as_uri())
+            self._register(table, self._session.read.schema(bare.schema).parquet(folder.as_uri()))
+
+        self._guard(name, write)
+        return exp.to_table(table, quoted=True)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

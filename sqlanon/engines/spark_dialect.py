@@ -101,6 +101,13 @@ class _Generator(SparkGenerator):
             self.unsupported(f"the function {name}")
         return super().anonymous_sql(expression)
 
+    def order_sql(self, expression: exp.Order, flat: bool = False) -> str:
+        """Rows in a random order: dealt out at random, then shuffled where they are, so that no machine sorts all."""
+        by = [item.this if isinstance(item, exp.Ordered) else item for item in expression.expressions]
+        if len(by) == 1 and isinstance(by[0], exp.Rand):
+            return f"{self.seg('DISTRIBUTE BY')} RAND(){self.seg('SORT BY')} RAND()"
+        return super().order_sql(expression, flat)
+
     def join_sql(self, expression: exp.Join, join_op: str | None = None) -> str:
         """The nearest row of an ASOF join, column by column: the one with the largest value at or below."""
         if expression.method != "ASOF":

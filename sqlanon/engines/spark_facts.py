@@ -29,6 +29,8 @@ SETTINGS = {
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.storeAssignmentPolicy": "ANSI",
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
+    "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
 }
 """Of our session, so that no sum overflows silently and no text depends on the user's settings."""
 

@@ -32,7 +32,7 @@ SETTINGS: Mapping[str, Table] = {
     "transformation": table(type=TEXT, solver=TEXT, nodes=WHOLE, at_most=WHOLE, outliers=FLAG, ties=TEXT, seed=WHOLE),
     "search": table(strategy=TEXT, time_limit=NUMBER, max_evaluations=WHOLE, gap=NUMBER, where=TEXT),
     "quality": table(measure=TEXT, aggregate=TEXT),
-    "engine": table(memory_limit=TEXT, threads=WHOLE, temp_directory=TEXT),
+    "engine": table(memory_limit=TEXT, threads=WHOLE, temp_directory=TEXT, spark=TEXT),
 }
 """Keys of a policy that are one element with several attributes there."""
 

@@ -117,11 +117,17 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """Settings of the embedded engine."""
+    """Settings of the embedded engine; and ``spark``, the master of the cluster that reads the source instead."""
 
     memory_limit: str | None = None
     threads: int | None = None
     temp_directory: str | None = None
+    spark: str | None = None
+
+    @property
+    def embedded(self) -> dict[str, str | int | None]:
+        """The settings of the embedded engine alone."""
+        return {"memory_limit": self.memory_limit, "threads": self.threads, "temp_directory": self.temp_directory}
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,7 @@ def parse(document: Any, base_directory: Path, extensions: Extensions = NOTHING)
             faults.choice(key, keys[key], known)
     quality = faults.mapping("quality", keys.get("quality"), ("measure", "aggregate"))
     search = faults.mapping("search", keys.get("search"), SEARCH_KEYS)
-    engine = faults.mapping("engine", keys.get("engine"), ("memory_limit", "threads", "temp_directory"))
+    engine = faults.mapping("engine", keys.get("engine"), ("memory_limit", "threads", "temp_directory", "spark"))
     columns = _columns(faults, keys.get("columns"), base_directory, extensions)
     privacy = _models(faults, "privacy", keys.get("privacy"))
     transformation = parse_transformation(faults, keys.get("transformation"))
@@ -254,6 +254,6 @@ def _left_over(privacy: Sequence[Model]) -> int | None:
 def _engine(faults: Faults, keys: Mapping[str, Any]) -> None:
     if "threads" in keys:
         faults.integer("engine.threads", keys["threads"], 1)
-    for key in ("memory_limit", "temp_directory"):
+    for key in ("memory_limit", "temp_directory", "spark"):
         if key in keys:
             faults.text(f"engine.{key}", keys[key])
