@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
     data = pa.table(
         {
             "number": pa.array(range(ROWS), pa.int32()),
-            "zip": [rng.choice(["10", "11", "20", "21", None]) for _ in range(ROWS)],
+            "zip": [rng.choice(["10", "11", "20", None]) if i % 57 else "99" for i in range(ROWS)],
             "age; --": pa.array([rng.randrange(20, 60) for _ in range(ROWS)], pa.int64()),
             "illness": [rng.choice(["flu", "cold", "asthma", "gout"]) for _ in range(ROWS)],
             "name": [f"{SECRET}-{i}" for i in range(ROWS)],
@@ -57,7 +56,7 @@ def document(**changes: Any) -> dict[str, Any]:
             "name": {"role": "drop"},
         },
         "privacy": [{"type": "k_anonymity", "k": 5}],
-        "suppression_limit": 0.2,
+        "suppression_limit": 0.05,
         **changes,
     }
 
@@ -87,7 +86,7 @@ def test_a_release_is_a_folder_of_shuffled_files_that_tell_nothing_of_the_source
         release = made.publish()
         wanted = own.to_arrow()
         assert release.ledger == own.ledger
-        assert 0 < release.ledger.suppressed
+        assert release.ledger.suppressed > 0
         assert release.to_arrow().num_rows == release.ledger.published
     found = parquet.read_table(target)
     assert found.column_names == ["number", "zip", "age; --", "illness"]
@@ -98,9 +97,8 @@ def test_a_release_is_a_folder_of_shuffled_files_that_tell_nothing_of_the_source
     for file in files:
         assert SECRET not in file.name and SECRET.encode() not in file.read_bytes()
         assert str(folder).encode() not in file.read_bytes()
-    assert {entry.name for entry in folder.parent.iterdir()} == {
-        "source", "joined.parquet", "release.parquet", "release.parquet.manifest.json", "release.parquet.certificate.json",
-    }  # fmt: skip
+    papers = {f"release.parquet.{paper}.json" for paper in ("manifest", "certificate")}
+    assert {entry.name for entry in folder.parent.iterdir()} == {"source", "joined.parquet", "release.parquet"} | papers
 
 
 def test_suppressed_records_are_redacted_and_an_old_release_is_replaced(session: Any, folder: Path) -> None:
@@ -148,9 +146,9 @@ def test_what_does_not_pass_the_audit_leaves_nothing(
 ) -> None:
     """Rows are missing, or hold a text that is not of the level that was published."""
     before = {entry.name for entry in folder.parent.iterdir()}
-    tables = session.catalog.listTables()
     target = str(folder.parent / "release.parquet") if kind == "file" else "released"
     with plan(session, folder, output={kind: target}) as made:
+        tables = session.sql("SHOW TABLES").collect()
         every = made._release_query()
         monkeypatch.setattr("sqlanon.full_domain.Plan._release_query", lambda self: every.copy().limit(20))
         with pytest.raises(SourceChangedError):
@@ -161,7 +159,7 @@ def test_what_does_not_pass_the_audit_leaves_nothing(
             made.publish()
     assert SECRET not in str(raised.value)
     assert {entry.name for entry in folder.parent.iterdir()} == before
-    assert session.catalog.listTables() == tables
+    assert session.sql("SHOW TABLES").collect() == tables
 
 
 def _lone(name: str) -> exp.Expr:
@@ -185,10 +183,14 @@ def test_a_source_that_changed_meanwhile_is_not_published(folder: Path, spark: A
 
 def test_a_source_that_is_no_parquet_is_refused(folder: Path) -> None:
     for odd in ("nothing", "source/nothing.parquet", "source/*.csv"):
-        policy = sqlanon.Policy.from_dict(document(source=odd, engine={"spark": "local[1]"}), folder.parent)
+        policy = sqlanon.Policy.from_dict(
+            document(source=odd, engine={"spark": "local[1]"}), base_directory=folder.parent
+        )
         with pytest.raises(SourceError):
             sqlanon.plan(None, policy)
     (folder / "notes.txt").touch()
-    policy = sqlanon.Policy.from_dict(document(source="source", engine={"spark": "local[1]"}), folder.parent)
+    policy = sqlanon.Policy.from_dict(
+        document(source="source", engine={"spark": "local[1]"}), base_directory=folder.parent
+    )
     with pytest.raises(SourceError, match="1 of the 4"):
         sqlanon.plan(None, policy)

@@ -56,9 +56,5 @@ CAPABILITIES = Capabilities(
             "patterns and local recoding have been written for and tested on DuckDB only.",
             "leave out the transformation, or use a source that fits one machine.",
         ),
-        "null_audit": Lack(
-            "the audit of what NULLs give away has been written for and tested on DuckDB only.",
-            "run `sqlanon nulls` on the folder of the release.",
-        ),
     },
 )
