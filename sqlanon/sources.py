@@ -189,16 +189,18 @@ def _open_server(url: str, table_name: str | None) -> Source:
 def _open_spark(source: object, table_name: str | None, cluster: str | None) -> Source:
     """A table of a session of Spark, or Parquet files that a cluster reads."""
     engine = start_engine(source, cluster)
-    if is_session(source):
-        opened = _closing_on_error(engine, lambda: _described(engine, _table(engine, table_name), None, None))
-        return replace(opened, borrowed=True)
+
+    def described() -> Source:
+        relation = _table(engine, table_name)
+        before = tuple(stamp(file) for file in engine.local_files(relation))
+        return replace(_described(engine, relation, None, None, before), borrowed=True)
 
     def read() -> Source:
         files = parquet_files(str(source))
         before = tuple(stamp(file) for file in files)
         return _described(engine, engine.read_parquet(names.STAGED, str(source)), None, None, before)
 
-    return _closing_on_error(engine, read)
+    return _closing_on_error(engine, described if is_session(source) else read)
 
 
 def _records(engine: DuckDBEngine, path: Path, reading: Reading, *, into: str) -> exp.Expr:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ from spark_cluster import spark  # noqa: F401 - a fixture
 from sqlglot import exp
 
 import sqlanon
+from sqlanon import Output
 from sqlanon.compiler.trees import column, named, number
 from sqlanon.errors import AuditError, SourceChangedError, SourceError, TargetError, UnsupportedError
 
@@ -20,14 +24,14 @@ SECRET = "canary-7f3a"
 ROWS = 400
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def session(spark: Any) -> Any:  # noqa: F811
     """The session of a user who has a cluster."""
     return spark._started
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Records in three Parquet files, in an order that their numbers tell."""
     rng = random.Random(11)
     data = pa.table(
@@ -39,11 +43,18 @@ def folder(tmp_path: Path) -> Path:
             "name": [f"{SECRET}-{i}" for i in range(ROWS)],
         }
     )
-    source = tmp_path / "source"
+    source = tmp_path_factory.mktemp("spark") / "source"
     source.mkdir()
     for part in range(3):
         parquet.write_table(data.slice(part * 134, 134), source / f"{SECRET}-{part}.parquet")
     return source
+
+
+@pytest.fixture(scope="module")
+def planned(session: Any, folder: Path) -> Iterator[Any]:
+    """A plan over a view of the user's session; it is published in several ways."""
+    with plan(session, folder) as made:
+        yield made
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -65,12 +76,13 @@ def rows(data: pa.Table) -> list[tuple[Any, ...]]:
     return list(zip(*(data.column(i).to_pylist() for i in range(data.num_columns)), strict=True))
 
 
-def expected(folder: Path, **changes: Any) -> Any:
-    """What the embedded engine makes of the same records."""
-    joined = folder.parent / "joined.parquet"
+@pytest.fixture(scope="module")
+def expected(folder: Path) -> Any:
+    """What the embedded engine makes of the same records: its ledger and its rows."""
+    joined = folder.parent / "joined.pq"
     parquet.write_table(parquet.read_table(folder), joined)
-    policy = sqlanon.Policy.from_dict(document(**changes), base_directory=folder.parent)
-    return sqlanon.anonymize(joined, policy)
+    with sqlanon.anonymize(joined, sqlanon.Policy.from_dict(document())) as release:
+        return release.ledger, sorted(rows(release.to_arrow()), key=repr)
 
 
 def plan(session: Any, folder: Path, **changes: Any) -> Any:
@@ -80,86 +92,82 @@ def plan(session: Any, folder: Path, **changes: Any) -> Any:
     return sqlanon.plan(session, policy)
 
 
-def test_a_release_is_a_folder_of_shuffled_files_that_tell_nothing_of_the_source(session: Any, folder: Path) -> None:
-    target = folder.parent / "release.parquet"
-    with expected(folder) as own, plan(session, folder, output={"file": str(target)}) as made:
-        release = made.publish()
-        wanted = own.to_arrow()
-        assert release.ledger == own.ledger
-        assert release.ledger.suppressed > 0
-        assert release.to_arrow().num_rows == release.ledger.published
+def test_a_release_is_a_folder_of_shuffled_files_that_tell_nothing_of_the_source(
+    planned: Any, expected: Any, folder: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "release.parquet"
+    release = planned.publish(Output("file", str(target)))
+    assert release.ledger == expected[0]
+    assert release.ledger.suppressed > 0
     found = parquet.read_table(target)
     assert found.column_names == ["number", "zip", "age; --", "illness"]
-    assert sorted(rows(found), key=repr) == sorted(rows(wanted), key=repr)
+    assert sorted(rows(found), key=repr) == expected[1]
     assert found.column("number").to_pylist() != sorted(found.column("number").to_pylist())
+    assert release.to_arrow() == found
     files = sorted(target.iterdir())
     assert files and all(file.suffix == ".parquet" and file.name.startswith("part-") for file in files)
     for file in files:
         assert SECRET not in file.name and SECRET.encode() not in file.read_bytes()
         assert str(folder).encode() not in file.read_bytes()
     papers = {f"release.parquet.{paper}.json" for paper in ("manifest", "certificate")}
-    assert {entry.name for entry in folder.parent.iterdir()} == {"source", "joined.parquet", "release.parquet"} | papers
+    assert {entry.name for entry in tmp_path.iterdir()} == {"release.parquet"} | papers
+    for odd in (target, tmp_path / "release.csv", folder, folder.parent):
+        with pytest.raises(TargetError):
+            planned.publish(Output("file", str(odd)))
+    assert {entry.name for entry in tmp_path.iterdir()} == {"release.parquet"} | papers
 
 
-def test_suppressed_records_are_redacted_and_an_old_release_is_replaced(session: Any, folder: Path) -> None:
-    target = folder.parent / "release.parquet"
-    changes = {"suppressed": "redact", "if_exists": "replace", "output": {"file": str(target)}}
-    target.mkdir()
-    parquet.write_table(pa.table({"old": [SECRET]}), target / "old.parquet")
-    with plan(session, folder, **changes) as made:
-        release = made.publish()
-        assert release.ledger.suppressed
-    found = parquet.read_table(target)
-    assert found.num_rows == ROWS
-    assert found.column("illness").to_pylist().count("[suppressed]") == release.ledger.suppressed
-    with plan(session, folder, output={"file": str(target)}) as made, pytest.raises(TargetError, match="exists"):
-        made.publish()
-    (target / "notes.txt").touch()
-    with plan(session, folder, **changes) as made, pytest.raises(TargetError, match="alone"):
-        made.publish()
-    inside = changes | {"output": {"file": str(target.with_suffix(".csv"))}}
-    with plan(session, folder, **inside) as made, pytest.raises(TargetError, match="ending"):
-        made.publish()
-
-
-def test_a_release_is_a_table_of_the_catalog(session: Any, folder: Path) -> None:
+def test_a_release_is_a_table_of_the_catalog(session: Any, planned: Any, expected: Any) -> None:
     session.sql("CREATE SCHEMA IF NOT EXISTS shelf")
     try:
-        with expected(folder) as own, plan(session, folder, output={"table": "shelf.released"}) as made:
-            release = made.publish()
-            wanted = own.to_arrow()
-            assert sorted(rows(release.to_arrow()), key=repr) == sorted(rows(wanted), key=repr)
+        release = planned.publish(Output("table", "shelf.released"))
+        assert sorted(rows(release.to_arrow()), key=repr) == expected[1]
         assert [row["tableName"] for row in session.sql("SHOW TABLES IN shelf").collect() if row["namespace"]] == [
             "released"
         ]
-        with plan(session, folder, output={"table": "shelf.released"}) as made, pytest.raises(TargetError):
-            made.publish()
-        with plan(session, folder, output={"view": "shelf.shown"}) as made, pytest.raises(UnsupportedError):
-            made.publish()
+        with pytest.raises(TargetError):
+            planned.publish(Output("table", "shelf.released"))
+        with pytest.raises(UnsupportedError):
+            planned.publish(Output("view", "shelf.shown"))
     finally:
         session.sql("DROP SCHEMA shelf CASCADE")
 
 
-@pytest.mark.parametrize("kind", ["file", "table"])
 def test_what_does_not_pass_the_audit_leaves_nothing(
-    session: Any, folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+    session: Any, planned: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows are missing, or hold a text that is not of the level that was published."""
-    before = {entry.name for entry in folder.parent.iterdir()}
-    target = str(folder.parent / "release.parquet") if kind == "file" else "released"
-    with plan(session, folder, output={kind: target}) as made:
-        tables = session.sql("SHOW TABLES").collect()
-        every = made._release_query()
-        monkeypatch.setattr("sqlanon.full_domain.Plan._release_query", lambda self: every.copy().limit(20))
-        with pytest.raises(SourceChangedError):
-            made.publish()
-        spoilt = exp.select(*[named(_lone(name), name) for name in made._released()]).from_(every.subquery("r"))
-        monkeypatch.setattr("sqlanon.full_domain.Plan._release_query", lambda self: spoilt.copy())
-        with pytest.raises(AuditError) as raised:
-            made.publish()
-    assert SECRET not in str(raised.value)
-    assert {entry.name for entry in folder.parent.iterdir()} == before
+    tables = session.sql("SHOW TABLES").collect()
+    every = planned._release_query()
+    few = every.copy().limit(20)
+    spoilt = exp.select(*[named(_lone(name), name) for name in planned._released()]).from_(every.subquery("r"))
+    outputs = [Output("file", str(tmp_path / "release.parquet")), Output("table", "released")]
+    for query, error, asked in ((few, SourceChangedError, outputs[:1]), (spoilt, AuditError, outputs)):
+        monkeypatch.setattr("sqlanon.full_domain.Plan._release_query", lambda self, query=query: query.copy())
+        for output in asked:
+            with pytest.raises(error) as raised:
+                planned.publish(output)
+            assert SECRET not in str(raised.value)
+    assert list(tmp_path.iterdir()) == []
     assert session.sql("SHOW TABLES").collect() == tables
+
+
+def test_suppressed_records_are_redacted_and_an_old_release_is_replaced(
+    session: Any, folder: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "release.parquet"
+    target.mkdir()
+    parquet.write_table(pa.table({"old": [SECRET]}), target / "old.parquet")
+    output = Output("file", str(target))
+    with plan(session, folder, suppressed="redact", if_exists="replace") as made:
+        release = made.publish(output)
+        (target / "notes.txt").touch()
+        with pytest.raises(TargetError, match="alone"):
+            made.publish(output)
+    (target / "notes.txt").unlink()
+    found = parquet.read_table(target)
+    assert found.num_rows == ROWS
+    assert found.column("illness").to_pylist().count("[suppressed]") == release.ledger.suppressed > 0
 
 
 def _lone(name: str) -> exp.Expr:
@@ -169,28 +177,31 @@ def _lone(name: str) -> exp.Expr:
     return value if name == "zip" else column(name)
 
 
-def test_a_source_that_changed_meanwhile_is_not_published(folder: Path, spark: Any) -> None:  # noqa: F811
-    policy = sqlanon.Policy.from_dict(
-        document(source=str(folder), engine={"spark": "local[1]"}, output={"file": str(folder.parent / "r.parquet")})
-    )
+def test_a_source_that_changed_meanwhile_is_not_published(folder: Path, spark: Any, tmp_path: Path) -> None:  # noqa: F811
+    """The files are read by a cluster that the policy names; one that runs already is taken."""
+    source, target = tmp_path / "source", tmp_path / "release.parquet"
+    shutil.copytree(folder, source)
+    policy = sqlanon.Policy.from_dict(document(source=str(source), engine={"spark": "local[1]"}))
     with sqlanon.plan(None, policy) as made:
-        first = sorted(folder.iterdir())[0]
-        parquet.write_table(parquet.read_table(first).slice(0, 1), first)
-        with pytest.raises(sqlanon.SqlanonError):
-            made.publish()
-    assert [entry.name for entry in folder.parent.iterdir()] == ["source"]
+        assert made.catalog.records == ROWS
+        with pytest.raises(TargetError, match="in the source"):
+            made.publish(Output("file", str(source / "release.parquet")))
+        first = min(source.iterdir())
+        os.utime(first, ns=(0, 0))
+        with pytest.raises(SourceChangedError, match="changed"):
+            made.publish(Output("file", str(target)))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["source"]
 
 
-def test_a_source_that_is_no_parquet_is_refused(folder: Path) -> None:
+def test_a_source_that_is_no_parquet_is_refused(tmp_path: Path, spark: Any) -> None:  # noqa: F811
+    source = tmp_path / "source"
+    source.mkdir()
+    parquet.write_table(pa.table({"zip": ["1"]}), source / "0.parquet")
     for odd in ("nothing", "source/nothing.parquet", "source/*.csv"):
-        policy = sqlanon.Policy.from_dict(
-            document(source=odd, engine={"spark": "local[1]"}), base_directory=folder.parent
-        )
+        policy = sqlanon.Policy.from_dict(document(source=odd, engine={"spark": "local[1]"}), base_directory=tmp_path)
         with pytest.raises(SourceError):
             sqlanon.plan(None, policy)
-    (folder / "notes.txt").touch()
-    policy = sqlanon.Policy.from_dict(
-        document(source="source", engine={"spark": "local[1]"}), base_directory=folder.parent
-    )
-    with pytest.raises(SourceError, match="1 of the 4"):
+    (source / "notes.txt").touch()
+    policy = sqlanon.Policy.from_dict(document(source="source", engine={"spark": "local[1]"}), base_directory=tmp_path)
+    with pytest.raises(SourceError, match="1 of the 2"):
         sqlanon.plan(None, policy)

@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
 import pyarrow as pa
@@ -368,6 +369,11 @@ class SparkEngine(Engine):
 
         self._guard("read", read)
         return exp.to_table(name, quoted=True)
+
+    def local_files(self, relation: exp.Expr) -> list[Path]:
+        """The files of this machine that a relation is read from; nothing is known of other file systems."""
+        read: list[str] = self._guard("files", lambda: self._frame(exp.select("*").from_(relation)).inputFiles())
+        return [Path(unquote(urlsplit(file).path)) for file in read if urlsplit(file).scheme == "file"]
 
     def write_folder(self, name: str, query: exp.Query, folder: Path) -> exp.Expr:
         """Write the rows of a query as a folder of Parquet files, which every executor must be able to reach.
