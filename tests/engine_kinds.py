@@ -61,7 +61,7 @@ def _postgres(request: pytest.FixtureRequest) -> Engine:
 
 def _spark(request: pytest.FixtureRequest) -> Engine:
     module = _module("spark")
-    made: Engine = module.SparkEngine(request.getfixturevalue("spark_session"))
+    made: Engine = module.SparkEngine(request.getfixturevalue("spark")._started)
     return made
 
 

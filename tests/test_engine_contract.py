@@ -40,16 +40,6 @@ SECRET = "canary-7f3a"
 HOSTILE = ("order", 'a"b', "key_0", "n", "Case", "x; DROP TABLE y", "$1", "?", "%s", "\\", "é", "a.b", "`", " ")
 
 
-@pytest.fixture(scope="module")
-def spark_session() -> Iterator[Any]:
-    """A cluster of two executors, for the tests of this module."""
-    sql = pytest.importorskip("pyspark.sql", reason="PySpark is not installed")
-    builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
-    yield session
-    session.stop()
-
-
 @pytest.fixture(params=KINDS, ids=str)
 def kind(request: pytest.FixtureRequest) -> Kind:
     """Every engine in turn."""
