@@ -526,7 +526,7 @@ def test_every_key_of_a_policy_was_thought_of() -> None:
     known = {
         "columns", "privacy", "source", "table", "csv", "formats", "join", "undeclared", "uncovered",
         "suppression_limit", "suppression_count", "nulls", "quality", "search", "suppressed", "transformation",
-        "output", "if_exists", "report", "engine", "version", "base_directory", "extensions", "file",
+        "output", "if_exists", "report", "engine", "version", "base_directory", "extensions", "file", "entity",
     }  # fmt: skip
     assert {field.name for field in fields(sqlanon.Policy)} == known
 
