@@ -572,6 +572,49 @@ def test_a_fault_in_what_was_written_is_found_and_nothing_is_left(engine: Engine
     assert engine.existing(engine.place(["released"], None)) is None
 
 
+def visits() -> tuple[pa.Table, dict[str, Any]]:
+    """Persons with one to four records each, who mostly stay in one place; persons count."""
+    draw, rows = random.Random(3), []
+    for person in range(150):
+        home = draw.choice([None, "", *(f"8{i:02d}" for i in range(8))])
+        for _ in range(draw.choice([1, 1, 2, 4])):
+            region = home if draw.random() < 0.8 else f"8{draw.randrange(8):02d}"
+            rows.append((person, draw.randrange(20, 60), region, draw.choice(["flu", "gout", None])))
+    titles = ("person", "age", "zip", "illness")
+    data = pa.table({title: pa.array(values) for title, values in zip(titles, zip(*rows, strict=True), strict=True)})
+    return data, {
+        "table": "t",
+        "entity": "person",
+        "columns": {
+            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5, "fanouts": [2, 2]}}},
+            "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
+            "illness": {"role": "sensitive", "models": [{"type": "t_closeness", "t": 0.4, "distance": "equal"}]},
+        },
+        "privacy": [{"type": "k_anonymity", "k": 5}],
+        "suppression_limit": 0.3,
+        "search": {"where": "engine"},
+    }
+
+
+@cache
+def reference_visits() -> Any:
+    with duckdb() as engine:
+        plan = planned(engine, *visits())
+        return plan.node, plan.certificate, plan.ledger, released(plan, "table", "released")
+
+
+def test_persons_are_counted_as_in_duckdb(engine: Engine) -> None:
+    node, certificate, ledger, rows = reference_visits()
+    assert ledger.entities is not None and ledger.entities.suppressed
+    plan = planned(engine, *visits())
+    assert (plan.node, plan.ledger) == (node, ledger)
+    assert same(plan.certificate, certificate)
+    try:
+        assert released(plan, "table", "released") == rows
+    finally:
+        forget(engine, "released")
+
+
 # -- names and NULLs ---------------------------------------------------------------------------------------------------
 
 
