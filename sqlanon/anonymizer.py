@@ -10,6 +10,7 @@ from sqlanon.driver import Watcher
 from sqlanon.encoding import check_columns, encode_source
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.full_domain import Plan, search_plan
+from sqlanon.live import KIND, check_live, refuse_policy
 from sqlanon.planned import Planned
 from sqlanon.policy import Patterns, Policy, Transformation
 from sqlanon.policy_source import open_policy_source
@@ -93,10 +94,15 @@ def _encoded(
             hint="leave out transformation, because one node for all records counts entities; or leave out entity.",
         )
     if writable is None:
-        writable = policy.output is not None and policy.output.kind in ("view", "table")
+        writable = policy.output is not None and policy.output.kind != "file"
+    is_live = publishing and policy.output is not None and policy.output.kind == KIND
+    if is_live:
+        refuse_policy(policy)
     opened = open_policy_source(source, policy, writable=writable)
     try:
         if publishing and policy.output is not None:
+            if is_live:
+                check_live(opened, policy, policy.output)
             check_target(
                 opened.engine,
                 output_kind=policy.output.kind,

@@ -72,6 +72,11 @@ def lookup(position: int) -> str:
     return f"{PREFIX}lookup_{position}"
 
 
+def frozen(position: int) -> str:
+    """Name of the table of values and texts at the level of a live view, of the quasi-identifier at ``position``."""
+    return f"{PREFIX}frozen_{position}"
+
+
 def distinct_values(position: int) -> str:
     """Name of the table of distinct values with their counts of the quasi-identifier at ``position``."""
     return f"{PREFIX}values_{position}"

@@ -49,11 +49,7 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
         source,
         policy.table,
         reading=Reading(policy.csv, policy.formats, policy.extensions),
-        settings={
-            "memory_limit": engine.memory_limit,
-            "threads": engine.threads,
-            "temp_directory": engine.temp_directory,
-        },
+        settings=engine.embedded,
         writable=writable,
     )
     try:

@@ -38,6 +38,7 @@ from sqlanon.targets import (
     RELEASED,
     as_target_error,
     check_target,
+    frozen_tables,
     partial_file,
     place,
     put_in_place,
@@ -226,6 +227,8 @@ def _publish_relation(engine: Engine, draft: _Draft, where: Place, *, view: bool
             for old, kind in ((where, "VIEW" if view else "TABLE"), (base, "TABLE")):
                 if engine.existing(old) == kind.lower():
                     engine.run("drop old release", exp.Drop(tables=[old.table], kind=kind))
+            for old in frozen_tables(engine, where):
+                engine.run("drop old lookups", exp.Drop(tables=[old.table], kind="TABLE"))
         rename = exp.AlterRename(this=exp.Table(this=exp.to_identifier(base.name, quoted=True)))
         engine.run("rename", exp.Alter(this=temporary.table, kind="TABLE", actions=[rename]))
         if view:

@@ -17,6 +17,7 @@ from sqlanon.files import read_file
 from sqlanon.paths import is_database
 from sqlanon.session import Closing
 from sqlanon.sources import open_source
+from sqlanon.targets import place
 
 if TYPE_CHECKING:
     from sqlanon.planned import Planned
@@ -31,7 +32,7 @@ class Release(Closing):
         ledger: accounting of every record.
         certificate: what is proven about the loss.
         manifest: what travels with the release: no values, small counts coarsened.
-        output: what was written, ``{"view" | "table" | "file": name}``.
+        output: what was written, ``{"view" | "live_view" | "table" | "file": name}``.
         verdict_sources: how many nodes of the search were judged from the base, and how many from which snapshot.
     """
 
@@ -67,8 +68,9 @@ class Release(Closing):
 
     def _read(self) -> pa.Table:
         engine = self.plan._session.engine
-        if self._kind in ("view", "table"):
-            return engine.arrow("read release", exp.select("*").from_(engine.source_table(self._target)))
+        if self._kind is not None and self._kind != "file":
+            written = place(engine, self._target, self.plan._session.source.target_catalog)
+            return engine.arrow("read release", exp.select("*").from_(written.table))
         if self._kind == "file":
             return self._read_file(Path(self._target))
         released = "sqlanon_release"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
@@ -65,7 +65,7 @@ class Session:
             engine.require("search")
         if isinstance(engine, DuckDBEngine) or where == "engine" or (where == "auto" and engine.has("side_by_side")):
             return cls(source, encoding, SnapshotStore(engine, encoding.catalog), engine)
-        embedded = DuckDBEngine(settings=asdict(options))
+        embedded = DuckDBEngine(settings=options.embedded)
         try:
             carried = carry(engine, embedded, encoding.catalog)
             return cls(source, encoding, SnapshotStore(embedded, encoding.catalog), embedded, carried)

@@ -15,9 +15,10 @@ from sqlanon import names
 from sqlanon.compiler.trees import table
 from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb import DuckDBEngine, is_connection
+from sqlanon.engines.sqlite import MAIN, SQLiteEngine, is_sqlite
 from sqlanon.errors import EngineError, InputError, SourceChangedError, SourceError, UnsupportedError
 from sqlanon.files import Reading
-from sqlanon.paths import is_database, is_file, is_url
+from sqlanon.paths import is_database, is_file, is_server, is_url
 
 ATTACHED = "sqlanon_source"
 
@@ -69,6 +70,11 @@ class Source:
                     f"The source file {path.name!r} changed or disappeared while it was being anonymized.",
                     hint="work on a copy that nobody writes to, and run again; nothing was published.",
                 )
+        if not self.engine.unchanged():
+            raise SourceChangedError(
+                "Another program wrote to the source while it was being anonymized.",
+                hint="work on a copy that nobody writes to, and run again; nothing was published.",
+            )
 
 
 def open_source(
@@ -108,6 +114,8 @@ def open_source(
             f"There is no source file {path.name!r} in {str(path.parent)!r}.",
             hint="check the key source; relative paths are relative to the policy file.",
         )
+    if is_database(path.name) and is_sqlite(path):
+        return _open_sqlite(path, table_name, writable)
     engine = DuckDBEngine(settings=settings)
     return _closing_on_error(engine, lambda: _open_file(engine, path, table_name, reading or Reading(), writable))
 
@@ -134,6 +142,11 @@ def other_relation(opened: Source, path: str, table_name: str | None, reading: R
         raise SourceError(f"There is no file {file.name!r} in {str(file.parent)!r}.", hint="check the path.")
     engine = opened.engine
     assert isinstance(engine, DuckDBEngine)  # others lack "several_sources"
+    if is_database(file.name) and is_sqlite(file):
+        raise UnsupportedError(
+            f"The SQLite file {file.name!r} cannot be read beside another source.",
+            hint="make it the first source, or export the table to Parquet.",
+        )
     if not is_database(file.name):
         return _records(engine, file, reading, into=name)
     if not table_name:
@@ -157,7 +170,7 @@ def attached_as(engine: Engine, file: Path) -> str | None:
 def _open_server(url: str, table_name: str | None) -> Source:
     """A server by its URL. What the URL leaves out, the driver takes from its usual places."""
     parts = urlsplit(url)
-    if parts.scheme not in ("postgresql", "postgres"):
+    if not is_server(url):
         raise UnsupportedError(
             f"This version reaches no database by a URL that begins with {parts.scheme!r}.",
             hint="use postgresql://…, export the table to Parquet, or attach the database to a DuckDB connection.",
@@ -179,6 +192,13 @@ def _open_server(url: str, table_name: str | None) -> Source:
         )
     engine = PostgresEngine(url)
     return _closing_on_error(engine, lambda: _described(engine, _table(engine, table_name), None, None))
+
+
+def _open_sqlite(path: Path, table_name: str | None, writable: bool) -> Source:
+    """A SQLite file, whose engine knows when somebody else writes to it."""
+    stamps = () if writable else (stamp(path),)
+    engine = SQLiteEngine(path, read_only=not writable)
+    return _closing_on_error(engine, lambda: _described(engine, _table(engine, table_name), path, MAIN, stamps))
 
 
 def _records(engine: DuckDBEngine, path: Path, reading: Reading, *, into: str) -> exp.Expr:

@@ -204,14 +204,28 @@ def documents(draw: st.DrawFn) -> dict:
             if_exists=st.sampled_from(["error", "replace"]),
             quality=some(measure=st.sampled_from(["loss", "height"]), aggregate=st.sampled_from([None, "sum"])),
             search=some(
+                where=st.sampled_from(["auto", "engine", "local"]),
                 strategy=st.sampled_from(["auto", "anon"]),
                 time_limit=numbers,
                 max_evaluations=st.none(),
                 gap=st.just(0.1),
             ),
-            output=st.sampled_from([None, {"view": 'a"b.c'}, {"table": "t"}, {"file": "o.parquet"}]),
+            output=st.sampled_from(
+                [
+                    None,
+                    {"view": 'a"b.c'},
+                    {"table": "t", "owner": "<o>"},
+                    {"file": "o.parquet"},
+                    {"view": "v", "owner": 'o"', "readers": ["r", "&"]},
+                    {"live_view": "s.v", "readers": ["no"]},
+                ]
+            ),
             report=st.sampled_from([None, "r.html", "r.txt"]),
-            engine=some(memory_limit=st.just("1GB"), threads=st.integers(1, 9), temp_directory=st.just("/tmp/x")),
+            engine=some(memory_limit=st.just("1GB"), threads=st.integers(1, 9), temp_directory=st.just("/tmp/x"))
+            | st.fixed_dictionaries(
+                {"name": st.just("spark")},
+                optional={"master": names, "settings": st.dictionaries(names, texts, max_size=2)},
+            ),
         )
     )
     made |= draw(transformations(made))

@@ -70,7 +70,7 @@ def run_policy(policy: Policy, *, as_json: bool, script: str | None = None, cert
     beside = {what: Path(name) for what, name in named.items() if name}
     _check_beside(policy, beside)
     report = beside.get("report")
-    with _progress(not as_json or STDERR.is_terminal) as watch:
+    with progress(not as_json or STDERR.is_terminal) as watch:
         try:
             release = anonymize(None, policy, watch=watch)
         except SqlanonError as error:
@@ -235,7 +235,7 @@ def _tell_rules(plan: RecodedPlan) -> None:
 
 
 @contextmanager
-def _progress(enabled: bool) -> Iterator[Watcher | None]:
+def progress(enabled: bool) -> Iterator[Watcher | None]:
     """A line on standard error while a search runs; nothing when standard error is no terminal."""
     if not enabled or not STDERR.is_terminal:
         yield None

@@ -181,6 +181,27 @@ def batch(question: Question, arms: Sequence[int], *, form: Form) -> exp.Query:
     return Batch(question).of(arms, form=form)
 
 
+def literal_batch(question: Question, nodes: Sequence[Node], grain: str) -> exp.Query:
+    """The verdicts of some nodes from one grain, with their masks as literals: what a script tells."""
+    query = batch(question, [0] * len(nodes), form="cross").copy()
+    columns = query.ctes[0].args["alias"].columns
+    bound = parameters(question, nodes, [0] * len(nodes), form="cross")
+    rows: exp.Query | None = None
+    for start in range(0, len(bound), len(columns)):
+        values: list[exp.Expr] = [
+            exp.Literal.string(value) if isinstance(value, str) else bigint(number(value))
+            for value in bound[start : start + len(columns)]
+        ]
+        row = exp.select(*[named(value, item.name) for value, item in zip(values, columns, strict=True)])
+        rows = row if rows is None else exp.union(rows, row, distinct=False, copy=False)
+    assert rows is not None
+    query.ctes[0].replace(cte("nodes", rows))
+    for relation in list(query.find_all(exp.Table)):
+        if relation.name == names.grain(0):
+            relation.set("this", exp.to_identifier(grain, quoted=True))
+    return query
+
+
 class Batch:
     """The statements of one question, which differ in the nodes and their grains alone: only these are made anew."""
 

@@ -143,7 +143,8 @@ def _join(element: etree._Element, faults: list[Fault]) -> dict[str, Any]:
 def _output(section: etree._Element) -> dict[str, Any]:
     targets: dict[str, Any] = {}
     for item in section:
-        targets[str(item.tag)] = item.get(words.OUTPUTS[str(item.tag)])
+        tag = str(item.tag)
+        targets[tag.replace("-", "_")] = item.get(words.OUTPUTS[tag])
         if (owner := item.get("owner")) is not None:
             targets["owner"] = owner
         if len(item):

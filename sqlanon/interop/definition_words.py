@@ -32,7 +32,7 @@ SETTINGS: Mapping[str, Table] = {
     "transformation": table(type=TEXT, solver=TEXT, nodes=WHOLE, at_most=WHOLE, outliers=FLAG, ties=TEXT, seed=WHOLE),
     "search": table(strategy=TEXT, time_limit=NUMBER, max_evaluations=WHOLE, gap=NUMBER, where=TEXT),
     "quality": table(measure=TEXT, aggregate=TEXT),
-    "engine": table(memory_limit=TEXT, threads=WHOLE, temp_directory=TEXT),
+    "engine": table(name=TEXT, memory_limit=TEXT, threads=WHOLE, temp_directory=TEXT, master=TEXT),
 }
 """Keys of a policy that are one element with several attributes there."""
 
@@ -80,7 +80,8 @@ SUBSETS: Mapping[str, Table] = {
     "table": {"table": Attribute("name", TEXT)},
     "column": {"column": Attribute("name", TEXT)},
 }
-OUTPUTS: Mapping[str, str] = {"view": "name", "table": "name", "file": "path"}
+OUTPUTS: Mapping[str, str] = {"view": "name", "live-view": "name", "table": "name", "file": "path"}
+"""Elements of targets, called like what a policy calls them with dashes."""
 
 ROLES: Mapping[str, str] = {
     "quasi_identifier": "k-attribute",

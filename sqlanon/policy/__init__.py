@@ -17,6 +17,7 @@ from sqlanon.paths import is_url
 from sqlanon.policy.transformation import LocalRecoding, Patterns, Transformation
 
 __all__ = [
+    "ENGINES",
     "ROLES",
     "WHERE",
     "Column",
@@ -32,6 +33,7 @@ __all__ = [
     "Transformation",
 ]
 
+ENGINES = ("duckdb", "spark")
 WHERE = ("auto", "engine", "local")
 ROLES = ("quasi_identifier", "sensitive", "keep", "drop")
 
@@ -104,7 +106,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where the release goes: kind is view, table or file; a file's target is an absolute path.
+    """Where the release goes: kind is view, live_view, table or file; a file's target is an absolute path.
 
     ``owner`` and ``readers`` are roles of a server: who owns the release, and who may read it.
     """
@@ -117,11 +119,25 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """Settings of the embedded engine."""
+    """The engine that works on files, and its settings.
 
+    Attributes:
+        name: ``duckdb`` (None) or ``spark``.
+        memory_limit, threads, temp_directory: of the embedded DuckDB.
+        master, settings: of Spark: where the cluster is, and its own settings by their names.
+    """
+
+    name: str | None = None
     memory_limit: str | None = None
     threads: int | None = None
     temp_directory: str | None = None
+    master: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def embedded(self) -> dict[str, Any]:
+        """The settings of the embedded DuckDB."""
+        return {key: getattr(self, key) for key in ("memory_limit", "threads", "temp_directory")}
 
 
 @dataclass(frozen=True, slots=True)
