@@ -21,6 +21,7 @@ from sqlanon.full_domain import Plan, Solution
 from sqlanon.parameters import Parameter
 from sqlanon.policy import Column, Join, LocalRecoding, Model, Output, Patterns, Policy, Quality, SearchOptions
 from sqlanon.recoding.plan import RecodedPlan
+from sqlanon.refreshing import Refresh, refresh
 from sqlanon.release import Release
 from sqlanon.report.files import write_report
 from sqlanon.report.summary import RunSummary, summarize
@@ -46,6 +47,7 @@ __all__ = [
     "PolicyError",
     "Quality",
     "RecodedPlan",
+    "Refresh",
     "Release",
     "RunSummary",
     "SearchOptions",
@@ -62,6 +64,7 @@ __all__ = [
     "anonymize",
     "plan",
     "recode",
+    "refresh",
     "summarize",
     "verify",
     "write_report",

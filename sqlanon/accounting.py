@@ -14,6 +14,45 @@ REASONS = (*SUPPRESSION_REASONS, "null")
 
 
 @dataclass(frozen=True, slots=True)
+class Entities:
+    """Accounting of every entity (a person, say): total = published + suppressed + excluded.
+
+    Attributes:
+        published: all of its records that take part are published. suppressed: any of them is suppressed, which is what
+        the limit counts. excluded: none of its records takes part. smallest_class: entities of the published class that
+        has the fewest; None where nothing is published.
+
+    Raises:
+        AuditError: the counts do not add up.
+    """
+
+    total: int
+    published: int
+    suppressed: int
+    excluded: int
+    smallest_class: int | None = None
+
+    def __post_init__(self) -> None:
+        counts = (self.published, self.suppressed, self.excluded)
+        if min(counts) < 0 or self.total != sum(counts):
+            raise AuditError(
+                f"The entities do not add up ({self.total} in all, {self.published} published, {self.suppressed} "
+                f"suppressed, {self.excluded} excluded).",
+                hint=_DEFECT,
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The exact counts, for the operator."""
+        return {
+            "total": self.total,
+            "published": self.published,
+            "suppressed": self.suppressed,
+            "excluded": self.excluded,
+            "smallest_class": self.smallest_class,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Ledger:
     """Accounting of every record.
 
@@ -21,7 +60,7 @@ class Ledger:
         records: all records of the source: published + suppressed + excluded. excluded: records with a NULL in a
         quasi-identifier, under the basic match. reasons: ``failing_class`` (some privacy model fails the class) +
         ``uncovered`` = suppressed; ``null`` = excluded. classes, smallest_class, largest_class: of the published
-        records; None where there are none.
+        records; None where there are none. entities: the same records by whom they are of; None without an entity.
 
     Raises:
         AuditError: the counts do not add up.
@@ -35,6 +74,7 @@ class Ledger:
     classes: int
     smallest_class: int | None
     largest_class: int | None
+    entities: Entities | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reasons", MappingProxyType(dict(self.reasons)))
@@ -69,6 +109,7 @@ class Ledger:
             "classes": self.classes,
             "smallest_class": self.smallest_class,
             "largest_class": self.largest_class,
+            **({} if self.entities is None else {"entities": self.entities.to_dict()}),
         }
 
     def coarsened(self, k: int) -> dict[str, Any]:
@@ -92,10 +133,15 @@ class Ledger:
         E is independent of S and its only reason is ``null``. Class sizes are at least k and countable in the
         release. Brute-forced in ``tests/test_accounting.py``.
 
+        Where entities are counted, a count is small when it is of fewer than k entities, however many records they
+        have: see ``_of_entities``.
+
         >>> reasons = {"failing_class": 3, "uncovered": 0, "null": 0}
         >>> Ledger(103, 100, 3, 0, reasons, 9, 5, 30).coarsened(5)["records"]
         '101-104'
         """
+        if self.entities is not None:
+            return self._of_entities(self.entities, k)
         split = [self.reasons[reason] for reason in SUPPRESSION_REASONS]
         if any(_small(part, k) for part in split):
             hidden = f"<{k}" if _small(self.suppressed, k) else f"<={self.suppressed}"
@@ -118,8 +164,31 @@ class Ledger:
             "largest_class": self.largest_class,
         }
 
+    def _of_entities(self, entities: Entities, k: int) -> dict[str, Any]:
+        """The records, where those of fewer than k entities are not told, nor any sum that they are part of.
+
+        No count of entities is told but ``<k entities``. There is one reason to be suppressed (``uncovered: suppress``
+        is not supported), so the reasons say no more than the counts.
+        """
+        suppressed, excluded = (
+            f"<{k} entities" if _small(whose, k) else records
+            for records, whose in ((self.suppressed, entities.suppressed), (self.excluded, entities.excluded))
+        )
+        return {
+            "records": None if self.hides(k) else self.records,
+            "published": self.published,
+            "suppressed": suppressed,
+            "excluded": excluded,
+            "reasons": {"failing_class": suppressed, "uncovered": 0, "null": excluded},
+            "classes": self.classes,
+            "smallest_class": self.smallest_class,
+            "largest_class": self.largest_class,
+        }
+
     def hides(self, k: int) -> bool:
         """True when ``coarsened(k)`` hides a count."""
+        if self.entities is not None:
+            return any(_small(count, k) for count in (self.entities.suppressed, self.entities.excluded))
         return any(_small(c, k) for c in (self.published, self.suppressed, self.excluded, *self.reasons.values()))
 
 

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 
 from sqlanon.driver import Watcher
 from sqlanon.encoding import check_columns, encode_source
-from sqlanon.errors import InputError
+from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.full_domain import Plan, search_plan
+from sqlanon.live import KIND, check_live, refuse_policy
 from sqlanon.planned import Planned
 from sqlanon.policy import Patterns, Policy, Transformation
 from sqlanon.policy_source import open_policy_source
@@ -87,11 +88,21 @@ def _encoded(
 ) -> tuple[Session, dict[str, float]]:
     """An encoded source and the time it took; one that is to be published looks at its target before any work."""
     start = time.perf_counter()
+    if policy.entity is not None and policy.transformation is not None:
+        raise UnsupportedError(
+            "Patterns and local recoding count records: which rule publishes an entity with several is not defined.",
+            hint="leave out transformation, because one node for all records counts entities; or leave out entity.",
+        )
     if writable is None:
-        writable = policy.output is not None and policy.output.kind in ("view", "table")
+        writable = policy.output is not None and policy.output.kind != "file"
+    is_live = publishing and policy.output is not None and policy.output.kind == KIND
+    if is_live:
+        refuse_policy(policy)
     opened = open_policy_source(source, policy, writable=writable)
     try:
         if publishing and policy.output is not None:
+            if is_live:
+                check_live(opened, policy, policy.output)
             check_target(
                 opened.engine,
                 output_kind=policy.output.kind,

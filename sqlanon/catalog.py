@@ -79,10 +79,14 @@ class Catalog:
         excluded: records left out before encoding (basic NULL match).
         uncovered: records suppressed before encoding (``uncovered: suppress``).
         base_rows: distinct encoded records.
-        allowed: largest number of records that may be suppressed, ``uncovered`` included.
+        allowed: largest number of records that may be suppressed, ``uncovered`` included; with an entity, of entities
+            that may lose any of their records that take part.
         sensitive: the encoded sensitive attributes.
         has_population: the grains count the records of the population beside those of the subset (δ-presence);
             ``records`` and all that follows from it are about the subset.
+        entities: distinct entities with a record that takes part; None when the policy names no entity.
+        excluded_entities: entities none of whose records takes part.
+        shares_of_records: how many entities have how many of the encoded records, as (records, entities), most first.
     """
 
     attributes: tuple[Attribute, ...]
@@ -94,6 +98,34 @@ class Catalog:
     allowed: int
     sensitive: tuple[SensitiveAttribute, ...] = ()
     has_population: bool = False
+    entities: int | None = None
+    excluded_entities: int = 0
+    shares_of_records: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def has_entity(self) -> bool:
+        """Models, limits and audits count distinct entities; the grains hold a row a key and entity."""
+        return self.entities is not None
+
+    @property
+    def counted(self) -> int:
+        """What limits and the sizes of classes are about: the entities that take part, or without an entity N."""
+        return self.population if self.entities is None else self.entities
+
+    def fewest_entities(self, records: int) -> int:
+        """The least number of entities that so many encoded records can be of: those with the most records."""
+        needed = 0
+        for size, entities in self.shares_of_records:
+            if records <= size * entities:
+                return needed + max(-(-records // size), 0)
+            records -= size * entities
+            needed += entities
+        return needed
+
+    @property
+    def unit(self) -> str:
+        """What ``counted`` counts, in the plural."""
+        return "records" if self.entities is None else "entities"
 
     @property
     def population(self) -> int:

@@ -10,15 +10,28 @@ import click
 
 from sqlanon.commands.check import check
 from sqlanon.commands.convert import convert_command
+from sqlanon.commands.dbt import dbt_command
 from sqlanon.commands.demo import demo
 from sqlanon.commands.explain import explain
 from sqlanon.commands.hierarchy import hierarchy
 from sqlanon.commands.nulls import nulls
+from sqlanon.commands.refresh import refresh_command
 from sqlanon.commands.run import run
 from sqlanon.commands.verify import verify_command
 from sqlanon.version import VERSION
 
-COMMANDS: tuple[click.Command, ...] = (demo, run, explain, check, nulls, verify_command, hierarchy, convert_command)
+COMMANDS: tuple[click.Command, ...] = (
+    demo,
+    run,
+    refresh_command,
+    explain,
+    dbt_command,
+    check,
+    nulls,
+    verify_command,
+    hierarchy,
+    convert_command,
+)
 """In the order of the documentation."""
 
 

@@ -158,14 +158,15 @@ def _give_up(
         lacking = _lacking(evaluator, nearest)
         report = {
             "levels": catalog.levels(nearest.node),
-            "suppressed": nearest.suppressed,
+            "suppressed": nearest.charged,
             "allowed": catalog.allowed,
             "models": [{"model": label, "suppressed": count} for label, count in lacking],
         }
         told = f" The nearest node{_shortfall(problem, nearest, lacking)}."
+    limit = f"{catalog.allowed} of {catalog.counted} {catalog.unit}"
     raise NoSolutionError(
-        f"No node of the lattice meets the policy: at most {catalog.allowed} of {catalog.population} records may be "
-        f"suppressed, and some must be published.{told}",
+        f"No node of the lattice meets the policy: at most {limit} may be suppressed, and some must be "
+        f"published.{told}",
         hint=_cure(problem, evaluator),
         nearest=report,
     )
@@ -181,12 +182,14 @@ def _shortfall(problem: Problem, nearest: Verdict, lacking: list[tuple[str, int]
     """What a node lacks to be a solution, in words."""
     if nearest.ruled_out:
         return " holds classes without records of the subset, which rule it out (public_only: reject)"
-    excess = nearest.suppressed - problem.catalog.allowed
-    told = f" suppresses {nearest.suppressed} records"
+    unit = problem.catalog.unit
+    excess = nearest.charged - problem.catalog.allowed
+    told = f" suppresses {nearest.charged} {unit}" + (" in part or whole" if unit != "records" else "")
     if excess > 0:
         told += f", {excess} more than allowed"
     if lacking:
-        told += f" ({', '.join(f'{label}: {count}' for label, count in lacking)})"
+        counts = ", ".join(f"{label}: {count}" for label, count in lacking)
+        told += f" ({counts})" if unit == "records" else f" (records by model: {counts})"
     return told
 
 

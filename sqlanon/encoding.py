@@ -16,8 +16,10 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.catalog import Attribute, Catalog, SensitiveAttribute
 from sqlanon.compiler import encode, sensitive
+from sqlanon.compiler import entities as compiler_entities
 from sqlanon.compiler import evaluate as compiler
 from sqlanon.compiler.encode import EncodedColumn
+from sqlanon.compiler.entities import EntityColumn
 from sqlanon.compiler.trees import column, named, table, total
 from sqlanon.engines.base import Engine
 from sqlanon.errors import (
@@ -47,6 +49,7 @@ class Encoding:
     """An encoded source: its catalog, the columns with the places of their bits, and the columns of the source.
 
     ``items`` are the quasi-identifiers, then the sensitive columns; ``source`` tells the records of a subset.
+    ``entity`` is the column that tells whom a record is of.
     """
 
     catalog: Catalog
@@ -54,6 +57,12 @@ class Encoding:
     source: exp.Expr
     types: dict[str, str]
     warnings: tuple[str, ...]
+    entity: EntityColumn | None = None
+
+    @property
+    def numbered_source(self) -> exp.Expr:
+        """The source; with an entity, with the column ``names.ENTITY``."""
+        return self.source if self.entity is None else compiler_entities.with_entities(self.source, self.entity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +89,11 @@ def check_columns(policy: Policy, types: dict[str, str]) -> None:
         InputError: a column of the source has no role.
         UnsupportedError: a quasi-identifier has a type without a canonical text.
     """
-    missing = [c.name for c in policy.columns if c.name not in types]
+    own = [policy.entity] if policy.entity is not None else []
+    missing = list(dict.fromkeys(name for name in (*(c.name for c in policy.columns), *own) if name not in types))
     if missing:
         hint = f"its columns are {', '.join(map(repr, types))}; names are matched exactly."
-        if len(missing) == len(policy.columns):  # its first line may be a record
+        if len(missing) >= len(policy.columns):  # its first line may be a record
             hint = "check the table or, of a file, the format and that its first line names the columns."
         raise SourceError(
             f"The source has no column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}.", hint=hint
@@ -94,7 +104,7 @@ def check_columns(policy: Policy, types: dict[str, str]) -> None:
             f"The source has columns with the prefix that sqlanon keeps for itself: {', '.join(map(repr, ours))}.",
             hint="rename them in a view of the source.",
         )
-    declared = {c.name for c in policy.columns}
+    declared = {*(c.name for c in policy.columns), *own}
     undeclared = [name for name in types if name not in declared]
     if undeclared and policy.undeclared == "error":
         raise InputError(
@@ -102,16 +112,49 @@ def check_columns(policy: Policy, types: dict[str, str]) -> None:
             hint="give each a role (quasi_identifier, keep, drop), or set undeclared: drop.",
         )
     for item in (*policy.quasi_identifiers, *policy.sensitive):
-        base_type = types[item.name].split("(")[0].upper()
-        if base_type not in SCALAR_TYPES or types[item.name].endswith("]"):
+        if not _scalar(types[item.name]):
             raise UnsupportedError(
-                f"Column {item.name!r} has the type {base_type}, which cannot be {_article(item.role)}.",
+                f"Column {item.name!r} has the type {_base_type(types[item.name])}, which cannot be "
+                f"{_article(item.role)}.",
                 hint="cast it to text in a view of the source, or give the column the role drop.",
             )
+    if policy.entity is not None and not _scalar(types[policy.entity]):
+        raise UnsupportedError(
+            f"Column {policy.entity!r} has the type {_base_type(types[policy.entity])}, which cannot tell entities "
+            "apart.",
+            hint="cast it to text in a view of the source.",
+        )
+
+
+def _scalar(type_name: str) -> bool:
+    return _base_type(type_name) in SCALAR_TYPES and not type_name.endswith("]")
+
+
+def _base_type(type_name: str) -> str:
+    return type_name.split("(")[0].upper()
 
 
 def _article(role: str) -> str:
     return "a quasi-identifier" if role == "quasi_identifier" else "sensitive"
+
+
+def _entity(engine: Engine, source: exp.Expr, policy: Policy, types: dict[str, str]) -> EntityColumn | None:
+    """The column of the policy's entity, its entities numbered.
+
+    Raises:
+        InputError: records are of no entity.
+    """
+    if policy.entity is None:
+        return None
+    entity = EntityColumn(policy.entity, types[policy.entity])
+    nobodys = engine.run("records of nobody", compiler_entities.nobodys(source, entity))[0][0]
+    if nobodys:
+        raise InputError(
+            f"The entity column {entity.name!r} is NULL in {nobodys} records, so that nobody can be counted for them.",
+            hint="fill it in, or leave such records out in a view of the source.",
+        )
+    engine.create("entities", names.ENTITIES, compiler_entities.numbered(source, entity))
+    return entity
 
 
 def encode_source(engine: Engine, source: exp.Expr, policy: Policy, types: dict[str, str]) -> Encoding:
@@ -120,6 +163,7 @@ def encode_source(engine: Engine, source: exp.Expr, policy: Policy, types: dict[
     Raises:
         HierarchyError: a hierarchy is not a tree, or is incomplete.
         UncoveredValuesError: values without a row, in any column, unless the policy says what to do.
+        InputError: records are of no entity.
         SourceChangedError: the counts of the source do not add up.
     """
     quasi = policy.quasi_identifiers
@@ -127,6 +171,7 @@ def encode_source(engine: Engine, source: exp.Expr, policy: Policy, types: dict[
     basic = policy.nulls == "basic"
     names_ = [c.name for c in quasi]
     members = policy.subset is not None
+    entity = _entity(engine, source, policy, types)
     if members:
         source = with_membership(engine, source, policy, types)
     records, included = engine.run("count records", encode.record_counts(source, names_, basic, members))[0]
@@ -135,8 +180,9 @@ def encode_source(engine: Engine, source: exp.Expr, policy: Policy, types: dict[
     for position, spec in enumerate(columns):
         is_sensitive = spec.role == "sensitive"
         distinct = encode.distinct_values(
-            source, spec.name, types[spec.name], names_, basic, members=members, included_only=is_sensitive
-        )
+            source, spec.name, types[spec.name], names_, basic, members=members, included_only=is_sensitive,
+            entity=entity.text() if entity is not None and is_sensitive else None,
+        )  # fmt: skip
         engine.create("distinct values", names.distinct_values(position), distinct)
         height = list_rows(engine, position, spec, types[spec.name], warnings, policy.extensions)
         fact = _measure(engine, position, spec, types[spec.name], height, policy)
@@ -149,7 +195,8 @@ def encode_source(engine: Engine, source: exp.Expr, policy: Policy, types: dict[
     for position, (spec, item, fact) in enumerate(zip(columns, items, measured, strict=True)):
         engine.create("lookup", names.lookup(position), encode.lookup(_branches(position), item, words))
         if item.sensitive:
-            sensitive_attributes.append(_distribution(engine, position, spec, item, fact))
+            counted = names.COUNT if entity is None else "entities"
+            sensitive_attributes.append(_distribution(engine, position, spec, item, fact, counted))
         engine.drop(_branches(position))
         engine.drop(names.listed(position))
         engine.drop(names.distinct_values(position))
@@ -160,7 +207,11 @@ def encode_source(engine: Engine, source: exp.Expr, policy: Policy, types: dict[
             engine.create("leaf", names.LEAF, leaf)
         else:
             engine.insert("leaf", names.LEAF, leaf)
-    base_rows = engine.create("base", names.BASE, encode.base(source, items, words, basic, members=members))
+    base = encode.base(
+        source if entity is None else compiler_entities.with_entities(source, entity), items, words, basic,
+        members=members, entities=entity is not None,
+    )  # fmt: skip
+    base_rows = engine.create("base", names.BASE, base)
     encoded = engine.run("reconcile", encode_total())[0][0]
     any_uncovered = any(fact.uncovered_values for fact in measured) and any(
         _uncovered(policy, spec) == "suppress" for spec in quasi
@@ -172,6 +223,12 @@ def encode_source(engine: Engine, source: exp.Expr, policy: Policy, types: dict[
         raise UnsupportedError(
             f"{uncovered} records hold values that no hierarchy lists; whether they belong to a class of the "
             "population is not defined, so δ-presence cannot be judged.",
+            hint="list the values, or say uncovered: top.",
+        )
+    if uncovered and entity is not None:
+        raise UnsupportedError(
+            f"{uncovered} records hold values that no hierarchy lists; they are suppressed before anything is counted, "
+            "which is not supported where entities are counted.",
             hint="list the values, or say uncovered: top.",
         )
     if encoded + uncovered != included:
@@ -195,6 +252,12 @@ def encode_source(engine: Engine, source: exp.Expr, policy: Policy, types: dict[
                 weight=float(spec.weight),
             )
         )
+    everybody, taking_part = (
+        engine.run("count entities", compiler_entities.entity_counts(source, entity, names_, basic, members))[0]
+        if entity is not None
+        else (0, 0)
+    )
+    shares = engine.run("records of entities", compiler_entities.shares_of_records()) if entity is not None else []
     catalog = Catalog(
         attributes=tuple(attributes),
         words=words,
@@ -202,19 +265,23 @@ def encode_source(engine: Engine, source: exp.Expr, policy: Policy, types: dict[
         excluded=records - included,
         uncovered=uncovered,
         base_rows=base_rows,
-        allowed=policy.allowed_suppressions(included),
+        allowed=policy.allowed_suppressions(included if entity is None else taking_part),
         sensitive=tuple(sensitive_attributes),
         has_population=members,
+        entities=None if entity is None else taking_part,
+        excluded_entities=everybody - taking_part,
+        shares_of_records=tuple((int(records), int(entities)) for records, entities in shares),
     )
     if attributes:
         engine.load("load masks", names.MASKS, pa.table(_mask_columns(catalog)))
-    return Encoding(catalog, items, source, types, tuple(warnings))
+    return Encoding(catalog, items, source, types, tuple(warnings), entity)
 
 
 def _distribution(
-    engine: Engine, position: int, spec: Column, item: EncodedColumn, fact: _Measured
+    engine: Engine, position: int, spec: Column, item: EncodedColumn, fact: _Measured, counted: str
 ) -> SensitiveAttribute:
-    """The distribution of a sensitive column among all records that take part, and the ancestors of its values.
+    """The distribution of a sensitive column among all records (or entities: ``counted``) that take part, and the
+    ancestors of its values.
 
     Raises:
         HierarchyError: a hierarchical distance is asked for, but the hierarchy has no levels or no single root.
@@ -231,7 +298,9 @@ def _distribution(
     listed = isinstance(
         spec.hierarchy, specs.FileHierarchy | specs.LevelsHierarchy | specs.GroupsHierarchy | specs.TableHierarchy
     )
-    engine.create("overall", names.overall(place), sensitive.overall(position, item, listed_order=listed))
+    engine.create(
+        "overall", names.overall(place), sensitive.overall(position, item, listed_order=listed, counted=counted)
+    )
     facts = exp.select(
         exp.Count(this=exp.Star()),
         exp.Coalesce(this=exp.Max(this=column("area")), expressions=[exp.Literal.number(0)]),

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlanon import names
 from sqlanon.catalog import Catalog
+from sqlanon.compiler import distinct_entities
 from sqlanon.compiler import evaluate as compiler
 from sqlanon.compiler.evaluate import Question
 from sqlanon.engines.base import Engine, Job
@@ -194,6 +195,9 @@ def verdicts(
     for position, node in enumerate(nodes):
         counts = totals.get(position, nothing)
         lost = counts["suppressed"] if question.monotone else counts["lost"]
+        suppressed_entities = lost_entities = None
+        if catalog.has_entity:
+            suppressed_entities, lost_entities = counts[distinct_entities.SUPPRESSED], counts[question.limited]
         suppressed = counts["suppressed"] + catalog.uncovered
         measure = problem.measure
         own, least = _costs(question, node, costs[position])
@@ -201,13 +205,16 @@ def verdicts(
             suppressed=lost + catalog.uncovered,
             penalty=measure.penalty(node, lost, least),
             forced=int(counts.get("forced", 0)),
+            entities=None if lost_entities is None else max(lost_entities, catalog.fewest_entities(lost)),
         )
         ground = None
         if question.needs == "classes":
             ground = Ground(int(counts["spread"]), counts["large"], counts["small_records"])
         tally = Tally(suppressed, own, counts["classes"], int(counts.get("squares", 0)))
         ruled_out = bool(question.rejects and counts["public_only"])
-        has_costs = not question.has_costs or question.limit is None or lost <= question.limit
+        charged = suppressed if suppressed_entities is None else suppressed_entities
+        certainly = lost if lost_entities is None else lost_entities
+        has_costs = not question.has_costs or question.limit is None or certainly <= question.limit
         result.append(
             Verdict(
                 node=node,
@@ -216,7 +223,7 @@ def verdicts(
                 smallest=counts["smallest"],
                 largest=counts["largest"],
                 loss=measure.loss(node, tally),
-                feasible=counts["classes"] > 0 and suppressed <= catalog.allowed and not ruled_out,
+                feasible=counts["classes"] > 0 and charged <= catalog.allowed and not ruled_out,
                 grain=counts["grain"],
                 certain=certain,
                 ruled_out=ruled_out,
@@ -225,6 +232,8 @@ def verdicts(
                 by_model=tuple((model.label, counts[f"model_{i}"]) for i, model in enumerate(question.models))
                 if question.by_model
                 else (),
+                suppressed_entities=suppressed_entities,
+                smallest_entities=counts.get(distinct_entities.SMALLEST),
                 by_attribute=measure.losses(node, tally) if question.by_model else (),
             )
         )

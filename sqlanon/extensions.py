@@ -55,9 +55,9 @@ RESERVED: Mapping[str, tuple[str, ...]] = {
     "strategies": ("auto",),
     "hierarchies": ("information_loss", "delimiter", "null", "encoding"),
     "formats": (
-        "version", "source", "table", "key", "join", "columns", "undeclared", "uncovered", "privacy", "quality",
-        "suppression_limit", "suppression_count", "nulls", "search", "suppressed", "transformation", "output",
-        "if_exists", "report", "engine",
+        "version", "source", "table", "key", "join", "columns", "entity", "undeclared", "uncovered", "privacy",
+        "quality", "suppression_limit", "suppression_count", "nulls", "search", "suppressed", "transformation",
+        "output", "if_exists", "report", "engine",
     ),
 }  # fmt: skip
 """and words that mean something else in a policy where these names stand."""

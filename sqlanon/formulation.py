@@ -43,7 +43,7 @@ def formulate(
         _check_levels(attribute, column)
     catalog = replace(
         catalog,
-        allowed=policy.allowed_suppressions(catalog.population),
+        allowed=policy.allowed_suppressions(catalog.counted),
         attributes=tuple(
             replace(a, weight=float(c.weight), losses=c.information_loss or ())
             for a, c in zip(catalog.attributes, columns, strict=True)
@@ -89,7 +89,8 @@ def measured(
     quality = policy.quality
     size = least_size(models)
     measure = policy.extensions.quality_measure(quality.measure, catalog, quality.aggregate, size)
-    return Problem(catalog, lattice, measure, batch)
+    closed = not catalog.has_entity or all(model.monotone for model in models)
+    return Problem(catalog, lattice, measure, batch, closed)
 
 
 def _refuse_unmeetable(models: tuple[PrivacyModel, ...], problem: Problem) -> None:
@@ -102,7 +103,7 @@ def _refuse_unmeetable(models: tuple[PrivacyModel, ...], problem: Problem) -> No
             hint="lower the parameter of the model, or use more data.",
             nearest={
                 "levels": catalog.levels(useful_top(problem)),
-                "suppressed": catalog.population,
+                "suppressed": catalog.counted,
                 "allowed": catalog.allowed,
                 "models": [{"model": label, "suppressed": catalog.population} for label in obstacles],
             },

@@ -11,25 +11,43 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon import names
-from sqlanon.accounting import Ledger
+from sqlanon.accounting import Entities, Ledger
 from sqlanon.audit.models import ModelAudit
+from sqlanon.audit.release import release_audits
 from sqlanon.catalog import Catalog
 from sqlanon.compiler import release as compiler
 from sqlanon.compiler.class_sizes import class_sizes
-from sqlanon.compiler.evaluate import Question
+from sqlanon.compiler.encode import record_counts
+from sqlanon.compiler.evaluate import Question, literal_batch
+from sqlanon.compiler.live import LiveView, live_view
+from sqlanon.compiler.trees import table
+from sqlanon.dialects import dialect_named
 from sqlanon.driver import Watcher, search
-from sqlanon.errors import InputError
+from sqlanon.engines.base import Place
+from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.evaluator import Evaluator
 from sqlanon.formulation import formulate
 from sqlanon.lattice import Node
+from sqlanon.live import LiveDraft, check_live, facts_of, frozen_view, publish_live
+from sqlanon.live_lookups import freeze
 from sqlanon.measures.base import Measure
 from sqlanon.planned import Planned, ignored_options, versions
-from sqlanon.policy import Model, Policy
+from sqlanon.policy import Model, Output, Policy
 from sqlanon.proof import Proof
 from sqlanon.references import plan_audits
+from sqlanon.report.dialect_script import (
+    NEIGHBOURS,
+    RELEASE,
+    ScriptParts,
+    dialect_script,
+    neighbours,
+    script_facts,
+)
 from sqlanon.report.proof_file import proof_document
 from sqlanon.search.base import Problem, Progress, Request, Verdict, rank
 from sqlanon.session import Session
+from sqlanon.targets import check_target
+from sqlanon.written_rows import release_query, typed_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +131,19 @@ class Plan(Planned):
             classes=verdict.classes,
             smallest_class=verdict.smallest,
             largest_class=verdict.largest,
+            entities=self._entities(verdict),
+        )
+
+    def _entities(self, verdict: Verdict) -> Entities | None:
+        catalog = self.catalog
+        if catalog.entities is None or verdict.suppressed_entities is None:
+            return None
+        return Entities(
+            total=catalog.entities + catalog.excluded_entities,
+            published=catalog.entities - verdict.suppressed_entities,
+            suppressed=verdict.suppressed_entities,
+            excluded=catalog.excluded_entities,
+            smallest_class=verdict.smallest_entities,
         )
 
     def evaluate(self, levels: Mapping[str, int]) -> Verdict:
@@ -146,9 +177,12 @@ class Plan(Planned):
         return self._evaluator.judge([Request(self._node(levels), bottom) for levels in nodes], exact=True)
 
     def node_sql(self, levels: Mapping[str, int]) -> str:
-        """A readable GROUP BY for a node: one row per class with its number of records."""
+        """A readable GROUP BY for a node: one row per class with its number of records, and with an entity of distinct
+        entities."""
         encoding = self._session.encoding
-        query = compiler.readable_grain(encoding.source, encoding.items, self._node(levels), self._basic)
+        query = compiler.readable_grain(
+            encoding.source, encoding.items, self._node(levels), self._basic, entity=encoding.entity
+        )
         return self._session.engine.render(query, pretty=True)
 
     def classes(self, levels: Mapping[str, int]) -> pa.Table:
@@ -228,17 +262,59 @@ class Plan(Planned):
                 )
         return tuple(levels.get(name, 0) for name in heights)
 
-    def _release_query(self) -> exp.Query:
+    def _release_query(self, *, entities: bool = False) -> exp.Query:
         encoding = self._session.encoding
         return compiler.release(
-            encoding.source,
+            encoding.numbered_source if entities else encoding.source,
             encoding.items,
             self.question,
             self.node,
             basic=self._basic,
             published=self._released(),
             snapshot=names.BASE,
+            entities=entities,
         )
+
+    def live_view_sql(self, output: Output) -> str:
+        """The SELECT of the live view that ``output`` names; publishes nothing.
+
+        Raises:
+            UnsupportedError, TargetError: see ``live.check_live``.
+        """
+        where = check_live(self._session.source, self.policy, output)
+        return self.engine.render(live_view(self._live_view(where, self._released())), pretty=True)
+
+    def frozen_lookups(self) -> dict[str, exp.Expr]:
+        """The lookups of the chosen node as tables of ours, by column; see ``live_lookups.freeze``."""
+        engine, encoding = self._session.source.engine, self._session.encoding
+        return freeze(engine, self.policy, encoding, self.node, self._released(), basic=self._basic)
+
+    def _live_view(self, where: Place, released: Mapping[str, str]) -> LiveView:
+        return frozen_view(self.policy, self._session.source, where, self.node, released)
+
+    def _publish_live(self, output: Output, released: Mapping[str, str]) -> None:
+        source, engine = self._session.source, self._session.source.engine
+        where = check_live(source, self.policy, output)
+        check_target(
+            engine,
+            output_kind=output.kind,
+            target=output.target,
+            if_exists=self.policy.if_exists,
+            target_catalog=source.target_catalog,
+            source_path=source.path,
+            read=source.read,
+        )
+        draft = LiveDraft(
+            view=self._live_view(where, released),
+            frozen=freeze(engine, self.policy, self._session.encoding, self.node, released, basic=self._basic),
+            facts=facts_of(self.policy, self.levels),
+            ledger=self.ledger,
+            models=self._audits(),
+            lookups={name: typed_texts(texts, released[name]) for name, texts in self._lookups().items()},
+            verify_source=source.verify,
+            output=output,
+        )
+        publish_live(engine, where, draft)
 
     def _audits(self) -> list[ModelAudit]:
         """The audits of the policy's models, with what they are judged against."""
@@ -246,9 +322,54 @@ class Plan(Planned):
             self.policy.models, self._session.encoding, self.catalog, self.node, self._released(), basic=self._basic
         )
 
+    def dialect_script(self, dialect: str, *, source_table: str | None = None) -> str:
+        """The complete SQL of the policy in a dialect (``dialects.DIALECTS``): encoding, the verdicts of the chosen
+        node and its neighbours, the release, and its audits. For the operator: it holds hierarchies.
+
+        Raises:
+            UnsupportedError: the dialect cannot say a statement, a type or a name.
+            InputError: no table is named.
+        """
+        return dialect_script(self.script_parts(), dialect_named(dialect), source_table=source_table)
+
+    def script_parts(self) -> ScriptParts:
+        """What ``dialect_script`` is made of.
+
+        Raises:
+            UnsupportedError: the policy redacts suppressed records, which no script does.
+        """
+        if self.policy.suppressed == "redact":
+            raise UnsupportedError(
+                "A script leaves suppressed records out, and the policy says suppressed: redact.",
+                hint="say suppressed: drop.",
+            )
+        session, catalog, released = self._session, self.catalog, self._released()
+        heights = [a.height for a in catalog.attributes]
+        nodes = [self.node, *list(neighbours(self.node, heights))[:NEIGHBOURS]]
+        encoding, quasi = session.encoding, [a.name for a in catalog.attributes]
+        return ScriptParts(
+            source=session.source.relation,
+            source_name=self.policy.table,
+            types={item.name: item.type for item in encoding.items},
+            items=encoding.items,
+            encoding=[(name, tree if isinstance(tree, exp.Expr) else tree()) for name, tree in session.engine.replay],
+            counts=record_counts(encoding.source, quasi, self._basic, catalog.has_population),
+            batch=literal_batch(self.question, nodes, names.BASE),
+            nodes=[", ".join(f"{name}={level}" for name, level in catalog.levels(node).items()) for node in nodes],
+            release=release_query(self._release_query(), released, released, marker=None, redacted=0),
+            released=list(released),
+            audits=release_audits(
+                table(RELEASE), types=released, quasi_identifiers=quasi, models=self._audits(),
+                published=self.ledger.published, redacted=0, marker=None, nulls=self.policy.nulls,
+                lookups=self._lookups(),
+            ),
+            facts=script_facts(catalog, self.policy.table or self.source_name),
+        )  # fmt: skip
+
     def _readable(self) -> list[tuple[str, exp.Query]]:
         encoding = self._session.encoding
-        grain = compiler.readable_grain(encoding.source, encoding.items, self.node, self._basic)
+        source, items = encoding.source, encoding.items
+        grain = compiler.readable_grain(source, items, self.node, self._basic, entity=encoding.entity)
         return [("classes of the chosen node", grain)]
 
 
@@ -312,4 +433,4 @@ def _encoded_for(policy: Policy) -> tuple[object, ...]:
     joined = tuple(replace(j, source=policy.resolve(j.source)) if j.source is not None else j for j in policy.join)
     origin = (source, policy.table, dict(policy.csv), policy.formats, joined)
     foreign = (dict(policy.extensions.hierarchies), dict(policy.extensions.formats))
-    return (*origin, columns, policy.nulls, policy.uncovered, policy.subset, foreign)
+    return (*origin, columns, policy.entity, policy.nulls, policy.uncovered, policy.subset, foreign)

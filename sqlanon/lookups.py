@@ -24,6 +24,7 @@ from sqlanon.hierarchy.specs import (
     GroupsHierarchy,
     LevelsHierarchy,
     RedactHierarchy,
+    SuppressHierarchy,
     TableHierarchy,
 )
 from sqlanon.policy import Column
@@ -114,13 +115,15 @@ def _list_built(engine: Engine, position: int, spec: Column, type_name: str, for
         ).from_(table(values)),
     )[0][0]
     text_like = type_name.upper().startswith("ENUM")
-    wants_text = isinstance(spec.hierarchy, RedactHierarchy) or getattr(foreign, "by_text", False)
+    wants_text = isinstance(spec.hierarchy, RedactHierarchy | SuppressHierarchy) or getattr(foreign, "by_text", False)
     by_text = text_like or type_name == "VARCHAR" or wants_text
     assert spec.hierarchy is not None
     value = column("value") if by_text else column("raw")
     make = partial(builder_levels, spec.hierarchy) if foreign is None else partial(_foreign_levels, spec, foreign)
     expressions = make(value, "VARCHAR" if by_text else type_name, longest=max(int(longest), 1))
-    engine.create("build hierarchy", names.listed(position), encode.listed_from_builder(position, expressions))
+    query = encode.listed_from_builder(position, expressions)
+    made = names.listed(position)
+    engine.compute("build hierarchy", made, query, over=values, of=spec.name, type_name=type_name, by_text=by_text)
     height = len(expressions) + 1
     if foreign is not None:
         _refuse_missing_levels(engine, position, spec, height)

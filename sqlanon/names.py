@@ -44,6 +44,14 @@ RULES = PREFIX + "rules"
 COUNT = "n"
 POPULATION = "population"
 """Column of a grain that counts the records of the population, beside ``n`` of the subset (δ-presence)."""
+ENTITY = PREFIX + "entity"
+"""Column of a source, of a grain and of staged rows: the number of the entity (a person, say) that a record is of."""
+ENTITIES = PREFIX + "entities"
+"""The entities of a source, by their canonical texts, with their numbers."""
+STAGED_RELEASE = PREFIX + "staged_release"
+"""The released rows with their entities, which are audited before the release is written without them."""
+COPIED = PREFIX + "copied"
+"""The rows that a release must be a copy of, where another engine audits it."""
 MEMBER = PREFIX + "member"
 """Column of a source that tells the records of the subset (δ-presence)."""
 SUBSET = PREFIX + "subset"
@@ -62,6 +70,11 @@ def joined_part(position: int) -> str:
 def lookup(position: int) -> str:
     """Name of the lookup table of the quasi-identifier at ``position``."""
     return f"{PREFIX}lookup_{position}"
+
+
+def frozen(position: int) -> str:
+    """Name of the table of values and texts at the level of a live view, of the quasi-identifier at ``position``."""
+    return f"{PREFIX}frozen_{position}"
 
 
 def distinct_values(position: int) -> str:

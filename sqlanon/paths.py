@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-DATABASE_ENDINGS = (".duckdb", ".db", ".ddb")
+DATABASE_ENDINGS = (".duckdb", ".db", ".ddb", ".sqlite", ".sqlite3")
+SERVERS = ("postgresql://", "postgres://")
 FLAT_ENDINGS = (".parquet", ".pq", ".csv", ".tsv", ".txt")
 """Of source files, other than databases, that the engine reads itself."""
 TARGET_ENDINGS = (".duckdb", ".parquet", ".csv")
@@ -14,8 +15,13 @@ REPORT_ENDINGS = (".html", ".txt")
 
 
 def is_url(source: str) -> bool:
-    """True for a database that is not a file."""
+    """True for what is no path."""
     return "://" in source
+
+
+def is_server(source: str) -> bool:
+    """True for the URL of a server that sqlanon reaches."""
+    return source.lower().startswith(SERVERS)
 
 
 def is_database(source: str) -> bool:

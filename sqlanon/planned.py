@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -24,16 +25,19 @@ from sqlanon.catalog import Catalog
 from sqlanon.certificate import Certificate
 from sqlanon.compiler.trees import column, named, table
 from sqlanon.engines.base import Engine
+from sqlanon.errors import UnsupportedError
 from sqlanon.hierarchy.specs import HierarchySpec
+from sqlanon.live import KIND, SNAPSHOT, WARNING
 from sqlanon.models import least_size
 from sqlanon.policy import Column, EngineOptions, Output, Policy
-from sqlanon.publication import publish
+from sqlanon.publication import Publication, publish
 from sqlanon.release import Release
 from sqlanon.report.manifest import manifest, write_manifest
 from sqlanon.report.proof_file import write_proof
 from sqlanon.report.script import replayable_script
 from sqlanon.session import Closing, Session
 from sqlanon.sources import Source
+from sqlanon.staging import staged_release
 from sqlanon.targets import CERTIFICATE, MANIFEST
 from sqlanon.version import VERSION
 
@@ -82,8 +86,26 @@ class Planned(Closing):
         """Per quasi-identifier, the levels at which records are published, ascending."""
 
     @abstractmethod
-    def _release_query(self) -> exp.Query:
-        """The released rows."""
+    def _release_query(self, *, entities: bool = False) -> exp.Query:
+        """The released rows; with their ``entities``, where the plan counts them, for audits alone."""
+
+    @contextmanager
+    def _audited_rows(self) -> Iterator[tuple[exp.Query, list[ModelAudit]]]:
+        """The released rows, and the audits of the models that are due once they are written.
+
+        With an entity none is: the models were audited over the rows with their entities, which are staged.
+        """
+        if not self.catalog.has_entity:
+            yield self._release_query(), self._audits()
+            return
+        with staged_release(
+            self._session.engine,
+            self._release_query(entities=True),
+            columns=list(self._released()),
+            quasi_identifiers=[a.name for a in self.catalog.attributes],
+            models=self._audits(),
+        ) as rows:
+            yield rows, []
 
     @abstractmethod
     def _readable(self) -> list[tuple[str, exp.Query]]:
@@ -147,6 +169,16 @@ class Planned(Closing):
         return self._session.engine
 
     @property
+    def source(self) -> Source:
+        """The open source."""
+        return self._session.source
+
+    @property
+    def released(self) -> dict[str, str]:
+        """The columns of the release with their types, in the order of the policy."""
+        return self._released()
+
+    @property
     def statements(self) -> int:
         """Number of SQL statements so far."""
         return self._session.statements
@@ -164,8 +196,8 @@ class Planned(Closing):
 
     def null_audit(self) -> NullAudit | None:
         """What an attacker gains who takes the NULLs of the release for wildcards; None when it holds none, or so many
-        classes that comparing them would take long."""
-        if self._basic or not 0 < self.ledger.classes <= COMPARED_CLASSES:
+        classes that comparing them would take long, or the engine cannot tell."""
+        if not self.engine.has("null_audit") or self._basic or not 0 < self.ledger.classes <= COMPARED_CLASSES:
             return None
         release = self._release_query().subquery("release")
         attributes = [a.name for a in self.catalog.attributes]
@@ -175,7 +207,7 @@ class Planned(Closing):
     def null_bias(self) -> NullBias | None:
         """How the columns change because the records with a NULL are left out (basic match); None when none is, or for
         δ-presence, where the source holds the population too."""
-        if not self.catalog.excluded or self.catalog.has_population:
+        if not self.engine.has("null_audit") or not self.catalog.excluded or self.catalog.has_population:
             return None
         encoding = self._session.encoding
         attributes = [a.name for a in self.catalog.attributes]
@@ -217,30 +249,20 @@ class Planned(Closing):
             if levels
         }
 
-    def publish(self, output: Output | None = None) -> Release:
-        """Write the release, audit what was written, and put it in place; without an output, only describe it.
-
-        Raises:
-            AuditError: what was written does not satisfy the policy; nothing was published.
-            SourceChangedError, TargetError: see there; nothing was published.
-        """
-        output = output or self.policy.output
-        start = time.perf_counter()
-        released = self._released()
-        ledger = self.ledger
-        target: dict[str, str] = {}
-        marker = None
+    def _publish_rows(self, output: Output, released: Mapping[str, str]) -> Publication:
+        """Write, audit and put in place the released rows."""
         source = self._session.source
-        if output is not None:
-            publication = publish(
+        with self._audited_rows() as (rows, audits):
+            return publish(
                 source.engine,
-                query=self._release_query(),
+                query=rows,
                 columns=list(released),
                 types=list(released.values()),
                 quasi_identifiers=[a.name for a in self.catalog.attributes],
-                models=self._audits(),
+                models=audits,
+                copied=self.catalog.has_entity,
                 nulls=self.policy.nulls,
-                ledger=ledger,
+                ledger=self.ledger,
                 output_kind=output.kind,
                 target=output.target,
                 if_exists=self.policy.if_exists,
@@ -255,6 +277,26 @@ class Planned(Closing):
                 owner=output.owner,
                 readers=output.readers,
             )
+
+    def publish(self, output: Output | None = None) -> Release:
+        """Write the release, audit what was written, and put it in place; without an output, only describe it.
+
+        Raises:
+            AuditError: what was written does not satisfy the policy; nothing was published.
+            SourceChangedError, TargetError: see there; nothing was published.
+        """
+        output = output or self.policy.output
+        start = time.perf_counter()
+        released = self._released()
+        ledger = self.ledger
+        target: dict[str, str] = {}
+        marker = None
+        source = self._session.source
+        if output is not None and output.kind == KIND:
+            self._publish_live(output, released)
+            target = {KIND: output.target}
+        elif output is not None:
+            publication = self._publish_rows(output, released)
             target, marker = dict(publication.output), publication.marker
         certified = self.proof_document
         document = manifest(
@@ -294,6 +336,10 @@ class Planned(Closing):
             _kind=output.kind if output else None,
             _target=output.target if output else "",
         )
+
+    def _publish_live(self, output: Output, released: Mapping[str, str]) -> None:
+        """Put a live view in place of the release."""
+        raise UnsupportedError("A live view publishes one node, no transformation.", hint=f"{SNAPSHOT}.")
 
     def _travelling(self, certified: Mapping[str, Any] | None) -> Certificate:
         """The certificate with the lower bound that the proof tells: that of a search that was stopped may rest on
@@ -341,11 +387,14 @@ def _access_warning(engine: Engine, output: Output | None) -> tuple[str, ...]:
     """Who can read a release in the database of its source."""
     if output is None or output.kind == "file":
         return ()
+    live = (WARNING,) if output.kind == KIND else ()
+    kind = output.kind.replace("_", " ")
     if not engine.has("roles"):
         return (
-            f"A {output.kind} in the source database protects nobody who can open that database; "
+            *live,
+            f"A {kind} in the source database protects nobody who can open that database; "
             "for hand-over publish a fresh file (output: {file: …}).",
         )
     if not output.readers:
-        return (f"Nobody but its owner may read the {output.kind}; name roles (output: {{…, readers: [role]}}).",)
-    return ()
+        return (*live, f"Nobody but its owner may read the {kind}; name roles (output: {{…, readers: [role]}}).")
+    return live

@@ -24,7 +24,7 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
-from sqlanon.audit.release import audit_release
+from sqlanon.audit.release import audit_copies, audit_release
 from sqlanon.compiler.trees import table
 from sqlanon.engines.base import Engine, Place
 from sqlanon.engines.duckdb import DuckDBEngine, file_relation
@@ -39,17 +39,26 @@ from sqlanon.targets import (
     RELEASED,
     as_target_error,
     check_target,
+    frozen_tables,
     partial_file,
     place,
     put_in_place,
     written_format,
 )
-from sqlanon.written_rows import column, release_query, typed_column, typed_texts, unused_marker, written_types
+from sqlanon.written_rows import (
+    as_texts,
+    column,
+    release_query,
+    typed_column,
+    typed_texts,
+    unused_marker,
+    written_types,
+)
 
 __all__ = ["Publication", "check_target", "publish"]
 
 
-Audit = Callable[[Engine, exp.Expr, Mapping[str, exp.Expr], Sequence[ModelAudit]], None]
+Audit = Callable[[Engine, exp.Expr, Mapping[str, exp.Expr], Sequence[ModelAudit], exp.Expr | None], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +71,10 @@ class Publication:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """What every kind of target needs: the rows, their number, the audits, a last look at the source."""
+    """What every kind of target needs: the rows, their number, the audits, a last look at the source.
+
+    ``copied`` are the rows that what is written must be a copy of, as texts; None where the audits say all.
+    """
 
     query: exp.Query
     columns: tuple[str, ...]
@@ -71,6 +83,7 @@ class _Draft:
     audit: Audit
     lookups: Mapping[str, exp.Expr]
     models: tuple[ModelAudit, ...]
+    copied: exp.Expr | None
     verify_source: Callable[[], None]
     if_exists: str
     format: FileFormat | None
@@ -102,6 +115,7 @@ def publish(
     extensions: Extensions = NOTHING,
     owner: str | None = None,
     readers: Sequence[str] = (),
+    copied: bool = False,
 ) -> Publication:
     """Write, audit and put in place the rows of ``query``.
 
@@ -118,6 +132,8 @@ def publish(
         table_name: the table of a DuckDB file.
         owner, readers: roles of a server: whose the release is, and who may read it and nothing beneath it.
         read, read_files: the relations and files that were read, besides those of ``query``; they are no targets.
+        copied: the rows of ``query`` were audited before with what is not published of them: what is written is held
+            against them, row by row.
 
     Raises:
         TargetError: the target exists, is the source, or cannot be written.
@@ -156,6 +172,7 @@ def publish(
         audit=audit,
         lookups={name: typed_texts(lookup, source_types[name]) for name, lookup in (lookups or {}).items()},
         models=tuple(models),
+        copied=as_texts(query, source_types, written) if copied else None,
         verify_source=verify_source,
         if_exists=if_exists,
         format=written_format(Path(target), extensions) if output_kind == "file" else None,
@@ -178,6 +195,7 @@ def _audit(
     relation: exp.Expr,
     lookups: Mapping[str, exp.Expr],
     models: Sequence[ModelAudit],
+    copied: exp.Expr | None,
     *,
     columns: Sequence[str],
     quasi_identifiers: Sequence[str],
@@ -198,6 +216,8 @@ def _audit(
         engine, relation, columns=columns, quasi_identifiers=quasi_identifiers, models=models, published=published,
         redacted=redacted, marker=marker, nulls=nulls, lookups=lookups,
     )  # fmt: skip
+    if copied is not None:
+        audit_copies(engine, relation, copied, columns=columns, marker=marker)
 
 
 def _publish_relation(engine: Engine, draft: _Draft, where: Place, *, view: bool) -> None:
@@ -206,18 +226,20 @@ def _publish_relation(engine: Engine, draft: _Draft, where: Place, *, view: bool
     with engine.transaction():
         engine.make_schema(where)
         engine.run("write", exp.Create(this=temporary.table, kind="TABLE", expression=draft.query))
-        draft.audit(engine, temporary.table, draft.lookups, draft.models)
+        draft.audit(engine, temporary.table, draft.lookups, draft.models, draft.copied)
         draft.verify_source()
         if draft.if_exists == "replace":
             for old, kind in ((where, "VIEW" if view else "TABLE"), (base, "TABLE")):
                 if engine.existing(old) == kind.lower():
                     engine.run("drop old release", exp.Drop(tables=[old.table], kind=kind))
+            for old in frozen_tables(engine, where):
+                engine.run("drop old lookups", exp.Drop(tables=[old.table], kind="TABLE"))
         rename = exp.AlterRename(this=exp.Table(this=exp.to_identifier(base.name, quoted=True)))
         engine.run("rename", exp.Alter(this=temporary.table, kind="TABLE", actions=[rename]))
         if view:
             rows = exp.select(*[column(name) for name in draft.columns]).from_(base.table)
             engine.create_view(where, rows)
-            draft.audit(engine, where.table, draft.lookups, draft.models)
+            draft.audit(engine, where.table, draft.lookups, draft.models, draft.copied)
         engine.hand_over(where, [base] if view else [], draft.owner, draft.readers)
 
 
@@ -226,7 +248,7 @@ def _publish_folder(engine: Engine, draft: _Draft, path: Path) -> None:
     with partial_folder(path) as partial:
         written = engine.write_folder("write", draft.query, partial)
         tidy(partial)
-        draft.audit(engine, written, draft.lookups, draft.models)
+        draft.audit(engine, written, draft.lookups, draft.models, draft.copied)
         draft.verify_source()
         _remove_papers(path, draft)
         put_folder_in_place(partial, path, if_exists=draft.if_exists)
@@ -248,8 +270,8 @@ def _publish_apart(engine: Engine, draft: _Draft, path: Path, table_name: str) -
         embedded.load("carry release", names.CARRIED, engine.arrow("release", draft.query), replayed=False)
         cells = zip(draft.columns, draft.types, strict=True)
         rows = exp.select(*[typed_column(name, kind) for name, kind in cells]).from_(table(names.CARRIED))
-        lookups, models = _carried(engine, embedded, draft)
-        draft = replace(draft, query=rows, lookups=lookups, models=models)
+        lookups, models, copied = _carried(engine, embedded, draft)
+        draft = replace(draft, query=rows, lookups=lookups, models=models, copied=copied)
         _publish_file(embedded, draft, path, table_name)
     finally:
         embedded.close()
@@ -269,7 +291,7 @@ def _publish_file(engine: Engine, draft: _Draft, path: Path, table_name: str) ->
                 _audit_apart(engine, draft, bound(_read_back, path=partial, made=draft.format))
             else:
                 _write_flat(engine, draft, partial)
-                draft.audit(engine, file_relation(partial, {}), draft.lookups, draft.models)
+                draft.audit(engine, file_relation(partial, {}), draft.lookups, draft.models, draft.copied)
         except EngineError as error:
             failure = as_target_error(error, path)
         if failure:
@@ -298,8 +320,7 @@ def _audit_apart(engine: DuckDBEngine, draft: _Draft, opened: Callable[[DuckDBEn
     stranger = DuckDBEngine(settings={s: value for s, value in zip(settings, values, strict=True) if value})
     try:
         relation = opened(stranger)
-        lookups, models = _carried(engine, stranger, draft)
-        draft.audit(stranger, relation, lookups, models)
+        draft.audit(stranger, relation, *_carried(engine, stranger, draft))
     finally:
         stranger.close()
 
@@ -330,9 +351,9 @@ def _read_back(stranger: DuckDBEngine, *, path: Path, made: FileFormat) -> exp.E
 
 def _carried(
     engine: Engine, stranger: DuckDBEngine, draft: _Draft
-) -> tuple[dict[str, exp.Expr], tuple[ModelAudit, ...]]:
-    """What a release is audited against (texts of levels, counts of values, generalized texts), as tables of the
-    stranger."""
+) -> tuple[dict[str, exp.Expr], tuple[ModelAudit, ...], exp.Expr | None]:
+    """What a release is audited against (texts of levels, counts of values, generalized texts, the rows that it must be
+    a copy of), as tables of the stranger."""
 
     def carried(name: str, relation: exp.Expr, into: str) -> exp.Expr:
         rows = engine.arrow(name, exp.select(exp.Star()).from_(_as_table(relation)))
@@ -353,7 +374,8 @@ def _carried(
         )
         for number, model in enumerate(draft.models)
     ]
-    return lookups, tuple(models)
+    copied = draft.copied
+    return lookups, tuple(models), carried("copied rows", copied, names.COPIED) if copied is not None else None
 
 
 def _as_table(relation: exp.Expr) -> exp.Expr:

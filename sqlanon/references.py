@@ -46,15 +46,21 @@ def plan_audits(
             attribute = catalog.sensitive_attribute(model.column)
             levels = attribute.height - 1
             position = len(catalog.attributes) + catalog.sensitive.index(attribute)
-            references["reference"] = sensitive.reference(encoding.source, encoding.items, position, basic)
+            entities = encoding.entity.count() if encoding.entity is not None else None
+            references["reference"] = sensitive.reference(
+                encoding.source, encoding.items, position, basic, entities=entities
+            )
             references["hierarchy"] = sensitive.listed_ancestors(position, levels)
         audits.append(audit_of(model, references, levels=levels))
     return audits
 
 
 def _population(encoding: Encoding, catalog: Catalog, node: Node, released: Mapping[str, str], basic: bool) -> exp.Expr:
-    """The classes of the whole population at a node, typed like the release, with ``sqlanon_count``."""
-    classes = readable_grain(encoding.source, encoding.items, node, basic, whole_population=True)
+    """The classes of the whole population at a node, typed like the release, with ``sqlanon_count``: their records, or
+    entities."""
+    classes = readable_grain(
+        encoding.source, encoding.items, node, basic, whole_population=True, entity=encoding.entity
+    )
     counted = classes.expressions[-1].alias
     typed = [
         named(exp.cast(column(a.name), exp.DataType.build(released[a.name], dialect="duckdb")), a.name)

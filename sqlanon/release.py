@@ -18,6 +18,7 @@ from sqlanon.files import read_file
 from sqlanon.paths import is_database
 from sqlanon.session import Closing
 from sqlanon.sources import open_source
+from sqlanon.targets import place
 
 if TYPE_CHECKING:
     from sqlanon.planned import Planned
@@ -32,7 +33,7 @@ class Release(Closing):
         ledger: accounting of every record.
         certificate: what is proven about the loss.
         manifest: what travels with the release: no values, small counts coarsened.
-        output: what was written, ``{"view" | "table" | "file": name}``.
+        output: what was written, ``{"view" | "live_view" | "table" | "file": name}``.
         verdict_sources: how many nodes of the search were judged from the base, and how many from which snapshot.
     """
 
@@ -68,13 +69,15 @@ class Release(Closing):
 
     def _read(self) -> pa.Table:
         engine = self.plan._session.engine
-        if self._kind in ("view", "table"):
-            return engine.arrow("read release", exp.select("*").from_(engine.source_table(self._target)))
+        if self._kind is not None and self._kind != "file":
+            written = place(engine, self._target, self.plan._session.source.target_catalog)
+            return engine.arrow("read release", exp.select("*").from_(written.table))
         if self._kind == "file":
             return self._read_file(Path(self._target))
         released = "sqlanon_release"
-        query = exp.select("*").from_(self.plan._release_query().subquery("release"))
-        engine.create("release", released, query.order_by(exp.Rand()))
+        with self.plan._audited_rows() as (rows, audits):
+            query = exp.select("*").from_(rows.subquery("release"))
+            engine.create("release", released, query.order_by(exp.Rand()))
         attributes = [a.name for a in self.plan.catalog.attributes]
         try:
             audit_release(
@@ -82,7 +85,7 @@ class Release(Closing):
                 table(released),
                 columns=list(self.plan._released()),
                 quasi_identifiers=attributes,
-                models=self.plan._audits(),
+                models=audits,
                 published=self.ledger.published,
                 redacted=0,
                 marker=None,

@@ -136,7 +136,8 @@ class SnapshotStore:
         self._credit.pop(floor, None)
         self._spent += _price(source)
         table = names.snapshot(floor)
-        query = roll_up(source.table, self._catalog.grain_masks(floor), self._catalog.has_population)
+        catalog = self._catalog
+        query = roll_up(source.table, catalog.grain_masks(floor), catalog.has_population, catalog.has_entity)
         rows = self._engine.create(SNAPSHOT, table, query)
         fewer = self._fewer(source.node, floor)
         if fewer > 0:

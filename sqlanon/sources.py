@@ -15,10 +15,11 @@ from sqlanon import names
 from sqlanon.compiler.trees import table
 from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb import DuckDBEngine, is_connection
+from sqlanon.engines.sqlite import MAIN, SQLiteEngine, is_sqlite
 from sqlanon.errors import EngineError, InputError, SourceChangedError, SourceError, UnsupportedError
 from sqlanon.files import Reading
-from sqlanon.paths import is_database, is_file, is_url
-from sqlanon.spark_source import is_session, parquet_files, start_engine
+from sqlanon.paths import is_database, is_file, is_server, is_url
+from sqlanon.spark_source import Cluster, is_session, parquet_files, start_engine
 
 ATTACHED = "sqlanon_source"
 
@@ -70,6 +71,11 @@ class Source:
                     f"The source file {path.name!r} changed or disappeared while it was being anonymized.",
                     hint="work on a copy that nobody writes to, and run again; nothing was published.",
                 )
+        if not self.engine.unchanged():
+            raise SourceChangedError(
+                "Another program wrote to the source while it was being anonymized.",
+                hint="work on a copy that nobody writes to, and run again; nothing was published.",
+            )
 
 
 def open_source(
@@ -79,7 +85,7 @@ def open_source(
     reading: Reading | None = None,
     settings: Mapping[str, Any] | None = None,
     writable: bool = False,
-    cluster: str | None = None,
+    cluster: Cluster | None = None,
 ) -> Source:
     """Open ``source``: a path, the URL of a server, or an open connection of DuckDB or session of Spark.
 
@@ -87,7 +93,7 @@ def open_source(
         table_name: the relation of a database, schema-qualified allowed.
         reading: how files are read.
         writable: open a database file for writing, because the release goes into it.
-        cluster: the master of a cluster of Spark that reads the source: a folder, file or pattern of Parquet.
+        cluster: of Spark, that reads the source: a folder, file or pattern of Parquet; None is a table of its catalog.
 
     Raises:
         SourceError: there is no such file or table, or it cannot be read.
@@ -113,6 +119,8 @@ def open_source(
             f"There is no source file {path.name!r} in {str(path.parent)!r}.",
             hint="check the key source; relative paths are relative to the policy file.",
         )
+    if is_database(path.name) and is_sqlite(path):
+        return _open_sqlite(path, table_name, writable)
     engine = DuckDBEngine(settings=settings)
     return _closing_on_error(engine, lambda: _open_file(engine, path, table_name, reading or Reading(), writable))
 
@@ -139,6 +147,11 @@ def other_relation(opened: Source, path: str, table_name: str | None, reading: R
         raise SourceError(f"There is no file {file.name!r} in {str(file.parent)!r}.", hint="check the path.")
     engine = opened.engine
     assert isinstance(engine, DuckDBEngine)  # others lack "several_sources"
+    if is_database(file.name) and is_sqlite(file):
+        raise UnsupportedError(
+            f"The SQLite file {file.name!r} cannot be read beside another source.",
+            hint="make it the first source, or export the table to Parquet.",
+        )
     if not is_database(file.name):
         return _records(engine, file, reading, into=name)
     if not table_name:
@@ -162,7 +175,7 @@ def attached_as(engine: Engine, file: Path) -> str | None:
 def _open_server(url: str, table_name: str | None) -> Source:
     """A server by its URL. What the URL leaves out, the driver takes from its usual places."""
     parts = urlsplit(url)
-    if parts.scheme not in ("postgresql", "postgres"):
+    if not is_server(url):
         raise UnsupportedError(
             f"This version reaches no database by a URL that begins with {parts.scheme!r}.",
             hint="use postgresql://…, export the table to Parquet, or attach the database to a DuckDB connection.",
@@ -186,21 +199,28 @@ def _open_server(url: str, table_name: str | None) -> Source:
     return _closing_on_error(engine, lambda: _described(engine, _table(engine, table_name), None, None))
 
 
-def _open_spark(source: object, table_name: str | None, cluster: str | None) -> Source:
+def _open_sqlite(path: Path, table_name: str | None, writable: bool) -> Source:
+    """A SQLite file, whose engine knows when somebody else writes to it."""
+    stamps = () if writable else (stamp(path),)
+    engine = SQLiteEngine(path, read_only=not writable)
+    return _closing_on_error(engine, lambda: _described(engine, _table(engine, table_name), path, MAIN, stamps))
+
+
+def _open_spark(source: object, table_name: str | None, cluster: Cluster | None) -> Source:
     """A table of a session of Spark, or Parquet files that a cluster reads."""
     engine = start_engine(source, cluster)
 
     def described() -> Source:
         relation = _table(engine, table_name)
         before = tuple(stamp(file) for file in engine.local_files(relation))
-        return replace(_described(engine, relation, None, None, before), borrowed=True)
+        return replace(_described(engine, relation, None, None, before), borrowed=is_session(source))
 
     def read() -> Source:
         files = parquet_files(str(source))
         before = tuple(stamp(file) for file in files)
         return _described(engine, engine.read_parquet(names.STAGED, str(source)), None, None, before)
 
-    return _closing_on_error(engine, described if is_session(source) else read)
+    return _closing_on_error(engine, described if source is None or is_session(source) else read)
 
 
 def _records(engine: DuckDBEngine, path: Path, reading: Reading, *, into: str) -> exp.Expr:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import glob
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,14 +16,22 @@ if TYPE_CHECKING:
 PARQUET_ENDINGS = (".parquet", ".pq")
 
 
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Where a cluster is (None: one on this machine), and settings by Spark's names."""
+
+    master: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
 def is_session(source: object) -> bool:
     """True for an open session of Spark."""
     kinds = type(source).__mro__
     return any(kind.__name__ == "SparkSession" and kind.__module__.startswith("pyspark.sql") for kind in kinds)
 
 
-def start_engine(source: object, master: str | None) -> SparkEngine:
-    """An engine on the session ``source``, or on a cluster that is started at ``master``.
+def start_engine(source: object, cluster: Cluster | None) -> SparkEngine:
+    """An engine on the session ``source``, or on a cluster that is started.
 
     Raises:
         InputError: PySpark is not installed, or the cluster cannot be started.
@@ -36,7 +46,8 @@ def start_engine(source: object, master: str | None) -> SparkEngine:
     if not installed:
         raise InputError("PySpark is not installed.", hint="run: python -m pip install 'sqlanon[spark]'")
     session = source if is_session(source) else None
-    return SparkEngine(session, master=master or MASTER)  # type: ignore[arg-type]
+    asked = cluster or Cluster()
+    return SparkEngine(session, master=asked.master or MASTER, settings=asked.settings)  # type: ignore[arg-type]
 
 
 def parquet_files(source: str) -> list[Path]:
@@ -63,6 +74,6 @@ def parquet_files(source: str) -> list[Path]:
     if others:
         raise SourceError(
             f"{len(others)} of the {len(read)} files that the source names are no Parquet files.",
-            hint="convert them to Parquet; other files are read by the embedded engine (leave out engine.spark).",
+            hint="convert them to Parquet; other files are read by the embedded engine (leave out engine).",
         )
     return read

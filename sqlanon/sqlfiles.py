@@ -25,6 +25,15 @@ def read(relative: str) -> str:
     raise SqlanonError(f"The SQL file {relative!r} is not installed.", hint=f"install {owner} again.")
 
 
+def texts(folder: str) -> dict[str, str]:
+    """The files beneath a folder of ``sql/`` with their texts, by their paths from there."""
+    for root in _FOLDERS:
+        found = sorted(path for path in (root / folder).rglob("*") if path.is_file())
+        if found:
+            return {path.relative_to(root / folder).as_posix(): path.read_text(encoding="utf-8") for path in found}
+    raise SqlanonError(f"The folder {folder!r} of SQL files is not installed.", hint="install sqlanon again.")
+
+
 @cache
 def _parsed(relative: str) -> exp.Expr:
     return sqlglot.parse_one(read(relative), dialect="duckdb")

@@ -52,7 +52,7 @@ def with_membership(engine: Engine, source: exp.Expr, policy: Policy, types: Map
             hint="give it columns of the source only (all of them, or a key); check the delimiter of a CSV file.",
         )
     shared = [(name, _plain(types[name])) for name in found]
-    used = {c.name for c in policy.columns if c.role != "drop"}
+    used = {*(c.name for c in policy.columns if c.role != "drop"), policy.entity}
     others = [(name, _plain(type_name)) for name, type_name in types.items() if name in used and name not in found]
     missing, unclear = engine.run("match subset", compiler.membership_faults(source, relation, shared, others))[0]
     if missing:

@@ -19,6 +19,12 @@ from sqlanon.paths import TARGET_ENDINGS, same_file
 
 RELEASED = "_released"
 """A view release stands on a table of its own: the view's name with this ending."""
+LOOKUP = "_lookup_"
+FROZEN = "_frozen"
+"""A live view stands on its source and on tables of its own: its name with ``_lookup_<i>`` for the lookups of its
+quasi-identifiers, and with ``_frozen`` for the facts that it was made with."""
+FACT_COLUMNS = ("kind", "name", "value")
+"""The columns of these facts; those of the kind ``lookup`` name the lookups."""
 MANIFEST = ".manifest.json"
 """A file release has its manifest beside it: the file's name with this ending,"""
 CERTIFICATE = ".certificate.json"
@@ -80,11 +86,24 @@ def check_target(
         )
     engine.require(f"{output_kind}s")
     where = place(engine, target, target_catalog)
-    places = {where: output_kind}
+    places = {where: "view" if output_kind == "live_view" else output_kind}
     if output_kind == "view":
         places[where.named(where.name + RELEASED)] = "table"
+    if output_kind == "live_view":
+        places[where.named(where.name + FROZEN)] = "table"
     for candidate, kind in places.items():
         _check_relation(engine, candidate, kind, if_exists, target_catalog, read)
+
+
+def frozen_tables(engine: Engine, where: Place) -> list[Place]:
+    """The tables beneath a live view, its facts first, when there is one at ``where``, or was."""
+    facts = where.named(where.name + FROZEN)
+    if engine.existing(facts) != "table" or [name for name, _ in engine.columns(facts.table)] != list(FACT_COLUMNS):
+        return []
+    kind, name = (exp.column(key, quoted=True) for key in FACT_COLUMNS[:2])
+    told = exp.select(name).from_(facts.table).where(exp.EQ(this=kind, expression=exp.Literal.string("lookup")))
+    lookups = [where.named(str(row[0])) for row in engine.run("read facts", told)]
+    return [facts, *(lookup for lookup in lookups if engine.existing(lookup) == "table")]
 
 
 def _check_relation(

@@ -112,7 +112,9 @@ class _Verifier:
         self._known_costs: set[tuple[int, int]] = set()
         self.result = Verification()
         catalog = problem.catalog
-        originals = readable.originals(encoding.source, encoding.items, policy.nulls == "basic", catalog.has_population)
+        originals = readable.originals(
+            encoding.source, encoding.items, policy.nulls == "basic", catalog.has_population, encoding.entity
+        )
         engine.create("originals", names.ORIGINALS, originals)
         needs = problem.measure.needs
         counted = tuple(
@@ -262,6 +264,14 @@ class _Verifier:
         rejects = any(model.needs_rejection for model in self._models)
         ruled_out = bool(rejects and catalog.has_population and counts["public_only"])
         everything = suppressed + catalog.uncovered
+        entities = int(counts["suppressed_entities"]) if catalog.has_entity else None
+        charged = everything if entities is None else entities
+        certain_entities = None
+        if catalog.has_entity:
+            certain_entities = max(int(counts["lost_entities"]), catalog.fewest_entities(lost))
+        certain = Certain(
+            lost + catalog.uncovered, measure.penalty(node, lost, least), int(counts["forced"]), certain_entities
+        )
         tally = Tally(everything, own, int(counts["classes"]), int(counts["squares"]))
         grounded = measure.needs == "classes"
         return Verdict(
@@ -271,13 +281,15 @@ class _Verifier:
             smallest=counts["smallest"],
             largest=counts["largest"],
             loss=measure.loss(node, tally),
-            feasible=counts["classes"] > 0 and everything <= catalog.allowed and not ruled_out,
+            feasible=counts["classes"] > 0 and charged <= catalog.allowed and not ruled_out,
             grain=int(counts["grain"]),
-            certain=Certain(lost + catalog.uncovered, measure.penalty(node, lost, least), int(counts["forced"])),
+            certain=certain,
             ruled_out=ruled_out,
             ground=Ground(int(counts["spread"]), int(counts["large"]), int(counts["small_records"]))
             if grounded
             else None,
+            suppressed_entities=entities,
+            smallest_entities=counts.get("smallest_entities"),
         )
 
     def _counts(self, node: Node) -> dict[str, Any]:
@@ -294,7 +306,8 @@ class _Verifier:
                     costs = readable.least_costs(self._catalog, position, level)
                     self._engine.create("least costs", names.least_costs(position, level), costs)
         query = readable.node_costs(self._catalog, self._models, node, surprising=surprising)
-        rows = {row[0]: row[1:] for row in self._engine.run("node costs", query)}
+        plain: Callable[[Any], float] = float if surprising else int  # some engines sum to decimals
+        rows = {row[0]: [plain(cost or 0) for cost in row[1:]] for row in self._engine.run("node costs", query)}
         own = [rows[position][0] for position in range(len(node))]
         if surprising:
             return own, [[rows[position][1]] * (level + 1) for position, level in enumerate(node)]

@@ -22,12 +22,7 @@ def release_query(
     redacted: int,
 ) -> exp.Query:
     """The statement that is written: the rows in their written types, the redacted rows, shuffled."""
-    rows: exp.Query = exp.select(
-        *[
-            _named(column(name) if types[name] == new else _cast(column(name), new), name)
-            for name, new in written.items()
-        ]
-    ).from_(query.subquery("published"))
+    rows: exp.Query = _typed(query, types, written)
     if marker is not None and redacted:
         fillers = exp.Table(this=exp.GenerateSeries(start=exp.convert(1), end=exp.convert(redacted)))
         texts = exp.select(*[_named(exp.Literal.string(marker), name) for name in written]).from_(fillers)
@@ -61,6 +56,20 @@ def typed_texts(lookup: exp.Expr, type_name: str) -> exp.Subquery:
     relation = lookup.copy()
     relation.set("alias", exp.TableAlias(this=exp.to_identifier("texts", quoted=True)))
     return exp.select(_named(value, "value")).from_(relation).subquery("typed")
+
+
+def as_texts(query: exp.Query, types: Mapping[str, str], written: Mapping[str, str]) -> exp.Subquery:
+    """The rows of a query in their written types, as the texts of these."""
+    texts = [_named(_cast(column(name), "VARCHAR"), name) for name in written]
+    return exp.select(*texts).from_(_typed(query, types, written).subquery("typed")).subquery("texts")
+
+
+def _typed(query: exp.Query, types: Mapping[str, str], written: Mapping[str, str]) -> exp.Select:
+    """The rows of a query in their written types."""
+    cells = [
+        _named(column(name) if types[name] == new else _cast(column(name), new), name) for name, new in written.items()
+    ]
+    return exp.select(*cells).from_(query.subquery("published"))
 
 
 def typed_column(name: str, type_name: str) -> exp.Alias:

@@ -196,6 +196,7 @@ def documents(draw: st.DrawFn) -> dict:
             csv=csv,
             xml=xml,
             join=joins,
+            entity=names.map("who {}".format),
             undeclared=st.sampled_from(["error", "drop"]),
             uncovered=st.sampled_from(["error", "top", "suppress"]),
             nulls=st.sampled_from(["extended", "basic"]),
@@ -203,18 +204,27 @@ def documents(draw: st.DrawFn) -> dict:
             if_exists=st.sampled_from(["error", "replace"]),
             quality=some(measure=st.sampled_from(["loss", "height"]), aggregate=st.sampled_from([None, "sum"])),
             search=some(
+                where=st.sampled_from(["auto", "engine", "local"]),
                 strategy=st.sampled_from(["auto", "anon"]),
                 time_limit=numbers,
                 max_evaluations=st.none(),
                 gap=st.just(0.1),
             ),
-            output=st.sampled_from([None, {"view": 'a"b.c'}, {"table": "t"}, {"file": "o.parquet"}]),
+            output=st.sampled_from(
+                [
+                    None,
+                    {"view": 'a"b.c'},
+                    {"table": "t", "owner": "<o>"},
+                    {"file": "o.parquet"},
+                    {"view": "v", "owner": 'o"', "readers": ["r", "&"]},
+                    {"live_view": "s.v", "readers": ["no"]},
+                ]
+            ),
             report=st.sampled_from([None, "r.html", "r.txt"]),
-            engine=some(
-                memory_limit=st.just("1GB"),
-                threads=st.integers(1, 9),
-                temp_directory=st.just("/tmp/x"),
-                spark=st.just("local[2]"),
+            engine=some(memory_limit=st.just("1GB"), threads=st.integers(1, 9), temp_directory=st.just("/tmp/x"))
+            | st.fixed_dictionaries(
+                {"name": st.just("spark")},
+                optional={"master": names, "settings": st.dictionaries(names, texts, max_size=2)},
             ),
         )
     )

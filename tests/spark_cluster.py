@@ -1,9 +1,10 @@
-"""A small cluster of Spark for the tests: two executors, started once a module, quick to warm up."""
+"""A small cluster of Spark for the tests: two executors, quick to warm up. The fixture ``spark`` is in conftest.py."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -20,12 +21,14 @@ SETTINGS = {
 }
 
 
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    """An engine on a local cluster of two executors; skipped without PySpark or Java."""
+@contextmanager
+def cluster() -> Iterator[Any]:
+    """An engine on a local cluster of two executors; skips without PySpark or Java."""
     module = pytest.importorskip("sqlanon.engines.spark", reason="PySpark is not installed")
     if shutil.which("java") is None:
         pytest.skip("Java is not installed")
     engine = module.SparkEngine(master="local-cluster[2,1,1024]", settings=SETTINGS)
-    yield engine
-    engine.close()
+    try:
+        yield engine
+    finally:
+        engine.close()

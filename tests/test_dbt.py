@@ -5,13 +5,9 @@ One ``dbt build`` an engine runs all claims of ``CLAIMS``; dbt keeps the rows of
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import math
 import os
 import random
-import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -22,12 +18,14 @@ from typing import Any
 import duckdb
 import pytest
 import yaml
+from dbt_projects import Step, needs, steps
 from postgres_server import server
 from sqlglot import exp
 
 PACKAGE = Path(__file__).resolve().parents[1] / "sql" / "dbt"
 AUDITS = "audits"
 TOLERANCE = 1e-11
+BROKEN = ("error", "skipped")
 
 Text = str | None
 Rows = Sequence[Sequence[Text]]
@@ -244,24 +242,13 @@ def claims_at_random() -> Iterator[Claim]:
 CLAIMS = {claim.name: claim for claim in [*claims_by_hand(), *claims_at_random()]}
 
 
-def dbt(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run dbt in a project, as a user does, and without asking the network for anything."""
-    environment = {**os.environ, "DBT_SEND_ANONYMOUS_USAGE_STATS": "false", "NO_COLOR": "1"}
-    command = "import sys; from dbt.cli.main import cli; sys.argv[0] = 'dbt'; cli()"
-    return subprocess.run(
-        [sys.executable, "-c", command, "--no-version-check", *arguments, "--profiles-dir", ".", "--project-dir", "."],
-        cwd=folder, env=environment, capture_output=True, text=True,
-    )  # fmt: skip
-
-
-def project(folder: Path, profile: dict[str, Any], dialect: str, claims: Sequence[Claim]) -> None:
+def project(folder: Path, dialect: str, claims: Sequence[Claim]) -> None:
     """Write a project that uses the package by its path."""
     documents = {
         "dbt_project.yml": {
             "name": "clinic", "version": "1.0", "profile": "clinic", "model-paths": ["models"],
             "models": {"clinic": {"+materialized": "table"}},
         },
-        "profiles.yml": {"clinic": {"target": "test", "outputs": {"test": profile}}},
         "packages.yml": {"packages": [{"local": str(PACKAGE)}]},
     }  # fmt: skip
     tables = {table.name: table for claim in claims for table in (claim.table, claim.reference) if table is not None}
@@ -277,8 +264,6 @@ def project(folder: Path, profile: dict[str, Any], dialect: str, claims: Sequenc
         (folder / path).write_text(yaml.safe_dump(document, allow_unicode=True, sort_keys=False), encoding="utf-8")
     for table in tables.values():
         (folder / "models" / f"{table.name}.sql").write_text(table.sql(dialect), encoding="utf-8")
-    installed = dbt(folder, "deps")
-    assert installed.returncode == 0, installed.stdout
 
 
 @dataclass(frozen=True)
@@ -291,14 +276,12 @@ class Built:
 
 
 def built(folder: Path, profile: dict[str, Any], dialect: str, fetch: Any) -> Built:
-    project(folder, profile, dialect, list(CLAIMS.values()))
-    done = dbt(folder, "build")
-    results = folder / "target" / "run_results.json"
-    assert done.returncode in (0, 1) and results.exists(), done.stdout
-    outcome = {entry["unique_id"].split(".")[2]: entry for entry in json.loads(results.read_text())["results"]}
-    errors = {name: entry["message"] for name, entry in outcome.items() if entry["status"] in ("error", "skipped")}
+    project(folder, dialect, list(CLAIMS.values()))
+    deps, build = steps(folder, profile, ("dbt", "deps"), ("dbt", "build"))
+    assert deps.success and build.results, deps.printed + build.printed
+    errors = {name: entry["message"] for name, entry in build.results.items() if entry["status"] in BROKEN}
     assert not errors, errors
-    said = {name: outcome[name] for name in CLAIMS}
+    said = {name: build.results[name] for name in CLAIMS}
     return Built(
         {name: entry["status"] for name, entry in said.items()},
         {name: entry["failures"] for name, entry in said.items()},
@@ -339,17 +322,6 @@ def on_postgres(folder: Path, stack: ExitStack) -> Built:
 ENGINES = {"duckdb": on_duckdb, "postgres": on_postgres}
 
 
-def needs(adapter: str) -> None:
-    """Skip where dbt or its adapter is not installed."""
-    for module in ("dbt", f"dbt.adapters.{adapter}"):
-        try:
-            found = importlib.util.find_spec(module)
-        except ModuleNotFoundError:
-            found = None
-        if found is None:
-            pytest.skip(f"dbt-{adapter} is not installed")
-
-
 @pytest.fixture(scope="module", params=list(ENGINES))
 def result(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
     """One ``dbt build`` of all claims."""
@@ -384,20 +356,23 @@ SLIPS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project that has the package and one model."""
+def slips(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Step]:
+    """What dbt says of each slip, in a project that has the package and one model."""
     needs("duckdb")
     folder = tmp_path_factory.mktemp("slips")
-    project(folder, {"type": "duckdb", "path": str(folder / "clinic.duckdb")}, "duckdb", [CLAIMS["pairs"]])
-    return folder
+    project(folder, "duckdb", [CLAIMS["pairs"]])
+    wanted: list[tuple[str, ...]] = [("dbt", "deps")]
+    for test, arguments in SLIPS.values():
+        tests = [{f"sqlanon.{test}": {"arguments": arguments}}]
+        document = {"version": 2, "models": [{"name": CLAIMS["pairs"].table.name, "data_tests": tests}]}
+        wanted += [("write", "models/schema.yml", yaml.safe_dump(document)), ("dbt", "parse")]
+    profile = {"type": "duckdb", "path": str(folder / "clinic.duckdb")}
+    done = steps(folder, profile, *wanted)
+    assert done[0].success, done[0].printed
+    return dict(zip(SLIPS, done[2::2]))
 
 
 @pytest.mark.parametrize("message", list(SLIPS))
-def test_a_slip_in_the_arguments_stops_dbt(message: str, installed: Path) -> None:
-    test, arguments = SLIPS[message]
-    tests = [{f"sqlanon.{test}": {"arguments": arguments}}]
-    document = {"version": 2, "models": [{"name": CLAIMS["pairs"].table.name, "data_tests": tests}]}
-    (installed / "models" / "schema.yml").write_text(yaml.safe_dump(document))
-    done = dbt(installed, "parse")
-    assert done.returncode != 0
-    assert message in " ".join(done.stdout.split())
+def test_a_slip_in_the_arguments_stops_dbt(message: str, slips: dict[str, Step]) -> None:
+    assert not slips[message].success
+    assert message in " ".join(slips[message].printed.split())

@@ -332,7 +332,7 @@ class TestRefusals:
         ]:
             with nothing_left(first), pytest.raises(SourceError, match=told):
                 sqlanon.plan(first, policy(tmp_path, {**join, "key": "id"}))
-        with pytest.raises(UnsupportedError, match="no database URLs"):
+        with pytest.raises(UnsupportedError, match="is read as the first source only"):
             sqlanon.plan(first, policy(tmp_path, {"source": "https://host/other.csv", "key": "id"}))
 
     def test_columns_with_our_prefix(self, first, tmp_path: Path) -> None:

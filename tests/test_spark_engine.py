@@ -17,7 +17,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
-from spark_cluster import spark  # noqa: F401 - a fixture
 from sqlglot import exp
 
 import sqlanon
@@ -57,7 +56,7 @@ SECRET = "canary-7f3a"
 
 
 @pytest.fixture
-def engine(spark: Any) -> Iterator[Any]:  # noqa: F811
+def engine(spark: Any) -> Iterator[Any]:
     """The cluster without the tables of the test before."""
     yield spark
     for name in list(spark._frames):

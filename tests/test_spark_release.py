@@ -12,7 +12,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
-from spark_cluster import spark  # noqa: F401 - a fixture
 from sqlglot import exp
 
 import sqlanon
@@ -25,7 +24,7 @@ ROWS = 400
 
 
 @pytest.fixture(scope="module")
-def session(spark: Any) -> Any:  # noqa: F811
+def session(spark: Any) -> Any:
     """The session of a user who has a cluster."""
     return spark._started
 
@@ -177,7 +176,7 @@ def _lone(name: str) -> exp.Expr:
     return value if name == "zip" else column(name)
 
 
-def test_a_source_that_changed_meanwhile_is_not_published(folder: Path, spark: Any, tmp_path: Path) -> None:  # noqa: F811
+def test_a_source_that_changed_meanwhile_is_not_published(folder: Path, spark: Any, tmp_path: Path) -> None:
     """The files are read by a cluster that the policy names; one that runs already is taken."""
     source, target = tmp_path / "source", tmp_path / "release.parquet"
     shutil.copytree(folder, source)
@@ -193,7 +192,7 @@ def test_a_source_that_changed_meanwhile_is_not_published(folder: Path, spark: A
     assert [entry.name for entry in tmp_path.iterdir()] == ["source"]
 
 
-def test_a_source_that_is_no_parquet_is_refused(tmp_path: Path, spark: Any) -> None:  # noqa: F811
+def test_a_source_that_is_no_parquet_is_refused(tmp_path: Path, spark: Any) -> None:
     source = tmp_path / "source"
     source.mkdir()
     parquet.write_table(pa.table({"zip": ["1"]}), source / "0.parquet")

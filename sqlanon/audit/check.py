@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlanon import names
-from sqlanon.audit.models import audit_of
+from sqlanon.audit.models import audit_of, seen_once
 from sqlanon.binding import bind
 from sqlanon.engines.base import Engine
 from sqlanon.errors import InputError, SourceError, UnsupportedError
@@ -17,7 +17,11 @@ from sqlanon.models.base import PrivacyModel
 
 @dataclass(frozen=True, slots=True)
 class ModelResult:
-    """What one model says: the classes that fail it, and their records."""
+    """What one model says: the classes that fail it, and their records.
+
+    With an entity a record is what ``ModelAudit.offending`` counts: an entity in a class, with one value where the
+    model watches a column.
+    """
 
     model: str
     failing_classes: int
@@ -31,13 +35,22 @@ class ModelResult:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """Counts only; ``holds`` when no class fails any model."""
+    """Counts only; ``holds`` when no class fails any model.
+
+    With an entity ``smallest_class`` counts entities, and ``entities`` how many there are.
+    """
 
     holds: bool
     records: int
     classes: int
     smallest_class: int
     models: tuple[ModelResult, ...]
+    entities: int | None = None
+
+    @property
+    def unit(self) -> str:
+        """What the models count, in the plural."""
+        return "records" if self.entities is None else "entities"
 
 
 def check_relation(
@@ -49,6 +62,7 @@ def check_relation(
     reference: exp.Expr | None = None,
     hierarchies: Mapping[str, exp.Expr] | None = None,
     levels: Mapping[str, int] | None = None,
+    entity: str | None = None,
 ) -> CheckResult:
     """Count the classes of ``relation`` over the quasi-identifiers; without any, all records are one class.
 
@@ -56,6 +70,8 @@ def check_relation(
         models: with the columns of the relation that they watch.
         reference: the relation that t-closeness (all records) and δ-presence (the population) are judged against.
         hierarchies: sensitive column -> relation of value, level and ancestor; ``levels`` below the root.
+        entity: a column of the relation (and of the reference) that tells whom a record is of: distinct entities are
+            counted instead of records. Records of nobody (NULL) count for nothing.
 
     Raises:
         InputError: the relation is empty, or a reference is missing, so nothing can be said.
@@ -71,13 +87,21 @@ def check_relation(
     _columns(engine, relation, "The relation", [m.column for m in models if m.column is not None])
     query = bind("audit/class_sizes.sql", relations={"release": relation}, columns={"quasi_identifier": wanted})
     classes, records, smallest = engine.run("check classes", query)[0]
+    entities = None
+    if entity is not None:
+        [entity] = _columns(engine, relation, "The relation", [entity])
+        counted = bind(
+            "audit/entity_classes.sql", relations={"release": relation},
+            columns={"quasi_identifier": wanted, "entity": [entity]},
+        )  # fmt: skip
+        entities, smallest = engine.run("check entities", counted)[0]
     if not records:
         raise InputError("The relation holds no records, so there is nothing to check.", hint="check the table name.")
     found = []
     for model in models:
-        references = _references(engine, model, wanted, reference, hierarchies or {})
+        references = _references(engine, model, wanted, reference, hierarchies or {}, entity)
         audit = audit_of(model, references, levels=(levels or {}).get(model.column or "", 0))
-        offending = audit.offending(relation, wanted).subquery("offending")
+        offending = audit.offending(relation, wanted, entity).subquery("offending")
         told = exp.select(
             exp.Count(this=exp.Star()),
             exp.cast(
@@ -85,7 +109,7 @@ def check_relation(
             ),
         ).from_(offending)
         found.append(ModelResult(model.label, *engine.run(f"check {model.type}", told)[0]))
-    return CheckResult(all(item.holds for item in found), records, classes, smallest, tuple(found))
+    return CheckResult(all(item.holds for item in found), records, classes, smallest, tuple(found), entities)
 
 
 def _columns(engine: Engine, relation: exp.Expr, told: str, wanted: Sequence[str]) -> list[str]:
@@ -114,6 +138,7 @@ def _references(
     quasi_identifiers: Sequence[str],
     reference: exp.Expr | None,
     hierarchies: Mapping[str, exp.Expr],
+    entity: str | None,
 ) -> dict[str, exp.Expr]:
     wanted = model.references
     if not wanted:
@@ -124,10 +149,14 @@ def _references(
             hint="pass --reference: all records before suppression (t-closeness), or the population with the "
             "quasi-identifiers generalized as in the relation (δ-presence).",
         )
+    own = _columns(engine, reference, "The reference", [entity]) if entity is not None else []
     if "population" in wanted:
-        return {"population": _population(engine, reference, quasi_identifiers)}
+        found_in = _columns(engine, reference, "The reference", quasi_identifiers)
+        relation = seen_once(reference, found_in, own[0]) if own else reference
+        return {"population": _population(relation, found_in, quasi_identifiers)}
     assert model.column is not None
     [name] = _columns(engine, reference, "The reference", [model.column])
+    reference = seen_once(reference, [name], own[0]) if own else reference
     value = exp.column(exp.to_identifier(name, quoted=True))
     distribution = (
         exp.select(
@@ -155,8 +184,7 @@ def _references(
     return found
 
 
-def _population(engine: Engine, reference: exp.Expr, quasi_identifiers: Sequence[str]) -> exp.Expr:
-    found = _columns(engine, reference, "The reference", quasi_identifiers)
+def _population(reference: exp.Expr, found: Sequence[str], quasi_identifiers: Sequence[str]) -> exp.Expr:
     columns = [exp.column(exp.to_identifier(name, quoted=True)) for name in found]
     counted = exp.select(
         *[exp.alias_(c, wanted, quoted=True) for c, wanted in zip(columns, quasi_identifiers, strict=True)],

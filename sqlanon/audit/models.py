@@ -6,12 +6,13 @@ distances by their definitions over all values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from sqlglot import exp
 
+from sqlanon.audit.trees import column
 from sqlanon.binding import Value, bind
 from sqlanon.models.base import PrivacyModel
 
@@ -36,8 +37,24 @@ class ModelAudit:
         stem = PurePath(self.file).stem
         return f"{stem} of {self.column}" if self.column is not None else stem
 
-    def offending(self, relation: exp.Expr, quasi_identifiers: list[str]) -> exp.Select:
-        """The classes of ``relation`` that the model fails, one row each with its ``records``."""
+    def offending(self, relation: exp.Expr, quasi_identifiers: list[str], entity: str | None = None) -> exp.Query:
+        """The classes of ``relation`` that the model fails, one row each with its ``records``.
+
+        Args:
+            entity: a column that tells whom a record is of. Then the model sees each entity once a class (and value of
+                the sensitive column), which is what ``records`` counts too; records of nobody are not seen, and a class
+                that holds no others offends.
+        """
+        if entity is not None:
+            watched = [self.column] if self.column is not None else []
+            once = seen_once(relation, [*quasi_identifiers, *watched], entity)
+            seen = self.offending(once, quasi_identifiers)
+            nobodys = bind(
+                "audit/classes_of_nobody.sql",
+                relations={"release": relation},
+                columns={"quasi_identifier": quasi_identifiers, "entity": [entity]},
+            )
+            return exp.union(seen, nobodys, distinct=False, copy=False)
         columns = {"quasi_identifier": quasi_identifiers}
         if self.column is not None:
             columns["audited_column"] = [self.column]
@@ -47,6 +64,13 @@ class ModelAudit:
             columns=columns,
             values=self.values,
         )
+
+
+def seen_once(relation: exp.Expr, columns: Sequence[str], entity: str) -> exp.Subquery:
+    """Each entity once for every combination of the columns that its records hold; records of nobody are left out."""
+    wanted = [column(name) for name in dict.fromkeys([*columns, entity])]
+    everybody = exp.Not(this=exp.Is(this=column(entity), expression=exp.null()))
+    return exp.select(*wanted).distinct().from_(relation.copy()).where(everybody).subquery("seen")
 
 
 def audit_of(model: PrivacyModel, references: Mapping[str, exp.Expr], *, levels: int = 0) -> ModelAudit:

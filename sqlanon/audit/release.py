@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from sqlanon.audit.models import ModelAudit
+from sqlanon.audit.trees import column
 from sqlanon.binding import bind
 from sqlanon.engines.base import Engine
 from sqlanon.errors import AuditError
@@ -54,7 +55,7 @@ def audit_release(
     enums = sum("ENUM(" in type_name.upper() for _, type_name in described)
     if enums:
         failures["enum_types"] = enums
-    for name, query in release_audits(
+    audits = release_audits(
         relation,
         types=dict(described),
         quasi_identifiers=quasi_identifiers,
@@ -64,7 +65,57 @@ def audit_release(
         marker=marker,
         nulls=nulls,
         lookups=lookups,
-    ):
+    )
+    _refuse(engine, audits, failures)
+
+
+def audit_entities(
+    engine: Engine,
+    relation: exp.Expr,
+    *,
+    entity: str,
+    quasi_identifiers: Sequence[str],
+    models: Sequence[ModelAudit],
+) -> None:
+    """Run the audits of the models over released rows that still tell whom they are of, counting distinct entities.
+
+    Args:
+        relation: the released rows before they are written.
+        entity: its column of entities.
+
+    Raises:
+        AuditError: names the audits that failed, with the number of offending classes; never a value.
+    """
+    _refuse(engine, [(model.name, model.offending(relation, list(quasi_identifiers), entity)) for model in models])
+
+
+def audit_copies(
+    engine: Engine, written: exp.Expr, staged: exp.Expr, *, columns: Sequence[str], marker: str | None
+) -> None:
+    """Prove that what was written holds the rows that were audited with their entities, and those alone.
+
+    Args:
+        written: the release; its redacted rows, in which every column is ``marker``, are passed over.
+        staged: the audited rows without their entities, as texts.
+
+    Raises:
+        AuditError: rows are lacking on either side; never a value.
+    """
+    every = {"released_column": list(columns)}
+    if marker is not None:
+        written = bind(
+            "audit/records.sql", relations={"release": written}, columns=every, values={"marker": marker}
+        ).subquery("records")
+    texts = [exp.alias_(exp.cast(column(name), "VARCHAR"), name, quoted=True) for name in columns]
+    told = exp.select(*texts).from_(written.copy())
+    compared = bind("audit/other_rows.sql", relations={"staged": staged, "written": told}, columns=every)
+    _refuse(engine, [("other_rows", compared)])
+
+
+def _refuse(engine: Engine, audits: Sequence[tuple[str, exp.Query]], failures: dict[str, int] | None = None) -> None:
+    """Run audits, and raise AuditError if any finds an offending row, or anything failed before."""
+    failures = dict(failures or {})
+    for name, query in audits:
         offending = exp.select(exp.Count(this=exp.Star())).from_(query.subquery("offending"))
         count = int(engine.run(f"audit {name}", offending)[0][0])
         if count:
@@ -88,11 +139,13 @@ def release_audits(
     marker: str | None,
     nulls: str,
     lookups: Mapping[str, exp.Expr] | None,
-) -> list[tuple[str, exp.Select]]:
+) -> list[tuple[str, exp.Query]]:
     """The audits as (name, SELECT of the offending rows), without running them."""
     rows = {"release": relation}
     every = {"released_column": list(types)}
-    audits = [("row_count", bind("audit/row_count.sql", relations=rows, values={"expected": published + redacted}))]
+    audits: list[tuple[str, exp.Query]] = [
+        ("row_count", bind("audit/row_count.sql", relations=rows, values={"expected": published + redacted}))
+    ]
     records: exp.Expr = relation
     if marker is not None:
         marked = {"marker": marker}

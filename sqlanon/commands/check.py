@@ -33,7 +33,8 @@ REFERENCE = "sqlanon_reference"
 @click.argument("source", type=click.Path())
 @click.argument("table", required=False)
 @click.option("--qi", required=True, help="Quasi-identifiers, with commas.")
-@click.option("--k", type=click.IntRange(min=1), help="Records that every class must hold.")
+@click.option("--k", type=click.IntRange(min=1), help="Records (or entities) that every class must hold.")
+@click.option("--entity", help="A column that tells whom a record is of: count distinct entities instead of records.")
 @click.option(
     "--sensitive",
     multiple=True,
@@ -50,6 +51,7 @@ def check(
     table: str | None,
     qi: str,
     k: int | None,
+    entity: str | None,
     sensitive: Sequence[str],
     delta_presence: str | None,
     reference: str | None,
@@ -80,13 +82,17 @@ def check(
                 reference=other,
                 hierarchies=hierarchies,
                 levels=levels,
+                entity=entity,
             )
         if as_json:
             print(json.dumps(_checked(found, columns, k)))
         else:
-            print(f"{found.records} records in {found.classes} classes, the smallest has {found.smallest_class}.")
+            whose = "" if found.entities is None else f" of {found.entities} entities"
+            print(
+                f"{found.records} records{whose} in {found.classes} classes, the smallest has {found.smallest_class}."
+            )
             for item in found.models:
-                failing = f": {item.failing_classes} classes ({item.failing_records} records) fail"
+                failing = f": {item.failing_classes} classes ({item.failing_records} {found.unit}) fail"
                 print(f"  {item.model} {'holds' if item.holds else 'does not hold' + failing}")
         return 0 if found.holds else 1
 
@@ -115,6 +121,7 @@ def _checked(found: CheckResult, columns: Sequence[str], k: int | None) -> dict[
         "failing_classes": size.failing_classes if size else 0,
         "failing_records": size.failing_records if size else 0,
         "smallest_class": found.smallest_class,
+        **({} if found.entities is None else {"entities": found.entities}),
         "models": [
             {
                 "model": item.model,

@@ -39,6 +39,7 @@ def nulls(source: str, table: str | None, qi: str, k: int | None, delimiter: str
         name = table or ("release" if Path(source).suffix.lower() == ".duckdb" else None)
         reading = Reading({"delimiter": delimiter} if delimiter else {})
         with open_source(source, name, reading=reading) as opened:
+            opened.engine.require("null_audit")
             audit = audit_nulls(opened.engine, opened.relation, columns, k=k)
             bias = null_bias(opened.engine, opened.relation, columns)
         if as_json:

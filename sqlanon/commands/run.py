@@ -70,7 +70,7 @@ def run_policy(policy: Policy, *, as_json: bool, script: str | None = None, cert
     beside = {what: Path(name) for what, name in named.items() if name}
     _check_beside(policy, beside)
     report = beside.get("report")
-    with _progress(not as_json or STDERR.is_terminal) as watch:
+    with progress(not as_json or STDERR.is_terminal) as watch:
         try:
             release = anonymize(None, policy, watch=watch)
         except SqlanonError as error:
@@ -141,6 +141,7 @@ def result(release: Release) -> dict[str, Any]:
         "published": ledger.published,
         "suppressed": ledger.suppressed,
         "excluded": ledger.excluded,
+        **({} if ledger.entities is None else {"entities": ledger.entities.to_dict()}),
         "reasons": dict(ledger.reasons),
         "models": [{"model": label, "suppressed": count} for label, count in made.suppressed_by_model],
         "classes": ledger.classes,
@@ -195,6 +196,11 @@ def _tell(release: Release) -> None:
         f"  {ledger.records} records = {ledger.published} published + {ledger.suppressed} suppressed "
         f"+ {ledger.excluded} excluded; {ledger.classes} classes, the smallest has {ledger.smallest_class}"
     )
+    if (whose := ledger.entities) is not None:
+        print(
+            f"  {whose.total} entities = {whose.published} published whole + {whose.suppressed} with a suppressed "
+            f"record + {whose.excluded} excluded; the smallest class has {whose.smallest_class}"
+        )
     for label, count in made.suppressed_by_model:
         print(f"  {label}: {count} records are in classes that fail it")
     if isinstance(made, RecodedPlan):
@@ -229,7 +235,7 @@ def _tell_rules(plan: RecodedPlan) -> None:
 
 
 @contextmanager
-def _progress(enabled: bool) -> Iterator[Watcher | None]:
+def progress(enabled: bool) -> Iterator[Watcher | None]:
     """A line on standard error while a search runs; nothing when standard error is no terminal."""
     if not enabled or not STDERR.is_terminal:
         yield None

@@ -21,7 +21,7 @@ def class_sizes(question: Question, grain: str, node: Node, *, published: bool) 
     """
     catalog = question.catalog
     masks = [number(mask) for mask in question.masks(node)]
-    grouped = grouped_node(grain, number(0), masks, catalog.has_population)
+    grouped = grouped_node(grain, number(0), masks, catalog.has_population, catalog.has_entity)
     wanted = exp.EQ(this=column("fails", "judged"), expression=number(0 if published else 1))
     sizes = exp.select(column(names.COUNT, "judged")).from_(table("judged")).where(wanted)
     return in_buckets(sizes, judged(question, grouped), catalog.encoded)

@@ -91,12 +91,14 @@ def distinct_values(
     *,
     members: bool = False,
     included_only: bool = False,
+    entity: exp.Expr | None = None,
 ) -> exp.Select:
     """Distinct values of a column: canonical text, one raw value, and the records that take part.
 
     Args:
         members: the source tells the records of a subset.
         included_only: leave out values of other records than those (of the subset) that take part.
+        entity: what tells the entities apart; they are counted too, as ``entities``.
     """
     text = canonical(name, type_name)
     if included_only:
@@ -107,6 +109,7 @@ def distinct_values(
             named(text, "value"),
             named(exp.AnyValue(this=column(name)), "raw"),
             named(count_if(included(columns, basic)), names.COUNT),
+            *([] if entity is None else [named(exp.Count(this=exp.Distinct(expressions=[entity])), "entities")]),
         )
         .from_(source.copy())
         .group_by(text.copy())
@@ -354,17 +357,28 @@ def takes_part(items: Sequence[EncodedColumn], basic: bool) -> exp.Expr:
 
 
 def base(
-    source: exp.Expr, items: Sequence[EncodedColumn], words: int, basic: bool, *, members: bool = False
+    source: exp.Expr,
+    items: Sequence[EncodedColumn],
+    words: int,
+    basic: bool,
+    *,
+    members: bool = False,
+    entities: bool = False,
 ) -> exp.Select:
-    """The frequency set of the encoded records, with the records of the population where there is a subset."""
-    projections = [named(packed(items, word), names.key(word)) for word in range(words)]
+    """The frequency set of the encoded records, with the records of the population where there is a subset.
+
+    Args:
+        entities: the source tells the entities of its records; every row is of one.
+    """
+    identity = [column(names.ENTITY, SOURCE)] if entities else []
+    projections = [*[named(packed(items, word), names.key(word)) for word in range(words)], *identity]
     everyone = bigint(exp.Count(this=exp.Star()))
     if members:
         counted = [named(count_if(column(names.MEMBER, SOURCE)), names.COUNT), named(everyone, names.POPULATION)]
     else:
         counted = [named(everyone, names.COUNT)]
     query = joined_lookups(source, items, [*projections, *counted]).where(takes_part(items, basic), copy=False)
-    return query.group_by(*[packed(items, word) for word in range(words)], copy=False)
+    return query.group_by(*[packed(items, word) for word in range(words)], *[i.copy() for i in identity], copy=False)
 
 
 def uncovered_records(source: exp.Expr, items: Sequence[EncodedColumn], basic: bool) -> exp.Select:

@@ -15,6 +15,7 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.binding import bind
 from sqlanon.catalog import Catalog
+from sqlanon.compiler import distinct_entities
 from sqlanon.compiler.encode import least_cost
 from sqlanon.compiler.trees import (
     bigint,
@@ -53,7 +54,7 @@ class Question:
         models: the privacy models of the policy.
         size: the least number of records of a class that can pass them.
         needs: what the quality measure asks for.
-        limit: nodes that certainly suppress more encoded records have no cost rows; None: all have.
+        limit: nodes that certainly suppress more encoded records (or entities) have no cost rows; None: all have.
         by_model: also count what each model suppresses alone.
     """
 
@@ -69,6 +70,9 @@ class Question:
         """The columns of the result: ``node``, ``attribute``, counts and costs; a totals row has no costs, a cost row
         nothing else."""
         counts = list(COUNTS) if self.monotone else [*COUNTS, "lost"]
+        if self.catalog.has_entity:
+            counts += [distinct_entities.SMALLEST, distinct_entities.SUPPRESSED]
+            counts += [] if self.monotone else [distinct_entities.LOST]
         if self.needs == "classes":
             counts += ["squares", "spread", "forced", "large", "small_records"]
         if self.rejects:
@@ -85,6 +89,13 @@ class Question:
     def monotone(self) -> bool:
         """All records of a failing class are lost, so that nothing needs counting twice."""
         return all(model.monotone for model in self.models)
+
+    @property
+    def limited(self) -> str:
+        """The count that the limit is held against, of what is certain."""
+        if self.catalog.has_entity:
+            return distinct_entities.SUPPRESSED if self.monotone else distinct_entities.LOST
+        return "suppressed" if self.monotone else "lost"
 
     @property
     def cost_columns(self) -> tuple[str, ...]:
@@ -138,17 +149,23 @@ def counters(has_population: bool, table_name: str | None = None) -> list[exp.Ex
     return [named(total(column(name, table_name)), name) for name in wanted]
 
 
-def roll_up(grain: str, masks: Sequence[int], has_population: bool = False) -> exp.Select:
+def roll_up(grain: str, masks: Sequence[int], has_population: bool = False, has_entity: bool = False) -> exp.Select:
     """The grain of a more general node, from the grain of a more special one."""
     parts = [masked(column(names.key(w)), number(mask)) for w, mask in enumerate(masks)]
     return (
         exp.select(
             *[named(part, names.key(w)) for w, part in enumerate(parts)],
+            *_identity(has_entity),
             *counters(has_population),
         )
         .from_(table(grain))
-        .group_by(*[part.copy() for part in parts])
+        .group_by(*[part.copy() for part in parts], *_identity(has_entity))
     )
+
+
+def _identity(has_entity: bool, table_name: str | None = None) -> list[exp.Expr]:
+    """What a grain is grouped by beside its keys."""
+    return [column(names.ENTITY, table_name)] if has_entity else []
 
 
 def batch(question: Question, arms: Sequence[int], *, form: Form) -> exp.Query:
@@ -164,6 +181,27 @@ def batch(question: Question, arms: Sequence[int], *, form: Form) -> exp.Query:
     return Batch(question).of(arms, form=form)
 
 
+def literal_batch(question: Question, nodes: Sequence[Node], grain: str) -> exp.Query:
+    """The verdicts of some nodes from one grain, with their masks as literals: what a script tells."""
+    query = batch(question, [0] * len(nodes), form="cross").copy()
+    columns = query.ctes[0].args["alias"].columns
+    bound = parameters(question, nodes, [0] * len(nodes), form="cross")
+    rows: exp.Query | None = None
+    for start in range(0, len(bound), len(columns)):
+        values: list[exp.Expr] = [
+            exp.Literal.string(value) if isinstance(value, str) else bigint(number(value))
+            for value in bound[start : start + len(columns)]
+        ]
+        row = exp.select(*[named(value, item.name) for value, item in zip(values, columns, strict=True)])
+        rows = row if rows is None else exp.union(rows, row, distinct=False, copy=False)
+    assert rows is not None
+    query.ctes[0].replace(cte("nodes", rows))
+    for relation in list(query.find_all(exp.Table)):
+        if relation.name == names.grain(0):
+            relation.set("this", exp.to_identifier(grain, quoted=True))
+    return query
+
+
 class Batch:
     """The statements of one question, which differ in the nodes and their grains alone: only these are made anew."""
 
@@ -172,7 +210,10 @@ class Batch:
         self._masks = [f"mask_{w}" for w in range(question.catalog.words)]
         ctes = [self._nodes(1), *judged(question, self._grouped([0], "cross"))]
         self._grouping = ctes[1]
-        ctes.append(cte("totals", _totals(question), materialized=True))
+        if question.catalog.has_entity:
+            ctes += distinct_entities.totals(question.catalog, _totals(question), question.columns, question.monotone)
+        else:
+            ctes.append(cte("totals", _totals(question), materialized=True))
         everything: exp.Query = exp.select("*").from_(table("totals"))
         if question.has_costs:
             ctes += _cost_ctes(question, self._masks)
@@ -196,7 +237,11 @@ class Batch:
         else:
             selects = [
                 grouped_node(
-                    names.grain(arm), _placeholder(), [_placeholder() for _ in self._masks], catalog.has_population
+                    names.grain(arm),
+                    _placeholder(),
+                    [_placeholder() for _ in self._masks],
+                    catalog.has_population,
+                    catalog.has_entity,
                 )
                 for arm in arms
             ]
@@ -209,35 +254,42 @@ class Batch:
 def _crossed(question: Question, mask_names: Sequence[str], arm: int) -> exp.Select:
     """The classes of all nodes that are judged from one grain."""
     parts = [masked(column(names.key(w), "grain"), column(mask, "nodes")) for w, mask in enumerate(mask_names)]
+    identity = _identity(question.catalog.has_entity, "grain")
     return (
         exp.select(
             column("node", "nodes"),
             *[named(part, names.key(w)) for w, part in enumerate(parts)],
+            *identity,
             *counters(question.catalog.has_population, "grain"),
         )
         .from_(table(names.grain(arm), "grain"))
         .join(table("nodes"), join_type="cross")
         .where(exp.EQ(this=column("arm", "nodes"), expression=number(arm)))
-        .group_by(column("node", "nodes"), *[part.copy() for part in parts])
+        .group_by(column("node", "nodes"), *[part.copy() for part in parts], *[item.copy() for item in identity])
     )
 
 
-def grouped_node(grain: str, node: exp.Expr, masks: Sequence[exp.Expr], has_population: bool) -> exp.Select:
+def grouped_node(
+    grain: str, node: exp.Expr, masks: Sequence[exp.Expr], has_population: bool, has_entity: bool = False
+) -> exp.Select:
+    """The grain of one node, grouped from another grain."""
     return (
         exp.select(
             named(node, "node"),
             *[named(masked(column(names.key(w)), mask), names.key(w)) for w, mask in enumerate(masks)],
+            *_identity(has_entity),
             *counters(has_population),
         )
         .from_(table(grain))
-        .group_by(*[exp.Literal.number(2 + w) for w in range(len(masks))])
+        .group_by(*[exp.Literal.number(2 + w) for w in range(len(masks) + has_entity)])
     )
 
 
 def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
     """From the grouped grain of some nodes to ``judged``: per node and class its counters, ``fails`` and ``lost``.
 
-    ``grouped`` holds ``node``, the keys (with the sensitive codes where a model counts values), and the counters.
+    ``grouped`` holds ``node``, the keys (with the sensitive codes where a model counts values), with an entity its
+    number, and the counters. ``n`` is what the models see while they judge; in ``judged`` it is always records.
     The classes are folded from it, each model is bound to the histogram of its column or to the classes, and what they
     say is joined: a class fails when any model fails, and loses the most that any failing model says.
     """
@@ -245,7 +297,9 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
     key_names = ["node", *[names.key(w) for w in range(catalog.words)]]
     class_keys = [named(part, names.key(w)) for w, part in enumerate(_without_codes(catalog))]
     ctes: list[exp.CTE] = []
-    if question.histograms:
+    if catalog.has_entity:
+        ctes += distinct_entities.relations(catalog, question.histograms, grouped, _without_codes(catalog))
+    elif question.histograms:
         ctes.append(cte("parts", grouped, materialized=True))
         classes: exp.Query = (
             exp.select(column("node"), *class_keys, *counters(catalog.has_population))
@@ -259,7 +313,11 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
         ctes.append(cte("classes", grouped))
 
     query = exp.select(*[column(name, "classes") for name in key_names]).from_(table("classes"))
-    query = query.select(*[column(c, "classes") for c in _counter_names(catalog)], copy=False)
+    if catalog.has_entity:
+        query = query.select(named(column("records", "classes"), names.COUNT), copy=False)
+        query = query.select(named(column(names.COUNT, "classes"), "entities"), copy=False)
+    else:
+        query = query.select(*[column(c, "classes") for c in _counter_names(catalog)], copy=False)
     fails: list[exp.Expr] = []
     lost: list[exp.Expr] = []
     for position, model in enumerate(question.models):
@@ -274,17 +332,31 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
         query = query.join(table(name), on=matches, join_type="left", copy=False)
         fails.append(column("fails", name))
         lost.append(column("lost", name))
-    failing = [exp.EQ(this=f, expression=number(1)) for f in fails]
+    failing: list[exp.Expr] = [exp.EQ(this=f, expression=number(1)) for f in fails]
     query = query.select(
         named(_case(exp.or_(*failing) if failing else exp.false(), number(1), number(0)), "fails"), copy=False
     )
     if not question.monotone:
+        if catalog.has_entity:
+            ctes += _lost_in_parts(question, key_names)
+            query = distinct_entities.with_lost_in_parts(query, question.models, key_names)
+            failing, lost = distinct_entities.lasting(question.models, failing)
         amounts: list[exp.Expr] = [_case(f.copy(), amount, number(0)) for f, amount in zip(failing, lost, strict=True)]
         query = query.select(named(_greatest(amounts), "lost"), copy=False)
     if question.by_model:
         query = query.select(*[named(f.copy(), f"fails_{i}") for i, f in enumerate(fails)], copy=False)
     ctes.append(cte("judged", query, materialized=True))
     return ctes
+
+
+def _lost_in_parts(question: Question, key_names: Sequence[str]) -> list[exp.CTE]:
+    """What models that know it say of ``lost`` where an entity may be in several parts of a class."""
+    of_records = distinct_entities.classes_of_records(key_names)
+    return [
+        cte(distinct_entities.lost_name(position), _bound(question, model, key_names, classes=of_records))
+        for position, model in enumerate(question.models)
+        if distinct_entities.knows_parts(model)
+    ]
 
 
 def _without_codes(catalog: Catalog) -> list[exp.Expr]:
@@ -314,12 +386,17 @@ def _histogram(question: Question, name: str) -> exp.Select:
     return query.group_by(column("node"), *_without_codes(catalog), value.copy(), copy=False)
 
 
-def _bound(question: Question, model: PrivacyModel, key_names: Sequence[str]) -> exp.Select:
-    """The meaning of a model (``sql/model``) about the classes of the batch."""
+def _bound(
+    question: Question, model: PrivacyModel, key_names: Sequence[str], *, classes: exp.Expr | None = None
+) -> exp.Select:
+    """The meaning of a model (``sql/model``) about the classes of the batch, or about others."""
     relations: dict[str, exp.Expr] = {"classes": table("classes")}
     if model.column is not None:
         place = [s.name for s in question.catalog.sensitive].index(model.column)
-        relations["histogram"] = table(f"histogram_{question.histograms.index(model.column)}")
+        position = question.histograms.index(model.column)
+        relations["histogram"] = table(f"histogram_{position}")
+        if question.catalog.has_entity:
+            relations["classes"] = classes or table(f"weights_{position}")
         relations["overall"] = table(names.overall(place))
         relations["ancestors"] = table(names.ancestors(place))
     return bind(
@@ -369,6 +446,7 @@ def _totals(question: Question) -> exp.Select:
         "lost": sum_if(fails.copy(), column("lost")),
         "smallest": exp.Min(this=exp.Case(ifs=[exp.If(this=passes.copy(), true=size.copy())])),
         "largest": exp.Max(this=exp.Case(ifs=[exp.If(this=passes.copy(), true=size.copy())])),
+        distinct_entities.SMALLEST: exp.Min(this=exp.Case(ifs=[exp.If(this=passes.copy(), true=column("entities"))])),
         "squares": wide_sum(_case(passes.copy(), exp.Mul(this=wide, expression=size.copy()), number(0))),
         "spread": wide_sum(exp.Mul(this=wide.copy(), expression=at_least)),
         "forced": wide_sum(
@@ -394,7 +472,7 @@ def _totals(question: Question) -> exp.Select:
         },
         **dict.fromkeys(question.cost_columns, _no_cost(question)),
     }
-    wanted = [named(everything[name].copy(), name) for name in question.columns[2:]]
+    wanted = [named(everything[name].copy(), name) for name in question.columns[2:] if name in everything]
     attribute = named(bigint(number(TOTALS)), "attribute")
     return exp.select(column("node"), attribute, *wanted).from_(table("judged")).group_by(column("node"))
 
@@ -442,7 +520,7 @@ def _cost_ctes(question: Question, mask_names: Sequence[str]) -> list[exp.CTE]:
             on=exp.and_(
                 exp.EQ(this=column("node", "totals"), expression=column("node", "levels")),
                 exp.LTE(
-                    this=column("suppressed" if question.monotone else "lost", "totals"),
+                    this=column(question.limited, "totals"),
                     expression=number(question.limit),
                 ),
             ),

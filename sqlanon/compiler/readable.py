@@ -13,6 +13,7 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.binding import bind
 from sqlanon.catalog import Catalog
+from sqlanon.compiler.distinct_entities import classes_of_records, knows_parts, lost_name
 from sqlanon.compiler.encode import (
     COVERED,
     SOURCE,
@@ -22,6 +23,7 @@ from sqlanon.compiler.encode import (
     leaves,
     takes_part,
 )
+from sqlanon.compiler.entities import EntityColumn
 from sqlanon.compiler.trees import (
     bigint,
     both,
@@ -52,10 +54,16 @@ def _text(position: int) -> str:
     return f"text_{position}"
 
 
-def originals(source: exp.Expr, items: Sequence[EncodedColumn], basic: bool, members: bool) -> exp.Select:
+def originals(
+    source: exp.Expr,
+    items: Sequence[EncodedColumn],
+    basic: bool,
+    members: bool,
+    entity: EntityColumn | None = None,
+) -> exp.Select:
     """The distinct combinations of original values among the records that take part, with their counters.
 
-    A quasi-identifier is its canonical text, a sensitive value the code that its lookup gives it.
+    A quasi-identifier is its canonical text, a sensitive value the code that its lookup gives it, an entity its text.
     """
     parts: list[exp.Expr] = []
     for position, item in enumerate(items):
@@ -67,6 +75,9 @@ def originals(source: exp.Expr, items: Sequence[EncodedColumn], basic: bool, mem
             parts.append(canonical(item.name, item.type, SOURCE))
     counted = count_if(column(names.MEMBER, SOURCE)) if members else exp.Count(this=exp.Star())
     projections = [named(part, _value(position)) for position, part in enumerate(parts)]
+    if entity is not None:
+        parts.append(entity.text(SOURCE))
+        projections.append(named(parts[-1], names.ENTITY))
     projections += [named(counted, names.COUNT), named(exp.Count(this=exp.Star()), names.POPULATION)]
     query = joined_lookups(source, items, projections).where(takes_part(items, basic), copy=False)
     return query.group_by(*[part.copy() for part in parts], copy=False)
@@ -121,13 +132,32 @@ def surprisals(position: int, level: int | None) -> exp.Select:
 
 
 def node_counts(catalog: Catalog, models: Sequence[PrivacyModel], node: Node, size: int) -> exp.Query:
-    """One row: what the classes of a node come to (``sql/audit/node_counts.sql``)."""
+    """One row: what the classes of a node come to (``sql/audit/node_counts.sql``), and with an entity whom they lose
+    (``node_entities.sql``)."""
     query = bind(
         "audit/node_counts.sql",
         relations={"judged": table("judged")},
         values={"size": max(size, 1), "population": catalog.population},
     )
-    return with_ctes(query, _judged(catalog, models, node))
+    ctes = _judged(catalog, models, node)
+    if catalog.has_entity:
+        classes_of = both(same(column(_text(i), "records"), column(_text(i), "judged")) for i in range(len(node)))
+        hit = (
+            exp.select(
+                named(column(names.ENTITY, "records"), "entity"),
+                *[column(name, "judged") for name in ("fails", "lost")],
+                named(column(names.COUNT, "judged"), "records"),
+                named(column(names.COUNT, "records"), names.COUNT),
+                named(column("entities", "judged"), "entities"),
+            )
+            .from_(table("records"))
+            .join(table("judged"), on=classes_of)
+        )
+        of_entities = bind("audit/node_entities.sql", relations={"judged": hit})
+        wanted = [column(name) for name in (*query.named_selects, *of_entities.named_selects)]
+        both_rows = exp.select(*wanted).from_(query.subquery("counts"))
+        query = both_rows.join(of_entities.subquery("of_entities"), join_type="cross")
+    return with_ctes(query, ctes)
 
 
 def node_costs(catalog: Catalog, models: Sequence[PrivacyModel], node: Node, *, surprising: bool) -> exp.Query:
@@ -198,14 +228,19 @@ def _judged(catalog: Catalog, models: Sequence[PrivacyModel], node: Node) -> lis
     texts = [_text(position) for position in quasi]
     values = [_value(len(node) + place) for place in range(len(catalog.sensitive))]
     counters = [names.COUNT, names.POPULATION]
+    identity = [column(names.ENTITY, "o")] if catalog.has_entity else []
     records = exp.select(
         *[named(column(names.level(level), names.lookup(i)), _text(i)) for i, level in enumerate(node)],
         *[column(name, "o") for name in (*values, *counters)],
+        *identity,
     ).from_(table(names.ORIGINALS, "o"))
     for position in quasi:
         lookup = names.lookup(position)
         records = records.join(table(lookup, lookup), on=_meets(position), copy=False)
     counted = [named(total(column(counter)), counter) for counter in counters]
+    if catalog.has_entity:
+        counted = [named(_entities(of_subset=True), names.COUNT), named(_entities(of_subset=False), names.POPULATION)]
+        counted.append(named(total(column(names.COUNT)), "records"))
     grouped = exp.select(*[column(name) for name in texts], *counted).from_(table("records"))
     if texts:
         grouped = grouped.group_by(*[column(name) for name in texts])
@@ -220,8 +255,16 @@ def _judged(catalog: Catalog, models: Sequence[PrivacyModel], node: Node) -> lis
     watched = {model.column for model in models}
     for place, attribute in enumerate(catalog.sensitive):
         if attribute.name in watched:
-            ctes.append(cte(f"histogram_{place}", _histogram(texts, values[place])))
-    query = exp.select(*[column(name, "classes") for name in (*texts, *counters)]).from_(table("classes"))
+            ctes.append(cte(f"histogram_{place}", _histogram(texts, values[place], catalog.has_entity)))
+            if catalog.has_entity:
+                ctes.append(cte(f"weights_{place}", _weights(place)))
+    query = exp.select(*[column(name, "classes") for name in texts]).from_(table("classes"))
+    if catalog.has_entity:
+        query = query.select(named(column("records", "classes"), names.COUNT))
+        query = query.select(named(column(names.COUNT, "classes"), "entities"))
+        query = query.select(column(names.POPULATION, "classes"))
+    else:
+        query = query.select(*[column(name, "classes") for name in counters])
     fails, lost = [], []
     for position, model in enumerate(models):
         name = f"model_{position}"
@@ -230,7 +273,17 @@ def _judged(catalog: Catalog, models: Sequence[PrivacyModel], node: Node) -> lis
             table(name), on=exp.EQ(this=column(CLASS, "classes"), expression=column(CLASS, name)), join_type="left"
         )
         fails.append(exp.EQ(this=column("fails", name), expression=number(1)))
-        lost.append(exp.Case(ifs=[exp.If(this=fails[-1].copy(), true=column("lost", name))], default=number(0)))
+        loses: exp.Expr = column("lost", name)
+        if catalog.has_entity:  # an entity may be in several parts of a class: only what holds of each part is certain
+            few = exp.LT(this=column("records", "classes"), expression=number(model.size))
+            lasts = exp.true() if model.monotone else few
+            loses = exp.Case(ifs=[exp.If(this=lasts, true=column("records", "classes"))], default=number(0))
+            if knows_parts(model):
+                ctes.append(cte(lost_name(position), _says(catalog, model, classes=classes_of_records([CLASS]))))
+                on = exp.EQ(this=column(CLASS, "classes"), expression=column(CLASS, lost_name(position)))
+                query = query.join(table(lost_name(position)), on=on, join_type="left", copy=False)
+                loses = column("lost", lost_name(position))
+        lost.append(exp.Case(ifs=[exp.If(this=fails[-1].copy(), true=loses)], default=number(0)))
     any_fails = exp.or_(*fails) if fails else exp.false()
     query = query.select(
         named(exp.Case(ifs=[exp.If(this=any_fails, true=number(1))], default=number(0)), "fails"),
@@ -239,14 +292,30 @@ def _judged(catalog: Catalog, models: Sequence[PrivacyModel], node: Node) -> lis
     return [*ctes, cte("judged", query, materialized=True)]
 
 
-def _histogram(texts: Sequence[str], value: str) -> exp.Select:
-    """Per class and sensitive value, the number of records."""
+def _entities(*, of_subset: bool) -> exp.Expr:
+    """The number of distinct entities with a record of the subset, or with any."""
+    own = column(names.ENTITY)
+    if of_subset:
+        counts = exp.GT(this=column(names.COUNT), expression=number(0))
+        return exp.Count(this=exp.Distinct(expressions=[exp.Case(ifs=[exp.If(this=counts, true=own)])]))
+    return exp.Count(this=exp.Distinct(expressions=[own]))
+
+
+def _weights(place: int) -> exp.Select:
+    """Per class the entities of its values, summed: what the shares of the values are taken of."""
+    summed = named(total(column(names.COUNT)), names.COUNT)
+    return exp.select(column(CLASS), summed).from_(table(f"histogram_{place}")).group_by(column(CLASS))
+
+
+def _histogram(texts: Sequence[str], value: str, of_entities: bool) -> exp.Select:
+    """Per class and sensitive value, the number of records, or of distinct entities."""
+    entities = exp.Count(this=exp.Distinct(expressions=[column(names.ENTITY, "records")]))
     matches = both(same(column(name, "records"), column(name, "classes")) for name in texts)
     return (
         exp.select(
             column(CLASS, "classes"),
             named(column(value, "records"), "value"),
-            named(total(column(names.COUNT, "records")), names.COUNT),
+            named(entities if of_entities else total(column(names.COUNT, "records")), names.COUNT),
         )
         .from_(table("records"))
         .join(table("classes"), on=matches)
@@ -255,11 +324,13 @@ def _histogram(texts: Sequence[str], value: str) -> exp.Select:
     )
 
 
-def _says(catalog: Catalog, model: PrivacyModel) -> exp.Select:
+def _says(catalog: Catalog, model: PrivacyModel, classes: exp.Expr | None = None) -> exp.Select:
     relations: dict[str, exp.Expr] = {"classes": table("classes")}
     if model.column is not None:
         place = [attribute.name for attribute in catalog.sensitive].index(model.column)
         relations["histogram"] = table(f"histogram_{place}")
+        if catalog.has_entity:
+            relations["classes"] = classes or table(f"weights_{place}")
         relations["overall"] = table(names.overall(place))
         relations["ancestors"] = table(names.ancestors(place))
     return bind(model.file, relations=relations, columns={"class_key": [CLASS]}, values=dict(model.values(catalog)))

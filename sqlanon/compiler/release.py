@@ -8,27 +8,37 @@ from sqlglot import exp
 
 from sqlanon import names
 from sqlanon.compiler.encode import SOURCE, EncodedColumn, joined_lookups, packed, takes_part
+from sqlanon.compiler.entities import EntityColumn
 from sqlanon.compiler.evaluate import Question, grouped_node, judged
 from sqlanon.compiler.trees import bigint, both, column, cte, keys, masked, named, number, table, with_ctes
 from sqlanon.lattice import Node
 
 
 def readable_grain(
-    source: exp.Expr, items: Sequence[EncodedColumn], node: Node, basic: bool, *, whole_population: bool = False
+    source: exp.Expr,
+    items: Sequence[EncodedColumn],
+    node: Node,
+    basic: bool,
+    *,
+    whole_population: bool = False,
+    entity: EntityColumn | None = None,
 ) -> exp.Select:
     """A node as a person would write it: the source joined with its lookups, grouped by the published texts.
 
-    With a subset it counts the records of the subset, or, for ``whole_population``, all records.
+    With a subset it counts the records of the subset, or, for ``whole_population``, all records. With an entity the
+    last column counts its distinct values.
     """
     texts = [column(names.level(level), names.lookup(position)) for position, level in enumerate(node)]
     quasi = [item for item in items if not item.sensitive]
     counted = names.unused(names.COUNT, [item.name for item in quasi])
+    of_entities = names.unused("entities", [item.name for item in quasi])
     query = joined_lookups(
         source,
         quasi,
         [
             *[named(text, item.name) for text, item in zip(texts, quasi, strict=True)],
             named(bigint(exp.Count(this=exp.Star())), counted),
+            *([] if entity is None else [named(bigint(entity.count(table_name=SOURCE)), of_entities)]),
         ],
     ).where(takes_part(quasi, basic), copy=False)
     if not whole_population and any(item.has_population for item in items):
@@ -52,6 +62,7 @@ def release(
     basic: bool,
     published: Mapping[str, str],
     snapshot: str,
+    entities: bool = False,
 ) -> exp.Query:
     """The rows of a release: every record whose class passes all models, generalized; suppressed ones are absent.
 
@@ -59,6 +70,8 @@ def release(
         published: the columns of the release and their types, in order; quasi-identifiers are generalized, the
             others pass unchanged (ENUMs as text).
         snapshot: the grain to read the classes from.
+        entities: the source is ``Encoding.numbered_source``, and the rows end with ``names.ENTITY``: for audits before
+            anything is written.
     """
     catalog = question.catalog
     masks = catalog.masks(node)
@@ -71,6 +84,8 @@ def release(
         else:
             value = column(name, SOURCE)
         projections.append(named(typed(value, type_name, generalized=name in position_of), f"column_{index}"))
+    if entities:
+        projections.append(column(names.ENTITY, SOURCE))
     quasi = [item for item in items if not item.sensitive]
     for word in range(catalog.words):
         key = masked(exp.paren(packed(quasi, word)), number(masks[word]))
@@ -79,7 +94,7 @@ def release(
     if catalog.has_population:
         records = records.where(column(names.MEMBER, SOURCE), copy=False)
     wanted = [bigint(number(mask)) for mask in question.masks(node)]
-    grouped = grouped_node(snapshot, bigint(number(0)), wanted, catalog.has_population)
+    grouped = grouped_node(snapshot, bigint(number(0)), wanted, catalog.has_population, catalog.has_entity)
     passing = (
         exp.select(*keys(catalog.words))
         .from_(table("judged"))
@@ -87,7 +102,10 @@ def release(
         .where(exp.GT(this=column(names.COUNT), expression=number(0)))
     )
     query = (
-        exp.select(*[named(column(f"column_{i}", "records"), name) for i, name in enumerate(published)])
+        exp.select(
+            *[named(column(f"column_{i}", "records"), name) for i, name in enumerate(published)],
+            *([column(names.ENTITY, "records")] if entities else []),
+        )
         .from_(table("records"))
         .join(
             table("passing"),

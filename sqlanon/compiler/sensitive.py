@@ -11,8 +11,10 @@ from sqlanon.compiler.encode import EncodedColumn, included
 from sqlanon.compiler.trees import bigint, column, masked, named, number, same, table
 
 
-def overall(position: int, item: EncodedColumn, *, listed_order: bool) -> exp.Select:
+def overall(position: int, item: EncodedColumn, *, listed_order: bool, counted: str = names.COUNT) -> exp.Select:
     """The distribution of a sensitive column among the records that take part, in the order of its values.
+
+    ``counted`` is the column of the distinct values that is taken for their records: with an entity, its entities.
 
     Per value: its code, its records, its share, its place in the order, the cumulative share up to it (``through``),
     the sum of these up to it (``area``), and ``alone``: the sum over all places of the difference between the
@@ -22,7 +24,7 @@ def overall(position: int, item: EncodedColumn, *, listed_order: bool) -> exp.Se
     placed = (
         exp.select(
             named(masked(_code_word(position, item), number(code_mask(item, 0))), "value"),
-            named(column(names.COUNT, "v"), "records"),
+            named(column(counted, "v"), "records"),
             named(
                 exp.Window(
                     this=exp.RowNumber(),
@@ -107,14 +109,19 @@ def _code_word(position: int, item: EncodedColumn) -> exp.Expr:
     return column(names.key(item.fields[0][0]), names.lookup(position))
 
 
-def reference(source: exp.Expr, items: Sequence[EncodedColumn], position: int, basic: bool) -> exp.Select:
-    """The distribution of a sensitive column as the audits read it: value, records and place, from the source
-    itself."""
+def reference(
+    source: exp.Expr, items: Sequence[EncodedColumn], position: int, basic: bool, *, entities: exp.Expr | None = None
+) -> exp.Select:
+    """The distribution of a sensitive column as the audits read it: value, records and place, from the source itself.
+
+    ``entities`` counts the distinct entities of a value, which are then taken for its records.
+    """
     item = items[position]
     quasi = [other.name for other in items if not other.sensitive]
     text = exp.cast(column(item.name), "VARCHAR")
+    records = exp.Count(this=exp.Star()) if entities is None else entities
     counted = (
-        exp.select(named(text, "value"), named(bigint(exp.Count(this=exp.Star())), "records"))
+        exp.select(named(text, "value"), named(bigint(records), "records"))
         .from_(source.copy())
         .where(included(quasi, basic, members=item.has_population))
         .group_by(text.copy())

@@ -35,6 +35,7 @@ FEATURES: Mapping[str, str] = {
     "transformation": "recodes by patterns and several nodes",
     "ordered_distance": "knows the ordered distance of t-closeness",
     "wide_sums": "sums beyond 64 bits",
+    "null_audit": "tells what the NULLs of a release give away",
 }
 """What an engine may lack, as it reads after the engine's name."""
 
@@ -196,6 +197,19 @@ class Engine(ABC):
         not tell it then.
         """
 
+    def compute(
+        self, name: str, table: str, query: exp.Query, *, over: str, of: str, type_name: str, by_text: bool
+    ) -> None:
+        """Make the table ``table`` of ours, the rows of a hierarchy that is computed, from a query.
+
+        Args:
+            over: the one table that it reads: the distinct values of a column.
+            of: that column,
+            type_name: and its type.
+            by_text: only the values' texts are read.
+        """
+        self.create(name, table, query)
+
     @abstractmethod
     def insert(self, name: str, table: str, query: exp.Query) -> None:
         """Add the rows of a query to a table of ours."""
@@ -271,6 +285,10 @@ class Engine(ABC):
     def passing(self) -> AbstractContextManager[None]:
         """Detach at the end what was attached meanwhile."""
         return nullcontext()
+
+    def unchanged(self) -> bool:
+        """False when the engine knows that others wrote to the source since it was opened."""
+        return True
 
     def databases(self) -> list[tuple[str, str | None, bool]]:
         """The databases that are attached: name, file (None in memory), whether it is only read."""

@@ -30,6 +30,9 @@ INTEGERS = (
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
     "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
 )  # fmt: skip
+NARROW = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
+"""Types whose intervals 64 bits are enough for, when these are whole numbers up to ``NARROW_LIMIT``."""
+NARROW_LIMIT = 2**32
 FLOATS = ("FLOAT", "DOUBLE")
 MAX_DIGITS = 37
 LIMIT = 10**37
@@ -116,15 +119,15 @@ def _template(sql: str) -> exp.Expr:
     return sqlglot.parse_one(sql, dialect="duckdb")
 
 
-def _bind(sql: str, **parts: exp.Expr | int | str) -> exp.Expr:
-    """A template of ours with its placeholders replaced on the tree; integers become INT128, texts literals."""
+def _bind(sql: str, integer: str = "INT128", /, **parts: exp.Expr | int | str) -> exp.Expr:
+    """A template of ours with its placeholders replaced on the tree; integers are cast to a type, texts literals."""
 
     def replace(node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Placeholder):
             return node
         part = parts[node.name]
         if isinstance(part, int):
-            return exp.cast(exp.convert(part), "INT128")
+            return exp.cast(exp.convert(part), integer)
         return exp.Literal.string(part) if isinstance(part, str) else exp.paren(part.copy())
 
     return _template(sql).transform(replace)
@@ -157,6 +160,13 @@ def _intervals(spec: IntervalsHierarchy, value: exp.Expr, type_name: str) -> lis
     remote = base_type in FLOATS and abs(origin) > FAR * width
     if max(width * widest, abs(origin)) > LIMIT or remote:
         raise _too_long()
+    sizes: list[int | Decimal] = [
+        width * widest,
+        abs(origin),
+        *(abs(bound) for bound in (spec.lower, spec.upper) if bound is not None),
+    ]
+    if base_type in NARROW and not scale and all(size <= NARROW_LIMIT for size in sizes):
+        return _narrow_intervals(spec, value, width, origin, widest)
     reach = min(FAR, LIMIT // width) if base_type in FLOATS else 2 * LIMIT // width
     offset = widest * -(-(reach + 2) // widest)
     shift = origin - offset * width
@@ -178,14 +188,40 @@ def _intervals(spec: IntervalsHierarchy, value: exp.Expr, type_name: str) -> lis
                 true=_far(),
             ),
         ]
+    return _labelled(spec, value, index, special, width, shift, scale)
+
+
+def _narrow_intervals(
+    spec: IntervalsHierarchy, value: exp.Expr, width: int, origin: int, widest: int
+) -> list[exp.Expr]:
+    """The same in BIGINT, which every engine has: of whole numbers of 32 bits none is too large."""
+    offset = widest * -(-(2 * NARROW_LIMIT // width + 2) // widest)
+    shift = origin - offset * width
+    number = exp.cast(value.copy(), "BIGINT")
+    index = _bind("(:number - :shift) // :width", "BIGINT", number=number, shift=shift, width=width)
+    special = _beyond(spec, number, lambda bound: _bind(":bound", "BIGINT", bound=_scaled_bound(bound, 0)))
+    return _labelled(spec, value, index, special, width, shift, 0, "BIGINT")
+
+
+def _labelled(
+    spec: IntervalsHierarchy,
+    value: exp.Expr,
+    index: exp.Expr,
+    special: list[exp.If],
+    width: int,
+    shift: int,
+    scale: int,
+    integer: str = "INT128",
+) -> list[exp.Expr]:
+    """The labels of the intervals, level by level, and of the special values."""
     missing = exp.If(this=exp.Is(this=value.copy(), expression=exp.null()), true=exp.null())
     result: list[exp.Expr] = []
     for depth in range(len(spec.fanouts) + 1):
         joined = math.prod(spec.fanouts[:depth])
-        coarse = _bind(":index // :joined * :width", index=index, joined=joined, width=joined * width)
-        label = _number_text(_bind(":coarse + :shift", coarse=coarse, shift=shift), scale)
+        coarse = _bind(":index // :joined * :width", integer, index=index, joined=joined, width=joined * width)
+        label = _number_text(_bind(":coarse + :shift", integer, coarse=coarse, shift=shift), scale)
         if spec.labels == "range":
-            end = _number_text(_bind(":coarse + :shift", coarse=coarse, shift=shift + joined * width), scale)
+            end = _number_text(_bind(":coarse + :shift", integer, coarse=coarse, shift=shift + joined * width), scale)
             label = _bind("'[' || :start || ', ' || :end || ')'", start=label, end=end)
         result.append(exp.Case(ifs=[item.copy() for item in (missing, *special)], default=label))
     return [*result, _unless_null(value, exp.Literal.string(ROOT))]

@@ -78,6 +78,7 @@ def _document(root: etree._Element, faults: list[Fault]) -> dict[str, Any]:
         "version": int(root.get("version", "1")),
         **_datasources(sources, faults),
         "columns": {str(item.get("name")): _column(item, trees, faults) for item in attributes},
+        **({} if attributes.get("entity") is None else {"entity": attributes.get("entity")}),
         "undeclared": attributes.get("undeclared", "drop"),
         **given,
         **_output(output),
@@ -142,7 +143,8 @@ def _join(element: etree._Element, faults: list[Fault]) -> dict[str, Any]:
 def _output(section: etree._Element) -> dict[str, Any]:
     targets: dict[str, Any] = {}
     for item in section:
-        targets[str(item.tag)] = item.get(words.OUTPUTS[str(item.tag)])
+        tag = str(item.tag)
+        targets[tag.replace("-", "_")] = item.get(words.OUTPUTS[tag])
         if (owner := item.get("owner")) is not None:
             targets["owner"] = owner
         if len(item):

@@ -32,7 +32,7 @@ SETTINGS: Mapping[str, Table] = {
     "transformation": table(type=TEXT, solver=TEXT, nodes=WHOLE, at_most=WHOLE, outliers=FLAG, ties=TEXT, seed=WHOLE),
     "search": table(strategy=TEXT, time_limit=NUMBER, max_evaluations=WHOLE, gap=NUMBER, where=TEXT),
     "quality": table(measure=TEXT, aggregate=TEXT),
-    "engine": table(memory_limit=TEXT, threads=WHOLE, temp_directory=TEXT, spark=TEXT),
+    "engine": table(name=TEXT, memory_limit=TEXT, threads=WHOLE, temp_directory=TEXT, master=TEXT),
 }
 """Keys of a policy that are one element with several attributes there."""
 
@@ -43,7 +43,8 @@ PARAMETERS = (
 """The keys of both, in the order of the schema; the element privacy stands before them, options after them."""
 
 TOP_KEYS = (
-    "version", "source", "table", "csv", "join", "columns", "undeclared", "privacy", "output", "if_exists", *PARAMETERS,
+    "version", "source", "table", "csv", "join", "columns", "entity", "undeclared", "privacy", "output", "if_exists",
+    *PARAMETERS,
 )  # fmt: skip
 """Keys of a policy with a place of their own; any other is the options of a file format, or an option."""
 
@@ -79,7 +80,8 @@ SUBSETS: Mapping[str, Table] = {
     "table": {"table": Attribute("name", TEXT)},
     "column": {"column": Attribute("name", TEXT)},
 }
-OUTPUTS: Mapping[str, str] = {"view": "name", "table": "name", "file": "path"}
+OUTPUTS: Mapping[str, str] = {"view": "name", "live-view": "name", "table": "name", "file": "path"}
+"""Elements of targets, called like what a policy calls them with dashes."""
 
 ROLES: Mapping[str, str] = {
     "quasi_identifier": "k-attribute",

@@ -49,6 +49,8 @@ def _definition(document: Mapping[str, Any], faults: list[Fault]) -> etree._Elem
     _output(etree.SubElement(root, "output"), document, faults)
     attributes, hierarchies = etree.SubElement(root, "attributes"), etree.SubElement(root, "hierarchies")
     put(attributes, "undeclared", str(document.get("undeclared", "error")), "undeclared", faults)
+    if document.get("entity") is not None:
+        put(attributes, "entity", str(document["entity"]), "entity", faults)
     names: dict[bytes, str] = {}
     for name, column in items(mapping(document.get("columns"), "columns", faults), "columns", faults):
         given = mapping(column, f"columns.{name}", faults)
@@ -151,16 +153,18 @@ def _output(section: etree._Element, document: Mapping[str, Any], faults: list[F
     given = dict(mapping(document.get("output"), "output", faults))
     owner, readers = given.pop("owner", None), given.pop("readers", None)
     for kind, target in given.items():
-        if kind in words.OUTPUTS and isinstance(target, str):
-            made = etree.SubElement(section, kind)
-            put(made, words.OUTPUTS[kind], target, f"output.{kind}", faults)
+        tag = str(kind).replace("_", "-")
+        if tag in words.OUTPUTS and isinstance(target, str):
+            made = etree.SubElement(section, tag)
+            put(made, words.OUTPUTS[tag], target, f"output.{kind}", faults)
             if owner is not None:
                 put(made, "owner", str(owner), "output.owner", faults)
             roles = [readers] if isinstance(readers, str) else listed(readers, "output.readers", faults)
             for number, reader in enumerate(roles):
                 put(etree.SubElement(made, "reader"), "name", str(reader), f"output.readers[{number}]", faults)
         else:
-            faults.append(Fault("output", "This is no target.", "write {file: …}, {table: …} or {view: …}."))
+            told = "write {file: …}, {table: …}, {view: …} or {live_view: …}."
+            faults.append(Fault("output", "This is no target.", told))
     if document.get("if_exists") is not None:
         put(section, "if-exists", str(document["if_exists"]), "if_exists", faults)
 

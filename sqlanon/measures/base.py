@@ -49,11 +49,18 @@ class Certain:
         penalty: per attribute and level up to that of y, what suppressing them adds at least to what generalizing
             everything to that level costs; () when nothing is certain.
         forced: sum over the failing classes of y of lost * (N - max(m, n)), m being the least size of a class.
+        entities: at least so many entities have a suppressed record; None when records are counted, or none is.
     """
 
     suppressed: int
     penalty: tuple[tuple[float, ...], ...] = ()
     forced: int = 0
+    entities: int | None = None
+
+    @property
+    def charged(self) -> int:
+        """What is certain to count against the limit on suppression."""
+        return self.suppressed if self.entities is None else self.entities
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ class KAnonymity:
         return {"k": self.k}
 
     def obstacle(self, catalog: Catalog) -> str | None:
-        """Fewer records than k."""
-        if catalog.population >= self.k:
+        """Fewer records (or entities) than k."""
+        if catalog.counted >= self.k:
             return None
-        return f"a class must hold {self.k} records, but there are {catalog.population}"
+        return f"a class must hold {self.k} {catalog.unit}, but there are {catalog.counted}"

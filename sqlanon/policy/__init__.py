@@ -17,6 +17,7 @@ from sqlanon.paths import is_url
 from sqlanon.policy.transformation import LocalRecoding, Patterns, Transformation
 
 __all__ = [
+    "ENGINES",
     "ROLES",
     "WHERE",
     "Column",
@@ -32,6 +33,7 @@ __all__ = [
     "Transformation",
 ]
 
+ENGINES = ("duckdb", "spark")
 WHERE = ("auto", "engine", "local")
 ROLES = ("quasi_identifier", "sensitive", "keep", "drop")
 
@@ -104,7 +106,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where the release goes: kind is view, table or file; a file's target is an absolute path.
+    """Where the release goes: kind is view, live_view, table or file; a file's target is an absolute path.
 
     ``owner`` and ``readers`` are roles of a server: who owns the release, and who may read it.
     """
@@ -117,24 +119,33 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """Settings of the embedded engine; and ``spark``, the master of the cluster that reads the source instead."""
+    """The engine that works on files, and its settings.
 
+    Attributes:
+        name: ``duckdb`` (None) or ``spark``.
+        memory_limit, threads, temp_directory: of the embedded DuckDB.
+        master, settings: of Spark: where the cluster is, and its own settings by their names.
+    """
+
+    name: str | None = None
     memory_limit: str | None = None
     threads: int | None = None
     temp_directory: str | None = None
-    spark: str | None = None
+    master: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def embedded(self) -> dict[str, str | int | None]:
-        """The settings of the embedded engine alone."""
-        return {"memory_limit": self.memory_limit, "threads": self.threads, "temp_directory": self.temp_directory}
+    def embedded(self) -> dict[str, Any]:
+        """The settings of the embedded DuckDB."""
+        return {key: getattr(self, key) for key in ("memory_limit", "threads", "temp_directory")}
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
     """What to publish and how safe it must be. Every fault raises one PolicyError that lists them all.
 
-    Without a ``transformation`` all records are published at one node (full domain).
+    Without a ``transformation`` all records are published at one node (full domain). ``entity`` is a column of the
+    source that tells whom a record is of: then models, limits and audits count distinct entities instead of records.
     """
 
     columns: tuple[Column, ...]
@@ -144,6 +155,7 @@ class Policy:
     csv: Mapping[str, Any] = field(default_factory=dict)
     formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     join: tuple[Join, ...] = ()
+    entity: str | None = None
     undeclared: str = "error"
     uncovered: str = "error"
     suppression_limit: Decimal = Decimal(0)
@@ -220,7 +232,10 @@ class Policy:
         return next((m.parameters["subset"] for m in self.privacy if "subset" in m.parameters), None)
 
     def allowed_suppressions(self, records: int) -> int:
-        """The largest number of records that may be suppressed: floor(limit * records) in decimal arithmetic."""
+        """The largest number of records that may be suppressed: floor(limit * records) in decimal arithmetic.
+
+        With an ``entity``, of entities: how many may lose any of their records that take part.
+        """
         if self.suppression_count is not None:
             return min(self.suppression_count, records)
         return int((self.suppression_limit * records).to_integral_value(ROUND_FLOOR))

@@ -39,6 +39,7 @@ def check(policy: Policy) -> None:
         policy.transformation,
         policy.extensions,
     )
+    check_entity(faults, policy.entity, policy.columns)
     if not isinstance(policy.suppression_limit, Decimal) or not 0 <= policy.suppression_limit <= 1:
         faults.add("suppression_limit", "This is not a share.", "give a Decimal between 0 and 1.")
     for number, join in enumerate(policy.join):
@@ -58,6 +59,18 @@ def check_key(faults: Faults, key: str, pairs: Sequence[tuple[object, object]]) 
             faults.add(key, "This names a key column twice.", "name each column once.")
             return False
     return True
+
+
+def check_entity(faults: Faults, entity: object, columns: Sequence[Column]) -> None:
+    """The column that tells whom a record is of is never published."""
+    if entity is None or not faults.text("entity", entity):
+        return
+    for column in columns:
+        if column.name == entity and column.role != "drop":
+            told = f"The column {column.name!r} tells whom a record is of, and has the role {column.role}."
+            faults.add(
+                "entity", told, "give it the role drop, or no role at all; to publish it too, copy it in a view."
+            )
 
 
 def check_parts(

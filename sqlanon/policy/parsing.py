@@ -20,19 +20,20 @@ from sqlanon.errors import InputError
 from sqlanon.extensions import NOTHING, Extensions
 from sqlanon.interop.definition_reading import read_definition
 from sqlanon.parameters import is_number
-from sqlanon.paths import is_database, is_url
-from sqlanon.policy import ROLES, Column, EngineOptions, Model, Policy, Quality, SearchOptions
-from sqlanon.policy.checks import CHOICES, check_parts
+from sqlanon.paths import is_database, is_server
+from sqlanon.policy import ENGINES, ROLES, Column, EngineOptions, Model, Policy, Quality, SearchOptions
+from sqlanon.policy.checks import CHOICES, check_entity, check_parts
 from sqlanon.policy.faults import Faults
 from sqlanon.policy.hierarchies import parse_hierarchy
 from sqlanon.policy.sources import parse_csv, parse_formats, parse_join, parse_output, parse_report
 from sqlanon.policy.transformation import Patterns, parse_transformation
 
 TOP_KEYS = (
-    "version", "source", "table", "csv", "join", "columns", "undeclared", "uncovered", "privacy", "suppression_limit",
-    "suppression_count", "nulls", "quality", "search", "suppressed", "transformation", "output", "if_exists", "report",
-    "engine",
+    "version", "source", "table", "csv", "join", "columns", "entity", "undeclared", "uncovered", "privacy",
+    "suppression_limit", "suppression_count", "nulls", "quality", "search", "suppressed", "transformation", "output",
+    "if_exists", "report", "engine",
 )  # fmt: skip
+ENGINE_KEYS = ("name", "memory_limit", "threads", "temp_directory", "master", "settings")
 SEARCH_KEYS = ("strategy", "time_limit", "max_evaluations", "gap", "where")
 COLUMN_KEYS = ("role", "hierarchy", "min_level", "max_level", "weight", "uncovered", "models")
 
@@ -113,7 +114,7 @@ def parse(document: Any, base_directory: Path, extensions: Extensions = NOTHING)
             faults.choice(key, keys[key], known)
     quality = faults.mapping("quality", keys.get("quality"), ("measure", "aggregate"))
     search = faults.mapping("search", keys.get("search"), SEARCH_KEYS)
-    engine = faults.mapping("engine", keys.get("engine"), ("memory_limit", "threads", "temp_directory", "spark"))
+    engine = faults.mapping("engine", keys.get("engine"), ENGINE_KEYS)
     columns = _columns(faults, keys.get("columns"), base_directory, extensions)
     privacy = _models(faults, "privacy", keys.get("privacy"))
     transformation = parse_transformation(faults, keys.get("transformation"))
@@ -123,7 +124,7 @@ def parse(document: Any, base_directory: Path, extensions: Extensions = NOTHING)
     output = parse_output(faults, keys.get("output"), base_directory, extensions)
     _engine(faults, engine)
     source = keys.get("source")
-    if isinstance(source, str) and "table" not in keys and (is_url(source) or is_database(source)):
+    if isinstance(source, str) and "table" not in keys and (is_server(source) or is_database(source)):
         faults.add("table", "A database source needs a table.", "add the key table.")
     made = {
         "source": source,
@@ -132,6 +133,7 @@ def parse(document: Any, base_directory: Path, extensions: Extensions = NOTHING)
         "formats": parse_formats(faults, "", keys, extensions),
         "join": parse_join(faults, keys.get("join"), extensions),
         "columns": columns,
+        "entity": keys.get("entity"),
         "privacy": privacy,
         "suppression_limit": limit,
         "suppression_count": count,
@@ -146,6 +148,7 @@ def parse(document: Any, base_directory: Path, extensions: Extensions = NOTHING)
         **{key: keys[key] for key in CHOICES if key in keys},
     }
     check_parts(faults, columns, privacy, made["quality"], made["search"], transformation, extensions)
+    check_entity(faults, made["entity"], columns)
     faults.finish()
     return Policy(**made)
 
@@ -251,9 +254,20 @@ def _left_over(privacy: Sequence[Model]) -> int | None:
     return max(whole) - 1 if whole else None
 
 
-def _engine(faults: Faults, keys: Mapping[str, Any]) -> None:
+def _engine(faults: Faults, keys: dict[str, Any]) -> None:
     if "threads" in keys:
         faults.integer("engine.threads", keys["threads"], 1)
-    for key in ("memory_limit", "temp_directory", "spark"):
+    for key in ("memory_limit", "temp_directory", "master"):
         if key in keys:
             faults.text(f"engine.{key}", keys[key])
+    if keys.get("name") is not None:
+        faults.choice("engine.name", keys["name"], ENGINES)
+    for key in ("master", "settings"):
+        if key in keys and keys.get("name") != "spark":
+            faults.add(f"engine.{key}", "Only Spark has this key.", "say name: spark, or leave it out.")
+    settings = keys.get("settings")
+    if "settings" in keys and not isinstance(settings, Mapping):
+        faults.add("engine.settings", "This is not a mapping.", "write {spark.executor.memory: 4g}.")
+        keys["settings"] = {}
+    elif settings is not None:
+        keys["settings"] = {str(name): str(value) for name, value in settings.items()}

@@ -87,7 +87,7 @@ def _key_columns(faults: Faults, key: str, value: Any) -> tuple[tuple[str, str],
 
 def parse_output(faults: Faults, value: Any, base_directory: Path, extensions: Extensions) -> Output | None:
     """Where the release goes."""
-    kinds = ("view", "table", "file")
+    kinds = ("view", "live_view", "table", "file")
     if value is None:
         return None
     keys = faults.mapping("output", value, (*kinds, "owner", "readers"))
@@ -96,7 +96,7 @@ def parse_output(faults: Faults, value: Any, base_directory: Path, extensions: E
         faults.add(
             "output",
             "This does not name exactly one target.",
-            "write {file: release.parquet}, {table: …} or {view: …}.",
+            "write {file: release.parquet}, {table: …}, {view: …} or {live_view: …}.",
         )
         return None
     [(kind, target)] = keys.items()

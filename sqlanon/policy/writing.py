@@ -26,6 +26,8 @@ def document(policy: Policy, *, portable: bool = False) -> dict[str, Any]:
     if policy.join:
         result["join"] = [_join(join, portable) for join in policy.join]
     result["columns"] = {c.name: _column(c, portable) for c in policy.columns}
+    if policy.entity is not None:
+        result["entity"] = policy.entity
     result["privacy"] = [_model(m, portable) for m in policy.privacy]
     for key in ("undeclared", "uncovered", "nulls", "suppressed", "if_exists"):
         result[key] = getattr(policy, key)
@@ -43,8 +45,9 @@ def document(policy: Policy, *, portable: bool = False) -> dict[str, Any]:
         result["output"] = _output(policy.output, portable)
     if policy.report is not None and not portable:
         result["report"] = policy.report
-    if not portable and (engine := _without_none(policy.engine)):
-        result["engine"] = engine
+    engine = {key: value for key, value in _without_none(policy.engine).items() if value}
+    if not portable and engine:
+        result["engine"] = {key: dict(value) if isinstance(value, Mapping) else value for key, value in engine.items()}
     return result
 
 

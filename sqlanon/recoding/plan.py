@@ -115,7 +115,7 @@ class RecodedPlan(Planned):
         levels = [f"{name} {level}" for name, level in self.catalog.levels(rule.node).items() if level]
         return ", ".join(levels) or "level 0 everywhere"
 
-    def _release_query(self) -> exp.Query:
+    def _release_query(self, *, entities: bool = False) -> exp.Query:
         encoding = self._session.encoding
         return compiler.recoded_release(
             encoding.source,

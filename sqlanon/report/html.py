@@ -19,6 +19,7 @@ from sqlanon.report.charts import bar, histogram, loss_scale, stacked
 from sqlanon.report.summary import RecodingSummary, RunSummary, SearchSummary
 from sqlanon.report.wording import (
     BIAS_REMARK,
+    ENTITIES,
     FOR_THE_OPERATOR,
     LOSS_OF_ATTRIBUTE,
     MATCHES,
@@ -62,6 +63,7 @@ def html_report(summary: RunSummary) -> str:
         figures=_figures(summary),
         ledger=_ledger(ledger, kind) if ledger is not None else None,
         sizes=_sizes(summary),
+        entity_words=ENTITIES,
         losses=_losses(summary),
         no_parts=NO_PARTS,
         rules=_rules(summary.recoding),
@@ -110,6 +112,8 @@ def _figures(summary: RunSummary) -> list[dict[str, str]]:
         return []
     part = share(ledger.published / ledger.records) if ledger.records else "none"
     smallest = "" if ledger.smallest_class is None else f"the smallest holds {counted(ledger.smallest_class, 'record')}"
+    if ledger.entities is not None and ledger.entities.smallest_class is not None:
+        smallest = f"at least {counted(ledger.entities.smallest_class, 'entity')} in each"
     asked = "" if summary.k is None else f", k\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{summary.k}"
     folded = certificate.measure.replace("_", " ")
     folded += f", {certificate.aggregate.replace('_', ' ')}" if certificate.aggregate else ""

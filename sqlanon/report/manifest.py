@@ -48,6 +48,7 @@ def manifest(
             for name, role in columns.items()
         ],
         **({} if rules is None else {"rules": [dict(rule) for rule in rules]}),
+        **({} if ledger.entities is None else {"entity": True}),
         "ledger": ledger.coarsened(k),
         "certificate": proven,
         "output": {kind: Path(name).name if kind == "file" else name for kind, name in output.items()},

@@ -32,6 +32,7 @@ def settings_of(policy: Policy) -> tuple[Setting, ...]:
     search, quality = policy.search, policy.quality
     joined = [file_name(join.source) if join.source else f"table {join.table}" for join in policy.join]
     told: dict[str, str | None] = {
+        "entities are counted, by column": policy.entity,
         "suppression limit": _limit(policy),
         "suppressed records": SUPPRESSED.get(policy.suppressed, policy.suppressed),
         "NULLs": NULLS.get(policy.nulls, policy.nulls),
@@ -51,9 +52,10 @@ def settings_of(policy: Policy) -> tuple[Setting, ...]:
 
 
 def _limit(policy: Policy) -> str:
+    unit = "records" if policy.entity is None else "entities"
     if policy.suppression_count is not None:
-        return f"{policy.suppression_count:,} records"
-    return f"{figure(100 * float(policy.suppression_limit))} % of the records"
+        return f"{policy.suppression_count:,} {unit}"
+    return f"{figure(100 * float(policy.suppression_limit))} % of the {unit}"
 
 
 def _transformation(policy: Policy) -> str | None:

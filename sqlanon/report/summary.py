@@ -171,10 +171,14 @@ class LevelOfNode:
 
 @dataclass(frozen=True, slots=True)
 class NearestNode:
-    """The node that came nearest to the policy; the message of the failure says which models it fails."""
+    """The node that came nearest to the policy; the message of the failure says which models it fails.
+
+    ``unit`` is what ``suppressed`` counts: a record, or an entity that loses any.
+    """
 
     suppressed: int | None
     levels: tuple[LevelOfNode, ...]
+    unit: str = "record"
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +202,7 @@ class RunSummary:
         fingerprint: SHA-256 of the policy.
         measure, aggregate: the quality measure.
         k: the least size of a class that k-anonymity allows; None without it.
-        allowed: the largest number of records that may be suppressed.
+        allowed: the largest number of records that may be suppressed; with an entity, of entities that may lose any.
         sizes: how large the classes are, in buckets of powers of two.
         proof: what is proven, in one sentence.
         recoding: the rules, where several publish the records.
@@ -247,6 +251,8 @@ class RunSummary:
         told += f" in {counted(ledger.classes, 'class')}"
         if ledger.smallest_class is not None:
             told += f" of at least {ledger.smallest_class}"
+            if ledger.entities is not None and ledger.entities.smallest_class is not None:
+                told += f" records and {counted(ledger.entities.smallest_class, 'entity')}"
         return f"Published: {told}." if self.output else f"Nothing was written. The release would hold {told}."
 
 
@@ -413,6 +419,7 @@ def _nearest(policy: Policy, nearest: Mapping[str, Any] | None) -> NearestNode |
             LevelOfNode(name, level, describe_level(hierarchies.get(name), level, None))
             for name, level in levels.items()
         ),
+        unit="record" if policy.entity is None else "entity",
     )
 
 

@@ -13,6 +13,7 @@ from sqlanon.report.charts import blocks, loss_scale
 from sqlanon.report.summary import FailureSummary, RecodingSummary, RunSummary, SearchSummary
 from sqlanon.report.wording import (
     BIAS_REMARK,
+    ENTITIES,
     FOR_THE_OPERATOR,
     LOSS_OF_ATTRIBUTE,
     MATCHES,
@@ -107,7 +108,7 @@ def _nearest(failure: FailureSummary) -> Iterator[str]:
     if nearest is None:
         return
     if nearest.suppressed is not None:
-        yield from _wrapped(f"It would suppress {counted(nearest.suppressed, 'record')}.", INDENT)
+        yield from _wrapped(f"It would suppress {counted(nearest.suppressed, nearest.unit)}.", INDENT)
     yield from _table([(level.name, f"level {level.level}", level.description) for level in nearest.levels])
 
 
@@ -118,8 +119,14 @@ def _ledger(ledger: Ledger, allowed: int | None, kind: str | None) -> Iterator[s
     lines = [(name, count(n), _share(n, ledger.records), blocks(n, ledger.records, BAR)) for name, n in rows]
     lines.append(("all records", count(ledger.records), "", ""))
     yield from _table(lines, right=(1, 2), widths={0: 45})
+    if (whose := ledger.entities) is not None:
+        parts = [(told, number) for key, told in ENTITIES.items() if (number := whose.to_dict()[key])]
+        shares = [(told, count(number), _share(number, whose.total)) for told, number in parts]
+        yield from _table([*shares, ("all entities", count(whose.total), "")], right=(1, 2), widths={0: 45})
     if allowed is not None:
-        yield from _wrapped(f"Suppressed: {count(ledger.suppressed)} of at most {count(allowed)}.", INDENT)
+        suppressed = ledger.suppressed if whose is None else whose.suppressed
+        unit = "Suppressed" if whose is None else "Entities that lose a record"
+        yield from _wrapped(f"{unit}: {count(suppressed)} of at most {count(allowed)}.", INDENT)
 
 
 def _share(part: int, whole: int) -> str:

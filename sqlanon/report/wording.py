@@ -28,6 +28,12 @@ REASONS = {
     "null": "excluded: NULL in a quasi-identifier",
 }
 """Why records are not published, by the reasons of the ledger."""
+ENTITIES = {
+    "published": "published with all records",
+    "suppressed": "a record of theirs is suppressed",
+    "excluded": "excluded with all records",
+}
+"""What became of the entities, by the counts of the ledger."""
 MATCHES = ("extended match", "right maybe match", "maybe match")
 """How an attacker may read a NULL: as a value, in the release as a wildcard, on either side as a wildcard."""
 BIAS_REMARK = (
@@ -203,12 +209,12 @@ def count(number: int) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun: 1 record, 2 records, 3 classes.
+    """A number with its noun: 1 record, 2 records, 3 classes, 4 entities.
 
-    >>> counted(1, "class"), counted(2_000, "class")
-    ('1 class', '2,000 classes')
+    >>> counted(1, "class"), counted(2_000, "class"), counted(4, "entity")
+    ('1 class', '2,000 classes', '4 entities')
     """
-    plural = noun + ("es" if noun.endswith("s") else "s")
+    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + ("es" if noun.endswith("s") else "s")
     return f"{number:,} {noun if number == 1 else plural}"
 
 

@@ -46,6 +46,8 @@ class Verdict:
             ``Plan.evaluate``.
         by_attribute: each attribute's own loss, before weights and folding; only from ``Plan.evaluate``, and () for
             measures of classes.
+        suppressed_entities: entities with a suppressed record, which the limit counts; None without an entity.
+        smallest_entities: entities of the published class that has the fewest; None without an entity.
     """
 
     node: Node
@@ -62,6 +64,13 @@ class Verdict:
     exact: bool = True
     by_model: tuple[tuple[str, int], ...] = ()
     by_attribute: tuple[float, ...] = ()
+    suppressed_entities: int | None = None
+    smallest_entities: int | None = None
+
+    @property
+    def charged(self) -> int:
+        """What counts against the limit on suppression: records, or with an entity the entities that lose any."""
+        return self.suppressed if self.suppressed_entities is None else self.suppressed_entities
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +95,23 @@ class Claim:
 class Problem:
     """What a strategy may know: the lattice and the measure. ``catalog.allowed`` is the limit on suppression.
 
-    ``batch`` is a hint: how many nodes are judged together at little more than the cost of one.
+    ``batch`` is a hint: how many nodes are judged together at little more than the cost of one. ``closed``: where a
+    node suppresses nothing, no generalization of it does.
     """
 
     catalog: Catalog
     lattice: Lattice
     measure: Measure
     batch: int = 8
+    closed: bool = True
 
     def hopeless(self, verdict: Verdict) -> bool:
-        """No node at or below this one can be a candidate: too much is certainly suppressed, or all of it."""
-        catalog = self.catalog
-        certain = verdict.certain.suppressed
-        return verdict.ruled_out or certain > catalog.allowed or certain >= catalog.population
+        """No node at or below this one can be a candidate: too much is certainly suppressed, or all of it.
+
+        The limit may count entities; that all of them lose something does not mean that nothing is published.
+        """
+        catalog, certain = self.catalog, verdict.certain
+        return verdict.ruled_out or certain.charged > catalog.allowed or certain.suppressed >= catalog.population
 
     def bound(self, bottom: Node, top: Verdict, ground: Ground | None = None) -> float:
         """A lower bound on the loss of every candidate between ``bottom`` and ``top``."""
@@ -160,7 +173,7 @@ class Progress:
 def _nearer(verdict: Verdict, other: Verdict) -> bool:
     if not other.classes:
         return True
-    return (verdict.suppressed, verdict.loss, verdict.node) < (other.suppressed, other.loss, other.node)
+    return (verdict.charged, verdict.loss, verdict.node) < (other.charged, other.loss, other.node)
 
 
 def rank(verdict: Verdict) -> tuple[float, int, Node]:

@@ -108,7 +108,7 @@ class Branching:
         now = problem.bound(bottom, top, below)
         down = self._down.setdefault((cut.axis, cut.level, top.node[cut.axis]), _Experience())
         down.cuts += 1
-        down.suppression += math.log((low.certain.suppressed + 1) / (top.certain.suppressed + 1))
+        down.suppression += math.log((low.certain.charged + 1) / (top.certain.charged + 1))
         if low.exact:
             down.gains += 1
             down.gain += problem.bound(bottom, low, below) - now
@@ -126,7 +126,7 @@ class Branching:
             gain, factor = UNSEEN_GAIN * rise, UNSEEN_SUPPRESSION * (gauge[high - start] - gauge[level - start])
         else:
             gain, factor = known.gain / max(known.gains, 1), known.suppression / known.cuts
-        if (top.certain.suppressed + 1) * math.exp(factor) > self._problem.catalog.allowed + 1:
+        if (top.certain.charged + 1) * math.exp(factor) > self._problem.catalog.allowed + 1:
             return missing if missing < math.inf else 1.0 + gain
         return gain
 

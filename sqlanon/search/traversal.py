@@ -97,8 +97,9 @@ def generalization_bound(problem: Problem, node: Node) -> float:
 def without_suppression(problem: Problem) -> bool:
     """True when nothing may be suppressed: then every privacy model and measure rises or falls with generalization.
 
-    The exception is δ-presence, where a class without records of the subset is ignored or rules the node out: merged
-    with a class that passes, it may fail it.
+    The exceptions: δ-presence, where a class without records of the subset is ignored or rules the node out: merged
+    with a class that passes, it may fail it; and models of shares where entities are counted: an entity in two classes
+    counts once in their union (``Problem.closed``).
     """
     catalog = problem.catalog
-    return catalog.allowed <= catalog.uncovered and not catalog.has_population
+    return catalog.allowed <= catalog.uncovered and not catalog.has_population and problem.closed

@@ -1,0 +1,134 @@
+"""``sqlanon dbt``: a release as models, seeds and tests of a dbt project."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from sqlanon.commands.common import guarded, policy_of
+from sqlanon.commands.explain import planned_at
+from sqlanon.dbt.project import Written, write
+from sqlanon.dbt.release import LOOKUP, DbtRelease, dbt_release, refuse_release
+from sqlanon.dbt.seeds import ROWS
+from sqlanon.dbt.template import DIALECTS, Call
+from sqlanon.errors import InputError, UnsupportedError
+from sqlanon.full_domain import Plan
+from sqlanon.policy import Policy
+
+SUFFIX = "_released"
+LONGEST = 40
+"""Characters of a name, so that what is added to it stays within what a warehouse keeps of one."""
+
+
+@click.command(name="dbt")
+@click.argument("policy", type=click.Path())
+@click.option("--to", "folder", required=True, type=click.Path(), help="The folder of the dbt project.")
+@click.option("--name", help="The name of the model; by default that of the table, with _released.")
+@click.option(
+    "--source", help="The records in the dbt project: \"source('clinic', 'patients')\" or \"ref('patients')\"."
+)
+@click.option("--node", help="Levels in the order of the policy, e.g. 0,3,0; the optimum when left out.")
+@click.option("--dialect", type=click.Choice(list(DIALECTS)), help="Whose SQL to write; by default the source's.")
+@click.option("--materialized", type=click.Choice(["table", "view"]), default="table", show_default=True)
+@click.option("--with-values", is_flag=True, help="List the values that occur in seeds, where a hierarchy is computed.")
+@click.option("--force", is_flag=True, help="Replace files that this command did not write.")
+def dbt_command(
+    policy: str, folder: str, name: str | None, source: str | None, node: str | None, dialect: str | None,
+    materialized: str, with_values: bool, force: bool,
+) -> None:  # fmt: skip
+    """Plan POLICY and write its release as a dbt model with seeds and tests; publishes nothing.
+
+    The model counts its classes whenever dbt builds it, and leaves out what fails.
+    """
+
+    def action() -> int:
+        asked = replace(policy_of(policy), output=None)
+        refuse_release(asked)
+        relation = Call.parsed(source) if source is not None else _named_source(asked)
+        named = _name(name, relation)
+        with planned_at(asked, node) as plan:
+            made = dbt_release(
+                plan, policy=asked, name=named, source=relation, declares=source is None,
+                dialect=dialect or _dialect(plan), materialized=materialized, with_values=with_values,
+            )  # fmt: skip
+            for warning in (*plan.warnings, *_warnings(plan, made)):
+                print(f"Warning: {warning}", file=sys.stderr)
+            levels = dict(plan.levels)
+        _tell(made, write(made, Path(folder), force=force), levels)
+        return 0
+
+    guarded(action)
+
+
+def _named_source(policy: Policy) -> Call:
+    """The table of the policy as a source of dbt."""
+    parts = (policy.table or "").split(".")
+    if len(parts) == 2 and all(parts):
+        return Call.parsed(f"source({parts[0]!r}, {parts[1]!r})")
+    raise InputError(
+        "The policy does not name its records by schema and table.",
+        hint="say where dbt finds them: --source \"source('clinic', 'patients')\" or --source \"ref('patients')\".",
+    )
+
+
+def _name(name: str | None, relation: Call) -> str:
+    """The name of the model.
+
+    Raises:
+        InputError: it is not plain.
+    """
+    given = name if name is not None else relation.names[-1] + SUFFIX
+    if given.isascii() and given.isidentifier() and len(given) <= LONGEST:
+        return given
+    raise InputError(
+        f"The name {given!r} of the model is not plain.",
+        hint=f"give one of letters, digits and underscores, at most {LONGEST} characters (--name).",
+    )
+
+
+def _dialect(plan: Plan) -> str:
+    """The adapter for the engine of the source.
+
+    Raises:
+        UnsupportedError: there is none.
+    """
+    found = plan.source.engine.capabilities.dialect
+    if found not in DIALECTS:
+        raise UnsupportedError(
+            f"No dbt model is written in the SQL of {plan.source.engine.capabilities.name}.",
+            hint=f"say --dialect {' or '.join(DIALECTS)}.",
+        )
+    return found
+
+
+def _warnings(plan: Plan, release: DbtRelease) -> list[str]:
+    made = []
+    if release.dialect != plan.source.engine.capabilities.dialect:
+        made.append(
+            f"Planned on {plan.source.engine.capabilities.name}, written for {release.dialect}: a value that reads "
+            "differently as text there (a float, a time stamp) has no row in its lookup and is suppressed."
+        )
+    for key, rows in release.lookups.items():
+        if len(rows) > ROWS:
+            made.append(f"The seed {key} has {len(rows)} rows; dbt loads seeds of that size slowly.")
+    return made
+
+
+def _tell(release: DbtRelease, written: Written, levels: dict[str, int]) -> None:
+    for path in written.files:
+        print(path)
+    for path in written.removed:
+        print(f"removed: {path}")
+    print(f"\nThe release {release.name}, of {release.source}, for {release.dialect}:")
+    for column, level in levels.items():
+        print(f"  {column}: level {level}")
+    quasi = release.policy.quasi_identifiers
+    for key, rows in release.lookups.items():
+        column = quasi[int(key.rpartition(LOOKUP)[2])].name
+        print(f"  seed {key}: {len(rows)} values of {column}, as they stand in the source")
+    for path, text in written.to_add.items():
+        print(f"\nAdd to {path}:\n  {text}")
+    print("\nNext: dbt deps, dbt build")

@@ -1,0 +1,243 @@
+"""What the models of a live view look at, as windows over the classes, and the predicate that a class must meet.
+
+- The largest DENSE_RANK in a partition is its number of distinct values; NULLs are peers, so NULL is a value.
+- δ-presence, above max: a record that stands in no class (no lookup row, an unclear flag) can only have lowered the
+  share. Below min it could have lowered it too, so it is counted as if it stood in *every* class. With
+  ``public_only: reject`` it could be a class of its own without a record of the subset: nothing is published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sqlanon import names
+from sqlanon.compiler.encode import SOURCE
+from sqlanon.compiler.trees import aliased, both, column, named, number
+from sqlanon.errors import UnsupportedError
+from sqlanon.models.base import PrivacyModel, fraction
+from sqlanon.models.delta_presence import DeltaPresence
+from sqlanon.models.distinct_l_diversity import DistinctLDiversity
+from sqlanon.models.k_anonymity import KAnonymity
+
+ENTITY, ENTITY_RANK, ENTITY_RANK_OF_ALL = "entity", "entity_rank", "entity_rank_of_all"
+UNPLACED, LEAST = "unplaced", "least"
+FINEST = 10**9
+"""Largest denominator of min and max of δ-presence: a product with it and a number of records fits a BIGINT."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenColumn:
+    """A quasi-identifier at its frozen level.
+
+    Attributes:
+        name, type: of the column of the source.
+        lookup: a relation with the columns ``value`` and ``text``, NULL included; None publishes the value of the
+            source as it is (level 0 of a hierarchy that does not list its values).
+        signed: both columns of the lookup have a sign before their text, ``=``, and read ``-`` for NULL: so that a file
+            can hold them that does not tell NULL from an empty text.
+    """
+
+    name: str
+    type: str
+    lookup: exp.Expr | None
+    signed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LiveView:
+    """What a live view publishes of a source.
+
+    Attributes:
+        source: its relation.
+        quasi: the quasi-identifiers in the order of the policy; none: all records are one class.
+        published: the columns of the view and their types, in order; those that are no quasi-identifiers pass unchanged
+            (ENUMs as text).
+        models: of the policy; all must hold.
+        basic: records with a NULL in a quasi-identifier do not take part.
+        entity: the column of the source that tells whose record it is: persons are counted, not records. A record
+            whose person is NULL is nobody's; it is not published, and it counts for nobody.
+        member, member_type: the column of the source that tells the records of the subset (δ-presence), and its type.
+        told: the rows tell their persons too, as the column ``names.ENTITY``: for audits, never for readers.
+        shuffled: the rows come in random order, a sort on every read; without it they come in that of the source,
+            which tells who stands where.
+    """
+
+    source: exp.Expr
+    quasi: tuple[FrozenColumn, ...]
+    published: Mapping[str, str]
+    models: tuple[PrivacyModel, ...]
+    basic: bool = False
+    entity: str | None = None
+    member: str | None = None
+    member_type: str = "BOOLEAN"
+    shuffled: bool = True
+    told: bool = False
+
+
+def refuse_models(models: Sequence[PrivacyModel]) -> None:
+    """Refuse models that cannot be said as a predicate over windows.
+
+    Raises:
+        UnsupportedError: names them and the alternative.
+    """
+    others = [m.label for m in models if not isinstance(m, KAnonymity | DistinctLDiversity | DeltaPresence)]
+    if others:
+        diverse = any("l_diversity" in label for label in others)
+        instead = ", or put distinct_l_diversity in its place" if diverse else ""
+        raise UnsupportedError(
+            f"A live view cannot judge {', '.join(others)}: the model looks at the whole distribution of a class.",
+            hint=f"publish a snapshot (output: {{view: …}} or {{table: …}}){instead}.",
+        )
+    for model in models:
+        if isinstance(model, DeltaPresence) and max(fraction(model.min)[1], fraction(model.max)[1]) > FINEST:
+            raise UnsupportedError(
+                f"A live view cannot judge {model.label}: min or max has more than nine decimals.",
+                hint="round it, or publish a snapshot (output: {view: …} or {table: …}).",
+            )
+
+
+def class_of(position: int) -> str:
+    """Name of the column that holds the published cell of the quasi-identifier at ``position``."""
+    return f"class_{position}"
+
+
+def watched(view: LiveView) -> list[str]:
+    """The sensitive columns that a model counts the values of."""
+    return list(dict.fromkeys(m.column for m in view.models if isinstance(m, DistinctLDiversity)))
+
+
+def value_of(position: int) -> str:
+    """Name of the column that holds the value of the sensitive column at ``position`` of ``watched``."""
+    return f"value_{position}"
+
+
+def rank_of(position: int) -> str:
+    """Name of the column that ranks these values within their class."""
+    return f"rank_{position}"
+
+
+def values_of(position: int) -> str:
+    """Name of the column that counts these values in their class."""
+    return f"values_{position}"
+
+
+def given(name: str) -> exp.Expr:
+    """The column of the source is not NULL."""
+    return exp.Not(this=exp.Is(this=column(name, SOURCE), expression=exp.null()))
+
+
+def present(view: LiveView) -> list[exp.Expr]:
+    """Under the basic match, what is said of a record that takes part."""
+    return [given(item.name) for item in view.quasi] if view.basic else []
+
+
+def over(function: exp.Expr, partition: Sequence[str], *, order: str | None = None) -> exp.Expr:
+    """A function over the rows that agree in some columns of ours."""
+    window = exp.Window(this=function, partition_by=[column(name) for name in partition])
+    if order is not None:
+        window.set("order", exp.Order(expressions=[exp.Ordered(this=column(order), nulls_first=False)]))
+    return window
+
+
+def classes_of(view: LiveView) -> list[str]:
+    """The columns that make a class."""
+    return [class_of(position) for position in range(len(view.quasi))]
+
+
+def ranks(view: LiveView) -> list[exp.Expr]:
+    """DENSE_RANKs within the class: of the sensitive values, and of the persons; with a subset, among its records."""
+    among = [*classes_of(view), *([names.MEMBER] if view.member is not None else [])]
+    ranks: list[exp.Expr] = [
+        named(over(exp.DenseRank(), among, order=value_of(position)), rank_of(position))
+        for position in range(len(watched(view)))
+    ]
+    if view.entity is not None:
+        ranks.append(named(over(exp.DenseRank(), among, order=ENTITY), ENTITY_RANK))
+        if view.member is not None:
+            ranks.append(named(over(exp.DenseRank(), classes_of(view), order=ENTITY), ENTITY_RANK_OF_ALL))
+    return ranks
+
+
+def _among_members(view: LiveView, value: exp.Expr) -> exp.Expr:
+    """``value`` for a record of the subset, 0 for another; without a subset ``value``."""
+    if view.member is None:
+        return value
+    is_member = exp.EQ(this=column(names.MEMBER), expression=number(1))
+    return exp.Case(ifs=[exp.If(this=is_member, true=value)], default=number(0))
+
+
+def counters(view: LiveView) -> list[exp.Expr]:
+    """Per record, of its class: ``n`` records or persons, of the subset if there is one; its population; values."""
+    classes = classes_of(view)
+    everyone: exp.Expr = exp.Count(this=exp.Star())
+    if view.entity is not None:
+        counted: exp.Expr = exp.Max(this=_among_members(view, column(ENTITY_RANK)))
+        everyone = exp.Max(this=column(ENTITY_RANK_OF_ALL))
+    else:
+        counted = everyone.copy() if view.member is None else exp.Sum(this=_among_members(view, number(1)))
+    counters: list[exp.Expr] = [named(over(counted, classes), names.COUNT)]
+    for position in range(len(watched(view))):
+        ranked = exp.Max(this=_among_members(view, column(rank_of(position))))
+        counters.append(named(over(ranked, classes), values_of(position)))
+    if view.member is not None:
+        counters.append(named(over(everyone, classes), names.POPULATION))
+        if _bounded_below(view):
+            all_records = exp.select(exp.Count(this=exp.Star())).from_(aliased(view.source, SOURCE))
+            if view.basic:
+                all_records = all_records.where(both(present(view)), copy=False)
+            placed = over(exp.Count(this=exp.Star()), [])
+            counters.append(named(exp.Sub(this=all_records.subquery(), expression=placed), UNPLACED))
+    return counters
+
+
+def _presence(view: LiveView) -> list[DeltaPresence]:
+    return [model for model in view.models if isinstance(model, DeltaPresence)]
+
+
+def _bounded_below(view: LiveView) -> bool:
+    return any(fraction(model.min)[0] > 0 for model in _presence(view))
+
+
+def rejecting(view: LiveView) -> bool:
+    """A class without records of the subset forbids the release."""
+    return any(model.needs_rejection for model in _presence(view))
+
+
+def passes(view: LiveView) -> exp.Expr:
+    """The record is published: its class meets every model, and it belongs to the subset, if there is one."""
+    conditions: list[exp.Expr] = []
+    if view.member is not None:
+        conditions.append(exp.EQ(this=column(names.MEMBER), expression=number(1)))
+    columns = watched(view)
+    for model in view.models:
+        if isinstance(model, KAnonymity):
+            conditions.append(exp.GTE(this=column(names.COUNT), expression=number(model.k)))
+        elif isinstance(model, DistinctLDiversity):
+            counted = column(values_of(columns.index(model.column)))
+            conditions.append(exp.GTE(this=counted, expression=number(model.l)))
+        elif isinstance(model, DeltaPresence):
+            conditions += _share(model)
+    if rejecting(view):
+        conditions.append(exp.EQ(this=column(UNPLACED), expression=number(0)))
+        conditions.append(exp.GT(this=column(LEAST), expression=number(0)))
+    return both(conditions)
+
+
+def _share(model: DeltaPresence) -> list[exp.Expr]:
+    """min ≤ n / population ≤ max in whole numbers; below min, those who stand in no class are counted too."""
+    (low, low_parts), (high, high_parts) = fraction(model.min), fraction(model.max)
+    population = column(names.POPULATION)
+
+    def times(value: exp.Expr, factor: int) -> exp.Expr:
+        return exp.Mul(this=value, expression=number(factor))
+
+    conditions: list[exp.Expr] = [
+        exp.LTE(this=times(column(names.COUNT), high_parts), expression=times(population, high))
+    ]
+    if low > 0:
+        everybody = exp.paren(exp.Add(this=population.copy(), expression=column(UNPLACED)))
+        conditions.append(exp.GTE(this=times(column(names.COUNT), low_parts), expression=times(everybody, low)))
+    return conditions

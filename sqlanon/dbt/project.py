@@ -1,0 +1,155 @@
+"""The folder of a dbt project: what is written there, and what is left as it is.
+
+A file is ours when the manifest of the release lists it and it still holds what was written: all others are a person's,
+and are replaced only when that is asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sqlanon import sqlfiles
+from sqlanon.dbt.release import DbtRelease, files, properties
+from sqlanon.errors import TargetError
+
+PACKAGE = "packages/sqlanon"
+"""Where the package of generic tests is copied to in a project."""
+MANIFEST = ".sqlanon.json"
+PATHS: Mapping[str, str] = {"models": "model-paths", "seeds": "seed-paths", "tests": "test-paths"}
+"""The folders of a project, and what dbt_project.yml calls them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was done in a folder.
+
+    Attributes:
+        files: written, by their paths in it.
+        removed: of an earlier release, which this one does not need.
+        to_add: what a person has to add to a file of theirs, by its name.
+    """
+
+    files: tuple[str, ...]
+    removed: tuple[str, ...]
+    to_add: Mapping[str, str]
+
+
+def write(release: DbtRelease, folder: Path, *, force: bool = False) -> Written:
+    """Write a release into a folder, which becomes a dbt project unless it is one.
+
+    Args:
+        force: replace files that are not ours too, except dbt_project.yml and packages.yml.
+
+    Raises:
+        TargetError: files are not ours, or the folder cannot be written; nothing was changed in the former case.
+        UnsupportedError: see ``release.files``.
+    """
+    texts = {
+        **files(release, _folders(folder)),
+        **{f"{PACKAGE}/{path}": text for path, text in sqlfiles.texts("dbt").items()},
+    }
+    texts[f"{_folders(folder)['models']}/{release.name}.yml"] = _yaml(properties(release))
+    manifest = release.name + MANIFEST
+    known = _known(folder / manifest)
+    foreign = [path for path, text in texts.items() if not _ours(folder, path, known, text)]
+    if (folder / manifest).exists() and not known:
+        foreign.append(manifest)
+    if foreign and not force:
+        raise TargetError(
+            f"{len(foreign)} files of the folder were not written by this command or were changed since: "
+            f"{', '.join(sorted(foreign))}.",
+            hint="choose another --name or folder, or replace them (--force).",
+        )
+    dropped = [path for path in known if path not in texts and _unchanged(folder, path, known)]
+    starting, to_add = _once(release, folder)
+    document = {"files": {path: _digest(text) for path, text in texts.items()}, **release.manifest}
+    texts |= starting | {manifest: json.dumps(document, indent=2) + "\n"}
+    failure = None
+    try:
+        for path, text in texts.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text, encoding="utf-8", newline="\n")
+        for path in dropped:
+            (folder / path).unlink()
+    except OSError as error:
+        failure = error.strerror or "the system refused"
+    if failure is not None:
+        raise TargetError(
+            f"The folder {folder.name!r} cannot be written ({failure}).",
+            hint="check its permissions and the room on the disk.",
+        )
+    return Written(tuple(texts), tuple(dropped), to_add)
+
+
+def _folders(folder: Path) -> dict[str, str]:
+    """Where the project keeps its models, seeds and tests."""
+    path = folder / "dbt_project.yml"
+    document = _read_yaml(path) if path.exists() else {}
+    found = {}
+    for kind, key in PATHS.items():
+        named = document.get(key)
+        found[kind] = named[0] if isinstance(named, list) and named and isinstance(named[0], str) else kind
+    return found
+
+
+def _once(release: DbtRelease, folder: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """The files of a project that are written only where there are none, and what is missing where there are."""
+    package = {"local": PACKAGE}
+    made, missing = {}, {}
+    if not (folder / "dbt_project.yml").exists():
+        made["dbt_project.yml"] = _yaml({"name": release.name, "version": "1.0.0", "profile": release.name})
+    if not (folder / "packages.yml").exists():
+        made["packages.yml"] = _yaml({"packages": [package]})
+    elif package not in (_read_yaml(folder / "packages.yml").get("packages") or []):
+        missing["packages.yml"] = f"- local: {PACKAGE}"
+    return made, missing
+
+
+def _yaml(document: Mapping[str, Any]) -> str:
+    plain = json.loads(json.dumps(document))  # every list a copy of its own: YAML would refer from one to the other
+    return yaml.safe_dump(plain, allow_unicode=True, sort_keys=False)
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    document, failed = None, False
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        failed = True
+    if failed or not isinstance(document, dict):
+        raise TargetError(f"The file {path.name!r} of the folder is no YAML mapping.", hint="correct it first.")
+    return document
+
+
+def _known(path: Path) -> dict[str, str]:
+    """The files that an earlier run wrote, with their digests."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    kept = found if isinstance(found, dict) else {}
+    return {path: digest for path, digest in kept.items() if isinstance(digest, str) and ".." not in Path(path).parts}
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _unchanged(folder: Path, path: str, known: Mapping[str, str]) -> bool:
+    found = folder / path
+    return found.is_file() and hashlib.sha256(found.read_bytes()).hexdigest() == known.get(path)
+
+
+def _ours(folder: Path, path: str, known: Mapping[str, str], text: str) -> bool:
+    """True when a file may be written: there is none, it holds that very text, or what we wrote before."""
+    found = folder / path
+    if not found.exists():
+        return True
+    return _unchanged(folder, path, known) or _unchanged(folder, path, {path: _digest(text)})

@@ -1,0 +1,198 @@
+"""A plan as a dbt release: its statements, its seeds and what dbt is told of them. Nothing is written here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlglot import exp
+
+from sqlanon import names
+from sqlanon.compiler.live import TEXT, VALUE, FrozenColumn, LiveView
+from sqlanon.compiler.trees import column, named, table
+from sqlanon.dbt.rules import computed_lookup, refuse_extension
+from sqlanon.dbt.seeds import seed
+from sqlanon.dbt.statements import broken_classes, model, needs_source, too_many_suppressed
+from sqlanon.dbt.template import Call, ref, refuse_signs, written
+from sqlanon.engines.base import Place
+from sqlanon.errors import UnsupportedError
+from sqlanon.full_domain import Plan
+from sqlanon.live import frozen_view, refuse_policy
+from sqlanon.live_lookups import has_lookup, lists_its_values
+from sqlanon.models.distinct_l_diversity import DistinctLDiversity
+from sqlanon.models.k_anonymity import KAnonymity
+from sqlanon.policy import Policy
+
+Lookup = tuple[tuple[str | None, str | None], ...]
+"""The rows of a lookup: a value, and what is published for it."""
+LOOKUP = "_lookup_"
+
+
+@dataclass(frozen=True, slots=True)
+class DbtRelease:
+    """What the files of a release are made of.
+
+    Attributes:
+        name: of the model; those of seeds and tests begin with it.
+        dialect: one of ``template.DIALECTS``.
+        source: the relation of the records in the dbt project.
+        declares: the source is described in the yml of the model too.
+        view: what the model publishes of ``source``.
+        lookups: seeds by name.
+        policy: limits are taken from it.
+        materialized: ``table`` or ``view``.
+        manifest: that of the release.
+    """
+
+    name: str
+    dialect: str
+    source: Call
+    declares: bool
+    view: LiveView
+    lookups: Mapping[str, Lookup]
+    policy: Policy
+    materialized: str
+    manifest: Mapping[str, Any]
+
+
+def refuse_release(policy: Policy) -> None:
+    """Refuse a policy whose release is no model of dbt, before any work.
+
+    Raises:
+        UnsupportedError: says what, and names the alternative.
+    """
+    told: UnsupportedError | None = None
+    try:
+        refuse_policy(policy)
+    except UnsupportedError as error:
+        told = error
+    if told is not None:
+        raise UnsupportedError(f"A dbt model is built as a live view. {told.message}", hint=told.hint)
+
+
+def dbt_release(
+    plan: Plan, *, policy: Policy, name: str, source: Call, declares: bool, dialect: str, materialized: str,
+    with_values: bool,
+) -> DbtRelease:  # fmt: skip
+    """The release of a plan.
+
+    Args:
+        policy: whose limits hold; that of the plan, unless it was made for one node.
+        with_values: a computed hierarchy becomes a seed of the values that occur, not SQL.
+
+    Raises:
+        UnsupportedError: see ``refuse_release`` and ``rules.computed_lookup``; or a name reads like a template.
+        SourceChangedError: a hierarchy says something else than when the source was encoded.
+    """
+    types, released = plan.source.types, plan.released
+    refuse_release(policy)
+    frozen = plan.frozen_lookups()
+    lookups: dict[str, Lookup] = {}
+    quasi = []
+    for position, (spec, level) in enumerate(zip(policy.quasi_identifiers, plan.node, strict=True)):
+        lookup: exp.Expr | None = None
+        listed = lists_its_values(spec.hierarchy) or with_values
+        if has_lookup(spec.hierarchy, level) and listed:
+            seeded = f"{name}{LOOKUP}{position}"
+            lookups[seeded] = _rows(plan, frozen[spec.name])
+            lookup = ref(seeded).relation
+        elif has_lookup(spec.hierarchy, level):
+            refuse_extension(spec)
+            lookup = computed_lookup(
+                source.relation, spec, types[spec.name], level, longest=_longest(plan, position),
+                root=_root(plan, position), released=released[spec.name],
+            )  # fmt: skip
+        quasi.append(FrozenColumn(spec.name, types[spec.name], lookup, signed=listed))
+    placed = frozen_view(policy, plan.source, Place("", "", name), plan.node, released)
+    view = replace(placed, source=source.relation, quasi=tuple(quasi))
+    document = plan.publish().manifest
+    return DbtRelease(name, dialect, source, declares, view, lookups, policy, materialized, document)
+
+
+def _rows(plan: Plan, frozen: exp.Expr) -> Lookup:
+    query = exp.select(column(VALUE), column(TEXT)).from_(frozen.copy()).order_by(column(VALUE))
+    return tuple((value, text) for value, text in plan.source.engine.run("read lookup", query))
+
+
+def _longest(plan: Plan, position: int) -> int:
+    """Characters of the longest value of a quasi-identifier."""
+    longest = exp.Max(this=exp.Length(this=column(VALUE)))
+    query = exp.select(exp.Coalesce(this=longest, expressions=[exp.Literal.number(0)]))
+    return max(1, int(plan.source.engine.run("longest value", query.from_(table(names.lookup(position))))[0][0]))
+
+
+def _root(plan: Plan, position: int) -> str | None:
+    """What the chosen level publishes for NULL: the root's text at the last level, if there is one root; else None."""
+    attribute, level = plan.catalog.attributes[position], plan.node[position]
+    if level < attribute.height - 1:
+        return None
+    text = column(names.level(level))
+    query = exp.select(named(exp.Min(this=text), "least"), named(exp.Max(this=text.copy()), "most"))
+    query = query.from_(table(names.lookup(position))).where(
+        exp.Not(this=exp.Is(this=column(VALUE), expression=exp.null()))
+    )
+    least, most = plan.source.engine.run("root of a hierarchy", query)[0]
+    return least if least == most else None
+
+
+def files(release: DbtRelease, folders: Mapping[str, str]) -> dict[str, str]:
+    """The files of a release by their paths in the project, with their texts.
+
+    Args:
+        folders: of ``models``, ``seeds`` and ``tests``.
+
+    Raises:
+        UnsupportedError: the dialect cannot say a statement, or a name reads like a template.
+    """
+    name, view, released = release.name, release.view, ref(release.name).relation
+    for column_name in view.published:
+        refuse_signs(column_name)
+    rows = written(model(view), release.dialect)
+    made = {
+        f"{folders['models']}/{name}.sql": _headed(f"materialized='{release.materialized}'", rows),
+        **{f"{folders['seeds']}/{key}.csv": seed(lookup) for key, lookup in release.lookups.items()},
+    }
+    policy = release.policy
+    lost = too_many_suppressed(view, released, limit=policy.suppression_limit, count=policy.suppression_count)
+    made[f"{folders['tests']}/{name}_suppressed.sql"] = _headed("severity='warn'", written(lost, release.dialect))
+    if needs_source(view):
+        broken = written(broken_classes(view, released), release.dialect)
+        made[f"{folders['tests']}/{name}_classes.sql"] = _headed("severity='error'", broken)
+    return made
+
+
+def _headed(config: str, statement: str) -> str:
+    return f"-- Written by `sqlanon dbt`: change the policy, not this file.\n{{{{ config({config}) }}}}\n{statement}\n"
+
+
+def properties(release: DbtRelease) -> dict[str, Any]:
+    """What dbt is told of a release: the source, the model with its tests, and the seeds with their types."""
+    text = {"duckdb": "varchar", "postgres": "text"}[release.dialect]
+    documents: dict[str, Any] = {"version": 2}
+    if release.declares and release.source.function == "source":
+        schema, relation = release.source.names
+        documents["sources"] = [{"name": schema, "schema": schema, "tables": [{"name": relation}]}]
+    documents["models"] = [{"name": release.name, "data_tests": _tests(release)}]
+    config = {"column_types": {VALUE: text, TEXT: text}, "quote_columns": True}
+    if release.lookups:
+        documents["seeds"] = [{"name": key, "config": config.copy()} for key in release.lookups]
+    return documents
+
+
+def _tests(release: DbtRelease) -> list[dict[str, Any]]:
+    """The generic tests of the package, one for each model of the policy that it knows.
+
+    Records are counted: with an entity that is implied, and the statement ``broken_classes`` counts persons.
+    """
+    quasi = [item.name for item in release.view.quasi]
+    tests: list[dict[str, Any]] = []
+    for number, item in enumerate(release.view.models):
+        if isinstance(item, KAnonymity):
+            test, arguments = "k_anonymous", {"quasi_identifiers": quasi, "k": item.k}
+        elif isinstance(item, DistinctLDiversity):
+            test, arguments = "l_diverse", {"quasi_identifiers": quasi, "sensitive": item.column, "l": item.l}
+        else:
+            continue
+        tests.append({f"sqlanon.{test}": {"name": f"{release.name}_{test}_{number}", "arguments": arguments}})
+    return tests

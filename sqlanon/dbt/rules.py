@@ -1,0 +1,81 @@
+"""The level of a computed hierarchy as SQL: a lookup that no file holds, because only the data show its values.
+
+    SELECT value, <the level> AS text FROM (SELECT <canonical text> AS value, … FROM source GROUP BY 1)
+
+It serves what comes later too. A value that is longer than all that were planned with has no level of ``redact``, whose
+texts are as long as the longest: it has no row, and so it is suppressed.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sqlanon.compiler.live import TEXT, VALUE
+from sqlanon.compiler.trees import canonical, column, named, number, same
+from sqlanon.errors import UnsupportedError
+from sqlanon.hierarchy.builders import levels as builder_levels
+from sqlanon.hierarchy.specs import (
+    DatesHierarchy,
+    ExtensionHierarchy,
+    HierarchySpec,
+    IntervalsHierarchy,
+    RedactHierarchy,
+)
+from sqlanon.policy import Column
+
+_RAW, _DISTINCT, _COMPUTED = "raw", "distinct_values", "computed"
+
+
+def refuse_extension(spec: Column) -> None:
+    """Refuse a hierarchy that no SQL of ours computes.
+
+    Raises:
+        UnsupportedError: it is made by a builder from outside the package.
+    """
+    if isinstance(spec.hierarchy, ExtensionHierarchy):
+        raise UnsupportedError(
+            f"The hierarchy of column {spec.name!r} is made by an extension, which dbt does not have.",
+            hint="list its values in a seed (--with-values), or write the hierarchy as a file.",
+        )
+
+
+def computed_lookup(
+    source: exp.Expr, spec: Column, type_name: str, level: int, *, longest: int, root: str | None, released: str
+) -> exp.Expr:
+    """The lookup of a quasi-identifier at a level above 0, read from the source itself.
+
+    Args:
+        type_name: of the column of the source.
+        longest: characters of the longest value that was planned with.
+        root: what is published for NULL; None publishes NULL.
+        released: the type of the column of the release; a text that does not read the same in it has no row.
+
+    Raises:
+        UnsupportedError: see ``refuse_extension``.
+    """
+    refuse_extension(spec)
+    hierarchy: HierarchySpec | None = spec.hierarchy
+    assert hierarchy is not None
+    by_text = type_name == "VARCHAR" or not isinstance(hierarchy, IntervalsHierarchy | DatesHierarchy)
+    value = column(VALUE if by_text else _RAW)
+    text = builder_levels(hierarchy, value, "VARCHAR" if by_text else type_name, longest=longest)[level - 1]
+    is_null = exp.Is(this=column(VALUE), expression=exp.null())
+    for_null = exp.Literal.string(root) if root is not None else exp.null()
+    cell = exp.Case(ifs=[exp.If(this=is_null, true=exp.cast(for_null, "VARCHAR"))], default=exp.cast(text, "VARCHAR"))
+    found = exp.select(column(VALUE), named(cell, TEXT)).from_(_values(source, spec.name, type_name, raw=not by_text))
+    if isinstance(hierarchy, RedactHierarchy):
+        fits = exp.LTE(this=exp.Length(this=column(VALUE)), expression=number(longest))
+        found = found.where(exp.or_(is_null.copy(), fits))
+    if released != "VARCHAR":
+        back = exp.TryCast(this=column(TEXT), to=exp.DataType.build(released, dialect="duckdb"))
+        reads = same(exp.cast(back, "VARCHAR"), column(TEXT))
+        found = exp.select(column(VALUE), column(TEXT)).from_(found.subquery(_COMPUTED)).where(reads)
+    return found.subquery(_COMPUTED)
+
+
+def _values(source: exp.Expr, name: str, type_name: str, *, raw: bool) -> exp.Subquery:
+    """The distinct values of a column, with one raw value each (-0.0 and 0.0 read alike)."""
+    text = canonical(name, type_name)
+    shown = [named(exp.Min(this=column(name)), _RAW)] if raw else []
+    query = exp.select(named(text, VALUE), *shown).from_(source.copy()).group_by(text.copy())
+    return query.subquery(_DISTINCT)

@@ -1,0 +1,68 @@
+"""BigQuery (GoogleSQL)."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sqlanon.dialects.base import DECIMAL_INTERVALS, PORTABLE, SAME, TEXTS, VARIED, Dialect, Said
+from sqlanon.dialects.rules import (
+    always,
+    different_texts,
+    extracted,
+    function,
+    in_double,
+    nulls_by_key,
+    number_cast,
+    period,
+    piped,
+    plain_part,
+    same_texts,
+    without_nulls,
+)
+
+_NODES: dict[type[exp.Expr], Said] = {
+    exp.Concat: piped,
+    exp.CTE: plain_part,
+    exp.Div: in_double,
+    exp.Greatest: without_nulls,
+    exp.IntDiv: function("DIV", "this", "expression"),
+    exp.Least: without_nulls,
+    exp.Ln: number_cast,
+    exp.NullSafeEQ: same_texts,
+    exp.NullSafeNEQ: different_texts,
+    exp.Order: nulls_by_key,
+    exp.Quarter: extracted,
+    exp.RegexpReplace: DECIMAL_INTERVALS,
+    exp.Replace: DECIMAL_INTERVALS,
+    exp.Year: extracted,
+}
+
+BIGQUERY = Dialect(
+    name="bigquery",
+    title="BigQuery",
+    writes="bigquery",
+    nodes={**PORTABLE, **dict.fromkeys(VARIED, SAME), **_NODES},
+    types={
+        exp.DType.VARCHAR: "STRING",
+        exp.DType.TEXT: "STRING",
+        exp.DType.TINYINT: "INT64",
+        exp.DType.SMALLINT: "INT64",
+        exp.DType.INT: "INT64",
+        exp.DType.BIGINT: "INT64",
+        exp.DType.INT128: "BIGNUMERIC",
+        exp.DType.UTINYINT: "INT64",
+        exp.DType.USMALLINT: "INT64",
+        exp.DType.UINT: "INT64",
+        exp.DType.UBIGINT: "NUMERIC",
+        exp.DType.DOUBLE: "FLOAT64",
+        exp.DType.BOOLEAN: "BOOL",
+        exp.DType.DATE: "DATE",
+        exp.DType.TIMESTAMP: "DATETIME",
+    },
+    texts=TEXTS,
+    functions={"ISFINITE": always},
+    patterns={text: period("FORMAT_DATE", text, format_first=True) for text in ("%Y-%m-%d", "%Y-%m", "%Y", "%G-W%V")},
+    longest_name=300,
+    refused_characters='!"$()*,./;?@[\\]^`{}~',
+    notes=("Run it as one script (a multi-statement query): its tables are temporary.",),
+)

@@ -1,0 +1,36 @@
+"""PostgreSQL 15 and newer: written by the rules that its engine has."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sqlglot import exp
+
+from sqlanon.dialects.base import PORTABLE, SAME, TEXTS, VARIED, Dialect
+from sqlanon.engines.postgres_dialect import HELPERS, LONGEST_NAME, PATTERNS, TYPES, render
+
+POSTGRES = Dialect(
+    name="postgres",
+    title="PostgreSQL",
+    writes="postgres",
+    nodes={**PORTABLE, **dict.fromkeys(VARIED, SAME)},
+    types=dict.fromkeys(
+        (
+            exp.DType.VARCHAR, exp.DType.TEXT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT, exp.DType.FLOAT,
+            exp.DType.DOUBLE, exp.DType.DECIMAL, exp.DType.BOOLEAN, exp.DType.DATE, exp.DType.TIMESTAMP,
+            exp.DType.TIMESTAMPTZ, exp.DType.UUID, exp.DType.TIME, *TYPES,
+        ),
+        SAME,
+    ),
+    texts=TEXTS | {"UUID"},
+    functions={"ISFINITE": SAME},
+    patterns=dict.fromkeys(PATTERNS, SAME),
+    longest_name=LONGEST_NAME,
+    preamble=HELPERS,
+    notes=(
+        "Run it in one session: two functions and the tables are temporary, and go with it. "
+        "The role needs TEMPORARY on the database.",
+    ),
+    wide_literals=True,
+    write=partial(render, pretty=True),
+)  # fmt: skip

@@ -1,0 +1,342 @@
+"""Live views: what they ask of a policy, what they stand on, and how they are put in place and found again.
+
+Beneath the view ``v`` stand the source, the lookups ``v_lookup_<i>`` of the quasi-identifiers that have one, and
+``v_frozen``: the facts that it was made with (kind, name, value), by which ``refresh`` tells whether they still hold.
+All are made in one transaction, and the view is audited in it, as it will be read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlanon import names, sqlfiles
+from sqlanon.accounting import Ledger
+from sqlanon.audit.models import ModelAudit
+from sqlanon.audit.release import audit_entities, audit_release
+from sqlanon.compiler.live import TEXT, VALUE, FrozenColumn, LiveView, live_view, member_flag, refuse_models
+from sqlanon.compiler.trees import column, number
+from sqlanon.engines.base import Engine, Place, rows_of
+from sqlanon.errors import EngineError, InputError, SourceChangedError, TargetError, UnsupportedError
+from sqlanon.hierarchy.specs import FileHierarchy
+from sqlanon.live_lookups import has_lookup
+from sqlanon.policy import Output, Policy
+from sqlanon.sources import Source
+from sqlanon.targets import FACT_COLUMNS, FROZEN, LOOKUP, RELEASED, frozen_tables, place
+from sqlanon.version import VERSION
+
+KIND = "live_view"
+SNAPSHOT = "publish a snapshot (output: {view: …} or {table: …})"
+WARNING = (
+    "A live view shows the present state of its source. Whoever reads it twice sees what changed between: a record "
+    "that came or went alone is singled out by the difference, whatever k is. Where that matters, publish snapshots "
+    "instead (docs/live-views.md)."
+)
+Fact = tuple[str, str, str]
+"""A fact that a live view was made with, as ``FACT_COLUMNS`` name its parts."""
+
+
+def refuse_policy(policy: Policy) -> None:
+    """Refuse what a live view has no answer to, before any work.
+
+    Raises:
+        UnsupportedError: says what, and names the alternative.
+    """
+    told = instead = ""
+    if policy.transformation is not None:
+        told, instead = "publishes one node, no transformation", "leave out the transformation"
+    elif policy.suppressed == "redact":
+        told, instead = "leaves suppressed records out and cannot redact them", "say suppressed: drop"
+    elif policy.join:
+        told = "reads one relation, and the policy joins several"
+        instead = "make a view of the join in the database and name it as the table"
+    elif any((c.uncovered or policy.uncovered) == "top" for c in policy.quasi_identifiers):
+        told = "suppresses what no hierarchy lists; it cannot publish it at the root (uncovered: top)"
+        instead = "say uncovered: suppress, or list the values"
+    elif policy.subset is not None and "column" not in policy.subset:
+        told = "reads the subset from a column of the source only"
+        instead = "say subset: {column: …}"
+    if told:
+        raise UnsupportedError(f"A live view {told}.", hint=f"{instead}, or {SNAPSHOT}.")
+    refuse_models(policy.models)
+
+
+def check_live(opened: Source, policy: Policy, output: Output) -> Place:
+    """The place of a live view, after everything that can be said of it before any work.
+
+    Raises:
+        UnsupportedError: see ``refuse_policy``; or the engine has no live views.
+        TargetError: the source is not in the database of the view, or its lookups would replace other tables.
+    """
+    refuse_policy(policy)
+    engine = opened.engine
+    engine.require("live_views")
+    if policy.subset is not None and (name := policy.subset["column"]) in opened.types:
+        member_flag(name, opened.types[name])
+    where = place(engine, output.target, opened.target_catalog)
+    source = source_place(opened)
+    if source is None:
+        raise TargetError(
+            "A live view reads a table of its own database, and the source is a file.",
+            hint=f"load it into a database, or {SNAPSHOT}.",
+        )
+    if source.catalog.casefold() != where.catalog.casefold():
+        raise TargetError(
+            f"The source is in the database {source.catalog!r}, the live view would be in {where.catalog!r}.",
+            hint="name a target in the database of the source.",
+        )
+    if not frozen_tables(engine, where):
+        lookups = [_lookup(where, number) for number in range(len(policy.quasi_identifiers))]
+        for beneath in (where.named(where.name + FROZEN), *lookups):
+            if engine.existing(beneath):
+                raise TargetError(
+                    f"The relation {beneath.schema}.{beneath.name}, which would stand beneath the live view, exists.",
+                    hint="choose another name for the view, or drop it yourself.",
+                )
+    return where
+
+
+def source_place(opened: Source) -> Place | None:
+    """The full name of a source that is a relation of a database; None for a file."""
+    relation = opened.relation
+    lies = opened.path is None or opened.target_catalog is not None
+    if not lies or not isinstance(relation, exp.Table) or not isinstance(relation.this, exp.Identifier):
+        return None
+    return place(opened.engine, relation, opened.target_catalog if relation.db else None)
+
+
+def frozen_view(
+    policy: Policy, opened: Source, where: Place, node: Sequence[int], released: Mapping[str, str]
+) -> LiveView:
+    """What a live view at ``where`` publishes of a source at a node.
+
+    Args:
+        opened: the source; it is named in full, for a view may be read where other schemas are looked through.
+        released: the columns of the view with their types, in order.
+    """
+    found = source_place(opened)
+    relation = found.table if found is not None and opened.engine.existing(found) else opened.relation
+    quasi, lookups = [], 0
+    for spec, level in zip(policy.quasi_identifiers, node, strict=True):
+        lookup = None
+        if has_lookup(spec.hierarchy, level):
+            lookup = _lookup(where, lookups).table
+            lookups += 1
+        quasi.append(FrozenColumn(spec.name, opened.types[spec.name], lookup))
+    return _view(policy, relation, opened.types, tuple(quasi), released)
+
+
+def counted_view(policy: Policy, opened: Source) -> LiveView:
+    """The same without lookups: enough to count the records of the source that take part."""
+    quasi = tuple(FrozenColumn(c.name, opened.types[c.name], None) for c in policy.quasi_identifiers)
+    return _view(policy, opened.relation, opened.types, quasi, {})
+
+
+def _view(
+    policy: Policy, relation: exp.Expr, types: Mapping[str, str], quasi: tuple[FrozenColumn, ...],
+    released: Mapping[str, str],
+) -> LiveView:  # fmt: skip
+    member = (policy.subset or {}).get("column")
+    return LiveView(
+        source=relation,
+        quasi=quasi,
+        published=released,
+        models=policy.models,
+        basic=policy.nulls == "basic",
+        entity=policy.entity,
+        member=member,
+        member_type=types[member] if member is not None else "BOOLEAN",
+    )
+
+
+def _lookup(where: Place, number: int) -> Place:
+    return where.named(f"{where.name}{LOOKUP}{number}")
+
+
+def facts_of(policy: Policy, levels: Mapping[str, int]) -> list[Fact]:
+    """What a live view is made with; the hashes tell a changed policy, hierarchy file or model apart."""
+    return [
+        ("version", "sqlanon", VERSION),
+        ("policy", "", replace(policy, if_exists="replace").fingerprint()),
+        *_files(policy),
+        *(("level", name, str(level)) for name, level in levels.items()),
+    ]
+
+
+def _files(policy: Policy) -> list[Fact]:
+    made: list[Fact] = []
+    for spec in policy.quasi_identifiers:
+        if isinstance(spec.hierarchy, FileHierarchy):
+            made.append(("hierarchy", spec.name, _hash(spec.hierarchy.path.read_bytes)))
+    for position, model in enumerate(policy.models):
+        made.append(("model", f"{position} {model.type}", _hash(partial(_text, model.file))))
+    return made
+
+
+def _text(file: str) -> bytes:
+    return sqlfiles.read(file).encode()
+
+
+def _hash(read: Callable[[], bytes]) -> str:
+    try:
+        return hashlib.sha256(read()).hexdigest()
+    except OSError:
+        return "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class LiveDraft:
+    """What a live view needs to be put in place.
+
+    Attributes:
+        frozen: per quasi-identifier with a lookup, in order, the relation of its rows.
+        lookups: per quasi-identifier, the texts of its level, for the audit (``audit_release``).
+        verify_source: raises SourceChangedError; called last.
+        output: the target, with its owner and readers.
+    """
+
+    view: LiveView
+    frozen: Mapping[str, exp.Expr]
+    facts: Sequence[Fact]
+    ledger: Ledger
+    models: Sequence[ModelAudit]
+    lookups: Mapping[str, exp.Expr]
+    verify_source: Callable[[], None]
+    output: Output
+
+
+def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> None:
+    """Make lookups and view, audit the view, commit; what stood there of an earlier one goes in the same transaction.
+
+    Raises:
+        SourceChangedError: the view holds another number of records than the plan.
+        AuditError: it does not satisfy the policy.
+        EngineError: the database refused a statement. In all cases, the old view stays.
+    """
+    with engine.transaction():
+        engine.make_schema(where)
+        _drop_old(engine, where)
+        facts = list(draft.facts)
+        beneath = [where.named(where.name + FROZEN)]
+        for position, (name, rows) in enumerate(draft.frozen.items()):
+            lookup = _lookup(where, position)
+            facts.append(("lookup", lookup.name, name))
+            beneath.append(lookup)
+            query = exp.select(column(VALUE), column(TEXT)).from_(rows.copy()).order_by(column(VALUE))
+            engine.run("write lookup", _table(lookup, query))
+        engine.run("write facts", _table(where.named(where.name + FROZEN), rows_of(_facts_table(facts))))
+        engine.create_view(where, live_view(draft.view))
+        _audit(engine, where.table, draft)
+        _audit_entities(engine, draft)
+        draft.verify_source()
+        engine.hand_over(where, beneath, draft.output.owner, draft.output.readers)
+        if draft.output.owner is not None:
+            _refuse_owner(engine, where, draft)
+
+
+def _refuse_owner(engine: Engine, where: Place, draft: LiveDraft) -> None:
+    """A view reads its source with the rights of its owner.
+
+    Raises:
+        TargetError: the owner has none.
+    """
+    try:
+        engine.run("read as owner", exp.select(number(1)).from_(where.table).limit(1))
+        readable = True
+    except EngineError:
+        readable = False
+    if not readable:
+        raise TargetError(
+            f"The live view cannot be read once it belongs to {draft.output.owner!r}, who may not read the source.",
+            hint="grant SELECT on the source to the owner, or leave out owner.",
+        )
+
+
+def _drop_old(engine: Engine, where: Place) -> None:
+    """The view and all that it stood on: the lookups of a live one, the table of a snapshot."""
+    beneath = frozen_tables(engine, where)
+    if engine.existing(where) == "view":
+        engine.run("drop old view", exp.Drop(tables=[where.table], kind="VIEW"))
+        released = where.named(where.name + RELEASED)
+        if not beneath and engine.existing(released) == "table":
+            beneath = [released]
+    for old in beneath:
+        engine.run("drop old lookups", exp.Drop(tables=[old.table], kind="TABLE"))
+
+
+def _table(where: Place, query: exp.Query) -> exp.Create:
+    return exp.Create(this=where.table, kind="TABLE", expression=query)
+
+
+def _facts_table(facts: Sequence[Fact]) -> pa.Table:
+    columns = list(zip(*facts, strict=True))
+    return pa.table({key: pa.array(items, pa.string()) for key, items in zip(FACT_COLUMNS, columns, strict=True)})
+
+
+def _audit(engine: Engine, relation: exp.Expr, draft: LiveDraft) -> None:
+    rows = int(engine.run("count written rows", exp.select(exp.Count(this=exp.Star())).from_(relation.copy()))[0][0])
+    if rows != draft.ledger.published:
+        raise SourceChangedError(
+            f"The live view holds {rows} records where the plan has {draft.ledger.published}: the source changed "
+            "between planning and publication.",
+            hint="run again when nobody writes to it; the old view, if there was one, stays.",
+        )
+    audit_release(
+        engine,
+        relation,
+        columns=list(draft.view.published),
+        quasi_identifiers=[item.name for item in draft.view.quasi],
+        models=draft.models if draft.view.entity is None else [],
+        published=draft.ledger.published,
+        redacted=0,
+        marker=None,
+        nulls="basic" if draft.view.basic else "extended",
+        lookups=draft.lookups,
+    )
+
+
+def _audit_entities(engine: Engine, draft: LiveDraft) -> None:
+    """With an entity: the same rows once more, with their entities, which the view does not hold."""
+    if draft.view.entity is None:
+        return
+    told = live_view(replace(draft.view, shuffled=False, told=True)).subquery("told")
+    quasi = [item.name for item in draft.view.quasi]
+    audit_entities(engine, told, entity=names.ENTITY, quasi_identifiers=quasi, models=draft.models)
+
+
+def frozen_facts(engine: Engine, where: Place) -> list[Fact] | None:
+    """The facts that the live view at ``where`` was made with; None when there is no live view.
+
+    Raises:
+        TargetError: there is a relation of that name which is no live view.
+    """
+    kind = engine.existing(where)
+    facts = where.named(where.name + FROZEN)
+    if kind == "view" and frozen_tables(engine, where):
+        rows = exp.select(*[column(name) for name in FACT_COLUMNS]).from_(facts.table)
+        return [(str(kind), str(name), str(value)) for kind, name, value in engine.run("read facts", rows)]
+    if kind is not None:
+        raise TargetError(
+            f"The relation {where.schema}.{where.name} is a {kind}, and no live view of sqlanon.",
+            hint="publish the policy under another name, or drop the relation yourself.",
+        )
+    return None
+
+
+def live_output(policy: Policy) -> Output:
+    """The output of a policy that publishes a live view.
+
+    Raises:
+        InputError: it publishes something else.
+    """
+    if policy.output is None or policy.output.kind != KIND:
+        raise InputError(
+            "The policy publishes no live view, so there is nothing to refresh.",
+            hint="say output: {live_view: schema.name}, or publish a new snapshot by `sqlanon run`.",
+        )
+    return policy.output

@@ -1,0 +1,119 @@
+"""The lookups of a live view: of each hierarchy the level that was chosen, frozen.
+
+A hierarchy that lists its values gives all of them, whether they occur or not, at every level, 0 included: what it
+does not list has no row. One that is computed from the values (``redact``, ``intervals``, …) gives the values that
+occur, and at level 0 no lookup: there it would hold nothing but the values themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from sqlanon import names
+from sqlanon.compiler import encode
+from sqlanon.compiler.live import TEXT, VALUE
+from sqlanon.compiler.trees import column, named, number, same, table
+from sqlanon.encoding import Encoding
+from sqlanon.engines.base import Engine
+from sqlanon.errors import SourceChangedError
+from sqlanon.hierarchy.specs import FileHierarchy, GroupsHierarchy, HierarchySpec, LevelsHierarchy, TableHierarchy
+from sqlanon.lattice import Node
+from sqlanon.lookups import list_rows
+from sqlanon.policy import Policy
+
+
+def lists_its_values(hierarchy: HierarchySpec | None) -> bool:
+    """True for a hierarchy that says itself which values it knows."""
+    return isinstance(hierarchy, FileHierarchy | GroupsHierarchy | LevelsHierarchy | TableHierarchy)
+
+
+def has_lookup(hierarchy: HierarchySpec | None, level: int) -> bool:
+    """True when a quasi-identifier passes through a lookup at ``level``."""
+    return level > 0 or lists_its_values(hierarchy)
+
+
+def freeze(
+    engine: Engine, policy: Policy, encoding: Encoding, node: Node, released: Mapping[str, str], *, basic: bool
+) -> dict[str, exp.Expr]:
+    """Make the frozen lookups of a node as tables of ours (``names.frozen``), and name them by column.
+
+    Args:
+        released: the columns of the release with their types; a text that does not read the same in the type of its
+            column stays out.
+
+    Raises:
+        SourceChangedError: a hierarchy says something else than when the source was encoded.
+    """
+    made: dict[str, exp.Expr] = {}
+    for position, (spec, level) in enumerate(zip(policy.quasi_identifiers, node, strict=True)):
+        if not has_lookup(spec.hierarchy, level):
+            continue
+        if lists_its_values(spec.hierarchy):
+            height = list_rows(engine, position, spec, encoding.types[spec.name], [], policy.extensions)
+            facts = engine.run("hierarchy facts", encode.hierarchy_facts(position, height))[0]
+            _, null_rows, roots, root, _ = facts
+            at_root = roots == 1 and height > 1 and level == height - 1
+            lone_null = not null_rows and not basic
+            query = _listed(position, level, lone_null=lone_null, root=root if at_root else None)
+        else:
+            query = _occurring(position, level)
+        if released[spec.name] != "VARCHAR":
+            query = _readable_as(query, released[spec.name])
+        engine.drop(names.frozen(position))
+        engine.create("freeze lookup", names.frozen(position), query)
+        engine.drop(names.listed(position))
+        _refuse_changed(engine, position, level, spec.name)
+        made[spec.name] = table(names.frozen(position))
+    return made
+
+
+def _listed(position: int, level: int, *, lone_null: bool, root: str | None) -> exp.Query:
+    """What a hierarchy lists; a NULL that it does not list stays NULL, or joins the only root (``encode.branches``)."""
+    rows = exp.select(
+        named(column(names.level(0)), VALUE),
+        named(column(names.level(level)), TEXT),
+    ).from_(table(names.listed(position)))
+    if not lone_null:
+        return rows
+    text = exp.Literal.string(root) if root is not None else exp.null()
+    null_row = exp.select(named(exp.cast(exp.null(), "VARCHAR"), VALUE), named(exp.cast(text, "VARCHAR"), TEXT))
+    return exp.union(rows, null_row, distinct=False, copy=False)
+
+
+def _occurring(position: int, level: int) -> exp.Query:
+    covered = exp.EQ(this=column(encode.COVERED), expression=number(1))
+    rows = exp.select(column(VALUE), named(column(names.level(level)), TEXT))
+    return rows.from_(table(names.lookup(position))).where(covered)
+
+
+def _readable_as(query: exp.Query, type_name: str) -> exp.Query:
+    """The rows whose text reads the same in a type: another one would make every reading of the view fail."""
+    text = column(TEXT, "frozen")
+    back = exp.cast(exp.TryCast(this=text, to=exp.DataType.build(type_name, dialect="duckdb")), "VARCHAR")
+    rows = exp.select(column(VALUE, "frozen"), column(TEXT, "frozen")).from_(query.subquery("frozen"))
+    return rows.where(same(back, text.copy()))
+
+
+def _refuse_changed(engine: Engine, position: int, level: int, name: str) -> None:
+    """What was encoded and what is frozen must say the same of every value that occurs."""
+    agrees = exp.and_(
+        same(column(VALUE, "encoded"), column(VALUE, "frozen")),
+        same(column(names.level(level), "encoded"), column(TEXT, "frozen")),
+    )
+    frozen = exp.select(column(VALUE), column(TEXT), named(number(1), "found")).from_(table(names.frozen(position)))
+    query = (
+        exp.select(exp.Count(this=exp.Star()))
+        .from_(table(names.lookup(position), "encoded"))
+        .join(frozen.subquery("frozen"), on=agrees, join_type="left")
+        .where(exp.EQ(this=column(encode.COVERED, "encoded"), expression=number(1)))
+        .where(exp.GT(this=column(names.COUNT, "encoded"), expression=number(0)))
+        .where(exp.Is(this=column("found", "frozen"), expression=exp.null()))
+    )
+    count = engine.run("compare lookups", query)[0][0]
+    if count:
+        raise SourceChangedError(
+            f"The hierarchy of column {name!r} changed between planning and publication: {count} values differ.",
+            hint="run again; nothing was published.",
+        )

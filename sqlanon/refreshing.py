@@ -1,0 +1,197 @@
+"""Refreshing a live view: does it still serve, and if not, a new plan in its place.
+
+What is published is safe at every moment, for the view counts its classes itself. What ages is its use: values that
+came later have no row in a lookup, and classes that shrank are left out. When the view loses more than the policy
+allows, the source is planned anew, and lookups and view are replaced in one transaction.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from sqlanon.anonymizer import anonymize
+from sqlanon.compiler.live import losing, takes_part
+from sqlanon.driver import Watcher
+from sqlanon.encoding import check_columns
+from sqlanon.engines.base import Place
+from sqlanon.errors import EngineError
+from sqlanon.live import (
+    KIND,
+    Fact,
+    check_live,
+    counted_view,
+    facts_of,
+    frozen_facts,
+    frozen_view,
+    live_output,
+    refuse_policy,
+)
+from sqlanon.policy import Policy
+from sqlanon.policy_source import open_policy_source
+from sqlanon.sources import Source
+
+REASONS: Mapping[str, str] = {
+    "missing": "there is no live view",
+    "unreadable": "the live view cannot be read any more",
+    "policy": "the policy is not the one that the live view was made with",
+    "files": "a hierarchy's file or a model is not the one that the live view was made with",
+    "limit": "the live view loses more records than the policy allows",
+    "forced": "a refresh was asked for",
+}
+"""Why a live view is planned anew; the first that holds is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveCounts:
+    """What a live view published before it was looked at: records = published + suppressed + excluded."""
+
+    published: int
+    suppressed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """What ``refresh`` found and did. For the operator: its counts are exact.
+
+    Attributes:
+        refreshed: lookups and view were replaced.
+        reason: a key of ``REASONS`` when a refresh was due, else None.
+        records: of the source (of the subset, if there is one): published + suppressed + excluded, as it is now.
+        allowed: as many records may be suppressed; with an entity, as many persons may lose any.
+        levels: the frozen level of each quasi-identifier; None without a view.
+        before: what the view published when it was looked at; None when it was not there or could not be read.
+        output: ``{"live_view": name}``.
+        seconds: how long it took.
+    """
+
+    refreshed: bool
+    reason: str | None
+    records: int
+    published: int
+    suppressed: int
+    excluded: int
+    allowed: int
+    levels: dict[str, int] | None
+    before: LiveCounts | None
+    output: dict[str, str]
+    seconds: float
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def due(self) -> bool:
+        """The view should be planned anew, or was."""
+        return self.reason is not None
+
+
+def refresh(
+    source: object, policy: Policy, *, force: bool = False, dry_run: bool = False, watch: Watcher | None = None
+) -> Refresh:
+    """Plan a live view anew and replace it, when it is due; otherwise leave it, and say what it loses.
+
+    Args:
+        source: as for ``anonymize``; None takes the policy's.
+        force: replace it in any case.
+        dry_run: only look.
+        watch: called after every batch of verdicts.
+
+    Raises:
+        InputError: the policy publishes no live view; or see ``plan``.
+        TargetError: the target is a relation that is no live view.
+        NoSolutionError: the policy cannot be met any more; the old view stays.
+    """
+    start = time.perf_counter()
+    output = live_output(policy)
+    refuse_policy(policy)
+    with open_policy_source(source, policy) as opened:
+        check_columns(policy, opened.types)
+        found = _look(opened, policy, check_live(opened, policy, output))
+    if found.reason is None and force:
+        found = replace(found, reason="forced")
+    if found.reason is None or dry_run:
+        return replace(found, seconds=time.perf_counter() - start)
+    with anonymize(source, replace(policy, if_exists="replace", report=None), watch=watch) as release:
+        ledger = release.ledger
+        return replace(
+            found,
+            refreshed=True,
+            records=ledger.records,
+            published=ledger.published,
+            suppressed=ledger.suppressed,
+            excluded=ledger.excluded,
+            allowed=release.plan.catalog.allowed,
+            levels=release.levels,
+            warnings=release.warnings,
+            seconds=time.perf_counter() - start,
+        )
+
+
+def _look(opened: Source, policy: Policy, where: Place) -> Refresh:
+    """What the live view loses at this moment, and whether it should be replaced."""
+    engine = opened.engine
+    counted = counted_view(policy, opened)
+    records, included = map(int, engine.run("count records", takes_part(counted))[0])
+    facts = frozen_facts(engine, where)
+    published = _published(opened, where) if facts is not None else None
+    allowed = policy.allowed_suppressions(included)
+    reason = None
+    if facts is None:
+        reason = "missing"
+    elif published is None:
+        reason = "unreadable"
+    elif changed := _changed(policy, facts):
+        reason = changed
+    else:
+        lost, allowed = _held_against_limit(opened, policy, where, facts, included, published)
+        reason = "limit" if lost > allowed else None
+    before = LiveCounts(published, included - published) if published is not None else None
+    return Refresh(
+        refreshed=False,
+        reason=reason,
+        records=records,
+        published=published or 0,
+        suppressed=included - (published or 0),
+        excluded=records - included,
+        allowed=allowed,
+        levels={name: int(value) for kind, name, value in facts if kind == "level"} if facts is not None else None,
+        before=before,
+        output={KIND: live_output(policy).target},
+        seconds=0.0,
+    )
+
+
+def _held_against_limit(
+    opened: Source, policy: Policy, where: Place, facts: list[Fact], included: int, published: int
+) -> tuple[int, int]:
+    """What the live view loses and what it may lose: records, or with an entity persons who lose any record."""
+    if policy.entity is None:
+        return included - published, policy.allowed_suppressions(included)
+    levels = {name: int(value) for kind, name, value in facts if kind == "level"}
+    node = [levels[column.name] for column in policy.quasi_identifiers]
+    view = frozen_view(policy, opened, where, node, dict(opened.engine.columns(where.table)))
+    persons, lost = map(int, opened.engine.run("count entities", losing(view))[0])
+    return lost, policy.allowed_suppressions(persons)
+
+
+def _published(opened: Source, where: Place) -> int | None:
+    """The records of the live view; None when it cannot be read, because a table or column beneath it is gone."""
+    try:
+        count = exp.select(exp.Count(this=exp.Star())).from_(where.table)
+        return int(opened.engine.run("count live view", count)[0][0])
+    except EngineError:
+        return None
+
+
+def _changed(policy: Policy, facts: list[Fact]) -> str | None:
+    """What the view was made with is not what the policy says now; the version of the package does not matter."""
+
+    def of(listed: list[Fact], *kinds: str) -> set[Fact]:
+        return {fact for fact in listed if fact[0] in kinds}
+
+    now = facts_of(policy, {})
+    if of(now, "policy") != of(facts, "policy"):
+        return "policy"
+    return "files" if of(now, "hierarchy", "model") != of(facts, "hierarchy", "model") else None

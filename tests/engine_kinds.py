@@ -1,0 +1,147 @@
+"""The engines that keep the contract: how a test gets one, and why it is skipped where there is none.
+
+Each is opened over data that the tests make: records are loaded into a table ``t`` of the engine, and everything runs
+on that, so that one suite serves embedded databases, servers and clusters alike.
+"""
+
+from __future__ import annotations
+
+import importlib
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from postgres_server import Server
+
+import sqlanon
+from sqlanon.compiler.trees import table
+from sqlanon.encoding import Encoding, encode_source
+from sqlanon.engines.base import Engine
+from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.sqlite import SQLiteEngine
+from sqlanon.evaluator import Evaluator
+from sqlanon.formulation import formulate
+from sqlanon.full_domain import Plan, search_plan
+from sqlanon.search.base import Problem, Request, Verdict
+from sqlanon.session import Session
+from sqlanon.snapshots import SnapshotStore
+from sqlanon.sources import Source
+
+SOURCE = "t"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One of the engines.
+
+    Attributes:
+        cases: how many random cases are worth their time: a statement of a cluster costs tenths of a second.
+        open: makes a new one; skips where it cannot.
+    """
+
+    name: str
+    cases: int
+    open: Callable[[pytest.FixtureRequest], Engine]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _postgres(request: pytest.FixtureRequest) -> Engine:
+    module = _module("postgres")
+    server: Server = request.getfixturevalue("postgres")
+    made: Engine = module.PostgresEngine(server.uri())
+    return made
+
+
+def _spark(request: pytest.FixtureRequest) -> Engine:
+    module = _module("spark")
+    made: Engine = module.SparkEngine(request.getfixturevalue("spark")._started)
+    return made
+
+
+def _module(name: str) -> Any:
+    try:
+        return importlib.import_module(f"sqlanon.engines.{name}")
+    except ImportError as error:
+        pytest.skip(f"the engine {name} cannot be used here: {error.name or error} is missing")
+
+
+KINDS = (
+    Kind("duckdb", 3, lambda request: DuckDBEngine()),
+    Kind("sqlite", 9, lambda request: SQLiteEngine()),
+    Kind("postgres", 6, _postgres),
+    Kind("spark", 1, _spark),
+)
+
+
+@contextmanager
+def duckdb() -> Iterator[DuckDBEngine]:
+    """The engine that the others are compared with."""
+    engine = DuckDBEngine()
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Records that an engine encoded, ready to be judged there."""
+
+    engine: Engine
+    encoding: Encoding
+    problem: Problem
+    evaluator: Evaluator
+    snapshots: SnapshotStore
+    policy: sqlanon.Policy
+
+    def verdicts(self, nodes: list[tuple[int, ...]]) -> list[Verdict]:
+        """What the engine says of some nodes, with all that can be asked of them."""
+        bottom = self.problem.lattice.bottom
+        return self.evaluator.judge([Request(node, bottom) for node in nodes], exact=True)
+
+
+def encoded(engine: Engine, data: pa.Table, document: dict[str, Any]) -> Encoded:
+    """Load records and encode them."""
+    policy = sqlanon.Policy.from_dict(document)
+    engine.load("source", SOURCE, data, replayed=False)
+    source = table(SOURCE)
+    encoding = encode_source(engine, source, policy, dict(engine.columns(source)))
+    problem, models = formulate(engine, encoding, policy)
+    snapshots = SnapshotStore(engine, encoding.catalog)
+    evaluator = Evaluator(engine, problem.catalog, snapshots, problem, models)
+    return Encoded(engine, encoding, problem, evaluator, snapshots, policy)
+
+
+def planned(engine: Engine, data: pa.Table, document: dict[str, Any]) -> Plan:
+    """Load records, encode them and search, where the policy says."""
+    policy = sqlanon.Policy.from_dict(document)
+    engine.load("source", SOURCE, data, replayed=False)
+    relation = table(SOURCE)
+    source = Source(engine, relation, dict(engine.columns(relation)), None, None)
+    encoding = encode_source(engine, relation, policy, source.types)
+    session = Session.begun(source, encoding, policy.engine, policy.search.where)
+    return search_plan(session, policy, {"encode": 0.0}, None)
+
+
+def rows_of_table(data: pa.Table) -> Counter[tuple[Any, ...]]:
+    """The rows of a table as a multiset, whatever their order."""
+    return Counter(zip(*[column.to_pylist() for column in data.columns], strict=True))
+
+
+def texts(columns: dict[str, list[str | None]]) -> pa.Table:
+    """A table of texts."""
+    return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
+
+
+def some_nodes(problem: Problem, seed: int, count: int = 6) -> list[tuple[int, ...]]:
+    """Random nodes of a lattice."""
+    draw = random.Random(seed)
+    heights = [attribute.height for attribute in problem.catalog.attributes]
+    return list(dict.fromkeys(tuple(map(draw.randrange, heights)) for _ in range(count)))

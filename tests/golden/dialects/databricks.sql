@@ -1,0 +1,1981 @@
+-- sqlanon: the SQL of a policy for Databricks SQL.
+-- For the operator: it holds the texts of hierarchies; it does not travel with the release.
+-- The widths of the codes were measured on the 240 records of people: 0 of them excluded for a NULL, 0 with a value that no hierarchy lists.
+-- Distinct values by column, and by level of the quasi-identifiers: city 5 > 3 > 1; age 47 > 7 > 5 > 1; seen 125 > 6 > 4 > 2 > 1; zip 3 > 3 > 1 > 1; order 3 > 2 > 1; disease 4.
+-- Quasi-identifying values of the table that no hierarchy lists, or that these widths have no room for, have no row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class.
+-- The audits at the end say whether sqlanon_release meets the policy: each must give no row. They decide, because the table may hold other records than those above. Its name is for the time of the audits: rename it after.
+-- Its tables are ordinary ones of the current schema, dropped at the end: views would be computed anew by each statement that reads them. Two runs at once need two schemas.
+
+-- 1. distinct values
+CREATE TABLE `sqlanon_values_0` AS
+SELECT
+  CAST(`city` AS STRING) AS `value`,
+  ANY_VALUE(`city`) AS `raw`,
+  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `n`
+FROM `people`
+GROUP BY
+  CAST(`city` AS STRING);
+
+-- 2. load hierarchy
+CREATE TABLE `sqlanon_listed_0` (
+  `level_0` STRING,
+  `level_1` STRING,
+  `level_2` STRING,
+  `place` BIGINT
+);
+
+-- 3. load hierarchy
+INSERT INTO `sqlanon_listed_0`
+VALUES
+  ('Graz', 'south', '*', 0),
+  ('O\'Hara\\', 'south', '*', 1),
+  ('Linz', 'north', '*', 2),
+  ('', 'north', '*', 3);
+
+-- 4. branches
+CREATE TABLE `sqlanon_lookup_0_branches` AS
+SELECT
+  *,
+  DENSE_RANK() OVER (PARTITION BY `covered`, `level_1` ORDER BY `level_0` NULLS LAST) - 1 AS `branch_0`,
+  DENSE_RANK() OVER (PARTITION BY `covered`, `level_2` ORDER BY `level_1` NULLS LAST) - 1 AS `branch_1`,
+  DENSE_RANK() OVER (PARTITION BY `covered` ORDER BY `level_2` NULLS LAST) - 1 AS `branch_2`
+FROM (
+  SELECT
+    `v`.`value`,
+    `v`.`n`,
+    CASE
+      WHEN `v`.`value` IS NULL
+      THEN NULL
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`level_0`
+      ELSE NULL
+    END AS `level_0`,
+    CAST(CASE
+      WHEN `v`.`value` IS NULL
+      THEN 1
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`leaves_0`
+      ELSE 5
+    END AS BIGINT) AS `leaves_0`,
+    CASE
+      WHEN `v`.`value` IS NULL
+      THEN NULL
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`level_1`
+      ELSE NULL
+    END AS `level_1`,
+    CAST(CASE
+      WHEN `v`.`value` IS NULL
+      THEN 1
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`leaves_1`
+      ELSE 5
+    END AS BIGINT) AS `leaves_1`,
+    CASE
+      WHEN `v`.`value` IS NULL
+      THEN '*'
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`level_2`
+      ELSE NULL
+    END AS `level_2`,
+    CAST(CASE
+      WHEN `v`.`value` IS NULL
+      THEN 5
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`leaves_2`
+      ELSE 5
+    END AS BIGINT) AS `leaves_2`,
+    CASE WHEN `v`.`value` IS NULL OR NOT `h`.`is_listed` IS NULL THEN 1 ELSE 0 END AS `covered`
+  FROM `sqlanon_values_0` AS `v`
+  LEFT JOIN (
+    SELECT
+      `level_0` AS `level_0`,
+      `level_1` AS `level_1`,
+      `level_2` AS `level_2`,
+      COUNT(*) OVER (PARTITION BY `level_0`) AS `leaves_0`,
+      COUNT(*) OVER (PARTITION BY `level_1`) AS `leaves_1`,
+      5 AS `leaves_2`,
+      1 AS `is_listed`
+    FROM `sqlanon_listed_0`
+  ) AS `h`
+    ON `v`.`value` IS NOT DISTINCT FROM `h`.`level_0`
+) AS `joined`;
+
+-- 5. distinct values
+CREATE TABLE `sqlanon_values_1` AS
+SELECT
+  CAST(`age` AS STRING) AS `value`,
+  ANY_VALUE(`age`) AS `raw`,
+  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `n`
+FROM `people`
+GROUP BY
+  CAST(`age` AS STRING);
+
+-- 6. build hierarchy
+CREATE TABLE `sqlanon_listed_1` AS
+SELECT
+  `value` AS `level_0`,
+  CASE
+    WHEN `raw` IS NULL
+    THEN NULL
+    WHEN (
+      CAST(`raw` AS BIGINT)
+    ) < (
+      CAST(20 AS BIGINT)
+    )
+    THEN '<20'
+    WHEN (
+      CAST(`raw` AS BIGINT)
+    ) >= (
+      CAST(60 AS BIGINT)
+    )
+    THEN '>=60'
+    ELSE '[' || (
+      CAST((
+        (
+          (
+            (
+              (
+                CAST(`raw` AS BIGINT)
+              ) - CAST(-8589934620 AS BIGINT)
+            ) DIV CAST(10 AS BIGINT)
+          ) DIV CAST(1 AS BIGINT) * CAST(10 AS BIGINT)
+        ) + CAST(-8589934620 AS BIGINT)
+      ) AS STRING)
+    ) || ', ' || (
+      CAST((
+        (
+          (
+            (
+              (
+                CAST(`raw` AS BIGINT)
+              ) - CAST(-8589934620 AS BIGINT)
+            ) DIV CAST(10 AS BIGINT)
+          ) DIV CAST(1 AS BIGINT) * CAST(10 AS BIGINT)
+        ) + CAST(-8589934610 AS BIGINT)
+      ) AS STRING)
+    ) || ')'
+  END AS `level_1`,
+  CASE
+    WHEN `raw` IS NULL
+    THEN NULL
+    WHEN (
+      CAST(`raw` AS BIGINT)
+    ) < (
+      CAST(20 AS BIGINT)
+    )
+    THEN '<20'
+    WHEN (
+      CAST(`raw` AS BIGINT)
+    ) >= (
+      CAST(60 AS BIGINT)
+    )
+    THEN '>=60'
+    ELSE '[' || (
+      CAST((
+        (
+          (
+            (
+              (
+                CAST(`raw` AS BIGINT)
+              ) - CAST(-8589934620 AS BIGINT)
+            ) DIV CAST(10 AS BIGINT)
+          ) DIV CAST(2 AS BIGINT) * CAST(20 AS BIGINT)
+        ) + CAST(-8589934620 AS BIGINT)
+      ) AS STRING)
+    ) || ', ' || (
+      CAST((
+        (
+          (
+            (
+              (
+                CAST(`raw` AS BIGINT)
+              ) - CAST(-8589934620 AS BIGINT)
+            ) DIV CAST(10 AS BIGINT)
+          ) DIV CAST(2 AS BIGINT) * CAST(20 AS BIGINT)
+        ) + CAST(-8589934600 AS BIGINT)
+      ) AS STRING)
+    ) || ')'
+  END AS `level_2`,
+  CASE WHEN `raw` IS NULL THEN NULL ELSE '*' END AS `level_3`
+FROM `sqlanon_values_1`
+WHERE
+  NOT `value` IS NULL;
+
+-- 7. branches
+CREATE TABLE `sqlanon_lookup_1_branches` AS
+SELECT
+  *,
+  DENSE_RANK() OVER (PARTITION BY `covered`, `level_1` ORDER BY `level_0` NULLS LAST) - 1 AS `branch_0`,
+  DENSE_RANK() OVER (PARTITION BY `covered`, `level_2` ORDER BY `level_1` NULLS LAST) - 1 AS `branch_1`,
+  DENSE_RANK() OVER (PARTITION BY `covered`, `level_3` ORDER BY `level_2` NULLS LAST) - 1 AS `branch_2`,
+  DENSE_RANK() OVER (PARTITION BY `covered` ORDER BY `level_3` NULLS LAST) - 1 AS `branch_3`
+FROM (
+  SELECT
+    `v`.`value`,
+    `v`.`n`,
+    CASE
+      WHEN `v`.`value` IS NULL
+      THEN NULL
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`level_0`
+      ELSE NULL
+    END AS `level_0`,
+    CAST(CASE
+      WHEN `v`.`value` IS NULL
+      THEN 1
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`leaves_0`
+      ELSE 47
+    END AS BIGINT) AS `leaves_0`,
+    CASE
+      WHEN `v`.`value` IS NULL
+      THEN NULL
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`level_1`
+      ELSE NULL
+    END AS `level_1`,
+    CAST(CASE
+      WHEN `v`.`value` IS NULL
+      THEN 1
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`leaves_1`
+      ELSE 47
+    END AS BIGINT) AS `leaves_1`,
+    CASE
+      WHEN `v`.`value` IS NULL
+      THEN NULL
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`level_2`
+      ELSE NULL
+    END AS `level_2`,
+    CAST(CASE
+      WHEN `v`.`value` IS NULL
+      THEN 1
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`leaves_2`
+      ELSE 47
+    END AS BIGINT) AS `leaves_2`,
+    CASE
+      WHEN `v`.`value` IS NULL
+      THEN '*'
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`level_3`
+      ELSE NULL
+    END AS `level_3`,
+    CAST(CASE
+      WHEN `v`.`value` IS NULL
+      THEN 47
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`leaves_3`
+      ELSE 47
+    END AS BIGINT) AS `leaves_3`,
+    CASE WHEN `v`.`value` IS NULL OR NOT `h`.`is_listed` IS NULL THEN 1 ELSE 0 END AS `covered`
+  FROM `sqlanon_values_1` AS `v`
+  LEFT JOIN (
+    SELECT
+      `level_0` AS `level_0`,
+      `level_1` AS `level_1`,
+      `level_2` AS `level_2`,
+      `level_3` AS `level_3`,
+      COUNT(*) OVER (PARTITION BY `level_0`) AS `leaves_0`,
+      COUNT(*) OVER (PARTITION BY `level_1`) AS `leaves_1`,
+      COUNT(*) OVER (PARTITION BY `level_2`) AS `leaves_2`,
+      47 AS `leaves_3`,
+      1 AS `is_listed`
+    FROM `sqlanon_listed_1`
+  ) AS `h`
+    ON `v`.`value` IS NOT DISTINCT FROM `h`.`level_0`
+) AS `joined`;
+
+-- 8. distinct values
+CREATE TABLE `sqlanon_values_2` AS
+SELECT
+  CAST(`seen` AS STRING) AS `value`,
+  ANY_VALUE(`seen`) AS `raw`,
+  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `n`
+FROM `people`
+GROUP BY
+  CAST(`seen` AS STRING);
+
+-- 9. build hierarchy
+CREATE TABLE `sqlanon_listed_2` AS
+SELECT
+  `value` AS `level_0`,
+  CASE
+    WHEN `raw` IS NULL
+    THEN NULL
+    ELSE CASE WHEN TRUE THEN DATE_FORMAT(`raw`, 'yyyy-MM') ELSE CAST(`raw` AS STRING) END
+  END AS `level_1`,
+  CASE
+    WHEN `raw` IS NULL
+    THEN NULL
+    ELSE CASE
+      WHEN TRUE
+      THEN DATE_FORMAT(`raw`, 'yyyy') || '-Q' || CAST(QUARTER(`raw`) AS STRING)
+      ELSE CAST(`raw` AS STRING)
+    END
+  END AS `level_2`,
+  CASE
+    WHEN `raw` IS NULL
+    THEN NULL
+    ELSE CASE
+      WHEN TRUE
+      THEN CAST(CAST(FLOOR(CAST(YEAR(`raw`) AS DOUBLE) / CAST(10 AS DOUBLE)) AS BIGINT) * 10 AS STRING) || 's'
+      ELSE CAST(`raw` AS STRING)
+    END
+  END AS `level_3`,
+  CASE WHEN `raw` IS NULL THEN NULL ELSE '*' END AS `level_4`
+FROM `sqlanon_values_2`
+WHERE
+  NOT `value` IS NULL;
+
+-- 10. branches
+CREATE TABLE `sqlanon_lookup_2_branches` AS
+SELECT
+  *,
+  DENSE_RANK() OVER (PARTITION BY `covered`, `level_1` ORDER BY `level_0` NULLS LAST) - 1 AS `branch_0`,
+  DENSE_RANK() OVER (PARTITION BY `covered`, `level_2` ORDER BY `level_1` NULLS LAST) - 1 AS `branch_1`,
+  DENSE_RANK() OVER (PARTITION BY `covered`, `level_3` ORDER BY `level_2` NULLS LAST) - 1 AS `branch_2`,
+  DENSE_RANK() OVER (PARTITION BY `covered`, `level_4` ORDER BY `level_3` NULLS LAST) - 1 AS `branch_3`,
+  DENSE_RANK() OVER (PARTITION BY `covered` ORDER BY `level_4` NULLS LAST) - 1 AS `branch_4`
+FROM (
+  SELECT
+    `v`.`value`,
+    `v`.`n`,
+    CASE
+      WHEN `v`.`value` IS NULL
+      THEN NULL
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`level_0`
+      ELSE NULL
+    END AS `level_0`,
+    CAST(CASE
+      WHEN `v`.`value` IS NULL
+      THEN 1
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`leaves_0`
+      ELSE 125
+    END AS BIGINT) AS `leaves_0`,
+    CASE
+      WHEN `v`.`value` IS NULL
+      THEN NULL
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`level_1`
+      ELSE NULL
+    END AS `level_1`,
+    CAST(CASE
+      WHEN `v`.`value` IS NULL
+      THEN 1
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`leaves_1`
+      ELSE 125
+    END AS BIGINT) AS `leaves_1`,
+    CASE
+      WHEN `v`.`value` IS NULL
+      THEN NULL
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`level_2`
+      ELSE NULL
+    END AS `level_2`,
+    CAST(CASE
+      WHEN `v`.`value` IS NULL
+      THEN 1
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`leaves_2`
+      ELSE 125
+    END AS BIGINT) AS `leaves_2`,
+    CASE
+      WHEN `v`.`value` IS NULL
+      THEN NULL
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`level_3`
+      ELSE NULL
+    END AS `level_3`,
+    CAST(CASE
+      WHEN `v`.`value` IS NULL
+      THEN 1
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`leaves_3`
+      ELSE 125
+    END AS BIGINT) AS `leaves_3`,
+    CASE
+      WHEN `v`.`value` IS NULL
+      THEN '*'
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`level_4`
+      ELSE NULL
+    END AS `level_4`,
+    CAST(CASE
+      WHEN `v`.`value` IS NULL
+      THEN 125
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`leaves_4`
+      ELSE 125
+    END AS BIGINT) AS `leaves_4`,
+    CASE WHEN `v`.`value` IS NULL OR NOT `h`.`is_listed` IS NULL THEN 1 ELSE 0 END AS `covered`
+  FROM `sqlanon_values_2` AS `v`
+  LEFT JOIN (
+    SELECT
+      `level_0` AS `level_0`,
+      `level_1` AS `level_1`,
+      `level_2` AS `level_2`,
+      `level_3` AS `level_3`,
+      `level_4` AS `level_4`,
+      COUNT(*) OVER (PARTITION BY `level_0`) AS `leaves_0`,
+      COUNT(*) OVER (PARTITION BY `level_1`) AS `leaves_1`,
+      COUNT(*) OVER (PARTITION BY `level_2`) AS `leaves_2`,
+      COUNT(*) OVER (PARTITION BY `level_3`) AS `leaves_3`,
+      125 AS `leaves_4`,
+      1 AS `is_listed`
+    FROM `sqlanon_listed_2`
+  ) AS `h`
+    ON `v`.`value` IS NOT DISTINCT FROM `h`.`level_0`
+) AS `joined`;
+
+-- 11. distinct values
+CREATE TABLE `sqlanon_values_3` AS
+SELECT
+  CAST(`zip` AS STRING) AS `value`,
+  ANY_VALUE(`zip`) AS `raw`,
+  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `n`
+FROM `people`
+GROUP BY
+  CAST(`zip` AS STRING);
+
+-- 12. build hierarchy
+CREATE TABLE `sqlanon_listed_3` AS
+SELECT
+  `value` AS `level_0`,
+  RPAD(LEFT(`value`, 3), 4, '\'') AS `level_1`,
+  RPAD(LEFT(`value`, 2), 4, '\'') AS `level_2`,
+  CASE WHEN `value` IS NULL THEN NULL ELSE '*' END AS `level_3`
+FROM `sqlanon_values_3`
+WHERE
+  NOT `value` IS NULL;
+
+-- 13. branches
+CREATE TABLE `sqlanon_lookup_3_branches` AS
+SELECT
+  *,
+  DENSE_RANK() OVER (PARTITION BY `covered`, `level_1` ORDER BY `level_0` NULLS LAST) - 1 AS `branch_0`,
+  DENSE_RANK() OVER (PARTITION BY `covered`, `level_2` ORDER BY `level_1` NULLS LAST) - 1 AS `branch_1`,
+  DENSE_RANK() OVER (PARTITION BY `covered`, `level_3` ORDER BY `level_2` NULLS LAST) - 1 AS `branch_2`,
+  DENSE_RANK() OVER (PARTITION BY `covered` ORDER BY `level_3` NULLS LAST) - 1 AS `branch_3`
+FROM (
+  SELECT
+    `v`.`value`,
+    `v`.`n`,
+    CASE
+      WHEN `v`.`value` IS NULL
+      THEN NULL
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`level_0`
+      ELSE NULL
+    END AS `level_0`,
+    CAST(CASE
+      WHEN `v`.`value` IS NULL
+      THEN 1
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`leaves_0`
+      ELSE 3
+    END AS BIGINT) AS `leaves_0`,
+    CASE
+      WHEN `v`.`value` IS NULL
+      THEN NULL
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`level_1`
+      ELSE NULL
+    END AS `level_1`,
+    CAST(CASE
+      WHEN `v`.`value` IS NULL
+      THEN 1
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`leaves_1`
+      ELSE 3
+    END AS BIGINT) AS `leaves_1`,
+    CASE
+      WHEN `v`.`value` IS NULL
+      THEN NULL
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`level_2`
+      ELSE NULL
+    END AS `level_2`,
+    CAST(CASE
+      WHEN `v`.`value` IS NULL
+      THEN 1
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`leaves_2`
+      ELSE 3
+    END AS BIGINT) AS `leaves_2`,
+    CASE
+      WHEN `v`.`value` IS NULL
+      THEN '*'
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`level_3`
+      ELSE NULL
+    END AS `level_3`,
+    CAST(CASE
+      WHEN `v`.`value` IS NULL
+      THEN 3
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`leaves_3`
+      ELSE 3
+    END AS BIGINT) AS `leaves_3`,
+    CASE WHEN `v`.`value` IS NULL OR NOT `h`.`is_listed` IS NULL THEN 1 ELSE 0 END AS `covered`
+  FROM `sqlanon_values_3` AS `v`
+  LEFT JOIN (
+    SELECT
+      `level_0` AS `level_0`,
+      `level_1` AS `level_1`,
+      `level_2` AS `level_2`,
+      `level_3` AS `level_3`,
+      COUNT(*) OVER (PARTITION BY `level_0`) AS `leaves_0`,
+      COUNT(*) OVER (PARTITION BY `level_1`) AS `leaves_1`,
+      COUNT(*) OVER (PARTITION BY `level_2`) AS `leaves_2`,
+      3 AS `leaves_3`,
+      1 AS `is_listed`
+    FROM `sqlanon_listed_3`
+  ) AS `h`
+    ON `v`.`value` IS NOT DISTINCT FROM `h`.`level_0`
+) AS `joined`;
+
+-- 14. distinct values
+CREATE TABLE `sqlanon_values_4` AS
+SELECT
+  CAST(`order` AS STRING) AS `value`,
+  ANY_VALUE(`order`) AS `raw`,
+  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `n`
+FROM `people`
+GROUP BY
+  CAST(`order` AS STRING);
+
+-- 15. build hierarchy
+CREATE TABLE `sqlanon_listed_4` AS
+SELECT
+  `value` AS `level_0`,
+  LPAD(RIGHT(`value`, 1), 2, '*') AS `level_1`,
+  LPAD(RIGHT(`value`, 0), 2, '*') AS `level_2`
+FROM `sqlanon_values_4`
+WHERE
+  NOT `value` IS NULL;
+
+-- 16. branches
+CREATE TABLE `sqlanon_lookup_4_branches` AS
+SELECT
+  *,
+  DENSE_RANK() OVER (PARTITION BY `covered`, `level_1` ORDER BY `level_0` NULLS LAST) - 1 AS `branch_0`,
+  DENSE_RANK() OVER (PARTITION BY `covered`, `level_2` ORDER BY `level_1` NULLS LAST) - 1 AS `branch_1`,
+  DENSE_RANK() OVER (PARTITION BY `covered` ORDER BY `level_2` NULLS LAST) - 1 AS `branch_2`
+FROM (
+  SELECT
+    `v`.`value`,
+    `v`.`n`,
+    CASE
+      WHEN `v`.`value` IS NULL
+      THEN NULL
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`level_0`
+      ELSE NULL
+    END AS `level_0`,
+    CAST(CASE
+      WHEN `v`.`value` IS NULL
+      THEN 1
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`leaves_0`
+      ELSE 3
+    END AS BIGINT) AS `leaves_0`,
+    CASE
+      WHEN `v`.`value` IS NULL
+      THEN NULL
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`level_1`
+      ELSE NULL
+    END AS `level_1`,
+    CAST(CASE
+      WHEN `v`.`value` IS NULL
+      THEN 1
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`leaves_1`
+      ELSE 3
+    END AS BIGINT) AS `leaves_1`,
+    CASE
+      WHEN `v`.`value` IS NULL
+      THEN '**'
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`level_2`
+      ELSE NULL
+    END AS `level_2`,
+    CAST(CASE
+      WHEN `v`.`value` IS NULL
+      THEN 3
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`leaves_2`
+      ELSE 3
+    END AS BIGINT) AS `leaves_2`,
+    CASE WHEN `v`.`value` IS NULL OR NOT `h`.`is_listed` IS NULL THEN 1 ELSE 0 END AS `covered`
+  FROM `sqlanon_values_4` AS `v`
+  LEFT JOIN (
+    SELECT
+      `level_0` AS `level_0`,
+      `level_1` AS `level_1`,
+      `level_2` AS `level_2`,
+      COUNT(*) OVER (PARTITION BY `level_0`) AS `leaves_0`,
+      COUNT(*) OVER (PARTITION BY `level_1`) AS `leaves_1`,
+      3 AS `leaves_2`,
+      1 AS `is_listed`
+    FROM `sqlanon_listed_4`
+  ) AS `h`
+    ON `v`.`value` IS NOT DISTINCT FROM `h`.`level_0`
+) AS `joined`;
+
+-- 17. distinct values
+CREATE TABLE `sqlanon_values_5` AS
+SELECT
+  CAST(`disease` AS STRING) AS `value`,
+  ANY_VALUE(`disease`) AS `raw`,
+  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `n`
+FROM (
+  SELECT
+    *
+  FROM `people`
+  WHERE
+    TRUE
+) AS `taking_part`
+GROUP BY
+  CAST(`disease` AS STRING);
+
+-- 18. list values
+CREATE TABLE `sqlanon_listed_5` AS
+SELECT
+  `value` AS `level_0`
+FROM `sqlanon_values_5`
+WHERE
+  NOT `value` IS NULL;
+
+-- 19. branches
+CREATE TABLE `sqlanon_lookup_5_branches` AS
+SELECT
+  *,
+  DENSE_RANK() OVER (PARTITION BY `covered` ORDER BY `level_0` NULLS LAST) - 1 AS `branch_0`
+FROM (
+  SELECT
+    `v`.`value`,
+    `v`.`n`,
+    CASE
+      WHEN `v`.`value` IS NULL
+      THEN NULL
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`level_0`
+      ELSE NULL
+    END AS `level_0`,
+    CAST(CASE
+      WHEN `v`.`value` IS NULL
+      THEN 1
+      WHEN NOT `h`.`is_listed` IS NULL
+      THEN `h`.`leaves_0`
+      ELSE 4
+    END AS BIGINT) AS `leaves_0`,
+    CASE WHEN `v`.`value` IS NULL OR NOT `h`.`is_listed` IS NULL THEN 1 ELSE 0 END AS `covered`
+  FROM `sqlanon_values_5` AS `v`
+  LEFT JOIN (
+    SELECT
+      `level_0` AS `level_0`,
+      COUNT(*) OVER (PARTITION BY `level_0`) AS `leaves_0`,
+      1 AS `is_listed`
+    FROM `sqlanon_listed_5`
+  ) AS `h`
+    ON `v`.`value` IS NOT DISTINCT FROM `h`.`level_0`
+) AS `joined`;
+
+-- 20. lookup
+CREATE TABLE `sqlanon_lookup_0` AS
+SELECT
+  `value`,
+  `covered`,
+  `n`,
+  `level_0`,
+  `level_1`,
+  `level_2`,
+  `leaves_0`,
+  `leaves_1`,
+  `leaves_2`,
+  (
+    SHIFTLEFT((
+      CAST(`branch_0` AS BIGINT)
+    ), 0)
+  ) | (
+    SHIFTLEFT((
+      CAST(`branch_1` AS BIGINT)
+    ), 1)
+  ) AS `key_0`
+FROM `sqlanon_lookup_0_branches`
+WHERE
+  `branch_0` < 2 AND `branch_1` < 4 AND `branch_2` < 1;
+
+-- 21. leaf
+CREATE TABLE `sqlanon_leaf` AS
+SELECT
+  CAST(0 AS BIGINT) AS `attribute`,
+  CAST(0 AS BIGINT) AS `level`,
+  `key_0` & 7 AS `key_0`,
+  CAST(5 - MAX(`leaves_0`) AS BIGINT) AS `cost`,
+  CAST(5 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
+  CAST(NULL AS BIGINT) AS `cost_1`,
+  CAST(NULL AS BIGINT) AS `cost_2`,
+  CAST(NULL AS BIGINT) AS `cost_3`,
+  CAST(NULL AS BIGINT) AS `cost_4`
+FROM `sqlanon_lookup_0`
+WHERE
+  `covered` = 1
+GROUP BY
+  `key_0` & 7
+UNION ALL
+SELECT
+  CAST(0 AS BIGINT) AS `attribute`,
+  CAST(1 AS BIGINT) AS `level`,
+  `key_0` & 6 AS `key_0`,
+  CAST(5 - MAX(`leaves_1`) AS BIGINT) AS `cost`,
+  CAST(5 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
+  CAST(5 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
+  CAST(NULL AS BIGINT) AS `cost_2`,
+  CAST(NULL AS BIGINT) AS `cost_3`,
+  CAST(NULL AS BIGINT) AS `cost_4`
+FROM `sqlanon_lookup_0`
+WHERE
+  `covered` = 1
+GROUP BY
+  `key_0` & 6
+UNION ALL
+SELECT
+  CAST(0 AS BIGINT) AS `attribute`,
+  CAST(2 AS BIGINT) AS `level`,
+  `key_0` & 0 AS `key_0`,
+  CAST(5 - MAX(`leaves_2`) AS BIGINT) AS `cost`,
+  CAST(5 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
+  CAST(5 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
+  CAST(5 - MAX(`leaves_2`) AS BIGINT) AS `cost_2`,
+  CAST(NULL AS BIGINT) AS `cost_3`,
+  CAST(NULL AS BIGINT) AS `cost_4`
+FROM `sqlanon_lookup_0`
+WHERE
+  `covered` = 1
+GROUP BY
+  `key_0` & 0;
+
+-- 22. lookup
+CREATE TABLE `sqlanon_lookup_1` AS
+SELECT
+  `value`,
+  `covered`,
+  `n`,
+  `level_0`,
+  `level_1`,
+  `level_2`,
+  `level_3`,
+  `leaves_0`,
+  `leaves_1`,
+  `leaves_2`,
+  `leaves_3`,
+  (
+    SHIFTLEFT((
+      CAST(`branch_0` AS BIGINT)
+    ), 3)
+  ) | (
+    SHIFTLEFT((
+      CAST(`branch_1` AS BIGINT)
+    ), 7)
+  ) | (
+    SHIFTLEFT((
+      CAST(`branch_2` AS BIGINT)
+    ), 8)
+  ) AS `key_0`
+FROM `sqlanon_lookup_1_branches`
+WHERE
+  `branch_0` < 16 AND `branch_1` < 2 AND `branch_2` < 8 AND `branch_3` < 1;
+
+-- 23. leaf
+INSERT INTO `sqlanon_leaf`
+SELECT
+  CAST(1 AS BIGINT) AS `attribute`,
+  CAST(0 AS BIGINT) AS `level`,
+  `key_0` & 2040 AS `key_0`,
+  CAST(47 - MAX(`leaves_0`) AS BIGINT) AS `cost`,
+  CAST(47 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
+  CAST(NULL AS BIGINT) AS `cost_1`,
+  CAST(NULL AS BIGINT) AS `cost_2`,
+  CAST(NULL AS BIGINT) AS `cost_3`,
+  CAST(NULL AS BIGINT) AS `cost_4`
+FROM `sqlanon_lookup_1`
+WHERE
+  `covered` = 1
+GROUP BY
+  `key_0` & 2040
+UNION ALL
+SELECT
+  CAST(1 AS BIGINT) AS `attribute`,
+  CAST(1 AS BIGINT) AS `level`,
+  `key_0` & 1920 AS `key_0`,
+  CAST(47 - MAX(`leaves_1`) AS BIGINT) AS `cost`,
+  CAST(47 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
+  CAST(47 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
+  CAST(NULL AS BIGINT) AS `cost_2`,
+  CAST(NULL AS BIGINT) AS `cost_3`,
+  CAST(NULL AS BIGINT) AS `cost_4`
+FROM `sqlanon_lookup_1`
+WHERE
+  `covered` = 1
+GROUP BY
+  `key_0` & 1920
+UNION ALL
+SELECT
+  CAST(1 AS BIGINT) AS `attribute`,
+  CAST(2 AS BIGINT) AS `level`,
+  `key_0` & 1792 AS `key_0`,
+  CAST(47 - MAX(`leaves_2`) AS BIGINT) AS `cost`,
+  CAST(47 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
+  CAST(47 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
+  CAST(47 - MAX(`leaves_2`) AS BIGINT) AS `cost_2`,
+  CAST(NULL AS BIGINT) AS `cost_3`,
+  CAST(NULL AS BIGINT) AS `cost_4`
+FROM `sqlanon_lookup_1`
+WHERE
+  `covered` = 1
+GROUP BY
+  `key_0` & 1792
+UNION ALL
+SELECT
+  CAST(1 AS BIGINT) AS `attribute`,
+  CAST(3 AS BIGINT) AS `level`,
+  `key_0` & 0 AS `key_0`,
+  CAST(47 - MAX(`leaves_3`) AS BIGINT) AS `cost`,
+  CAST(47 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
+  CAST(47 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
+  CAST(47 - MAX(`leaves_2`) AS BIGINT) AS `cost_2`,
+  CAST(47 - MAX(`leaves_3`) AS BIGINT) AS `cost_3`,
+  CAST(NULL AS BIGINT) AS `cost_4`
+FROM `sqlanon_lookup_1`
+WHERE
+  `covered` = 1
+GROUP BY
+  `key_0` & 0;
+
+-- 24. lookup
+CREATE TABLE `sqlanon_lookup_2` AS
+SELECT
+  `value`,
+  `covered`,
+  `n`,
+  `level_0`,
+  `level_1`,
+  `level_2`,
+  `level_3`,
+  `level_4`,
+  `leaves_0`,
+  `leaves_1`,
+  `leaves_2`,
+  `leaves_3`,
+  `leaves_4`,
+  (
+    SHIFTLEFT((
+      CAST(`branch_0` AS BIGINT)
+    ), 11)
+  ) | (
+    SHIFTLEFT((
+      CAST(`branch_1` AS BIGINT)
+    ), 16)
+  ) | (
+    SHIFTLEFT((
+      CAST(`branch_2` AS BIGINT)
+    ), 17)
+  ) | (
+    SHIFTLEFT((
+      CAST(`branch_3` AS BIGINT)
+    ), 18)
+  ) AS `key_0`
+FROM `sqlanon_lookup_2_branches`
+WHERE
+  `branch_0` < 32
+  AND `branch_1` < 2
+  AND `branch_2` < 2
+  AND `branch_3` < 2
+  AND `branch_4` < 1;
+
+-- 25. leaf
+INSERT INTO `sqlanon_leaf`
+SELECT
+  CAST(2 AS BIGINT) AS `attribute`,
+  CAST(0 AS BIGINT) AS `level`,
+  `key_0` & 522240 AS `key_0`,
+  CAST(125 - MAX(`leaves_0`) AS BIGINT) AS `cost`,
+  CAST(125 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
+  CAST(NULL AS BIGINT) AS `cost_1`,
+  CAST(NULL AS BIGINT) AS `cost_2`,
+  CAST(NULL AS BIGINT) AS `cost_3`,
+  CAST(NULL AS BIGINT) AS `cost_4`
+FROM `sqlanon_lookup_2`
+WHERE
+  `covered` = 1
+GROUP BY
+  `key_0` & 522240
+UNION ALL
+SELECT
+  CAST(2 AS BIGINT) AS `attribute`,
+  CAST(1 AS BIGINT) AS `level`,
+  `key_0` & 458752 AS `key_0`,
+  CAST(125 - MAX(`leaves_1`) AS BIGINT) AS `cost`,
+  CAST(125 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
+  CAST(125 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
+  CAST(NULL AS BIGINT) AS `cost_2`,
+  CAST(NULL AS BIGINT) AS `cost_3`,
+  CAST(NULL AS BIGINT) AS `cost_4`
+FROM `sqlanon_lookup_2`
+WHERE
+  `covered` = 1
+GROUP BY
+  `key_0` & 458752
+UNION ALL
+SELECT
+  CAST(2 AS BIGINT) AS `attribute`,
+  CAST(2 AS BIGINT) AS `level`,
+  `key_0` & 393216 AS `key_0`,
+  CAST(125 - MAX(`leaves_2`) AS BIGINT) AS `cost`,
+  CAST(125 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
+  CAST(125 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
+  CAST(125 - MAX(`leaves_2`) AS BIGINT) AS `cost_2`,
+  CAST(NULL AS BIGINT) AS `cost_3`,
+  CAST(NULL AS BIGINT) AS `cost_4`
+FROM `sqlanon_lookup_2`
+WHERE
+  `covered` = 1
+GROUP BY
+  `key_0` & 393216
+UNION ALL
+SELECT
+  CAST(2 AS BIGINT) AS `attribute`,
+  CAST(3 AS BIGINT) AS `level`,
+  `key_0` & 262144 AS `key_0`,
+  CAST(125 - MAX(`leaves_3`) AS BIGINT) AS `cost`,
+  CAST(125 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
+  CAST(125 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
+  CAST(125 - MAX(`leaves_2`) AS BIGINT) AS `cost_2`,
+  CAST(125 - MAX(`leaves_3`) AS BIGINT) AS `cost_3`,
+  CAST(NULL AS BIGINT) AS `cost_4`
+FROM `sqlanon_lookup_2`
+WHERE
+  `covered` = 1
+GROUP BY
+  `key_0` & 262144
+UNION ALL
+SELECT
+  CAST(2 AS BIGINT) AS `attribute`,
+  CAST(4 AS BIGINT) AS `level`,
+  `key_0` & 0 AS `key_0`,
+  CAST(125 - MAX(`leaves_4`) AS BIGINT) AS `cost`,
+  CAST(125 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
+  CAST(125 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
+  CAST(125 - MAX(`leaves_2`) AS BIGINT) AS `cost_2`,
+  CAST(125 - MAX(`leaves_3`) AS BIGINT) AS `cost_3`,
+  CAST(125 - MAX(`leaves_4`) AS BIGINT) AS `cost_4`
+FROM `sqlanon_lookup_2`
+WHERE
+  `covered` = 1
+GROUP BY
+  `key_0` & 0;
+
+-- 26. lookup
+CREATE TABLE `sqlanon_lookup_3` AS
+SELECT
+  `value`,
+  `covered`,
+  `n`,
+  `level_0`,
+  `level_1`,
+  `level_2`,
+  `level_3`,
+  `leaves_0`,
+  `leaves_1`,
+  `leaves_2`,
+  `leaves_3`,
+  (
+    SHIFTLEFT((
+      CAST(`branch_1` AS BIGINT)
+    ), 19)
+  ) AS `key_0`
+FROM `sqlanon_lookup_3_branches`
+WHERE
+  `branch_0` < 1 AND `branch_1` < 4 AND `branch_2` < 1 AND `branch_3` < 1;
+
+-- 27. leaf
+INSERT INTO `sqlanon_leaf`
+SELECT
+  CAST(3 AS BIGINT) AS `attribute`,
+  CAST(0 AS BIGINT) AS `level`,
+  `key_0` & 1572864 AS `key_0`,
+  CAST(3 - MAX(`leaves_0`) AS BIGINT) AS `cost`,
+  CAST(3 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
+  CAST(NULL AS BIGINT) AS `cost_1`,
+  CAST(NULL AS BIGINT) AS `cost_2`,
+  CAST(NULL AS BIGINT) AS `cost_3`,
+  CAST(NULL AS BIGINT) AS `cost_4`
+FROM `sqlanon_lookup_3`
+WHERE
+  `covered` = 1
+GROUP BY
+  `key_0` & 1572864
+UNION ALL
+SELECT
+  CAST(3 AS BIGINT) AS `attribute`,
+  CAST(1 AS BIGINT) AS `level`,
+  `key_0` & 1572864 AS `key_0`,
+  CAST(3 - MAX(`leaves_1`) AS BIGINT) AS `cost`,
+  CAST(3 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
+  CAST(3 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
+  CAST(NULL AS BIGINT) AS `cost_2`,
+  CAST(NULL AS BIGINT) AS `cost_3`,
+  CAST(NULL AS BIGINT) AS `cost_4`
+FROM `sqlanon_lookup_3`
+WHERE
+  `covered` = 1
+GROUP BY
+  `key_0` & 1572864
+UNION ALL
+SELECT
+  CAST(3 AS BIGINT) AS `attribute`,
+  CAST(2 AS BIGINT) AS `level`,
+  `key_0` & 0 AS `key_0`,
+  CAST(3 - MAX(`leaves_2`) AS BIGINT) AS `cost`,
+  CAST(3 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
+  CAST(3 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
+  CAST(3 - MAX(`leaves_2`) AS BIGINT) AS `cost_2`,
+  CAST(NULL AS BIGINT) AS `cost_3`,
+  CAST(NULL AS BIGINT) AS `cost_4`
+FROM `sqlanon_lookup_3`
+WHERE
+  `covered` = 1
+GROUP BY
+  `key_0` & 0
+UNION ALL
+SELECT
+  CAST(3 AS BIGINT) AS `attribute`,
+  CAST(3 AS BIGINT) AS `level`,
+  `key_0` & 0 AS `key_0`,
+  CAST(3 - MAX(`leaves_3`) AS BIGINT) AS `cost`,
+  CAST(3 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
+  CAST(3 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
+  CAST(3 - MAX(`leaves_2`) AS BIGINT) AS `cost_2`,
+  CAST(3 - MAX(`leaves_3`) AS BIGINT) AS `cost_3`,
+  CAST(NULL AS BIGINT) AS `cost_4`
+FROM `sqlanon_lookup_3`
+WHERE
+  `covered` = 1
+GROUP BY
+  `key_0` & 0;
+
+-- 28. lookup
+CREATE TABLE `sqlanon_lookup_4` AS
+SELECT
+  `value`,
+  `covered`,
+  `n`,
+  `level_0`,
+  `level_1`,
+  `level_2`,
+  `leaves_0`,
+  `leaves_1`,
+  `leaves_2`,
+  (
+    SHIFTLEFT((
+      CAST(`branch_0` AS BIGINT)
+    ), 21)
+  ) | (
+    SHIFTLEFT((
+      CAST(`branch_1` AS BIGINT)
+    ), 22)
+  ) AS `key_0`
+FROM `sqlanon_lookup_4_branches`
+WHERE
+  `branch_0` < 2 AND `branch_1` < 2 AND `branch_2` < 1;
+
+-- 29. leaf
+INSERT INTO `sqlanon_leaf`
+SELECT
+  CAST(4 AS BIGINT) AS `attribute`,
+  CAST(0 AS BIGINT) AS `level`,
+  `key_0` & 6291456 AS `key_0`,
+  CAST(3 - MAX(`leaves_0`) AS BIGINT) AS `cost`,
+  CAST(3 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
+  CAST(NULL AS BIGINT) AS `cost_1`,
+  CAST(NULL AS BIGINT) AS `cost_2`,
+  CAST(NULL AS BIGINT) AS `cost_3`,
+  CAST(NULL AS BIGINT) AS `cost_4`
+FROM `sqlanon_lookup_4`
+WHERE
+  `covered` = 1
+GROUP BY
+  `key_0` & 6291456
+UNION ALL
+SELECT
+  CAST(4 AS BIGINT) AS `attribute`,
+  CAST(1 AS BIGINT) AS `level`,
+  `key_0` & 4194304 AS `key_0`,
+  CAST(3 - MAX(`leaves_1`) AS BIGINT) AS `cost`,
+  CAST(3 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
+  CAST(3 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
+  CAST(NULL AS BIGINT) AS `cost_2`,
+  CAST(NULL AS BIGINT) AS `cost_3`,
+  CAST(NULL AS BIGINT) AS `cost_4`
+FROM `sqlanon_lookup_4`
+WHERE
+  `covered` = 1
+GROUP BY
+  `key_0` & 4194304
+UNION ALL
+SELECT
+  CAST(4 AS BIGINT) AS `attribute`,
+  CAST(2 AS BIGINT) AS `level`,
+  `key_0` & 0 AS `key_0`,
+  CAST(3 - MAX(`leaves_2`) AS BIGINT) AS `cost`,
+  CAST(3 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
+  CAST(3 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
+  CAST(3 - MAX(`leaves_2`) AS BIGINT) AS `cost_2`,
+  CAST(NULL AS BIGINT) AS `cost_3`,
+  CAST(NULL AS BIGINT) AS `cost_4`
+FROM `sqlanon_lookup_4`
+WHERE
+  `covered` = 1
+GROUP BY
+  `key_0` & 0;
+
+-- 30. lookup
+CREATE TABLE `sqlanon_lookup_5` AS
+SELECT
+  `value`,
+  `covered`,
+  `n`,
+  `level_0`,
+  `leaves_0`,
+  (
+    SHIFTLEFT((
+      CAST(`branch_0` AS BIGINT)
+    ), 23)
+  ) AS `key_0`
+FROM `sqlanon_lookup_5_branches`
+WHERE
+  `branch_0` < 4;
+
+-- 31. overall
+CREATE TABLE `sqlanon_overall_0` AS
+SELECT
+  *,
+  (
+    `area` - `through`
+  ) + (
+    MAX(`place`) OVER () - (
+      `place` - 1
+    )
+  ) + (
+    `area` - `through`
+  ) - MAX(`area`) OVER () AS `alone`
+FROM (
+  SELECT
+    *,
+    SUM(`through`) OVER (ORDER BY `place` NULLS LAST) AS `area`
+  FROM (
+    SELECT
+      *,
+      SUM(`share`) OVER (ORDER BY `place` NULLS LAST) AS `through`
+    FROM (
+      SELECT
+        *,
+        CAST(`records` AS DOUBLE) / SUM(`records`) OVER () AS `share`
+      FROM (
+        SELECT
+          `sqlanon_lookup_5`.`key_0` & 25165824 AS `value`,
+          `v`.`n` AS `records`,
+          ROW_NUMBER() OVER (
+            ORDER BY `v`.`value` IS NULL NULLS LAST, `v`.`raw` NULLS LAST, `v`.`value` NULLS LAST
+          ) AS `place`
+        FROM `sqlanon_values_5` AS `v`
+        JOIN `sqlanon_lookup_5` AS `sqlanon_lookup_5`
+          ON `v`.`value` IS NOT DISTINCT FROM `sqlanon_lookup_5`.`value`
+      ) AS `placed`
+    ) AS `shared`
+  ) AS `cumulated`
+) AS `measured`;
+
+-- 32. base
+CREATE TABLE `sqlanon_base` AS
+SELECT
+  `sqlanon_lookup_0`.`key_0` | `sqlanon_lookup_1`.`key_0` | `sqlanon_lookup_2`.`key_0` | `sqlanon_lookup_3`.`key_0` | `sqlanon_lookup_4`.`key_0` | `sqlanon_lookup_5`.`key_0` AS `key_0`,
+  CAST(COUNT(*) AS BIGINT) AS `n`
+FROM `people` AS `source`
+LEFT JOIN `sqlanon_lookup_0` AS `sqlanon_lookup_0`
+  ON CAST(`source`.`city` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_0`.`value`
+LEFT JOIN `sqlanon_lookup_1` AS `sqlanon_lookup_1`
+  ON CAST(`source`.`age` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_1`.`value`
+LEFT JOIN `sqlanon_lookup_2` AS `sqlanon_lookup_2`
+  ON CAST(`source`.`seen` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_2`.`value`
+LEFT JOIN `sqlanon_lookup_3` AS `sqlanon_lookup_3`
+  ON CAST(`source`.`zip` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_3`.`value`
+LEFT JOIN `sqlanon_lookup_4` AS `sqlanon_lookup_4`
+  ON CAST(`source`.`order` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_4`.`value`
+LEFT JOIN `sqlanon_lookup_5` AS `sqlanon_lookup_5`
+  ON CAST(`source`.`disease` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_5`.`value`
+WHERE
+  `sqlanon_lookup_0`.`covered` = 1
+  AND `sqlanon_lookup_1`.`covered` = 1
+  AND `sqlanon_lookup_2`.`covered` = 1
+  AND `sqlanon_lookup_3`.`covered` = 1
+  AND `sqlanon_lookup_4`.`covered` = 1
+  AND TRUE
+GROUP BY
+  `sqlanon_lookup_0`.`key_0` | `sqlanon_lookup_1`.`key_0` | `sqlanon_lookup_2`.`key_0` | `sqlanon_lookup_3`.`key_0` | `sqlanon_lookup_4`.`key_0` | `sqlanon_lookup_5`.`key_0`;
+
+-- 33. load masks
+CREATE TABLE `sqlanon_masks` (
+  `attribute` BIGINT,
+  `level` BIGINT,
+  `digit` STRING,
+  `mask_0` BIGINT
+);
+
+-- 34. load masks
+INSERT INTO `sqlanon_masks`
+VALUES
+  (0, 0, '0', 7),
+  (0, 1, '1', 6),
+  (0, 2, '2', 0),
+  (1, 0, '0', 2040),
+  (1, 1, '1', 1920),
+  (1, 2, '2', 1792),
+  (1, 3, '3', 0),
+  (2, 0, '0', 522240),
+  (2, 1, '1', 458752),
+  (2, 2, '2', 393216),
+  (2, 3, '3', 262144),
+  (2, 4, '4', 0),
+  (3, 0, '0', 1572864),
+  (3, 1, '1', 1572864),
+  (3, 2, '2', 0),
+  (3, 3, '3', 0),
+  (4, 0, '0', 6291456),
+  (4, 1, '1', 4194304),
+  (4, 2, '2', 0);
+
+-- 35. records of the source, and those that take part
+SELECT
+  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `records`,
+  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `included`
+FROM `people`;
+
+-- 36. records that were encoded
+SELECT
+  SUM(`n`) AS `encoded`
+FROM `sqlanon_base`;
+
+-- 37. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
+WITH `nodes` AS (
+  SELECT
+    CAST(0 AS BIGINT) AS `node`,
+    CAST(0 AS BIGINT) AS `arm`,
+    CAST(30932998 AS BIGINT) AS `mask_0`,
+    '13401' AS `levels`
+  UNION ALL
+  SELECT
+    CAST(1 AS BIGINT) AS `node`,
+    CAST(0 AS BIGINT) AS `arm`,
+    CAST(30932999 AS BIGINT) AS `mask_0`,
+    '03401' AS `levels`
+  UNION ALL
+  SELECT
+    CAST(2 AS BIGINT) AS `node`,
+    CAST(0 AS BIGINT) AS `arm`,
+    CAST(30932992 AS BIGINT) AS `mask_0`,
+    '23401' AS `levels`
+  UNION ALL
+  SELECT
+    CAST(3 AS BIGINT) AS `node`,
+    CAST(0 AS BIGINT) AS `arm`,
+    CAST(30934790 AS BIGINT) AS `mask_0`,
+    '12401' AS `levels`
+  UNION ALL
+  SELECT
+    CAST(4 AS BIGINT) AS `node`,
+    CAST(0 AS BIGINT) AS `arm`,
+    CAST(31195142 AS BIGINT) AS `mask_0`,
+    '13301' AS `levels`
+  UNION ALL
+  SELECT
+    CAST(5 AS BIGINT) AS `node`,
+    CAST(0 AS BIGINT) AS `arm`,
+    CAST(30932998 AS BIGINT) AS `mask_0`,
+    '13411' AS `levels`
+  UNION ALL
+  SELECT
+    CAST(6 AS BIGINT) AS `node`,
+    CAST(0 AS BIGINT) AS `arm`,
+    CAST(33030150 AS BIGINT) AS `mask_0`,
+    '13400' AS `levels`
+  UNION ALL
+  SELECT
+    CAST(7 AS BIGINT) AS `node`,
+    CAST(0 AS BIGINT) AS `arm`,
+    CAST(26738694 AS BIGINT) AS `mask_0`,
+    '13402' AS `levels`
+), `parts` AS (
+  SELECT
+    `nodes`.`node`,
+    `grain`.`key_0` & `nodes`.`mask_0` AS `key_0`,
+    CAST(COALESCE(SUM(`grain`.`n`), 0) AS BIGINT) AS `n`
+  FROM `sqlanon_base` AS `grain`
+  CROSS JOIN `nodes`
+  WHERE
+    `nodes`.`arm` = 0
+  GROUP BY
+    `nodes`.`node`,
+    `grain`.`key_0` & `nodes`.`mask_0`
+), `classes` AS (
+  SELECT
+    `node`,
+    `key_0` & -25165825 AS `key_0`,
+    CAST(COALESCE(SUM(`n`), 0) AS BIGINT) AS `n`
+  FROM `parts`
+  GROUP BY
+    `node`,
+    `key_0` & -25165825
+), `histogram_0` AS (
+  SELECT
+    `node`,
+    `key_0` & -25165825 AS `key_0`,
+    `key_0` & 25165824 AS `value`,
+    `n`
+  FROM `parts`
+  WHERE
+    `n` > 0
+), `model_1` AS (
+  SELECT
+    `node`,
+    `key_0`,
+    CASE WHEN COUNT(*) < 2 THEN 1 ELSE 0 END AS `fails`,
+    CAST(SUM(`n`) AS BIGINT) AS `lost`
+  FROM `histogram_0` AS `histogram`
+  GROUP BY
+    `node`,
+    `key_0`
+), `model_2` AS (
+  SELECT
+    `node`,
+    `key_0`,
+    CASE WHEN `distance` > CAST(0.35 AS DOUBLE) + 1e-12 THEN 1 ELSE 0 END AS `fails`,
+    CASE
+      WHEN `distance` > CAST(0.35 AS DOUBLE) + 1e-12
+      THEN CAST(CEIL(
+        `n` * GREATEST(
+          CAST(`distance` - CAST(0.35 AS DOUBLE) - 1e-11 AS DOUBLE) / (
+            `farthest` - CAST(0.35 AS DOUBLE) + 1e-11
+          ) - 1e-9,
+          0
+        )
+      ) AS BIGINT)
+      ELSE 0
+    END AS `lost`
+  FROM (
+    SELECT
+      `node`,
+      `key_0`,
+      MAX(`classes`.`n`) AS `n`,
+      SUM(GREATEST(CAST(`histogram`.`n` AS DOUBLE) / `classes`.`n` - `overall`.`share`, 0)) AS `distance`,
+      1 - MIN(`overall`.`share`) AS `farthest`
+    FROM `histogram_0` AS `histogram`
+    JOIN `classes` AS `classes`
+      USING (`node`, `key_0`)
+    JOIN `sqlanon_overall_0` AS `overall`
+      ON `overall`.`value` = `histogram`.`value`
+    GROUP BY
+      `node`,
+      `key_0`
+  ) AS `profile`
+), `judged` AS (
+  SELECT
+    `classes`.`node`,
+    `classes`.`key_0`,
+    `classes`.`n`,
+    CASE
+      WHEN CASE WHEN `classes`.`n` < 4 THEN 1 ELSE 0 END = 1
+      OR `model_1`.`fails` = 1
+      OR `model_2`.`fails` = 1
+      THEN 1
+      ELSE 0
+    END AS `fails`,
+    GREATEST(
+      CASE
+        WHEN CASE WHEN `classes`.`n` < 4 THEN 1 ELSE 0 END = 1
+        THEN `classes`.`n`
+        ELSE 0
+      END,
+      CASE WHEN `model_1`.`fails` = 1 THEN `model_1`.`lost` ELSE 0 END,
+      CASE WHEN `model_2`.`fails` = 1 THEN `model_2`.`lost` ELSE 0 END
+    ) AS `lost`,
+    CASE WHEN `classes`.`n` < 4 THEN 1 ELSE 0 END AS `fails_0`,
+    `model_1`.`fails` AS `fails_1`,
+    `model_2`.`fails` AS `fails_2`
+  FROM `classes`
+  LEFT JOIN `model_1`
+    ON `classes`.`node` = `model_1`.`node` AND `classes`.`key_0` = `model_1`.`key_0`
+  LEFT JOIN `model_2`
+    ON `classes`.`node` = `model_2`.`node` AND `classes`.`key_0` = `model_2`.`key_0`
+), `totals` AS (
+  SELECT
+    `node`,
+    CAST(-1 AS BIGINT) AS `attribute`,
+    CAST(COUNT(*) AS BIGINT) AS `grain`,
+    CAST(COALESCE(SUM(CASE WHEN `fails` = 0 THEN 1 ELSE 0 END), 0) AS BIGINT) AS `classes`,
+    CAST(COALESCE(SUM(CASE WHEN `fails` = 1 THEN `n` ELSE 0 END), 0) AS BIGINT) AS `suppressed`,
+    MIN(CASE WHEN `fails` = 0 THEN `n` END) AS `smallest`,
+    MAX(CASE WHEN `fails` = 0 THEN `n` END) AS `largest`,
+    CAST(COALESCE(SUM(CASE WHEN `fails` = 1 THEN `lost` ELSE 0 END), 0) AS BIGINT) AS `lost`,
+    CAST(COALESCE(SUM(CASE WHEN `n` > 0 AND `fails_0` = 1 THEN `n` ELSE 0 END), 0) AS BIGINT) AS `model_0`,
+    CAST(COALESCE(SUM(CASE WHEN `n` > 0 AND `fails_1` = 1 THEN `n` ELSE 0 END), 0) AS BIGINT) AS `model_1`,
+    CAST(COALESCE(SUM(CASE WHEN `n` > 0 AND `fails_2` = 1 THEN `n` ELSE 0 END), 0) AS BIGINT) AS `model_2`,
+    CAST(NULL AS BIGINT) AS `cost`,
+    CAST(NULL AS BIGINT) AS `lost_0`,
+    CAST(NULL AS BIGINT) AS `lost_1`,
+    CAST(NULL AS BIGINT) AS `lost_2`,
+    CAST(NULL AS BIGINT) AS `lost_3`,
+    CAST(NULL AS BIGINT) AS `lost_4`
+  FROM `judged`
+  GROUP BY
+    `node`
+), `levels` AS (
+  SELECT
+    `nodes`.`node`,
+    `m`.`attribute`,
+    `m`.`level`,
+    `m`.`mask_0`
+  FROM `nodes`
+  JOIN `sqlanon_masks` AS `m`
+    ON SUBSTRING(`nodes`.`levels`, CAST(`m`.`attribute` + 1 AS INT), CAST(1 AS INT)) = `m`.`digit`
+), `failing` AS (
+  SELECT
+    `levels`.`node`,
+    `levels`.`attribute`,
+    `levels`.`level`,
+    `judged`.`key_0` & `levels`.`mask_0` AS `key_0`,
+    CAST(COALESCE(SUM(`judged`.`n`), 0) AS BIGINT) AS `n`,
+    CAST(COALESCE(SUM(`judged`.`lost`), 0) AS BIGINT) AS `lost`
+  FROM `judged`
+  JOIN `levels`
+    ON `judged`.`node` = `levels`.`node`
+  WHERE
+    `judged`.`fails` = 1
+  GROUP BY
+    `levels`.`node`,
+    `levels`.`attribute`,
+    `levels`.`level`,
+    `judged`.`key_0` & `levels`.`mask_0`
+)
+SELECT
+  *
+FROM `totals`
+UNION ALL
+SELECT
+  `failing`.`node`,
+  `failing`.`attribute`,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  CAST(COALESCE(SUM(`failing`.`n` * `leaf`.`cost`), 0) AS BIGINT),
+  CAST(COALESCE(SUM(`failing`.`lost` * `leaf`.`cost_0`), 0) AS BIGINT),
+  CAST(COALESCE(SUM(`failing`.`lost` * `leaf`.`cost_1`), 0) AS BIGINT),
+  CAST(COALESCE(SUM(`failing`.`lost` * `leaf`.`cost_2`), 0) AS BIGINT),
+  CAST(COALESCE(SUM(`failing`.`lost` * `leaf`.`cost_3`), 0) AS BIGINT),
+  CAST(COALESCE(SUM(`failing`.`lost` * `leaf`.`cost_4`), 0) AS BIGINT)
+FROM `failing`
+JOIN `sqlanon_leaf` AS `leaf`
+  ON `failing`.`attribute` = `leaf`.`attribute`
+  AND `failing`.`level` = `leaf`.`level`
+  AND `failing`.`key_0` = `leaf`.`key_0`
+GROUP BY
+  `failing`.`node`,
+  `failing`.`attribute`;
+
+-- 38. the release
+CREATE TABLE `sqlanon_release` AS
+SELECT
+  `city`,
+  `age`,
+  `seen`,
+  `zip`,
+  `order`,
+  `disease`,
+  `note`
+FROM (
+  SELECT
+    `city` AS `city`,
+    `age` AS `age`,
+    `seen` AS `seen`,
+    `zip` AS `zip`,
+    `order` AS `order`,
+    `disease` AS `disease`,
+    `note` AS `note`
+  FROM (
+    WITH `records` AS (
+      SELECT
+        CAST(`sqlanon_lookup_0`.`level_1` AS STRING) AS `column_0`,
+        CAST(`sqlanon_lookup_1`.`level_3` AS STRING) AS `column_1`,
+        CAST(`sqlanon_lookup_2`.`level_4` AS STRING) AS `column_2`,
+        CAST(`sqlanon_lookup_3`.`level_0` AS STRING) AS `column_3`,
+        CAST(`sqlanon_lookup_4`.`level_1` AS STRING) AS `column_4`,
+        CAST(`source`.`disease` AS STRING) AS `column_5`,
+        `source`.`note` AS `column_6`,
+        (
+          `sqlanon_lookup_0`.`key_0` | `sqlanon_lookup_1`.`key_0` | `sqlanon_lookup_2`.`key_0` | `sqlanon_lookup_3`.`key_0` | `sqlanon_lookup_4`.`key_0`
+        ) & 5767174 AS `key_0`
+      FROM `people` AS `source`
+      LEFT JOIN `sqlanon_lookup_0` AS `sqlanon_lookup_0`
+        ON CAST(`source`.`city` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_0`.`value`
+      LEFT JOIN `sqlanon_lookup_1` AS `sqlanon_lookup_1`
+        ON CAST(`source`.`age` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_1`.`value`
+      LEFT JOIN `sqlanon_lookup_2` AS `sqlanon_lookup_2`
+        ON CAST(`source`.`seen` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_2`.`value`
+      LEFT JOIN `sqlanon_lookup_3` AS `sqlanon_lookup_3`
+        ON CAST(`source`.`zip` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_3`.`value`
+      LEFT JOIN `sqlanon_lookup_4` AS `sqlanon_lookup_4`
+        ON CAST(`source`.`order` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_4`.`value`
+      WHERE
+        `sqlanon_lookup_0`.`covered` = 1
+        AND `sqlanon_lookup_1`.`covered` = 1
+        AND `sqlanon_lookup_2`.`covered` = 1
+        AND `sqlanon_lookup_3`.`covered` = 1
+        AND `sqlanon_lookup_4`.`covered` = 1
+        AND TRUE
+    ), `parts` AS (
+      SELECT
+        CAST(0 AS BIGINT) AS `node`,
+        `key_0` & CAST(30932998 AS BIGINT) AS `key_0`,
+        CAST(COALESCE(SUM(`n`), 0) AS BIGINT) AS `n`
+      FROM `sqlanon_base`
+      GROUP BY
+        2
+    ), `classes` AS (
+      SELECT
+        `node`,
+        `key_0` & -25165825 AS `key_0`,
+        CAST(COALESCE(SUM(`n`), 0) AS BIGINT) AS `n`
+      FROM `parts`
+      GROUP BY
+        `node`,
+        `key_0` & -25165825
+    ), `histogram_0` AS (
+      SELECT
+        `node`,
+        `key_0` & -25165825 AS `key_0`,
+        `key_0` & 25165824 AS `value`,
+        `n`
+      FROM `parts`
+      WHERE
+        `n` > 0
+    ), `model_1` AS (
+      SELECT
+        `node`,
+        `key_0`,
+        CASE WHEN COUNT(*) < 2 THEN 1 ELSE 0 END AS `fails`,
+        CAST(SUM(`n`) AS BIGINT) AS `lost`
+      FROM `histogram_0` AS `histogram`
+      GROUP BY
+        `node`,
+        `key_0`
+    ), `model_2` AS (
+      SELECT
+        `node`,
+        `key_0`,
+        CASE WHEN `distance` > CAST(0.35 AS DOUBLE) + 1e-12 THEN 1 ELSE 0 END AS `fails`,
+        CASE
+          WHEN `distance` > CAST(0.35 AS DOUBLE) + 1e-12
+          THEN CAST(CEIL(
+            `n` * GREATEST(
+              CAST(`distance` - CAST(0.35 AS DOUBLE) - 1e-11 AS DOUBLE) / (
+                `farthest` - CAST(0.35 AS DOUBLE) + 1e-11
+              ) - 1e-9,
+              0
+            )
+          ) AS BIGINT)
+          ELSE 0
+        END AS `lost`
+      FROM (
+        SELECT
+          `node`,
+          `key_0`,
+          MAX(`classes`.`n`) AS `n`,
+          SUM(GREATEST(CAST(`histogram`.`n` AS DOUBLE) / `classes`.`n` - `overall`.`share`, 0)) AS `distance`,
+          1 - MIN(`overall`.`share`) AS `farthest`
+        FROM `histogram_0` AS `histogram`
+        JOIN `classes` AS `classes`
+          USING (`node`, `key_0`)
+        JOIN `sqlanon_overall_0` AS `overall`
+          ON `overall`.`value` = `histogram`.`value`
+        GROUP BY
+          `node`,
+          `key_0`
+      ) AS `profile`
+    ), `judged` AS (
+      SELECT
+        `classes`.`node`,
+        `classes`.`key_0`,
+        `classes`.`n`,
+        CASE
+          WHEN CASE WHEN `classes`.`n` < 4 THEN 1 ELSE 0 END = 1
+          OR `model_1`.`fails` = 1
+          OR `model_2`.`fails` = 1
+          THEN 1
+          ELSE 0
+        END AS `fails`,
+        GREATEST(
+          CASE
+            WHEN CASE WHEN `classes`.`n` < 4 THEN 1 ELSE 0 END = 1
+            THEN `classes`.`n`
+            ELSE 0
+          END,
+          CASE WHEN `model_1`.`fails` = 1 THEN `model_1`.`lost` ELSE 0 END,
+          CASE WHEN `model_2`.`fails` = 1 THEN `model_2`.`lost` ELSE 0 END
+        ) AS `lost`,
+        CASE WHEN `classes`.`n` < 4 THEN 1 ELSE 0 END AS `fails_0`,
+        `model_1`.`fails` AS `fails_1`,
+        `model_2`.`fails` AS `fails_2`
+      FROM `classes`
+      LEFT JOIN `model_1`
+        ON `classes`.`node` = `model_1`.`node` AND `classes`.`key_0` = `model_1`.`key_0`
+      LEFT JOIN `model_2`
+        ON `classes`.`node` = `model_2`.`node` AND `classes`.`key_0` = `model_2`.`key_0`
+    ), `passing` AS (
+      SELECT
+        `key_0`
+      FROM `judged`
+      WHERE
+        `fails` = 0 AND `n` > 0
+    )
+    SELECT
+      `records`.`column_0` AS `city`,
+      `records`.`column_1` AS `age`,
+      `records`.`column_2` AS `seen`,
+      `records`.`column_3` AS `zip`,
+      `records`.`column_4` AS `order`,
+      `records`.`column_5` AS `disease`,
+      `records`.`column_6` AS `note`
+    FROM `records`
+    JOIN `passing`
+      ON `records`.`key_0` = `passing`.`key_0`
+  ) AS `published`
+) AS `released`
+ORDER BY
+  RAND();
+
+-- 39. audit row_count: no row, if the table is the one that was planned on
+SELECT
+  COUNT(*) AS `rows_found`
+FROM `sqlanon_release` AS `release`
+HAVING
+  COUNT(*) <> 226;
+
+-- 40. audit small_classes: no row
+SELECT
+  COUNT(*) AS `records`
+FROM `sqlanon_release` AS `release`
+GROUP BY
+  `city`,
+  `age`,
+  `seen`,
+  `zip`,
+  `order`
+HAVING
+  COUNT(*) BETWEEN 1 AND 4 - 1;
+
+-- 41. audit distinct_l_diversity of disease: no row
+SELECT
+  COUNT(*) AS `records`
+FROM `sqlanon_release` AS `release`
+GROUP BY
+  `city`,
+  `age`,
+  `seen`,
+  `zip`,
+  `order`
+HAVING
+  COUNT(*) > 0
+  AND COUNT(DISTINCT `disease`) + MAX(CASE WHEN `disease` IS NULL THEN 1 ELSE 0 END) < 2;
+
+-- 42. audit t_closeness_equal of disease: no row
+SELECT
+  CAST(SUM(`sqlanon_count`) AS BIGINT) AS `records`
+FROM (
+  SELECT
+    `city`,
+    `age`,
+    `seen`,
+    `zip`,
+    `order`,
+    CAST(`disease` AS STRING) AS `sqlanon_value`,
+    COUNT(*) AS `sqlanon_count`,
+    SUM(COUNT(*)) OVER (PARTITION BY `city`, `age`, `seen`, `zip`, `order`) AS `sqlanon_size`
+  FROM `sqlanon_release` AS `release`
+  GROUP BY
+    `city`,
+    `age`,
+    `seen`,
+    `zip`,
+    `order`,
+    CAST(`disease` AS STRING)
+) AS `counted`
+LEFT JOIN (
+  SELECT
+    `value` AS `sqlanon_text`,
+    CAST(`records` AS DOUBLE) / SUM(`records`) OVER () AS `sqlanon_share`
+  FROM (
+    SELECT
+      `s`.`value`,
+      `s`.`records`,
+      `o`.`place`
+    FROM (
+      SELECT
+        CAST(`disease` AS STRING) AS `value`,
+        CAST(COUNT(*) AS BIGINT) AS `records`
+      FROM `people`
+      WHERE
+        TRUE
+      GROUP BY
+        CAST(`disease` AS STRING)
+    ) AS `s`
+    JOIN `sqlanon_lookup_5` AS `l`
+      ON `s`.`value` IS NOT DISTINCT FROM `l`.`value`
+    JOIN `sqlanon_overall_0` AS `o`
+      ON `o`.`value` = `l`.`key_0` & 25165824
+  ) AS `reference`
+) AS `overall`
+  ON `overall`.`sqlanon_text` IS NOT DISTINCT FROM `counted`.`sqlanon_value`
+GROUP BY
+  `city`,
+  `age`,
+  `seen`,
+  `zip`,
+  `order`
+HAVING
+  COUNT(*) > 0
+  AND CAST(SUM(
+    ABS(CAST(`sqlanon_count` AS DOUBLE) / `sqlanon_size` - COALESCE(`sqlanon_share`, 0))
+  ) + 1 - SUM(COALESCE(`sqlanon_share`, 0)) AS DOUBLE) / 2 > CAST(0.35 AS DOUBLE) + 1e-11;
+
+-- 43. audit untranslated_values of city: no row
+SELECT
+  `released`.`records` AS `records`
+FROM (
+  SELECT
+    CAST(`city` AS STRING) AS `value`,
+    COUNT(*) AS `records`
+  FROM `sqlanon_release` AS `release`
+  GROUP BY
+    CAST(`city` AS STRING)
+) AS `released`
+LEFT JOIN (
+  SELECT DISTINCT
+    CAST(CAST(`lookup`.`value` AS STRING) AS STRING) AS `value`,
+    1 AS `listed`
+  FROM (
+    SELECT DISTINCT
+      `level_1` AS `value`
+    FROM `sqlanon_lookup_0`
+  ) AS `lookup`
+) AS `texts`
+  ON `texts`.`value` IS NOT DISTINCT FROM `released`.`value`
+WHERE
+  `texts`.`listed` IS NULL;
+
+-- 44. audit untranslated_values of age: no row
+SELECT
+  `released`.`records` AS `records`
+FROM (
+  SELECT
+    CAST(`age` AS STRING) AS `value`,
+    COUNT(*) AS `records`
+  FROM `sqlanon_release` AS `release`
+  GROUP BY
+    CAST(`age` AS STRING)
+) AS `released`
+LEFT JOIN (
+  SELECT DISTINCT
+    CAST(CAST(`lookup`.`value` AS STRING) AS STRING) AS `value`,
+    1 AS `listed`
+  FROM (
+    SELECT DISTINCT
+      `level_3` AS `value`
+    FROM `sqlanon_lookup_1`
+  ) AS `lookup`
+) AS `texts`
+  ON `texts`.`value` IS NOT DISTINCT FROM `released`.`value`
+WHERE
+  `texts`.`listed` IS NULL;
+
+-- 45. audit untranslated_values of seen: no row
+SELECT
+  `released`.`records` AS `records`
+FROM (
+  SELECT
+    CAST(`seen` AS STRING) AS `value`,
+    COUNT(*) AS `records`
+  FROM `sqlanon_release` AS `release`
+  GROUP BY
+    CAST(`seen` AS STRING)
+) AS `released`
+LEFT JOIN (
+  SELECT DISTINCT
+    CAST(CAST(`lookup`.`value` AS STRING) AS STRING) AS `value`,
+    1 AS `listed`
+  FROM (
+    SELECT DISTINCT
+      `level_4` AS `value`
+    FROM `sqlanon_lookup_2`
+  ) AS `lookup`
+) AS `texts`
+  ON `texts`.`value` IS NOT DISTINCT FROM `released`.`value`
+WHERE
+  `texts`.`listed` IS NULL;
+
+-- 46. audit untranslated_values of zip: no row
+SELECT
+  `released`.`records` AS `records`
+FROM (
+  SELECT
+    CAST(`zip` AS STRING) AS `value`,
+    COUNT(*) AS `records`
+  FROM `sqlanon_release` AS `release`
+  GROUP BY
+    CAST(`zip` AS STRING)
+) AS `released`
+LEFT JOIN (
+  SELECT DISTINCT
+    CAST(CAST(`lookup`.`value` AS STRING) AS STRING) AS `value`,
+    1 AS `listed`
+  FROM (
+    SELECT DISTINCT
+      `level_0` AS `value`
+    FROM `sqlanon_lookup_3`
+  ) AS `lookup`
+) AS `texts`
+  ON `texts`.`value` IS NOT DISTINCT FROM `released`.`value`
+WHERE
+  `texts`.`listed` IS NULL;
+
+-- 47. audit untranslated_values of order: no row
+SELECT
+  `released`.`records` AS `records`
+FROM (
+  SELECT
+    CAST(`order` AS STRING) AS `value`,
+    COUNT(*) AS `records`
+  FROM `sqlanon_release` AS `release`
+  GROUP BY
+    CAST(`order` AS STRING)
+) AS `released`
+LEFT JOIN (
+  SELECT DISTINCT
+    CAST(CAST(`lookup`.`value` AS STRING) AS STRING) AS `value`,
+    1 AS `listed`
+  FROM (
+    SELECT DISTINCT
+      `level_1` AS `value`
+    FROM `sqlanon_lookup_4`
+  ) AS `lookup`
+) AS `texts`
+  ON `texts`.`value` IS NOT DISTINCT FROM `released`.`value`
+WHERE
+  `texts`.`listed` IS NULL;
+
+-- 48. drop
+DROP TABLE IF EXISTS `sqlanon_values_0`;
+
+-- 49. drop
+DROP TABLE IF EXISTS `sqlanon_listed_0`;
+
+-- 50. drop
+DROP TABLE IF EXISTS `sqlanon_lookup_0_branches`;
+
+-- 51. drop
+DROP TABLE IF EXISTS `sqlanon_values_1`;
+
+-- 52. drop
+DROP TABLE IF EXISTS `sqlanon_listed_1`;
+
+-- 53. drop
+DROP TABLE IF EXISTS `sqlanon_lookup_1_branches`;
+
+-- 54. drop
+DROP TABLE IF EXISTS `sqlanon_values_2`;
+
+-- 55. drop
+DROP TABLE IF EXISTS `sqlanon_listed_2`;
+
+-- 56. drop
+DROP TABLE IF EXISTS `sqlanon_lookup_2_branches`;
+
+-- 57. drop
+DROP TABLE IF EXISTS `sqlanon_values_3`;
+
+-- 58. drop
+DROP TABLE IF EXISTS `sqlanon_listed_3`;
+
+-- 59. drop
+DROP TABLE IF EXISTS `sqlanon_lookup_3_branches`;
+
+-- 60. drop
+DROP TABLE IF EXISTS `sqlanon_values_4`;
+
+-- 61. drop
+DROP TABLE IF EXISTS `sqlanon_listed_4`;
+
+-- 62. drop
+DROP TABLE IF EXISTS `sqlanon_lookup_4_branches`;
+
+-- 63. drop
+DROP TABLE IF EXISTS `sqlanon_values_5`;
+
+-- 64. drop
+DROP TABLE IF EXISTS `sqlanon_listed_5`;
+
+-- 65. drop
+DROP TABLE IF EXISTS `sqlanon_lookup_5_branches`;
+
+-- 66. drop
+DROP TABLE IF EXISTS `sqlanon_lookup_0`;
+
+-- 67. drop
+DROP TABLE IF EXISTS `sqlanon_leaf`;
+
+-- 68. drop
+DROP TABLE IF EXISTS `sqlanon_lookup_1`;
+
+-- 69. drop
+DROP TABLE IF EXISTS `sqlanon_lookup_2`;
+
+-- 70. drop
+DROP TABLE IF EXISTS `sqlanon_lookup_3`;
+
+-- 71. drop
+DROP TABLE IF EXISTS `sqlanon_lookup_4`;
+
+-- 72. drop
+DROP TABLE IF EXISTS `sqlanon_lookup_5`;
+
+-- 73. drop
+DROP TABLE IF EXISTS `sqlanon_overall_0`;
+
+-- 74. drop
+DROP TABLE IF EXISTS `sqlanon_base`;
+
+-- 75. drop
+DROP TABLE IF EXISTS `sqlanon_masks`;

@@ -1,0 +1,39 @@
+"""The script for Spark SQL, whose text but for the kind of table is that for Databricks, run on Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dialect_world import POLICY, Ran, Table, in_duckdb, multiset, people
+
+import sqlanon
+from sqlanon.dialects import dialect_named
+from sqlanon.report.dialect_script import told_statements
+
+SMALL = ("city", "age", "disease")
+TYPES = {"VARCHAR": "STRING", "INTEGER": "INT"}
+
+
+def test_the_script_publishes_what_duckdb_does(spark: Any) -> None:
+    every = people(120)
+    places = [list(every.columns).index(name) for name in SMALL]
+    rows = [tuple(row[place] for place in places) for row in every.rows]
+    table = Table("people", {name: every.columns[name] for name in SMALL}, rows)
+    policy = {**POLICY, "columns": {name: POLICY["columns"][name] for name in SMALL}}
+    session = spark.session
+    declared = ", ".join(f"`{name}` {TYPES[kind]}" for name, kind in table.columns.items())
+    session.createDataFrame(table.rows, declared).createOrReplaceTempView("people")
+    with in_duckdb(table) as connection, sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan:
+        ran = Ran(plan, "spark", lambda text: [tuple(row) for row in session.sql(text).collect()])
+        assert ran.released == multiset(plan._session.engine.run("release", plan._release_query()))
+        assert ran.released and ran.encoded == 120 and ran.offending == {}
+        differing = [
+            (one.text, other.text)
+            for one, other in zip(
+                told_statements(plan.script_parts(), dialect_named("databricks")),
+                told_statements(plan.script_parts(), dialect_named("spark")),
+                strict=True,
+            )
+            if one.text != other.text.replace("\nUSING PARQUET", "")
+        ]
+        assert not differing

@@ -1,0 +1,264 @@
+"""The SQL of a policy in other dialects: golden files, and what is lacking is refused."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+import sqlglot
+from click.testing import CliRunner
+from dialect_world import (
+    BEGIN,
+    DOCUMENT,
+    END,
+    GOLDEN,
+    POLICY,
+    Table,
+    in_duckdb,
+    lacking,
+    lacking_table,
+    people,
+    scripts,
+)
+from sqlglot import exp
+
+import sqlanon
+from sqlanon.cli import main
+from sqlanon.dialects import DIALECTS, dialect_named
+from sqlanon.dialects.base import ARGUMENTS, ASOF, PORTABLE, VARIED, WIDE, Dialect, Lacks
+from sqlanon.dialects.rendering import say
+
+every_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+
+
+@pytest.fixture(scope="module")
+def told() -> dict[str, str]:
+    return scripts()
+
+
+@every_dialect
+def test_the_script_is_the_golden_file(told: dict[str, str], dialect: Dialect) -> None:
+    """``python tests/dialect_world.py`` writes them anew."""
+    assert told[dialect.name] == (GOLDEN / f"{dialect.name}.sql").read_text(encoding="utf-8")
+
+
+@every_dialect
+def test_every_statement_parses_again(told: dict[str, str], dialect: Dialect) -> None:
+    text = told[dialect.name].split("-- ", 1)[1]
+    for helper in dialect.preamble:
+        text = text.replace(helper + ";", "")
+    statements = [tree for tree in sqlglot.parse("-- " + text, dialect=dialect.writes) if tree is not None]
+    assert len(statements) > 40
+    assert not any(isinstance(tree, exp.Command) for tree in statements)
+    for tree in statements:
+        assert not list(tree.find_all(exp.Placeholder))
+        assert sqlglot.parse_one(tree.sql(dialect=dialect.writes), dialect=dialect.writes) == tree
+
+
+@every_dialect
+def test_every_node_of_our_statements_has_its_place(dialect: Dialect) -> None:
+    assert set(dialect.nodes) == set(PORTABLE) | set(VARIED)
+    assert set(ARGUMENTS) == set(PORTABLE) | set(VARIED) | {exp.Anonymous}
+
+
+def select(expression: str) -> exp.Expr:
+    return sqlglot.parse_one(f"SELECT {expression} FROM t", dialect="duckdb")
+
+
+SAMPLES: dict[type[exp.Expr], str] = {
+    exp.RegexpReplace: "REGEXP_REPLACE(a, 'x', 'y')",
+    exp.Replace: "REPLACE(a, 'x', 'y')",
+    exp.TryCast: "TRY_CAST(a AS INTEGER)",
+}
+
+
+def lacking_statements(dialect: Dialect) -> list[tuple[Lacks, exp.Expr]]:
+    """Per thing that the dialect lacks, a statement that needs it."""
+    found: list[tuple[Lacks, exp.Expr]] = []
+    found += [(said, select(SAMPLES[kind])) for kind, said in dialect.nodes.items() if isinstance(said, Lacks)]
+    for kind, name in dialect.types.items():
+        if isinstance(name, Lacks):
+            cast = exp.cast(exp.column("a"), exp.DataType(this=kind))
+            found.append((name, exp.select(cast).from_("t")))
+    for pattern, said in dialect.patterns.items():
+        if isinstance(said, Lacks):
+            found.append((said, select(f"STRFTIME(a, '{pattern}')")))
+    if not dialect.asof:
+        join = "SELECT 1 FROM t ASOF LEFT JOIN u ON t.a >= u.a"
+        found.append((ASOF, sqlglot.parse_one(join, dialect="duckdb")))
+    if not dialect.wide_literals:
+        found.append((WIDE, select(f"a + {10**20}")))
+    return found
+
+
+@every_dialect
+def test_what_a_dialect_lacks_is_refused(dialect: Dialect) -> None:
+    refused = set()
+    for lack, statement in lacking_statements(dialect):
+        with pytest.raises(sqlanon.UnsupportedError) as error:
+            say(statement, dialect)
+        assert lack.reason in str(error.value) and lack.hint in str(error.value)
+        refused.add(lack.reason)
+    assert refused == set(lacking(dialect))
+
+
+@every_dialect
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "MEDIAN(a)",
+        "SOMETHING_NEW(a)",
+        "CAST(a AS BLOB)",
+        "CAST(a AS INTEGER[])",
+        "STRFTIME(a, '%H')",
+        "?",
+        "a FROM t QUALIFY 1 = 1) SELECT (1",
+        "SUM(a) FILTER (WHERE a > 1)",
+        "SUM(a) OVER (ORDER BY a ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)",
+    ],
+)
+def test_what_was_not_checked_is_refused(dialect: Dialect, expression: str) -> None:
+    if "QUALIFY" in expression:
+        statement = sqlglot.parse_one("SELECT a FROM t QUALIFY a = 1", dialect="duckdb")
+    else:
+        statement = select(expression)
+    with pytest.raises(sqlanon.UnsupportedError, match=f"not checked for {dialect.title}"):
+        say(statement, dialect)
+
+
+@every_dialect
+def test_a_join_of_another_kind_is_refused(dialect: Dialect) -> None:
+    with pytest.raises(sqlanon.UnsupportedError, match="FULL JOIN"):
+        say(sqlglot.parse_one("SELECT 1 FROM t FULL JOIN u ON t.a = u.a", dialect="duckdb"), dialect)
+
+
+def test_the_document_tells_what_is_lacking() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    assert text.split(BEGIN)[1].split(END)[0].strip() == lacking_table()
+
+
+HOSTILE = ("order", "x; DROP TABLE y", "`b`", "a'c\\", "key_0", "n", "\n")
+
+
+@every_dialect
+def test_names_and_texts_are_quoted_or_refused(dialect: Dialect) -> None:
+    texts = ["'; DROP TABLE y; --", "\\", "\\'", "`", "\n"]
+    for name in HOSTILE:
+        statement = exp.select(
+            *[exp.Literal.string(text).as_(f"c{i}") for i, text in enumerate(texts)],
+            exp.column(exp.to_identifier(name, quoted=True)),
+        ).from_(exp.Table(this=exp.to_identifier("t", quoted=True)))
+        again = sqlglot.parse_one(say(statement, dialect), dialect=dialect.writes)
+        assert isinstance(again, exp.Select)
+        assert [item.this.name for item in again.expressions[:-1]] == texts
+        assert again.expressions[-1].name == name
+
+
+def planned(table: Table, policy: dict[str, Any]) -> sqlanon.Plan:
+    return sqlanon.plan(in_duckdb(table), sqlanon.Policy.from_dict(policy))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name"), [("bigquery", "a.b"), ("databricks", "a b"), ("spark", "a=b"), ("postgres", "é" * 32)]
+)
+def test_a_name_that_a_table_cannot_have_is_refused(dialect: str, name: str) -> None:
+    table = Table("t", {name: "VARCHAR"}, [("x",)] * 5)
+    policy = {
+        "table": "t",
+        "columns": {name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}},
+        "privacy": [{"type": "k_anonymity", "k": 2}],
+    }
+    with planned(table, policy) as plan, pytest.raises(sqlanon.UnsupportedError, match="name"):
+        plan.dialect_script(dialect)
+
+
+def test_a_type_whose_texts_differ_is_refused() -> None:
+    table = Table("t", {"a": "DOUBLE"}, [(1.5,)] * 5)
+    policy = {
+        "table": "t",
+        "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}},
+        "privacy": [{"type": "k_anonymity", "k": 2}],
+    }
+    with planned(table, policy) as plan:
+        for dialect in DIALECTS:
+            if dialect.name == "duckdb":
+                assert "sqlanon_base" in plan.dialect_script("duckdb")
+                continue
+            with pytest.raises(sqlanon.UnsupportedError, match="'a' has the type DOUBLE"):
+                plan.dialect_script(dialect.name)
+
+
+def test_ordered_distances_and_redaction_are_refused() -> None:
+    ordered = {**POLICY["columns"]["disease"], "models": [{"type": "t_closeness", "t": 0.5, "distance": "ordered"}]}
+    with planned(people(), {**POLICY, "columns": {**POLICY["columns"], "disease": ordered}}) as plan:
+        assert "ASOF" in plan.dialect_script("duckdb")
+        with pytest.raises(sqlanon.UnsupportedError, match="Snowflake lacks an ASOF JOIN"):
+            plan.dialect_script("snowflake")
+    with (
+        planned(people(), {**POLICY, "suppressed": "redact"}) as plan,
+        pytest.raises(sqlanon.UnsupportedError, match="redact"),
+    ):
+        plan.dialect_script("duckdb")
+
+
+def test_a_source_that_is_called_as_a_part_of_a_statement_needs_its_schema() -> None:
+    policy = {**POLICY, "table": "records"}
+    with planned(Table("records", people().columns, people().rows), policy) as plan:
+        with pytest.raises(sqlanon.UnsupportedError, match="--source-table"):
+            plan.dialect_script("snowflake")
+        text = plan.dialect_script("snowflake", source_table='DB.S."records"')
+        assert 'FROM "DB"."S"."records"' in text
+
+
+def test_a_subset_that_is_a_relation_is_refused() -> None:
+    table = Table("t", {"a": "VARCHAR"}, [(rng,) for rng in random.Random(1).choices("xy", k=40)])
+    connection = in_duckdb(table)
+    connection.execute("CREATE TABLE part AS SELECT * FROM t LIMIT 20")
+    policy = {
+        "table": "t",
+        "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}},
+        "privacy": [{"type": "delta_presence", "min": 0, "max": 0.9, "subset": {"table": "part"}}],
+    }
+    with (
+        sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan,
+        pytest.raises(sqlanon.UnsupportedError, match="besides the source"),
+    ):
+        plan.dialect_script("duckdb")
+
+
+def test_the_command_prints_the_script(tmp_path: Any) -> None:
+    people_csv = tmp_path / "people.csv"
+    people_csv.write_text("city\n" + "Graz\n" * 5 + "Linz\n" * 5)
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        "source: people.csv\ncolumns:\n  city: {role: quasi_identifier, hierarchy: {suppress: {}}}\n"
+        "privacy: [{type: k_anonymity, k: 2}]\n"
+    )
+    asked = ["explain", str(policy), "--dialect", "trino"]
+    without = CliRunner().invoke(main, asked)
+    assert without.exit_code == 2 and "--source-table" in without.output
+    result = CliRunner().invoke(main, [*asked, "--source-table", "hive.s.people"])
+    assert result.exit_code == 0, result.output
+    assert 'FROM "hive"."s"."people"' in result.output and "10 records of people.csv" in result.output
+    assert 'DROP TABLE IF EXISTS "sqlanon_base"' in result.output
+    lone = CliRunner().invoke(main, ["explain", str(policy), "--source-table", "x"])
+    assert lone.exit_code == 2 and "--dialect" in lone.output
+
+
+def test_rows_beyond_the_size_of_one_insert_are_split() -> None:
+    values = {f"v{i}": ["*"] for i in range(1201)}
+    table = Table("t", {"a": "VARCHAR"}, [("v1",)] * 3)
+    policy = {
+        "table": "t",
+        "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"levels": values}}},
+        "privacy": [{"type": "k_anonymity", "k": 2}],
+    }
+    with planned(table, policy) as plan:
+        text = plan.dialect_script("bigquery")
+    assert text.count("INSERT INTO `sqlanon_listed_0`") == 3
+    assert text.count("'v") == 1201
+
+
+def test_dialects_are_found_by_name() -> None:
+    assert [dialect_named(dialect.name) for dialect in DIALECTS] == list(DIALECTS)

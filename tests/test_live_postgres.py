@@ -1,0 +1,140 @@
+"""Live views on PostgreSQL: published, read by the roles that may, true after every change, and refreshed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from random import Random
+from typing import Any
+
+import pytest
+from live_worlds import VALUES, Wanted, World, published
+from postgres_server import Server, postgres  # noqa: F401 - a fixture
+
+import sqlanon
+from sqlanon.errors import TargetError, UncoveredValuesError
+
+pytest.importorskip("sqlanon.engines.postgres", reason="the driver of PostgreSQL is not installed")
+dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver of PostgreSQL is not installed")
+
+LISTED = VALUES[:6]
+TABLES = ("anon.v_frozen", "anon.v_lookup_0", "clinic.t")
+
+
+def execute(server: Server, *statements: str, user: str | None = None) -> list[tuple[Any, ...]]:
+    with closing(dbapi.connect(server.uri(user=user), autocommit=True)) as connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+        return cursor.fetchall() if statements[-1].startswith("SELECT") else []
+
+
+@pytest.fixture
+def clinic(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:  # noqa: F811
+    """A table of its own, a schema for releases, and who may do what."""
+    monkeypatch.setenv("PGHOST", str(postgres.folder))
+    monkeypatch.setenv("PGUSER", "anonymizer")
+    monkeypatch.setenv("PGDATABASE", postgres.database)
+    roles = ("anonymizer", "keeper", "analyst")
+    execute(
+        postgres,
+        *(f"CREATE ROLE {role} LOGIN" for role in roles),
+        *(f"CREATE SCHEMA {schema}" for schema in ("clinic", "anon")),
+        "CREATE TABLE clinic.t (q0 TEXT, s TEXT, flag BOOLEAN, person TEXT, id BIGINT)",
+        "GRANT USAGE ON SCHEMA clinic TO anonymizer",
+        "GRANT SELECT ON clinic.t TO anonymizer",
+        "GRANT keeper TO anonymizer",
+        "GRANT CREATE, USAGE ON SCHEMA anon TO anonymizer, keeper WITH GRANT OPTION",
+    )
+    yield postgres
+    execute(postgres, "DROP SCHEMA anon CASCADE", "DROP SCHEMA clinic CASCADE", f"DROP ROLE {', '.join(roles)}")
+
+
+def policy(**changes: Any) -> sqlanon.Policy:
+    levels = {value: ["x" if number < 3 else "y", "*"] for number, value in enumerate(LISTED)}
+    document = {
+        "source": "postgresql://",
+        "table": "clinic.t",
+        "undeclared": "drop",
+        "columns": {
+            "q0": {"role": "quasi_identifier", "hierarchy": {"levels": levels}, "min_level": 1, "max_level": 1},
+            "s": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
+            "id": {"role": "keep"},
+        },
+        "privacy": [{"type": "k_anonymity", "k": 3}],
+        "suppression_limit": 0.5,
+        "output": {"live_view": "anon.v", "readers": ["analyst"]},
+    }
+    return sqlanon.Policy.from_dict({**document, **changes})
+
+
+def world() -> World:
+    lookup: dict[str | None, str | None] = {value: "x" if number < 3 else "y" for number, value in enumerate(LISTED)}
+    return World([{**lookup, None: None}], Wanted(k=3, l=2))
+
+
+def write(server: Server, made: World) -> None:
+    def literal(value: Any) -> str:
+        return "NULL" if value is None else f"'{value}'" if isinstance(value, str) else str(value)
+
+    rows = [f"({', '.join(literal(value) for value in row.values())})" for row in made.rows]
+    execute(server, "DELETE FROM clinic.t", *([f"INSERT INTO clinic.t VALUES {', '.join(rows)}"] if rows else []))
+
+
+def seen(server: Server, user: str = "analyst") -> Counter[tuple[Any, ...]]:
+    return Counter(execute(server, "SELECT * FROM anon.v", user=user))
+
+
+def filled(server: Server, random: Random) -> World:
+    made = world()
+    made.rows = [made.new_row(random) | {"q0": random.choice(LISTED)} for _ in range(30)]
+    write(server, made)
+    return made
+
+
+def test_a_reader_sees_what_must_be_there_and_nothing_beneath(clinic: Server) -> None:
+    random = Random(4)
+    made = filled(clinic, random)
+    with sqlanon.anonymize(None, policy()) as release:
+        assert release.output == {"live_view": "anon.v"} and release.ledger.published == sum(published(made).values())
+    sizes = set()
+    for _ in range(12):
+        made.change(random)
+        write(clinic, made)
+        assert seen(clinic) == published(made)
+        sizes.add(sum(published(made).values()) > 0)
+    assert sizes == {True, False}
+    for table in TABLES:
+        with pytest.raises(dbapi.ProgrammingError, match="permission denied"):
+            execute(clinic, f"SELECT * FROM {table}", user="analyst")
+
+
+def test_the_owner_of_a_live_view_must_be_able_to_read_the_source(clinic: Server) -> None:
+    made = filled(clinic, Random(4))
+    owned = policy(output={"live_view": "anon.v", "owner": "keeper", "readers": ["analyst"]})
+    with pytest.raises(TargetError, match="'keeper', who may not read"):
+        sqlanon.anonymize(None, owned)
+    assert execute(clinic, "SELECT relname FROM pg_class WHERE relnamespace = 'anon'::regnamespace") == []
+    execute(clinic, "GRANT USAGE ON SCHEMA clinic TO keeper", "GRANT SELECT ON clinic.t TO keeper")
+    sqlanon.anonymize(None, owned).close()
+    assert seen(clinic) == published(made)
+    owners = "SELECT DISTINCT rolname FROM pg_class JOIN pg_roles r ON r.oid = relowner WHERE relname LIKE 'v%' AND "
+    assert execute(clinic, f"{owners} relnamespace = 'anon'::regnamespace AND relkind IN ('v', 'r')") == [("keeper",)]
+
+
+def test_a_live_view_is_refreshed_and_its_readers_stay(clinic: Server) -> None:
+    made = filled(clinic, Random(4))
+    sqlanon.anonymize(None, policy()).close()
+    assert sqlanon.refresh(None, policy()).reason is None
+    made.rows += [
+        made.new_row(Random(1)) | {"q0": "d", "s": secret, "id": 1000 + i} for i, secret in enumerate("ab" * 20)
+    ]
+    made.rows += [made.new_row(Random(1)) | {"q0": "new", "id": 2000 + i} for i in range(80)]
+    write(clinic, made)
+    with pytest.raises(UncoveredValuesError):
+        sqlanon.refresh(None, policy())
+    assert seen(clinic) == published(made), "the old view stays"
+    wider = policy(uncovered="suppress", suppression_limit=0.9)
+    found = sqlanon.refresh(None, wider)
+    assert found.refreshed and found.reason == "policy" and found.published == sum(published(made).values())
+    assert seen(clinic) == published(made)
