@@ -180,7 +180,7 @@ def test_a_source_that_changed_meanwhile_is_not_published(folder: Path, spark: A
     """The files are read by a cluster that the policy names; one that runs already is taken."""
     source, target = tmp_path / "source", tmp_path / "release.parquet"
     shutil.copytree(folder, source)
-    policy = sqlanon.Policy.from_dict(document(source=str(source), engine={"spark": "local[1]"}))
+    policy = sqlanon.Policy.from_dict(document(source=str(source), engine={"name": "spark", "master": "local[1]"}))
     with sqlanon.plan(None, policy) as made:
         assert made.catalog.records == ROWS
         with pytest.raises(TargetError, match="in the source"):
@@ -197,10 +197,10 @@ def test_a_source_that_is_no_parquet_is_refused(tmp_path: Path, spark: Any) -> N
     source.mkdir()
     parquet.write_table(pa.table({"zip": ["1"]}), source / "0.parquet")
     for odd in ("nothing", "source/nothing.parquet", "source/*.csv"):
-        policy = sqlanon.Policy.from_dict(document(source=odd, engine={"spark": "local[1]"}), base_directory=tmp_path)
+        policy = sqlanon.Policy.from_dict(document(source=odd, engine={"name": "spark", "master": "local[1]"}), base_directory=tmp_path)
         with pytest.raises(SourceError):
             sqlanon.plan(None, policy)
     (source / "notes.txt").touch()
-    policy = sqlanon.Policy.from_dict(document(source="source", engine={"spark": "local[1]"}), base_directory=tmp_path)
+    policy = sqlanon.Policy.from_dict(document(source="source", engine={"name": "spark", "master": "local[1]"}), base_directory=tmp_path)
     with pytest.raises(SourceError, match="1 of the 2"):
         sqlanon.plan(None, policy)
