@@ -36,7 +36,7 @@ from sqlanon.engines.base import SNAPSHOT, Engine, Job, Place, Statement, rows_o
 from sqlanon.engines.spark_dialect import DIALECT, quoted, type_word
 from sqlanon.engines.spark_errors import describe, quiet
 from sqlanon.engines.spark_facts import CAPABILITIES, MASTER, SETTINGS, STARTED
-from sqlanon.engines.spark_held import HeldTables
+from sqlanon.engines.spark_held import MOST_ROWS, HeldTables
 from sqlanon.errors import EngineError, InputError, UnsupportedError
 from sqlanon.journal import Journal
 
@@ -49,6 +49,9 @@ class SparkEngine(Engine):
             a cluster, unless one runs in this process already.
         master: where a cluster is started.
         settings: of the cluster that is started, by Spark's names (``spark.executor.memory``).
+
+    Attributes:
+        received: what came from the cluster to the driver: rows and bytes (in Arrow), by table or statement.
 
     Raises:
         InputError: no cluster can be started, or it refuses the session.
@@ -68,6 +71,7 @@ class SparkEngine(Engine):
         self.journal = Journal()
         self.replay: list[tuple[str, Statement]] = []
         self.default_schema: tuple[str, ...] = ()
+        self.received: dict[str, tuple[int, int]] = {}
         self._user = session
         self._frames: dict[str, DataFrame] = {}
         self._persisted: dict[str, list[DataFrame]] = {}
@@ -167,8 +171,13 @@ class SparkEngine(Engine):
         """Run a named statement and return its rows as an Arrow table."""
         return self._held.arrow(name, statement) if self._held.answers(statement) else self._fetch(name, statement)
 
-    def _fetch(self, name: str, statement: exp.Expr | str, parameters: Sequence[Any] = ()) -> pa.Table:
+    def _fetch(
+        self, name: str, statement: exp.Expr | str, parameters: Sequence[Any] = (), *, table: str = ""
+    ) -> pa.Table:
+        """The rows of a statement, which become those of a table beside the driver or go to who asked."""
         data: pa.Table = self._guard(name, lambda: self._frame(statement, parameters).toArrow())
+        rows, size = self.received.get(table or name, (0, 0))
+        self.received[table or name] = (rows + data.num_rows, size + data.nbytes)
         return spark_values.given(data)
 
     def _frame(self, statement: exp.Expr | str, parameters: Sequence[Any] = ()) -> DataFrame:
@@ -254,10 +263,17 @@ class SparkEngine(Engine):
             told = query.copy()
             self.replay.append((name, lambda: temporary_table(table, told)))
         if not self._held.owns(table):
-            return int(self._guard(name, lambda: self._keep(table, self._frame(query))))
+            rows = int(self._guard(name, lambda: self._keep(table, self._frame(query))))
+            if table == names.BASE and rows <= MOST_ROWS:
+                self._held.load(
+                    "hold",
+                    table,
+                    self._fetch("hold", exp.select("*").from_(exp.to_table(table, quoted=True)), table=table),
+                )
+            return rows
         if self._held.answers(query):
             return self._held.create(name, table, query)
-        data = self._fetch(name, query)
+        data = self._fetch(name, query, table=table)
         self._held.load("hold", table, data)
         return int(data.num_rows)
 
@@ -271,12 +287,12 @@ class SparkEngine(Engine):
             self._held.insert(name, table, query)
             self._hide(table)
         else:
-            self._held.append(name, table, self._fetch(name, query), replayed=False)
+            self._held.append(name, table, self._fetch(name, query, table=table), replayed=False)
             self._hide(table)
 
     def drop(self, table: str) -> None:
         """Drop a table of ours, if it is there."""
-        if self._held.owns(table):
+        if self._held.owns(table) or self._held.holds(table):
             self._held.drop(table)
         self._guard("drop", lambda: self._forget(table))
 

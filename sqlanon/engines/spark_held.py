@@ -16,6 +16,11 @@ HELD = tuple(
 """How the names of the tables begin that stand beside the driver: a row a distinct value, or fewer."""
 
 
+MOST_ROWS = 5_000_000
+"""Most rows of a base that is held beside the driver too: a search takes it there, and what encoding asks of it (what
+levels cost) then costs no jobs. Codes and counts, 8 bytes each: some 100 MiB."""
+
+
 class HeldTables(DuckDBEngine):
     """An embedded DuckDB with the tables of ``HELD``, and the record of which the cluster has to be shown.
 
@@ -32,13 +37,17 @@ class HeldTables(DuckDBEngine):
         """True for a table that stands here, not on the cluster."""
         return table.startswith(HELD)
 
+    def holds(self, table: str) -> bool:
+        """True for a table that stands here, be it on the cluster too."""
+        return table in self._here
+
     def answers(self, statement: exp.Expr | str) -> bool:
-        """True for a tree that reads tables of ours and nothing else."""
+        """True for a tree that reads tables that stand here and nothing else."""
         if isinstance(statement, str):
             return False
         within = {cte.alias for cte in statement.find_all(exp.CTE)}
         read = [node for node in statement.find_all(exp.Table) if node.name not in within or node.db]
-        return bool(read) and all(not node.db and self.owns(node.name) for node in read)
+        return bool(read) and all(not node.db and (self.owns(node.name) or self.holds(node.name)) for node in read)
 
     def mentioned(self, text: str) -> list[str]:
         """The tables of ours whose names occur in a text of Spark's SQL; one too many does no harm."""
