@@ -86,6 +86,7 @@ class Catalog:
             ``records`` and all that follows from it are about the subset.
         entities: distinct entities with a record that takes part; None when the policy names no entity.
         excluded_entities: entities none of whose records takes part.
+        shares_of_records: how many entities have how many of the encoded records, as (records, entities), most first.
     """
 
     attributes: tuple[Attribute, ...]
@@ -99,6 +100,7 @@ class Catalog:
     has_population: bool = False
     entities: int | None = None
     excluded_entities: int = 0
+    shares_of_records: tuple[tuple[int, int], ...] = ()
 
     @property
     def has_entity(self) -> bool:
@@ -109,6 +111,16 @@ class Catalog:
     def counted(self) -> int:
         """What limits and the sizes of classes are about: the entities that take part, or without an entity N."""
         return self.population if self.entities is None else self.entities
+
+    def fewest_entities(self, records: int) -> int:
+        """The least number of entities that so many encoded records can be of: those with the most records."""
+        needed = 0
+        for size, entities in self.shares_of_records:
+            if records <= size * entities:
+                return needed + max(-(-records // size), 0)
+            records -= size * entities
+            needed += entities
+        return needed
 
     @property
     def unit(self) -> str:

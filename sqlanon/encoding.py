@@ -257,6 +257,7 @@ def encode_source(engine: Engine, source: exp.Expr, policy: Policy, types: dict[
         if entity is not None
         else (0, 0)
     )
+    shares = engine.run("records of entities", compiler_entities.shares_of_records()) if entity is not None else []
     catalog = Catalog(
         attributes=tuple(attributes),
         words=words,
@@ -269,6 +270,7 @@ def encode_source(engine: Engine, source: exp.Expr, policy: Policy, types: dict[
         has_population=members,
         entities=None if entity is None else taking_part,
         excluded_entities=everybody - taking_part,
+        shares_of_records=tuple((int(records), int(entities)) for records, entities in shares),
     )
     if attributes:
         engine.load("load masks", names.MASKS, pa.table(_mask_columns(catalog)))

@@ -205,7 +205,7 @@ def verdicts(
             suppressed=lost + catalog.uncovered,
             penalty=measure.penalty(node, lost, least),
             forced=int(counts.get("forced", 0)),
-            entities=lost_entities,
+            entities=None if lost_entities is None else max(lost_entities, catalog.fewest_entities(lost)),
         )
         ground = None
         if question.needs == "classes":

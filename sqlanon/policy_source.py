@@ -20,6 +20,7 @@ from sqlanon.files import Reading
 from sqlanon.hierarchy import specs
 from sqlanon.policy import Join, Policy
 from sqlanon.sources import Source, attached_as, open_source, other_relation, stamp
+from sqlanon.spark_source import Cluster
 
 BEFORE, OTHER = "before", "other"
 
@@ -41,9 +42,9 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
         SourceError: a source cannot be read or joined.
     """
     if source is None:
-        if policy.source is None:
+        if policy.source is None and (policy.engine.name != "spark" or policy.table is None):
             raise InputError("There is no source.", hint="add the key source to the policy, or pass one.")
-        source = policy.resolve(policy.source)
+        source = policy.resolve(policy.source) if policy.source is not None else None
     engine = policy.engine
     opened = open_source(
         source,
@@ -51,6 +52,7 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
         reading=Reading(policy.csv, policy.formats, policy.extensions),
         settings=engine.embedded,
         writable=writable,
+        cluster=Cluster(engine.master, engine.settings) if engine.name == "spark" else None,
     )
     try:
         if policy.join:

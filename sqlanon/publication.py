@@ -32,6 +32,7 @@ from sqlanon.errors import AuditError, EngineError, SourceChangedError, SourceEr
 from sqlanon.extensions import NOTHING, Extensions
 from sqlanon.files import read_file
 from sqlanon.formats.base import FileFormat
+from sqlanon.target_folders import check_folder, partial_folder, put_folder_in_place, tidy
 from sqlanon.targets import (
     CERTIFICATE,
     MANIFEST,
@@ -152,6 +153,8 @@ def publish(
         extensions=extensions,
         roles=owner is not None or bool(readers),
     )
+    if output_kind == "file" and engine.writes_folders:
+        check_folder(Path(target), if_exists, read_files)
     ending = Path(target).suffix.lower() if output_kind == "file" else ""
     marker = unused_marker(engine, query, columns) if suppressed == "redact" else None
     redacted = ledger.suppressed if marker is not None else 0
@@ -176,7 +179,9 @@ def publish(
         owner=owner,
         readers=tuple(readers),
     )
-    if output_kind == "file" and not engine.has("files"):
+    if output_kind == "file" and engine.writes_folders:
+        _publish_folder(engine, draft, Path(target))
+    elif output_kind == "file" and not engine.has("files"):
         _publish_apart(engine, draft, Path(target), table_name)
     elif output_kind == "file":
         _publish_file(engine, draft, Path(target), table_name)
@@ -238,6 +243,25 @@ def _publish_relation(engine: Engine, draft: _Draft, where: Place, *, view: bool
         engine.hand_over(where, [base] if view else [], draft.owner, draft.readers)
 
 
+def _publish_folder(engine: Engine, draft: _Draft, path: Path) -> None:
+    """A folder that the engine's machines write and read back; the audit runs there too."""
+    with partial_folder(path) as partial:
+        written = engine.write_folder("write", draft.query, partial)
+        tidy(partial)
+        draft.audit(engine, written, draft.lookups, draft.models, draft.copied)
+        draft.verify_source()
+        _remove_papers(path, draft)
+        put_folder_in_place(partial, path, if_exists=draft.if_exists)
+
+
+def _remove_papers(path: Path, draft: _Draft) -> None:
+    """Remove manifest and certificate of a release that is replaced."""
+    if draft.if_exists == "replace":
+        for ending in (MANIFEST, CERTIFICATE):
+            with suppress(FileNotFoundError):
+                path.with_name(path.name + ending).unlink()
+
+
 def _publish_apart(engine: Engine, draft: _Draft, path: Path, table_name: str) -> None:
     """Publish a file of an engine that writes none: the released rows, and what audits need, leave it for an embedded
     DuckDB."""
@@ -273,10 +297,7 @@ def _publish_file(engine: Engine, draft: _Draft, path: Path, table_name: str) ->
         if failure:
             raise failure
         draft.verify_source()
-        if draft.if_exists == "replace":
-            for ending in (MANIFEST, CERTIFICATE):  # of the release that is replaced
-                with suppress(FileNotFoundError):
-                    path.with_name(path.name + ending).unlink()
+        _remove_papers(path, draft)
         put_in_place(partial, path, if_exists=draft.if_exists)
 
 

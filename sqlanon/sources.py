@@ -19,6 +19,7 @@ from sqlanon.engines.sqlite import MAIN, SQLiteEngine, is_sqlite
 from sqlanon.errors import EngineError, InputError, SourceChangedError, SourceError, UnsupportedError
 from sqlanon.files import Reading
 from sqlanon.paths import is_database, is_file, is_server, is_url
+from sqlanon.spark_source import Cluster, is_session, parquet_files, start_engine
 
 ATTACHED = "sqlanon_source"
 
@@ -84,19 +85,23 @@ def open_source(
     reading: Reading | None = None,
     settings: Mapping[str, Any] | None = None,
     writable: bool = False,
+    cluster: Cluster | None = None,
 ) -> Source:
-    """Open ``source``: a path, the URL of a server, or an open DuckDB connection.
+    """Open ``source``: a path, the URL of a server, or an open connection of DuckDB or session of Spark.
 
     Args:
         table_name: the relation of a database, schema-qualified allowed.
         reading: how files are read.
         writable: open a database file for writing, because the release goes into it.
+        cluster: of Spark, that reads the source: a folder, file or pattern of Parquet; None is a table of its catalog.
 
     Raises:
         SourceError: there is no such file or table, or it cannot be read.
         InputError: a server refuses the session, its driver is not installed, or the URL holds a password.
         UnsupportedError: a URL of a database that this version cannot reach.
     """
+    if cluster is not None or is_session(source):
+        return _open_spark(source, table_name, cluster)
     if is_connection(source):
         engine = DuckDBEngine(connection=source)  # type: ignore[arg-type]
         opened = _closing_on_error(engine, lambda: _described(engine, _table(engine, table_name), None, None))
@@ -104,7 +109,7 @@ def open_source(
     if not isinstance(source, str | Path):
         raise SourceError(
             f"A source of the type {type(source).__name__} cannot be read.",
-            hint="give a path, or an open DuckDB connection.",
+            hint="give a path, an open DuckDB connection, or an open Spark session.",
         )
     if is_url(str(source)):
         return _open_server(str(source), table_name)
@@ -199,6 +204,23 @@ def _open_sqlite(path: Path, table_name: str | None, writable: bool) -> Source:
     stamps = () if writable else (stamp(path),)
     engine = SQLiteEngine(path, read_only=not writable)
     return _closing_on_error(engine, lambda: _described(engine, _table(engine, table_name), path, MAIN, stamps))
+
+
+def _open_spark(source: object, table_name: str | None, cluster: Cluster | None) -> Source:
+    """A table of a session of Spark, or Parquet files that a cluster reads."""
+    engine = start_engine(source, cluster)
+
+    def described() -> Source:
+        relation = _table(engine, table_name)
+        before = tuple(stamp(file) for file in engine.local_files(relation))
+        return replace(_described(engine, relation, None, None, before), borrowed=is_session(source))
+
+    def read() -> Source:
+        files = parquet_files(str(source))
+        before = tuple(stamp(file) for file in files)
+        return _described(engine, engine.read_parquet(names.STAGED, str(source)), None, None, before)
+
+    return _closing_on_error(engine, described if source is None or is_session(source) else read)
 
 
 def _records(engine: DuckDBEngine, path: Path, reading: Reading, *, into: str) -> exp.Expr:

@@ -75,7 +75,8 @@ def check_target(
     if roles:
         engine.require("roles")
     if output_kind == "file":
-        written_format(Path(target), extensions)
+        if not engine.writes_folders:
+            written_format(Path(target), extensions)
         _check_file(engine, Path(target), if_exists, [*([source_path] if source_path else []), *read_files])
         return
     if source_path is not None and target_catalog is None:
@@ -152,7 +153,7 @@ def _check_file(engine: Engine, path: Path, if_exists: str, read_files: Sequence
         if same_file(path, used):
             raise TargetError(f"The target file {path.name!r} is in use as a source.", hint="choose another name.")
     check_directory(path)
-    if os.path.lexists(path) and (if_exists != "replace" or path.is_dir()):
+    if not engine.writes_folders and os.path.lexists(path) and (if_exists != "replace" or path.is_dir()):
         raise TargetError(
             f"The target file {path.name!r} exists already.",
             hint="choose another name, or set if_exists: replace.",
@@ -167,7 +168,7 @@ def check_directory(path: Path) -> None:
             f"The directory {str(directory)!r} of the target {path.name!r} is not there.",
             hint="make it first, or choose another target.",
         )
-    probe = _partial_name(path)
+    probe = partial_name(path)
     failure = None
     try:
         probe.touch(exist_ok=False)
@@ -181,7 +182,8 @@ def check_directory(path: Path) -> None:
         )
 
 
-def _partial_name(path: Path) -> Path:
+def partial_name(path: Path) -> Path:
+    """A name beside ``path`` that nobody else uses, and that says whose it is."""
     path = path.absolute()
     return path.with_name(f".{path.name}.sqlanon-{os.getpid()}-{secrets.token_hex(4)}.partial{path.suffix}")
 
@@ -194,7 +196,7 @@ def partial_file(path: Path) -> Iterator[Path]:
     keeps the ending of ``path``, by which files are read back.
     """
     _remove_stale(path)
-    partial = _partial_name(path)
+    partial = partial_name(path)
     try:
         yield partial
     finally:

@@ -266,7 +266,9 @@ class _Verifier:
         everything = suppressed + catalog.uncovered
         entities = int(counts["suppressed_entities"]) if catalog.has_entity else None
         charged = everything if entities is None else entities
-        certain_entities = int(counts["lost_entities"]) if catalog.has_entity else None
+        certain_entities = None
+        if catalog.has_entity:
+            certain_entities = max(int(counts["lost_entities"]), catalog.fewest_entities(lost))
         certain = Certain(
             lost + catalog.uncovered, measure.penalty(node, lost, least), int(counts["forced"]), certain_entities
         )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pytest
+from spark_cluster import cluster
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -18,6 +20,13 @@ def shared() -> Path:
     if not (SHARED / "data").is_dir():
         pytest.skip("the real datasets are not on this machine")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """An engine on a cluster of Spark: one for all tests of a process, for it takes long to start."""
+    with cluster() as engine:
+        yield engine
 
 
 @pytest.fixture

@@ -61,7 +61,7 @@ def _postgres(request: pytest.FixtureRequest) -> Engine:
 
 def _spark(request: pytest.FixtureRequest) -> Engine:
     module = _module("spark")
-    made: Engine = module.SparkEngine(request.getfixturevalue("spark_session"))
+    made: Engine = module.SparkEngine(request.getfixturevalue("spark")._started)
     return made
 
 
@@ -73,9 +73,9 @@ def _module(name: str) -> Any:
 
 
 KINDS = (
-    Kind("duckdb", 12, lambda request: DuckDBEngine()),
-    Kind("sqlite", 12, lambda request: SQLiteEngine()),
-    Kind("postgres", 8, _postgres),
+    Kind("duckdb", 3, lambda request: DuckDBEngine()),
+    Kind("sqlite", 9, lambda request: SQLiteEngine()),
+    Kind("postgres", 6, _postgres),
     Kind("spark", 1, _spark),
 )
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,13 @@ from sqlglot import exp
 
 from sqlanon import Policy, plan
 from sqlanon.cli import main
-from sqlanon.dbt.project import write
+from sqlanon.compiler.live import FrozenColumn, LiveView, live_view
 from sqlanon.dbt.release import dbt_release
 from sqlanon.dbt.seeds import seed
+from sqlanon.dbt.statements import too_many_suppressed
 from sqlanon.dbt.template import Call, refuse_signs, written
 from sqlanon.errors import InputError, UnsupportedError
+from sqlanon.models.k_anonymity import KAnonymity
 
 K, L = 4, 2
 NOTE = 'no"te'
@@ -179,14 +182,15 @@ def build(engine: Engine, folder: Path) -> Built:
         engine.execute(statement)
     to = folder / "project"
     policies = {"patients": document(engine.source), "chosen": presence(engine.source)}
+    policies["persons"] = document(engine.source, entity="person", suppression_limit=0.1)
     for name, made in policies.items():
         (folder / f"{name}.yml").write_text(yaml.safe_dump(made, sort_keys=False))
     told = sqlanon(folder / "patients.yml", "--to", str(to))
     relation = ("--source", "source('clinic', 'patients')")
     more = ("--name", "chosen_released", "--materialized", "view", "--with-values")
     sqlanon(folder / "chosen.yml", "--to", str(to), *relation, *more)
-    counting_persons(Policy.from_dict(document(engine.source)), engine.adapter, to)
-    published = {NAMES[0]: released(policies["patients"], folder), NAMES[1]: released(policies["chosen"], folder)}
+    sqlanon(folder / "persons.yml", "--to", str(to), *relation, "--name", "persons_released")
+    published = {f"{name}_released": released(made, folder) for name, made in policies.items()}
     wanted: list[tuple[str, ...]] = [("dbt", "deps"), ("dbt", "build")]
     wanted += [keep(engine, name, "kept") for name in NAMES]
     wanted += [("sql", inserted(LATER, engine.adapter)), ("dbt", "build")]
@@ -215,15 +219,6 @@ def keep(engine: Engine, name: str, kind: str) -> tuple[str, str]:
     return ("sql", f"CREATE TABLE clinic.{name}_{kind} AS SELECT * FROM {engine.schema}.{name}")
 
 
-def counting_persons(policy: Policy, dialect: str, folder: Path) -> None:
-    with plan(None, policy) as made:
-        release = dbt_release(
-            made, policy=policy, name=NAMES[2], source=Call.parsed("source('clinic', 'patients')"), declares=False,
-            dialect=dialect, materialized="table", with_values=False,
-        )  # fmt: skip
-    write(replace(release, view=replace(release.view, entity="person")), folder)
-
-
 def released(policy: dict[str, Any], folder: Path) -> Counter[Record]:
     """The rows of a published release."""
     path = folder / "released.parquet"
@@ -250,7 +245,7 @@ def test_every_generated_test_passes_before_and_after_records_came(built: Built)
         assert {"patients_released_k_anonymous_0", "patients_released_suppressed", "chosen_released_classes"} <= {
             *asked
         }
-        assert {"persons_released_classes", "patients_released_l_diverse_1"} <= {*asked}
+        assert {"persons_released_classes", "persons_released_suppressed", "patients_released_l_diverse_1"} <= {*asked}
 
 
 def classes(rows: Sequence[Record]) -> dict[Record, list[Record]]:
@@ -482,3 +477,19 @@ def test_the_policy_of_the_docs_is_written(tmp_path: Path) -> None:
     told = sqlanon(tmp_path / "policy.yaml", "--to", str(tmp_path / "project"))
     for path in ("models/patients_released.sql", "seeds/patients_released_lookup_0.csv", "packages.yml"):
         assert path in told.splitlines() and (tmp_path / "project" / path).exists()
+
+
+@pytest.mark.parametrize("entity", [None, "person"])
+def test_the_limit_is_told_when_it_is_passed(warehouse: Path, entity: str | None) -> None:
+    ward = FrozenColumn("ward", "VARCHAR", None)
+    source = exp.table_("patients", db="clinic", quoted=True)
+    rare = sum(Counter(row[2] for row in records()).values()) - 1
+    for k, passed in ((1, False), (rare, True)):
+        view = LiveView(source, (ward,), {"ward": "VARCHAR"}, (KAnonymity(k),), entity=entity)
+        with duckdb.connect(str(warehouse)) as connection:
+            connection.execute(f"CREATE OR REPLACE VIEW released AS {live_view(view).sql('duckdb', identify=True)}")
+            for limit, count in ((Decimal("0.99"), None), (Decimal(0), 3), (Decimal(1), 1000), (Decimal(1), None)):
+                query = too_many_suppressed(view, exp.to_table("released"), limit=limit, count=count)
+                found = connection.execute(query.sql("duckdb", identify=True)).fetchall()
+                assert len(found) == int(passed and (count or 0) < 1000 and (limit < 1 or count is not None))
+            connection.execute("DROP VIEW released")

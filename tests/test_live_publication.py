@@ -247,6 +247,21 @@ def test_another_reader_of_the_file_sees_the_view(tmp_path: Path) -> None:
         assert sum(rows_of(reader, "another.anon.v").values()) == 60
 
 
+def test_hostile_names(connection: duckdb.DuckDBPyConnection) -> None:
+    """Names of columns and relations that the statement has itself, and names that must be quoted."""
+    quasi = ("n", "class_0", 'a"b', "value", "records", "text")
+    cells = ", ".join(f"CAST(i % 2 AS VARCHAR) AS {exp.to_identifier(name, quoted=True).sql()}" for name in quasi)
+    connection.execute(f'CREATE TABLE records AS SELECT {cells}, i % 3 AS "judged; DROP TABLE x" FROM range(40) r(i)')
+    columns: dict[str, Any] = {
+        name: {"role": "quasi_identifier", "hierarchy": {"levels": {"0": ["*"], "1": ["*"]}}} for name in quasi
+    }
+    columns["judged; DROP TABLE x"] = {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 3}]}
+    made = policy(table="records", columns=columns, output={"live_view": '"order"."rank""ed"'})
+    sqlanon.anonymize(connection, made).close()
+    assert connection.execute('SELECT COUNT(*) FROM "order"."rank""ed"').fetchone() == (40,)
+    assert sqlanon.refresh(connection, made, force=True).published == 40
+
+
 def test_the_target_is_replaced_only_when_asked_and_leaves_nothing(people: duckdb.DuckDBPyConnection) -> None:
     sqlanon.anonymize(people, policy()).close()
     with pytest.raises(TargetError, match="exists already"):
@@ -511,7 +526,7 @@ def test_every_key_of_a_policy_was_thought_of() -> None:
     known = {
         "columns", "privacy", "source", "table", "csv", "formats", "join", "undeclared", "uncovered",
         "suppression_limit", "suppression_count", "nulls", "quality", "search", "suppressed", "transformation",
-        "output", "if_exists", "report", "engine", "version", "base_directory", "extensions", "file",
+        "output", "if_exists", "report", "engine", "version", "base_directory", "extensions", "file", "entity",
     }  # fmt: skip
     assert {field.name for field in fields(sqlanon.Policy)} == known
 

@@ -394,6 +394,15 @@ def test_conversions_are_those_of_duckdb_or_refused(engine: SQLiteEngine) -> Non
                     engine.run("cast", strict)
 
 
+def test_rows_that_are_taken_away_are_counted(engine: SQLiteEngine) -> None:
+    one = {"a": ["x", "x", "x", None, None, "y"], "b": pa.array([1, 1, 1, None, None, 2], pa.int64())}
+    engine.load("load", "one", pa.table(one))
+    engine.load("load", "other", pa.table({"a": ["x", None, "z"], "b": pa.array([1, None, 2], pa.int64())}))
+    sides = [exp.select(column("a"), column("b")).from_(table(name)) for name in ("one", "other")]
+    query = exp.select("*").from_(exp.except_(*sides, distinct=False).subquery("lacking"))
+    assert Counter(engine.run("except", query)) == Counter({("x", 1): 2, (None, None): 1, ("y", 2): 1})
+
+
 def test_greatest_and_least_leave_nulls_out(engine: SQLiteEngine) -> None:
     engine.load(
         "load", "t", pa.table({"a": pa.array([1, None, None], pa.int64()), "b": pa.array([2, 3, None], pa.int64())})

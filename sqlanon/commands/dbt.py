@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from sqlanon.commands.common import guarded, policy_of
-from sqlanon.commands.explain import _planned as planned_at
+from sqlanon.commands.explain import planned_at
 from sqlanon.dbt.project import Written, write
 from sqlanon.dbt.release import LOOKUP, DbtRelease, dbt_release, refuse_release
 from sqlanon.dbt.seeds import ROWS

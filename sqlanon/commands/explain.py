@@ -56,7 +56,7 @@ def translation(policy: Policy, node: str | None, dialect: str, source_table: st
             "A release by several rules is explained in DuckDB's SQL only.",
             hint="leave --dialect out, or explain a policy without transformation.",
         )
-    with _planned(replace(policy, output=None), node) as made:
+    with planned_at(replace(policy, output=None), node) as made:
         return made.dialect_script(dialect, source_table=source_table).rstrip()
 
 
@@ -69,7 +69,7 @@ def explanation(policy: Policy, node: str | None) -> str:
     policy = replace(policy, output=None)
     if policy.transformation is not None:
         return _recoded(policy, node)
-    with _planned(policy, node) as made:
+    with planned_at(policy, node) as made:
         statement = compiler.batch(made.question, [0], form="cross")
         levels = ", ".join(f"{name}={level}" for name, level in made.catalog.levels(made.node).items())
         return "\n\n".join(
@@ -96,7 +96,7 @@ def _recoded(policy: Policy, node: str | None) -> str:
 
 
 @contextmanager
-def _planned(policy: Policy, node: str | None) -> Iterator[Plan]:
+def planned_at(policy: Policy, node: str | None) -> Iterator[Plan]:
     """A plan of the optimum, or one that stands at ``node`` without a search."""
     if node is not None:
         try:

@@ -71,12 +71,46 @@ def lasting(models: Sequence[PrivacyModel], failing: Sequence[exp.Expr]) -> tupl
     a class with fewer records than the model lets pass. What the other models say of ``lost`` rests on each record
     being in one part only; an entity may be in several, so nothing is certain of it. (Persons 1 to 9 are ill with a, 10
     with b, and 10 has nine records, each in another part with one of the others: all parts pass, the class does not.)
+    Unless the model knows it (``knows_parts``).
     """
     lasts: list[exp.Expr] = []
-    for model, fails in zip(models, failing, strict=True):
+    lost: list[exp.Expr] = []
+    for position, (model, fails) in enumerate(zip(models, failing, strict=True)):
         few = exp.LT(this=column("records", "classes"), expression=number(model.size))
-        lasts.append(fails if model.monotone else exp.and_(fails.copy(), few))
-    return lasts, [column("records", "classes") for _ in lasts]
+        known = knows_parts(model)
+        lasts.append(fails if model.monotone or known else exp.and_(fails.copy(), few))
+        lost.append(column("lost", lost_name(position)) if known else column("records", "classes"))
+    return lasts, lost
+
+
+def knows_parts(model: PrivacyModel) -> bool:
+    """A model that is not monotone says ``lost`` where an entity may be in several parts of a class.
+
+    It does so by the formula of its file when ``n`` of a class is its records, and of a value its entities: see
+    ``models.t_closeness``. What it says is less than all records only if the class has parts that may pass.
+    """
+    return not model.monotone and bool(getattr(model, "in_parts", False))
+
+
+def lost_name(position: int) -> str:
+    """What the relation is called in which the model at ``position`` says so."""
+    return f"lost_{position}"
+
+
+def classes_of_records(key_names: Sequence[str]) -> exp.Select:
+    """The classes with their records for ``n``."""
+    keys = [column(name) for name in key_names]
+    return exp.select(*keys, named(column("records"), names.COUNT)).from_(table("classes"))
+
+
+def with_lost_in_parts(query: exp.Select, models: Sequence[PrivacyModel], key_names: Sequence[str]) -> exp.Select:
+    """A query over ``classes``, joined with what the models say of ``lost`` (``knows_parts``)."""
+    for position, model in enumerate(models):
+        if knows_parts(model):
+            name = lost_name(position)
+            on = both(exp.EQ(this=column(k, "classes"), expression=column(k, name)) for k in key_names)
+            query = query.join(table(name), on=on, join_type="left", copy=False)
+    return query
 
 
 def _key_names(catalog: Catalog) -> list[str]:
@@ -142,9 +176,11 @@ def weights(position: int, key_names: Sequence[str]) -> exp.Select:
 
 
 def charged(key_names: Sequence[str], *, monotone: bool) -> exp.Select:
-    """Per node the entities with a suppressed record, and unless all of these are lost, those with a lost one."""
+    """Per node the entities with a suppressed record, and unless all of these are lost, those in a class that loses all
+    of its records. (Of a class that loses some, whose they are is not certain.)"""
+    records = column(names.COUNT, "judged")
     sure = exp.Case(
-        ifs=[exp.If(this=exp.GT(this=column("lost", "judged"), expression=number(0)), true=number(1))],
+        ifs=[exp.If(this=exp.GTE(this=column("lost", "judged"), expression=records), true=number(1))],
         default=number(0),
     )
     hit = (

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from sqlanon import names
 from sqlanon.compiler.encode import SOURCE, included
-from sqlanon.compiler.trees import canonical, column, count_if, named, table
+from sqlanon.compiler.trees import bigint, canonical, column, count_if, named, number, table, total
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,20 @@ def with_entities(source: exp.Expr, entity: EntityColumn) -> exp.Expr:
             join_type="left",
         )
         .subquery(SOURCE)
+    )
+
+
+def shares_of_records() -> exp.Select:
+    """How many entities have how many of the encoded records (of the subset, if there is one), most records first."""
+    counted = (
+        exp.select(named(total(column(names.COUNT)), "records")).from_(table(names.BASE)).group_by(column(names.ENTITY))
+    )
+    return (
+        exp.select(column("records"), named(bigint(exp.Count(this=exp.Star())), "entities"))
+        .from_(counted.subquery("counted"))
+        .where(exp.GT(this=column("records"), expression=number(0)))
+        .group_by(column("records"))
+        .order_by(exp.Ordered(this=column("records"), desc=True, nulls_first=False))
     )
 
 

@@ -338,6 +338,8 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
     )
     if not question.monotone:
         if catalog.has_entity:
+            ctes += _lost_in_parts(question, key_names)
+            query = distinct_entities.with_lost_in_parts(query, question.models, key_names)
             failing, lost = distinct_entities.lasting(question.models, failing)
         amounts: list[exp.Expr] = [_case(f.copy(), amount, number(0)) for f, amount in zip(failing, lost, strict=True)]
         query = query.select(named(_greatest(amounts), "lost"), copy=False)
@@ -345,6 +347,16 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
         query = query.select(*[named(f.copy(), f"fails_{i}") for i, f in enumerate(fails)], copy=False)
     ctes.append(cte("judged", query, materialized=True))
     return ctes
+
+
+def _lost_in_parts(question: Question, key_names: Sequence[str]) -> list[exp.CTE]:
+    """What models that know it say of ``lost`` where an entity may be in several parts of a class."""
+    of_records = distinct_entities.classes_of_records(key_names)
+    return [
+        cte(distinct_entities.lost_name(position), _bound(question, model, key_names, classes=of_records))
+        for position, model in enumerate(question.models)
+        if distinct_entities.knows_parts(model)
+    ]
 
 
 def _without_codes(catalog: Catalog) -> list[exp.Expr]:
@@ -374,15 +386,17 @@ def _histogram(question: Question, name: str) -> exp.Select:
     return query.group_by(column("node"), *_without_codes(catalog), value.copy(), copy=False)
 
 
-def _bound(question: Question, model: PrivacyModel, key_names: Sequence[str]) -> exp.Select:
-    """The meaning of a model (``sql/model``) about the classes of the batch."""
+def _bound(
+    question: Question, model: PrivacyModel, key_names: Sequence[str], *, classes: exp.Expr | None = None
+) -> exp.Select:
+    """The meaning of a model (``sql/model``) about the classes of the batch, or about others."""
     relations: dict[str, exp.Expr] = {"classes": table("classes")}
     if model.column is not None:
         place = [s.name for s in question.catalog.sensitive].index(model.column)
         position = question.histograms.index(model.column)
         relations["histogram"] = table(f"histogram_{position}")
         if question.catalog.has_entity:
-            relations["classes"] = table(f"weights_{position}")
+            relations["classes"] = classes or table(f"weights_{position}")
         relations["overall"] = table(names.overall(place))
         relations["ancestors"] = table(names.ancestors(place))
     return bind(

@@ -13,6 +13,7 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.binding import bind
 from sqlanon.catalog import Catalog
+from sqlanon.compiler.distinct_entities import classes_of_records, knows_parts, lost_name
 from sqlanon.compiler.encode import (
     COVERED,
     SOURCE,
@@ -145,13 +146,14 @@ def node_counts(catalog: Catalog, models: Sequence[PrivacyModel], node: Node, si
             exp.select(
                 named(column(names.ENTITY, "records"), "entity"),
                 *[column(name, "judged") for name in ("fails", "lost")],
+                named(column(names.COUNT, "judged"), "records"),
                 named(column(names.COUNT, "records"), names.COUNT),
                 named(column("entities", "judged"), "entities"),
             )
             .from_(table("records"))
             .join(table("judged"), on=classes_of)
         )
-        of_entities = bind("audit/node_entities.sql", relations={"records": hit})
+        of_entities = bind("audit/node_entities.sql", relations={"judged": hit})
         wanted = [column(name) for name in (*query.named_selects, *of_entities.named_selects)]
         both_rows = exp.select(*wanted).from_(query.subquery("counts"))
         query = both_rows.join(of_entities.subquery("of_entities"), join_type="cross")
@@ -276,6 +278,11 @@ def _judged(catalog: Catalog, models: Sequence[PrivacyModel], node: Node) -> lis
             few = exp.LT(this=column("records", "classes"), expression=number(model.size))
             lasts = exp.true() if model.monotone else few
             loses = exp.Case(ifs=[exp.If(this=lasts, true=column("records", "classes"))], default=number(0))
+            if knows_parts(model):
+                ctes.append(cte(lost_name(position), _says(catalog, model, classes=classes_of_records([CLASS]))))
+                on = exp.EQ(this=column(CLASS, "classes"), expression=column(CLASS, lost_name(position)))
+                query = query.join(table(lost_name(position)), on=on, join_type="left", copy=False)
+                loses = column("lost", lost_name(position))
         lost.append(exp.Case(ifs=[exp.If(this=fails[-1].copy(), true=loses)], default=number(0)))
     any_fails = exp.or_(*fails) if fails else exp.false()
     query = query.select(
@@ -317,13 +324,13 @@ def _histogram(texts: Sequence[str], value: str, of_entities: bool) -> exp.Selec
     )
 
 
-def _says(catalog: Catalog, model: PrivacyModel) -> exp.Select:
+def _says(catalog: Catalog, model: PrivacyModel, classes: exp.Expr | None = None) -> exp.Select:
     relations: dict[str, exp.Expr] = {"classes": table("classes")}
     if model.column is not None:
         place = [attribute.name for attribute in catalog.sensitive].index(model.column)
         relations["histogram"] = table(f"histogram_{place}")
         if catalog.has_entity:
-            relations["classes"] = table(f"weights_{place}")
+            relations["classes"] = classes or table(f"weights_{place}")
         relations["overall"] = table(names.overall(place))
         relations["ancestors"] = table(names.ancestors(place))
     return bind(model.file, relations=relations, columns={"class_key": [CLASS]}, values=dict(model.values(catalog)))

@@ -105,8 +105,7 @@ def dbt_release(
             )  # fmt: skip
         quasi.append(FrozenColumn(spec.name, types[spec.name], lookup, signed=listed))
     placed = frozen_view(policy, plan.source, Place("", "", name), plan.node, released)
-    entity = placed.entity or getattr(policy, "entity", None)
-    view = replace(placed, source=source.relation, quasi=tuple(quasi), entity=entity)
+    view = replace(placed, source=source.relation, quasi=tuple(quasi))
     document = plan.publish().manifest
     return DbtRelease(name, dialect, source, declares, view, lookups, policy, materialized, document)
 
@@ -154,10 +153,9 @@ def files(release: DbtRelease, folders: Mapping[str, str]) -> dict[str, str]:
         f"{folders['models']}/{name}.sql": _headed(f"materialized='{release.materialized}'", rows),
         **{f"{folders['seeds']}/{key}.csv": seed(lookup) for key, lookup in release.lookups.items()},
     }
-    if view.entity is None:
-        policy = release.policy
-        lost = too_many_suppressed(view, released, limit=policy.suppression_limit, count=policy.suppression_count)
-        made[f"{folders['tests']}/{name}_suppressed.sql"] = _headed("severity='warn'", written(lost, release.dialect))
+    policy = release.policy
+    lost = too_many_suppressed(view, released, limit=policy.suppression_limit, count=policy.suppression_count)
+    made[f"{folders['tests']}/{name}_suppressed.sql"] = _headed("severity='warn'", written(lost, release.dialect))
     if needs_source(view):
         broken = written(broken_classes(view, released), release.dialect)
         made[f"{folders['tests']}/{name}_classes.sql"] = _headed("severity='error'", broken)

@@ -12,7 +12,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from sqlanon import names
-from sqlanon.compiler.live import LiveView, live_view, member_flag, takes_part
+from sqlanon.compiler.live import LiveView, live_view, losing, member_flag, takes_part
 from sqlanon.compiler.trees import both, column, cte, named, number, table, with_ctes
 from sqlanon.models.base import fraction
 from sqlanon.models.delta_presence import DeltaPresence
@@ -34,21 +34,29 @@ def model(view: LiveView) -> exp.Query:
 def too_many_suppressed(view: LiveView, released: exp.Table, *, limit: Decimal, count: int | None) -> exp.Select:
     """A row when the release lacks more records than the policy allows of those that take part.
 
+    With an entity: when more persons lose a record, which the source tells, for the release does not hold them.
+
     Args:
         released: the relation of the release.
         limit, count: ``suppression_limit`` and ``suppression_count`` of the policy.
     """
-    counted = takes_part(view).subquery("counted")
-    published = exp.select(named(exp.Count(this=exp.Star()), "published")).from_(released.copy()).subquery(_RELEASED)
-    lost = exp.paren(exp.Sub(this=column("included"), expression=column("published")))
-    if count is not None:
-        condition = exp.GT(this=lost, expression=number(count))
+    if view.entity is not None:
+        whole: exp.Expr = column("entities")
+        lost: exp.Expr = column("losing")
+        query = exp.select(whole, lost).from_(losing(view).subquery("counted"))
     else:
-        numerator, denominator = limit.as_integer_ratio()
-        share = exp.Mul(this=column("included"), expression=number(numerator))
-        condition = exp.GT(this=exp.Mul(this=lost, expression=number(denominator)), expression=share)
-    query = exp.select(column("included"), column("published")).from_(counted)
-    return query.join(published, join_type="cross", copy=False).where(condition, copy=False)
+        whole, held = column("included"), column("published")
+        lost = exp.paren(exp.Sub(this=whole.copy(), expression=held.copy()))
+        published = exp.select(named(exp.Count(this=exp.Star()), "published")).from_(released.copy())
+        query = exp.select(whole, held).from_(takes_part(view).subquery("counted"))
+        query = query.join(published.subquery(_RELEASED), join_type="cross", copy=False)
+    if count is not None:
+        return query.where(exp.GT(this=lost.copy(), expression=number(count)), copy=False)
+    numerator, denominator = limit.as_integer_ratio()
+    share = exp.Mul(this=whole.copy(), expression=number(numerator))
+    return query.where(
+        exp.GT(this=exp.Mul(this=lost.copy(), expression=number(denominator)), expression=share), copy=False
+    )
 
 
 def needs_source(view: LiveView) -> bool:

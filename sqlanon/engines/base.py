@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -117,6 +118,8 @@ class Engine(ABC):
     """
 
     capabilities: ClassVar[Capabilities]
+    writes_folders: ClassVar[bool] = False
+    """A release to a file is a folder of Parquet files, which the engine's machines write (``write_folder``)."""
     version: str
     journal: Journal
     replay: list[tuple[str, Statement]]
@@ -265,6 +268,19 @@ class Engine(ABC):
         """
         if owner is not None or readers:
             self.require("roles")
+
+    def write_folder(self, name: str, query: exp.Query, folder: Path) -> exp.Expr:
+        """Write the rows of a query as a folder of Parquet files.
+
+        Returns:
+            the relation that reads them back.
+
+        Raises:
+            UnsupportedError: the engine writes none.
+        """
+        raise UnsupportedError(
+            f"{self.capabilities.name} writes no folders.", hint="publish to a file: output: {file: release.parquet}."
+        )
 
     def passing(self) -> AbstractContextManager[None]:
         """Detach at the end what was attached meanwhile."""

@@ -270,6 +270,25 @@ def _never_null(value: exp.Expr) -> bool:
     return isinstance(value, exp.Literal | exp.Case | exp.Coalesce)
 
 
+def _numbered(statement: exp.Expr) -> exp.Expr:
+    """``EXCEPT ALL`` as EXCEPT over rows whose copies are numbered: SQLite's takes all copies of a row away at once."""
+    if not any(node.args.get("distinct") is False for node in statement.find_all(exp.Except)):
+        return statement
+    statement = statement.copy()
+    for node in list(statement.find_all(exp.Except)):
+        sides = (node.this, node.expression)
+        if node.args.get("distinct") is not False or not all(isinstance(side, exp.Select) for side in sides):
+            continue
+        kept = [exp.column(exp.to_identifier(item.alias_or_name, quoted=True)) for item in node.this.expressions]
+        for side in sides:
+            copies = exp.Window(this=exp.RowNumber(), partition_by=[item.unalias().copy() for item in side.expressions])
+            side.select(exp.alias_(copies, "sqlanon_copy", quoted=True), copy=False)
+        whole = node.copy()
+        whole.set("distinct", True)
+        node.replace(exp.select(*kept).from_(whole.subquery("numbered")))
+    return statement
+
+
 def render(statement: exp.Expr, *, pretty: bool = False) -> str:
     """The text of ``statement``, every identifier quoted.
 
@@ -282,7 +301,7 @@ def render(statement: exp.Expr, *, pretty: bool = False) -> str:
     failure: str | None = None
     text = ""
     try:
-        text = generator.generate(statement, copy=True)
+        text = generator.generate(_numbered(statement), copy=True)
     except NotWritten as error:
         failure = str(error)
     if failure is not None:

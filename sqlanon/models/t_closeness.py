@@ -7,6 +7,14 @@ Not monotone under suppression. But the distance D is convex: let y = U + R with
 of n records). D(U) <= the weighted mean of the parts' distances <= t, and D(y) <= (u/n) D(U) + (r/n) D(R) <= (u/n) t
 + (r/n) D_max, where D_max is the largest distance of a distribution over the values of y; being convex, D is largest
 at a single value. So at least n (D(y) - t) / (D_max - t) records are lost.
+
+Where entities are counted a class is not the disjoint union of its parts: an entity with several records may be in
+several of them. But let h(v) be the entities of value v in y, r its records, U the entities by value of all published
+parts, one part after the other, and A the suppressed records. Each entity of v has a record with v that is published or
+not, so U + A holds at least h(v) of each v, and at most r in all. With D' the distance reckoned from h as if y held r:
+r D' = sum of max(h - r P, 0) <= that of U + A <= |U| t + |A| D_max, and |A| >= r (D' - t) / (D_max - t): the same
+formula with n = r (``in_parts``). The ordered distance has no such form: there a lack at one place is a surplus at the
+next.
 """
 
 from __future__ import annotations
@@ -34,6 +42,11 @@ class TCloseness:
     monotone = False
     needs_rejection = False
     size = 1
+
+    @property
+    def in_parts(self) -> bool:
+        """``lost``, reckoned with the records of a class as ``n``, holds where an entity is in several parts."""
+        return self.distance != "ordered"
 
     @property
     def file(self) -> str:

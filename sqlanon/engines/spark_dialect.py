@@ -1,0 +1,174 @@
+"""How our statements read in Spark SQL (4.0 and newer, ANSI mode): what its dialect of sqlglot leaves as in DuckDB's.
+
+Each rule keeps the meaning of the tree. What has no equal raises an ``UnsupportedError`` and is never passed through.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ErrorLevel
+from sqlglot.errors import UnsupportedError as NotWritten
+from sqlglot.generators.spark import SparkGenerator
+
+from sqlanon.errors import UnsupportedError
+
+DIALECT = "spark"
+INSTEAD = "copy the source into a DuckDB or Parquet file and run the policy on that."
+
+TYPES: dict[exp.DType, str] = {
+    exp.DType.INT128: "DECIMAL(38, 0)",
+    exp.DType.UINT128: "DECIMAL(38, 0)",
+    exp.DType.UBIGINT: "DECIMAL(20, 0)",
+    exp.DType.UINT: "BIGINT",
+    exp.DType.USMALLINT: "INT",
+    exp.DType.UTINYINT: "SMALLINT",
+    exp.DType.TIMESTAMP: "TIMESTAMP_NTZ",
+}
+"""Integers that Spark lacks, and what holds all of their values that matter: in ANSI mode a larger one is an error. Its
+TIMESTAMP is one with a time zone."""
+MISSING_TYPES = (exp.DType.UUID, exp.DType.TIME, exp.DType.TIMETZ)
+"""Types that sqlglot would turn into others without a word."""
+
+NAMED_TYPES: dict[str, str] = {
+    "tinyint": "TINYINT",
+    "smallint": "SMALLINT",
+    "int": "INTEGER",
+    "bigint": "BIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "string": "VARCHAR",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP WITH TIME ZONE",
+    "timestamp_ntz": "TIMESTAMP",
+    "binary": "BLOB",
+}
+"""The word that policies and compiler use for a type of Spark."""
+
+FUNCTIONS = frozenset(
+    ("LEFT", "RIGHT", "LPAD", "RPAD", "REPLACE", "YEAR", "QUARTER", "STRUCT", "MAX_BY", "RANGE", "LENGTH", "UPPER")
+)
+"""Functions that trees call by name (``exp.Anonymous``) and that mean the same in Spark."""
+PATTERNS: dict[str, str] = {"%Y-%m-%d": "yyyy-MM-dd", "%Y-%m": "yyyy-MM", "%Y": "yyyy"}
+"""The patterns of STRFTIME that hierarchies of dates use, as DATE_FORMAT reads them."""
+
+
+class _Generator(SparkGenerator):
+    """Spark's generator with our rules."""
+
+    def datatype_sql(self, expression: exp.DataType) -> str:
+        if expression.this in MISSING_TYPES:
+            self.unsupported(f"the type {expression.this.value}")
+        return TYPES[expression.this] if expression.this in TYPES else super().datatype_sql(expression)
+
+    def cte_sql(self, expression: exp.CTE) -> str:
+        """There is no MATERIALIZED: an exchange that occurs twice is shared by the planner."""
+        if expression.args.get("materialized") is not None:
+            expression = expression.copy()
+            expression.set("materialized", None)
+        return super().cte_sql(expression)
+
+    def anyvalue_sql(self, expression: exp.AnyValue) -> str:
+        """One value that is not NULL, as in DuckDB."""
+        return f"{self.func('ANY_VALUE', expression.this)} IGNORE NULLS"
+
+    def trycast_sql(self, expression: exp.TryCast) -> str:
+        """NULL where the value does not read as the type; sqlglot writes CAST where it does not know of a text."""
+        return f"TRY_CAST({self.sql(expression, 'this')} AS {self.sql(expression, 'to')})"
+
+    def greatest_sql(self, expression: exp.Greatest) -> str:
+        """Spark leaves NULLs out, as DuckDB does."""
+        return self.func("GREATEST", expression.this, *expression.expressions)
+
+    def least_sql(self, expression: exp.Least) -> str:
+        """Spark leaves NULLs out, as DuckDB does."""
+        return self.func("LEAST", expression.this, *expression.expressions)
+
+    def bitwiseleftshift_sql(self, expression: exp.BitwiseLeftShift) -> str:
+        return self.func("SHIFTLEFT", exp.cast(expression.this, "BIGINT"), expression.expression)
+
+    def anonymous_sql(self, expression: exp.Anonymous) -> str:
+        """Functions that builders of hierarchies call by DuckDB's names."""
+        name, arguments = expression.name.upper(), expression.expressions
+        if name == "STRFTIME" and arguments[1].name in PATTERNS:
+            return self.func("DATE_FORMAT", arguments[0], exp.Literal.string(PATTERNS[arguments[1].name]))
+        if name == "REGEXP_REPLACE":  # DuckDB replaces the first match, and says \1 where Spark says $1
+            self.unsupported("REGEXP_REPLACE")
+        if name == "ISFINITE":  # its dates are all finite
+            return "TRUE"
+        if name not in FUNCTIONS:
+            self.unsupported(f"the function {name}")
+        return super().anonymous_sql(expression)
+
+    def order_sql(self, expression: exp.Order, flat: bool = False) -> str:
+        """Rows in a random order: dealt out at random, then shuffled where they are, so that no machine sorts all."""
+        by = [item.this if isinstance(item, exp.Ordered) else item for item in expression.expressions]
+        if len(by) == 1 and isinstance(by[0], exp.Rand):
+            return f"{self.seg('DISTRIBUTE BY')} RAND(){self.seg('SORT BY')} RAND()"
+        return super().order_sql(expression, flat)
+
+    def join_sql(self, expression: exp.Join, join_op: str | None = None) -> str:
+        """The nearest row of an ASOF join, column by column: the one with the largest value at or below."""
+        if expression.method != "ASOF":
+            return super().join_sql(expression, join_op)
+        return self._asof(expression)
+
+    def _asof(self, join: exp.Join) -> str:
+        on, relation = join.args.get("on"), join.this
+        if join.side != "LEFT" or not isinstance(on, exp.GTE) or not isinstance(on.expression, exp.Column):
+            self.unsupported("this ASOF JOIN")
+            return ""
+        alias, key = relation.alias_or_name, on.expression
+        query = join.find_ancestor(exp.Select)
+        wanted = sorted({c.name for c in query.find_all(exp.Column) if c.table == alias}) if query else []
+        plain = relation.copy()
+        plain.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+        nearest = [
+            exp.alias_(
+                exp.Anonymous(this="MAX_BY", expressions=[exp.column(name, alias, quoted=True), key.copy()]),
+                name,
+                quoted=True,
+            )
+            for name in wanted
+        ]
+        inner = exp.select(*nearest).from_(plain).where(exp.LTE(this=key.copy(), expression=on.this.copy()))
+        return f" LEFT JOIN LATERAL ({self.sql(inner)}) AS {self.sql(exp.to_identifier(alias, quoted=True))} ON TRUE"
+
+
+_Generator.TRANSFORMS = {
+    kind: rule
+    for kind, rule in SparkGenerator.TRANSFORMS.items()
+    if kind not in (exp.AnyValue, exp.TryCast, exp.Greatest, exp.Least, exp.BitwiseLeftShift)
+}
+
+
+def render(statement: exp.Expr, *, pretty: bool = False) -> str:
+    """The text of ``statement``: every identifier quoted, parameters as ``?``.
+
+    Raises:
+        UnsupportedError: Spark cannot say it.
+    """
+    generator = _Generator(
+        dialect=Spark(), identify=True, comments=False, pretty=pretty, unsupported_level=ErrorLevel.RAISE
+    )
+    failure: str
+    try:
+        return generator.generate(statement, copy=True)
+    except NotWritten as error:
+        failure = str(error)
+    raise UnsupportedError(f"A statement cannot be said in Spark's SQL ({failure}).", hint=INSTEAD)
+
+
+def quoted(name: str) -> str:
+    """``name`` as a quoted identifier."""
+    return exp.to_identifier(name, quoted=True).sql(dialect=DIALECT)
+
+
+def type_word(name: str) -> str:
+    """The word that policies use for a type, told by Spark's own (``simpleString``)."""
+    if name.startswith("decimal("):
+        return name.upper().replace(" ", "")
+    if name.startswith(("char(", "varchar(")):
+        return "VARCHAR"
+    return NAMED_TYPES.get(name, name.upper())

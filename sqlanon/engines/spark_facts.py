@@ -1,0 +1,60 @@
+"""What Spark lacks, and the settings of its sessions, as data."""
+
+from __future__ import annotations
+
+from sqlanon.engines.base import Capabilities, Lack
+from sqlanon.engines.spark_dialect import DIALECT
+
+MASTER = "local-cluster[2,1,1024]"
+"""Two executors with a core and 1,024 MiB each, on this machine."""
+STARTED = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "OFF",
+    "spark.executor.syncLogLevel.enabled": "true",
+    "spark.sql.catalogImplementation": "in-memory",
+}
+"""Of a cluster that we start: no page and no log that would show statements or values."""
+SETTINGS = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.groupByOrdinal": "true",
+    "spark.sql.orderByOrdinal": "true",
+    "spark.sql.crossJoin.enabled": "true",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.autoBroadcastJoinThreshold": str(64 << 20),
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.ansi.enforceReservedKeywords": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.storeAssignmentPolicy": "ANSI",
+    "spark.sql.execution.arrow.useLargeVarTypes": "false",
+    "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+}
+"""Of our session, so that no sum overflows silently and no text depends on the user's settings."""
+
+CAPABILITIES = Capabilities(
+    name="Spark",
+    dialect=DIALECT,
+    lacks={
+        "transactions": Lack(
+            "it makes and drops tables without transactions.", "nobody should write to the target meanwhile."
+        ),
+        "views": Lack("a view would read a table that anybody may replace.", "publish a table or a folder."),
+        "live_views": Lack("its views are not kept for readers with other rights.", "publish a table again."),
+        "roles": Lack("it knows no roles.", "set the rights of the folder or the table where it is stored."),
+        "side_by_side": Lack(
+            "a statement costs some tenths of a second, whatever it reads.",
+            "say search: {where: local} to judge nodes in an embedded DuckDB.",
+        ),
+        "several_sources": Lack(
+            "sources are not joined, and files of other formats not streamed, on a cluster.",
+            "join the tables in a view of the session, and make that the source.",
+        ),
+        "transformation": Lack(
+            "patterns and local recoding have been written for and tested on DuckDB only.",
+            "leave out the transformation, or use a source that fits one machine.",
+        ),
+    },
+)

@@ -1,0 +1,64 @@
+"""The tables of a Spark engine that stand beside the driver, in an embedded DuckDB: at most a row a distinct value."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlanon import names
+from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.spark_dialect import quoted
+from sqlanon.journal import Journal
+
+HELD = tuple(
+    names.PREFIX + start for start in ("values_", "listed_", "lookup_", "leaf", "masks", "overall_", "ancestors_")
+)
+"""How the names of the tables begin that stand beside the driver: a row a distinct value, or fewer."""
+
+
+class HeldTables(DuckDBEngine):
+    """An embedded DuckDB with the tables of ``HELD``, and the record of which the cluster has to be shown.
+
+    Args:
+        journal: of the engine that they belong to.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        super().__init__()
+        self.journal = journal
+        self._here: set[str] = set()
+
+    def owns(self, table: str) -> bool:
+        """True for a table that stands here, not on the cluster."""
+        return table.startswith(HELD)
+
+    def answers(self, statement: exp.Expr | str) -> bool:
+        """True for a tree that reads tables of ours and nothing else."""
+        if isinstance(statement, str):
+            return False
+        within = {cte.alias for cte in statement.find_all(exp.CTE)}
+        read = [node for node in statement.find_all(exp.Table) if node.name not in within or node.db]
+        return bool(read) and all(not node.db and self.owns(node.name) for node in read)
+
+    def mentioned(self, text: str) -> list[str]:
+        """The tables of ours whose names occur in a text of Spark's SQL; one too many does no harm."""
+        return [table for table in sorted(self._here) if quoted(table) in text]
+
+    def rows(self, table: str) -> pa.Table:
+        """The rows of a table of ours."""
+        return self.arrow("show", exp.select("*").from_(exp.to_table(table, quoted=True)))
+
+    def load(self, name: str, table: str, data: pa.Table, *, replayed: bool = False) -> None:
+        """Make a table of ours from an Arrow table."""
+        self._here.add(table)
+        super().load(name, table, data, replayed=replayed)
+
+    def create(self, name: str, table: str, query: exp.Query | str) -> int:
+        """Make a table of ours from a query and return its number of rows."""
+        self._here.add(table)
+        return super().create(name, table, query)
+
+    def drop(self, table: str) -> None:
+        """Drop a table of ours, if it is there."""
+        self._here.discard(table)
+        super().drop(table)

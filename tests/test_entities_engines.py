@@ -1,0 +1,81 @@
+"""Entities on every engine: the verdicts, ledgers and releases of DuckDB, and audits that count persons there too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from engine_kinds import KINDS, Kind, duckdb, encoded, planned, rows_of_table, some_nodes, texts
+from postgres_server import postgres  # noqa: F401 - a fixture
+from test_engine_contract import forget, spark_session  # noqa: F401 - a fixture
+from test_entities import classes_of_records
+from test_entities_postgres import document, visits
+
+from sqlanon.compiler import distinct_entities
+from sqlanon.engines.base import Engine
+from sqlanon.errors import AuditError, InputError
+from sqlanon.policy import Output
+
+MODELS: dict[str, list[dict[str, Any]]] = {
+    "distinct": [{"type": "distinct_l_diversity", "l": 3}],
+    "entropy": [{"type": "entropy_l_diversity", "l": 2.5}],
+    "recursive": [{"type": "recursive_l_diversity", "l": 2, "c": 2}],
+    "equal": [{"type": "t_closeness", "t": 0.35}],
+}
+
+
+@pytest.fixture(params=KINDS, ids=str)
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """Every engine in turn."""
+    kind: Kind = request.param
+    made = kind.open(request)
+    yield made
+    made.close()
+
+
+def policy_of(models: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
+    keys = document(source=None, table="t", **changes)
+    return keys | {"columns": keys["columns"] | {"illness": {"role": "sensitive", "models": models}}}
+
+
+@pytest.mark.parametrize("models", MODELS.values(), ids=MODELS)
+def test_verdicts_are_those_of_duckdb(engine: Engine, models: list[dict[str, Any]]) -> None:
+    keys = policy_of(models)
+    here = encoded(engine, visits(), keys)
+    nodes = some_nodes(here.problem, 1)
+    with duckdb() as other:
+        there = encoded(other, visits(), keys)
+        assert here.problem.catalog == there.problem.catalog
+        assert here.verdicts(nodes) == there.verdicts(nodes)
+        assert any(verdict.suppressed_entities for verdict in there.verdicts(nodes))
+
+
+def test_releases_are_those_of_duckdb(engine: Engine) -> None:
+    engine.require("tables")
+    keys = policy_of(MODELS["distinct"])
+    with planned(engine, visits(), keys) as here:
+        try:
+            release = here.publish(Output("table", "released"))
+            with duckdb() as other, planned(other, visits(), keys) as there:
+                assert here.ledger == there.ledger
+                assert rows_of_table(release.to_arrow()) == rows_of_table(there.publish(None).to_arrow())
+        finally:
+            forget(engine, "released")
+
+
+def test_nothing_is_published_when_the_search_counted_records(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distinct_entities, "classes", classes_of_records)
+    columns = {"zip": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}}
+    keys = document(source=None, table="t", privacy=[{"type": "k_anonymity", "k": 50}], suppression_limit=1)
+    plan = planned(engine, visits(), keys | {"columns": columns, "undeclared": "drop"})
+    with plan, pytest.raises(AuditError, match="small_classes"):
+        plan.publish(Output("table", "mistaken"))
+
+
+def test_records_of_nobody_are_refused(engine: Engine) -> None:
+    data = texts({"zip": ["a", "b"], "person_id": ["1", None]})
+    columns = {"zip": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}}
+    keys = document(source=None, table="t") | {"columns": columns}
+    with pytest.raises(InputError, match="NULL in 1 records"):
+        planned(engine, data, keys)

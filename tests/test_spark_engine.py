@@ -1,0 +1,456 @@
+"""Spark keeps the engine's contract, and encodes, judges and searches with DuckDB's answers, on two executors."""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import math
+import random
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+from sqlglot import exp
+
+import sqlanon
+from sqlanon import names
+from sqlanon.audit.check import check_relation
+from sqlanon.carrying import carry
+from sqlanon.compiler import release as compiler
+from sqlanon.compiler.trees import bigint, column, named, number, table, total
+from sqlanon.driver import search
+from sqlanon.encoding import encode_source
+from sqlanon.engines.base import Job
+from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.errors import EngineError, UnsupportedError
+from sqlanon.evaluator import Evaluator
+from sqlanon.formulation import formulate
+from sqlanon.models.k_anonymity import KAnonymity
+from sqlanon.search.base import Request
+from sqlanon.snapshots import SnapshotStore
+
+HOSTILE = (
+    "order",
+    'a"b',
+    "a`b",
+    "a.b",
+    "key_0",
+    "n",
+    "Case",
+    "case",
+    "x; DROP TABLE y",
+    "?",
+    "%s",
+    "\\",
+    "é",
+    "n" * 90,
+)
+SECRET = "canary-7f3a"
+
+
+@pytest.fixture
+def engine(spark: Any) -> Iterator[Any]:
+    """The cluster without the tables of the test before."""
+    yield spark
+    for name in list(spark._frames):
+        spark.drop(name)
+    for name in list(spark._held._here):
+        spark.drop(name)
+    spark.replay.clear()
+
+
+def everything(name: str) -> exp.Select:
+    return exp.select("*").from_(table(name))
+
+
+def test_rows_come_back_as_values_of_python(engine: Any) -> None:
+    query = exp.select(
+        number(1), exp.Literal.string("a'b\\\n"), exp.null(), exp.true(), exp.cast(exp.Literal.number("0.1"), "DOUBLE"),
+        exp.cast(exp.Literal.string("2020-02-29"), "DATE"), exp.cast(exp.Literal.number("1.50"), "DECIMAL(5, 2)"),
+        exp.cast(exp.Literal.string("2020-02-29 01:02:03.5"), "TIMESTAMP"), exp.Literal.string("nul\0"),
+    )  # fmt: skip
+    moment = datetime.datetime(2020, 2, 29, 1, 2, 3, 500_000)
+    expected = (1, "a'b\\\n", None, True, 0.1, datetime.date(2020, 2, 29), Decimal("1.50"), moment, "nul\0")
+    assert engine.run("values", query) == [expected]
+
+
+def test_parameters_are_bound_in_the_order_of_the_text(engine: Any) -> None:
+    """A WITH clause stands first in the text and last in the tree."""
+    inner = exp.select(named(bigint(exp.Placeholder()), "a"))
+    query = exp.select(column("a"), bigint(exp.Placeholder()), exp.Placeholder()).from_(table("c"))
+    query = query.with_(exp.to_identifier("c", quoted=True), as_=inner)
+    assert engine.run("bound", query, [1, 2**62, "?$1'\\"]) == [(1, 2**62, "?$1'\\")]
+    assert engine.run("bound", query, [None, -(2**63), ""]) == [(None, -(2**63), "")]
+
+
+def test_a_sum_beyond_64_bits_is_exact_or_refused(engine: Any) -> None:
+    largest = 2**63 - 1
+    engine.load("load", "big", pa.table({"n": pa.array([largest] * 3, pa.int64())}))
+    wide = exp.cast(exp.Sum(this=exp.cast(column("n"), "HUGEINT")), "HUGEINT")
+    square = exp.cast(
+        exp.Mul(this=exp.cast(exp.Max(this=column("n")), "HUGEINT"), expression=number(largest)), "HUGEINT"
+    )
+    rows = engine.run("sum", exp.select(named(wide, "wide"), named(square, "square")).from_(table("big")))
+    assert rows == [(3 * largest, largest**2)]
+    assert all(type(value) is int for value in rows[0])
+    cube = exp.Sum(this=exp.Mul(this=exp.cast(column("n"), "HUGEINT"), expression=exp.cast(number(10**30), "HUGEINT")))
+    for query in (total(column("n")), exp.Add(this=column("n"), expression=number(1)), cube):
+        with pytest.raises(EngineError) as raised:  # what does not fit is an error, not a wrong number and not NULL
+            engine.run("total", exp.select(query).from_(table("big")))
+        assert raised.value.kind in ("ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION")
+
+
+def test_tables_are_loaded_appended_created_inserted_and_dropped(engine: Any) -> None:
+    data = pa.table({"a": pa.array([1, None], pa.int64()), "b": ["x", None], "c": [0.5, None], "d": [True, None]})
+    engine.load("load", "t", data)
+    engine.append("append", "t", data.slice(0, 1))
+    assert sorted(engine.run("read", everything("t")), key=repr) == sorted(
+        [(1, "x", 0.5, True), (1, "x", 0.5, True), (None, None, None, None)], key=repr
+    )
+    assert engine.arrow("read", everything("t")).schema == data.schema
+    assert engine.create("create", "u", everything("t")) == 3
+    engine.insert("insert", "u", everything("t"))
+    assert len(engine.run("read", everything("u"))) == 6
+    engine.drop_column("u", "b")
+    assert engine.columns(table("u")) == [("a", "BIGINT"), ("c", "DOUBLE"), ("d", "BOOLEAN")]
+    engine.drop("u")
+    engine.drop("u")
+    with pytest.raises(EngineError) as raised:
+        engine.run("gone", everything("u"))
+    assert (raised.value.kind, raised.value.statement) == ("TABLE_OR_VIEW_NOT_FOUND", "gone")
+    assert [entry.name for entry in engine.journal.entries][-1] == "gone"
+
+
+def test_tables_beside_the_driver_meet_records_on_the_cluster(engine: Any) -> None:
+    """A lookup costs no job, is shown to a statement that joins it with records, and again when it has changed."""
+    lookup = names.lookup(0)
+    engine.load("load", "t", pa.table({"a": ["x", "y", None]}))
+    engine.load("load", lookup, pa.table({"value": ["x", None], "key_0": pa.array([1, 2], pa.int64())}))
+    joined = exp.select(column("a", "t"), column("key_0", lookup)).from_(table("t"))
+    same = exp.NullSafeEQ(this=column("a", "t"), expression=column("value", lookup))
+    joined = joined.join(table(lookup), on=same, join_type="left")
+    assert set(engine.run("join", joined)) == {("x", 1), ("y", None), (None, 2)}
+    engine.append("append", lookup, pa.table({"value": ["y"], "key_0": pa.array([3], pa.int64())}))
+    assert set(engine.run("join", joined)) == {("x", 1), ("y", 3), (None, 2)}
+    engine.insert("insert", lookup, exp.select(column("a"), bigint(number(9))).from_(table("t")).where(exp.false()))
+    assert engine.create("copy", names.lookup(1), everything(lookup)) == 3
+    assert engine.create("from records", names.distinct_values(0), everything("t")) == 3
+    engine.drop_column(lookup, "key_0")
+    assert engine.columns(table(lookup)) == [("value", "VARCHAR")]
+    before = engine._context.statusTracker().getJobIdsForGroup(engine._group)
+    assert len(engine.run("read", everything(lookup))) == 3
+    assert engine._context.statusTracker().getJobIdsForGroup(engine._group) == before
+    engine.drop(lookup)
+    with pytest.raises(EngineError):
+        engine.run("gone", joined)
+
+
+def test_types_are_told_in_the_words_of_policies(engine: Any) -> None:
+    told = {
+        "TINYINT": "TINYINT", "SMALLINT": "SMALLINT", "INT": "INTEGER", "BIGINT": "BIGINT", "FLOAT": "FLOAT",
+        "DOUBLE": "DOUBLE", "DECIMAL(7, 2)": "DECIMAL(7,2)", "STRING": "VARCHAR", "BOOLEAN": "BOOLEAN", "DATE": "DATE",
+        "TIMESTAMP_NTZ": "TIMESTAMP", "TIMESTAMP": "TIMESTAMP WITH TIME ZONE", "BINARY": "BLOB",
+        "ARRAY<INT>": "ARRAY<INT>",
+    }  # fmt: skip
+    nothing = ", ".join(f"CAST(NULL AS {kind}) AS `{i}`" for i, kind in enumerate(told))
+    engine.create("typed", "t", f"SELECT {nothing}")
+    assert engine.columns(table("t")) == [(str(i), word) for i, word in enumerate(told.values())]
+
+
+def test_hostile_names_stay_names(engine: Any) -> None:
+    data = pa.table({name: pa.array([i, None], pa.int64()) for i, name in enumerate(HOSTILE)})
+    query = exp.select(*[column(other) for other in HOSTILE])
+    for name in HOSTILE:
+        engine.load("load", name, data)
+        assert engine.arrow("read", query.from_(table(name))).equals(data)
+        assert [found for found, _ in engine.columns(table(name))] == list(HOSTILE)
+    assert engine.create("copy", "copied", query.from_(table("order"))) == 2
+    for name in HOSTILE:
+        engine.drop(name)
+    assert engine.run("left", "SHOW VIEWS") == [("", "copied", True)]
+
+
+def test_no_error_and_no_log_holds_a_value(
+    engine: Any, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="sqlanon")
+    text = exp.Literal.string(SECRET)
+    engine.load("load", "t", pa.table({"a": [SECRET], "n": pa.array([0], pa.int64())}))
+    statements: list[tuple[exp.Expr | str, list[Any], str]] = [
+        (exp.select(exp.cast(text, "BIGINT")), [], "CAST_INVALID_INPUT"),
+        (exp.select(exp.cast(column("a"), "DATE")).from_(table("t")), [], "CAST_INVALID_INPUT"),
+        (exp.select(exp.cast(exp.Placeholder(), "BIGINT")), [SECRET], "CAST_INVALID_INPUT"),
+        (exp.select(exp.IntDiv(this=number(1), expression=column("n"))).from_(table("t")), [], "DIVIDE_BY_ZERO"),
+        (exp.select(column("nothing")).from_(table("t")), [], "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
+        (f"SELECT '{SECRET}", [], "PARSE_SYNTAX_ERROR"),
+        (f"SELECT raise_error('{SECRET}' || a) FROM t", [], "USER_RAISED_EXCEPTION"),
+        (f"SELECT * FROM parquet.`/{SECRET}`", [], "PATH_NOT_FOUND"),
+    ]
+    for statement, parameters, kind in statements:
+        with pytest.raises(EngineError) as raised:
+            engine.run("asked", statement, parameters)
+        error = raised.value
+        assert (error.statement, error.kind) == ("asked", kind)
+        assert SECRET not in f"{error!s}{error!r}{vars(error)}"
+        assert error.__context__ is None and error.__cause__ is None
+    with pytest.raises(EngineError) as raised:
+        engine.append("append", "t", pa.table({"a": [SECRET], "n": [1], "other": [1]}))
+    assert SECRET not in str(raised.value)
+    written = capfd.readouterr()
+    assert SECRET not in caplog.text + written.out + written.err
+    assert engine.run("still there", exp.select(number(1))) == [(1,)]
+
+
+def test_an_interrupt_stops_the_job_and_leaves_the_session_usable(engine: Any) -> None:
+    main = threading.main_thread().ident
+    assert main is not None
+    timer = threading.Timer(1.5, signal.pthread_kill, [main, signal.SIGINT])
+    start = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        engine.run("count", "SELECT SUM(SQRT(id)) FROM RANGE(20000000000)")
+    timer.join()
+    assert time.monotonic() - start < 60
+    assert engine.run("still there", exp.select(number(1))) == [(1,)]
+
+
+def test_jobs_read_the_tables_that_they_are_shown(engine: Any) -> None:
+    for name, value in (("one", 1), ("two", 2)):
+        engine.load("load", name, pa.table({name: pa.array([value], pa.int64())}))  # views of other columns follow
+    text = engine.render(exp.select(exp.Star(), bigint(exp.Placeholder())).from_(table("view")))
+    jobs = [Job({"view": shown}, text, [i]) for i, shown in enumerate(("one", "two", "two", "one"))]
+    assert engine.run_many("job", jobs) == [[(1, 0)], [(2, 1)], [(2, 2)], [(1, 3)]]
+
+
+def test_what_our_statements_are_made_of_means_what_it_means_in_duckdb(engine: Any) -> None:
+    texts = ["1", "x", None, "1.50", "2020-01-01", "99999999999", "01", "1e3", ""]
+    data = pa.table({"a": texts, "n": pa.array([-7, 7, None, 0, 1, 2**62, -1, 3, 4], pa.int64())})
+    duck = DuckDBEngine()
+    try:
+        for made in (duck, engine):
+            made.load("load", "t", data)
+        n, parts = column("n"), {}
+        for kind in ("INTEGER", "BIGINT", "DATE", "DECIMAL(5, 2)", "VARCHAR", "SMALLINT", "DOUBLE"):
+            to = exp.DataType.build(kind, dialect="duckdb")
+            back = exp.cast(exp.TryCast(this=column("a"), to=to), "VARCHAR")
+            parts[kind] = exp.NullSafeEQ(this=back, expression=column("a"))
+        parts["digit"] = exp.Substring(this=column("a"), start=bigint(number(2)), length=number(1))
+        parts["bits"] = exp.BitwiseAnd(this=n, expression=number(~5))
+        parts["shift"] = exp.BitwiseLeftShift(
+            this=exp.paren(bigint(exp.BitwiseAnd(this=n, expression=number(3)))), expression=number(60)
+        )
+        parts["greatest"] = exp.Greatest(this=n, expressions=[number(2)], ignore_nulls=True)
+        parts["whole"] = exp.IntDiv(this=exp.cast(n, "HUGEINT"), expression=number(2))
+        parts["ratio"] = exp.Div(this=n, expression=number(4), typed=False, safe=False)
+        query = exp.select(column("a"), *[named(part, name) for name, part in parts.items()]).from_(table("t"))
+        mine, theirs = (sorted(made.run("compare", query), key=repr) for made in (duck, engine))
+        assert mine == theirs
+        some = exp.select(exp.AnyValue(this=exp.Case(ifs=[exp.If(this=exp.EQ(this=n, expression=number(1)), true=n)])))
+        assert engine.run("any", some.from_(table("t"))) == duck.run("any", some.from_(table("t"))) == [(1,)]
+    finally:
+        duck.close()
+
+
+def test_what_spark_lacks_is_refused_and_not_passed_on(engine: Any) -> None:
+    for tree in (
+        exp.cast(number(1), "UUID"),
+        exp.cast(exp.Literal.string("1:00"), "TIME"),
+        exp.Anonymous(this="REGEXP_REPLACE", expressions=[exp.Literal.string("a")] * 3),
+        exp.Anonymous(this="NO_SUCH_FUNCTION", expressions=[]),
+    ):
+        with pytest.raises(UnsupportedError):
+            engine.render(exp.select(tree))
+    with pytest.raises(UnsupportedError):
+        engine.source_table("t", "other")
+
+
+class Judged:
+    """A source that is encoded by one engine and judged by it or another."""
+
+    def __init__(self, engine: Any, source: exp.Expr, policy: sqlanon.Policy) -> None:
+        self.encoding = encode_source(engine, source, policy, dict(engine.columns(source)))
+        self.problem, self.models = formulate(engine, self.encoding, policy)
+        self.engine, self.policy = engine, policy
+
+    def evaluator(self, engine: Any) -> Evaluator:
+        catalog = self.problem.catalog
+        return Evaluator(engine, catalog, SnapshotStore(engine, catalog), self.problem, self.models)
+
+    def verdicts(self, engine: Any, nodes: list[tuple[int, ...]]) -> list[Any]:
+        bottom = self.problem.lattice.bottom
+        return self.evaluator(engine).judge([Request(node, bottom) for node in nodes], exact=True)
+
+    def best(self, engine: Any) -> tuple[Any, ...]:
+        found = search(self.problem, self.evaluator(engine), self.policy.search, extensions=self.policy.extensions)
+        return found.verdict.node, found.verdict.suppressed, found.certificate.optimal
+
+    def published(self, node: tuple[int, ...]) -> list[Any]:
+        """The release of a node, and what the independent check says of it."""
+        source, items, types = self.encoding.source, self.encoding.items, self.encoding.types
+        wanted = {item.name: "VARCHAR" if not item.sensitive else types[item.name] for item in items}
+        question = self.evaluator(self.engine).question
+        basic = self.policy.nulls == "basic"
+        query = compiler.release(source, items, question, node, basic=basic, published=wanted, snapshot=names.BASE)
+        rows = self.engine.create("release", "released", query)
+        quasi = [item.name for item in items if not item.sensitive]
+        checks = [
+            check_relation(self.engine, table("released"), quasi_identifiers=quasi, models=[KAnonymity(k=k)])
+            for k in ((2, 10_000) if rows else ())
+        ]
+        found = sorted(self.engine.run("read", everything("released")), key=repr)
+        assert len(found) == rows
+        self.engine.drop("released")
+        return [found, [(check.records, check.classes, check.smallest_class, check.holds) for check in checks]]
+
+
+def assert_same(own: Any, other: Any) -> None:
+    """Counts are equal; losses up to the order in which floats were summed."""
+
+    def flat(value: Any) -> list[Any]:
+        if isinstance(value, tuple | list):
+            return [item for part in value for item in flat(part)]
+        if hasattr(value, "__dataclass_fields__"):
+            return [item for name in value.__dataclass_fields__ for item in flat(getattr(value, name))]
+        return [value]
+
+    for a, b in zip(flat(own), flat(other), strict=True):
+        if isinstance(a, float) or isinstance(b, float):
+            assert math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9), (own, other)
+        else:
+            assert a == b, (own, other)
+
+
+def hostile_records(rows: int) -> pa.Table:
+    """Four quasi-identifiers with odd names and odd texts, a number, a date, and a sensitive column."""
+    rng = random.Random(7)
+    texts = ["a", "", "NULL", None, "é", "x'y", "b\\", "*", "nul\0"]
+    days = [datetime.date(1969, 12, 30) + datetime.timedelta(days=40 * i) for i in range(12)]
+    return pa.table(
+        {
+            "a.b`c": [rng.choice(texts) for _ in range(rows)],
+            "order": pa.array([rng.choice([None, *range(18, 60)]) for _ in range(rows)], pa.int32()),
+            "Case": pa.array([rng.choice([None, *days]) for _ in range(rows)]),
+            "x; DROP TABLE y": [f"{rng.randrange(40):03d}" for _ in range(rows)],
+            'say "ill"': [rng.choice(["flu", "flu", "cold", "asthma", "gout", None]) for _ in range(rows)],
+        }
+    )
+
+
+def hostile_policy(models: list[dict[str, Any]], **changes: Any) -> sqlanon.Policy:
+    ill = {"flu": ["airways", "*"], "cold": ["airways", "*"], "asthma": ["airways", "*"], "gout": ["joints", "*"]}
+    columns = {
+        "a.b`c": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
+        "order": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5, "fanouts": [4]}}},
+        "Case": {"role": "quasi_identifier", "hierarchy": {"dates": {"levels": ["month", "year"]}}},
+        "x; DROP TABLE y": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
+        'say "ill"': {"role": "sensitive", "hierarchy": {"levels": ill}, "models": models},
+    }
+    return sqlanon.Policy.from_dict(
+        {
+            "table": "t",
+            "columns": columns,
+            "privacy": [{"type": "k_anonymity", "k": 4}],
+            "suppression_limit": 0.3,
+            **changes,
+        }
+    )
+
+
+def both(engine: Any, data: pa.Table, policy: sqlanon.Policy, folder: Path) -> Iterator[tuple[Judged, Judged]]:
+    """The same records encoded by Spark, from Parquet files, and by DuckDB."""
+    for part in range(3):
+        parquet.write_table(data.slice(part * data.num_rows // 3, data.num_rows // 3), folder / f"{part}.parquet")
+    duck = DuckDBEngine()
+    try:
+        duck.load(
+            "source", "t", pa.concat_tables([parquet.read_table(folder / f"{part}.parquet") for part in range(3)])
+        )
+        yield Judged(duck, table("t"), policy), Judged(engine, engine.read_parquet("t", str(folder)), policy)
+    finally:
+        duck.close()
+
+
+def compare(own: Judged, other: Judged) -> None:
+    """Catalog, base, leaves, masks and lookups are DuckDB's, row for row."""
+    assert other.encoding.catalog == own.encoding.catalog
+    assert other.problem.catalog == own.problem.catalog
+    relations = [names.BASE, names.LEAF, names.MASKS, *[names.lookup(i) for i in range(len(own.encoding.items))]]
+    for relation in relations:
+        mine, theirs = (sorted(e.run("read", everything(relation)), key=repr) for e in (own.engine, other.engine))
+        assert mine == theirs, relation
+
+
+MODELS: list[dict[str, Any]] = [
+    {"type": "distinct_l_diversity", "l": 2},
+    {"type": "entropy_l_diversity", "l": 1.5},
+    {"type": "recursive_l_diversity", "l": 2, "c": 3},
+    {"type": "t_closeness", "t": 0.45, "distance": "equal"},
+]
+NODES = [(0, 0, 0, 0), (1, 1, 1, 2), (1, 2, 1, 3), (0, 3, 3, 3)]
+
+
+def test_records_are_encoded_judged_searched_and_published_as_in_duckdb(engine: Any, tmp_path: Path) -> None:
+    """k-anonymity, ℓ-diversity and t-closeness; nodes are judged on the cluster, and where codes and counts are
+    carried; the best node is the same, and so are the rows of its release."""
+    for own, other in both(engine, hostile_records(600), hostile_policy(MODELS), tmp_path):
+        compare(own, other)
+        mine = own.verdicts(own.engine, NODES)
+        assert 0 < mine[1].suppressed < 600
+        assert_same(mine, other.verdicts(engine, NODES))
+        embedded = DuckDBEngine()
+        try:
+            carried = carry(engine, embedded, other.problem.catalog)
+            assert carried[0].rows == own.encoding.catalog.base_rows
+            assert_same(mine, other.verdicts(embedded, NODES))
+            best = own.best(own.engine)
+            assert other.best(embedded) == best
+            assert best[2]
+        finally:
+            embedded.close()
+        for node in (best[0], NODES[1]):
+            mine, theirs = own.published(node), other.published(node)
+            assert theirs == mine
+            assert [holds for *_, holds in theirs[1]] == [True, False]
+        verdict = own.verdicts(own.engine, [NODES[1]])[0]
+        assert len(theirs[0]) == 600 - verdict.suppressed
+
+
+def test_the_search_runs_on_the_cluster_with_snapshots(
+    engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``search: {where: engine}``: the same optimum, and a node rolled up from a snapshot has the same verdict."""
+    monkeypatch.setattr("sqlanon.snapshots.SMALL", 0)
+    data = hostile_records(300).select(["a.b`c", "order", "x; DROP TABLE y"])
+    policy = sqlanon.Policy.from_dict(
+        {
+            "table": "t",
+            "columns": {
+                "a.b`c": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
+                "order": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 10}}},
+                "x; DROP TABLE y": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
+            },
+            "privacy": [{"type": "k_anonymity", "k": 3}],
+            "suppression_limit": 0.2,
+            "nulls": "basic",
+        }
+    )
+    for own, other in both(engine, data, policy, tmp_path):
+        compare(own, other)
+        assert other.best(engine) == own.best(own.engine)
+        node, catalog = (1, 1, 0), other.problem.catalog
+        expected = own.verdicts(own.engine, [(1, 2, 0)])[0]
+        snapshots = SnapshotStore(engine, catalog)
+        kept = snapshots._materialise(node, snapshots.base)
+        assert kept is not None and snapshots.nearest((1, 2, 0)) is kept
+        evaluator = Evaluator(engine, catalog, snapshots, other.problem, other.models)
+        assert_same(expected, evaluator.judge([Request((1, 2, 0), node)], exact=True)[0])
+        snapshots.clear()
+        with pytest.raises(EngineError):
+            engine.run("gone", everything(kept.table))

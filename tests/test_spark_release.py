@@ -1,0 +1,206 @@
+"""Spark publishes what DuckDB does: a folder of Parquet files or a table, audited on the cluster, or nothing at all."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+from sqlglot import exp
+
+import sqlanon
+from sqlanon import Output
+from sqlanon.compiler.trees import column, named, number
+from sqlanon.errors import AuditError, SourceChangedError, SourceError, TargetError, UnsupportedError
+
+SECRET = "canary-7f3a"
+ROWS = 400
+
+
+@pytest.fixture(scope="module")
+def session(spark: Any) -> Any:
+    """The session of a user who has a cluster."""
+    return spark._started
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Records in three Parquet files, in an order that their numbers tell."""
+    rng = random.Random(11)
+    data = pa.table(
+        {
+            "number": pa.array(range(ROWS), pa.int32()),
+            "zip": [rng.choice(["10", "11", "20", None]) if i % 57 else "99" for i in range(ROWS)],
+            "age; --": pa.array([rng.randrange(20, 60) for _ in range(ROWS)], pa.int64()),
+            "illness": [rng.choice(["flu", "cold", "asthma", "gout"]) for _ in range(ROWS)],
+            "name": [f"{SECRET}-{i}" for i in range(ROWS)],
+        }
+    )
+    source = tmp_path_factory.mktemp("spark") / "source"
+    source.mkdir()
+    for part in range(3):
+        parquet.write_table(data.slice(part * 134, 134), source / f"{SECRET}-{part}.parquet")
+    return source
+
+
+@pytest.fixture(scope="module")
+def planned(session: Any, folder: Path) -> Iterator[Any]:
+    """A plan over a view of the user's session; it is published in several ways."""
+    with plan(session, folder) as made:
+        yield made
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    return {
+        "columns": {
+            "number": {"role": "keep"},
+            "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
+            "age; --": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5, "fanouts": [2]}}},
+            "illness": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
+            "name": {"role": "drop"},
+        },
+        "privacy": [{"type": "k_anonymity", "k": 5}],
+        "suppression_limit": 0.05,
+        **changes,
+    }
+
+
+def rows(data: pa.Table) -> list[tuple[Any, ...]]:
+    return list(zip(*(data.column(i).to_pylist() for i in range(data.num_columns)), strict=True))
+
+
+@pytest.fixture(scope="module")
+def expected(folder: Path) -> Any:
+    """What the embedded engine makes of the same records: its ledger and its rows."""
+    joined = folder.parent / "joined.pq"
+    parquet.write_table(parquet.read_table(folder), joined)
+    with sqlanon.anonymize(joined, sqlanon.Policy.from_dict(document())) as release:
+        return release.ledger, sorted(rows(release.to_arrow()), key=repr)
+
+
+def plan(session: Any, folder: Path, **changes: Any) -> Any:
+    """A plan over a view of the user's session."""
+    session.read.parquet(str(folder)).createOrReplaceTempView("people")
+    policy = sqlanon.Policy.from_dict(document(table="people", **changes), base_directory=folder.parent)
+    return sqlanon.plan(session, policy)
+
+
+def test_a_release_is_a_folder_of_shuffled_files_that_tell_nothing_of_the_source(
+    planned: Any, expected: Any, folder: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "release.parquet"
+    release = planned.publish(Output("file", str(target)))
+    assert release.ledger == expected[0]
+    assert release.ledger.suppressed > 0
+    found = parquet.read_table(target)
+    assert found.column_names == ["number", "zip", "age; --", "illness"]
+    assert sorted(rows(found), key=repr) == expected[1]
+    assert found.column("number").to_pylist() != sorted(found.column("number").to_pylist())
+    assert release.to_arrow() == found
+    files = sorted(target.iterdir())
+    assert files and all(file.suffix == ".parquet" and file.name.startswith("part-") for file in files)
+    for file in files:
+        assert SECRET not in file.name and SECRET.encode() not in file.read_bytes()
+        assert str(folder).encode() not in file.read_bytes()
+    papers = {f"release.parquet.{paper}.json" for paper in ("manifest", "certificate")}
+    assert {entry.name for entry in tmp_path.iterdir()} == {"release.parquet"} | papers
+    for odd in (target, tmp_path / "release.csv", folder, folder.parent):
+        with pytest.raises(TargetError):
+            planned.publish(Output("file", str(odd)))
+    assert {entry.name for entry in tmp_path.iterdir()} == {"release.parquet"} | papers
+
+
+def test_a_release_is_a_table_of_the_catalog(session: Any, planned: Any, expected: Any) -> None:
+    session.sql("CREATE SCHEMA IF NOT EXISTS shelf")
+    try:
+        release = planned.publish(Output("table", "shelf.released"))
+        assert sorted(rows(release.to_arrow()), key=repr) == expected[1]
+        assert [row["tableName"] for row in session.sql("SHOW TABLES IN shelf").collect() if row["namespace"]] == [
+            "released"
+        ]
+        with pytest.raises(TargetError):
+            planned.publish(Output("table", "shelf.released"))
+        with pytest.raises(UnsupportedError):
+            planned.publish(Output("view", "shelf.shown"))
+    finally:
+        session.sql("DROP SCHEMA shelf CASCADE")
+
+
+def test_what_does_not_pass_the_audit_leaves_nothing(
+    session: Any, planned: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are missing, or hold a text that is not of the level that was published."""
+    tables = session.sql("SHOW TABLES").collect()
+    every = planned._release_query()
+    few = every.copy().limit(20)
+    spoilt = exp.select(*[named(_lone(name), name) for name in planned._released()]).from_(every.subquery("r"))
+    outputs = [Output("file", str(tmp_path / "release.parquet")), Output("table", "released")]
+    for query, error, asked in ((few, SourceChangedError, outputs[:1]), (spoilt, AuditError, outputs)):
+        monkeypatch.setattr("sqlanon.full_domain.Plan._release_query", lambda self, query=query: query.copy())
+        for output in asked:
+            with pytest.raises(error) as raised:
+                planned.publish(output)
+            assert SECRET not in str(raised.value)
+    assert list(tmp_path.iterdir()) == []
+    assert session.sql("SHOW TABLES").collect() == tables
+
+
+def test_suppressed_records_are_redacted_and_an_old_release_is_replaced(
+    session: Any, folder: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "release.parquet"
+    target.mkdir()
+    parquet.write_table(pa.table({"old": [SECRET]}), target / "old.parquet")
+    output = Output("file", str(target))
+    with plan(session, folder, suppressed="redact", if_exists="replace") as made:
+        release = made.publish(output)
+        (target / "notes.txt").touch()
+        with pytest.raises(TargetError, match="alone"):
+            made.publish(output)
+    (target / "notes.txt").unlink()
+    found = parquet.read_table(target)
+    assert found.num_rows == ROWS
+    assert found.column("illness").to_pylist().count("[suppressed]") == release.ledger.suppressed > 0
+
+
+def _lone(name: str) -> exp.Expr:
+    """A column in which every 40th record, about, has a value that nobody published."""
+    odd = exp.EQ(this=exp.Mod(this=column("number"), expression=number(40)), expression=number(0))
+    value = exp.Case(ifs=[exp.If(this=odd, true=exp.Literal.string(SECRET))], default=column(name))
+    return value if name == "zip" else column(name)
+
+
+def test_a_source_that_changed_meanwhile_is_not_published(folder: Path, spark: Any, tmp_path: Path) -> None:
+    """The files are read by a cluster that the policy names; one that runs already is taken."""
+    source, target = tmp_path / "source", tmp_path / "release.parquet"
+    shutil.copytree(folder, source)
+    policy = sqlanon.Policy.from_dict(document(source=str(source), engine={"spark": "local[1]"}))
+    with sqlanon.plan(None, policy) as made:
+        assert made.catalog.records == ROWS
+        with pytest.raises(TargetError, match="in the source"):
+            made.publish(Output("file", str(source / "release.parquet")))
+        first = min(source.iterdir())
+        os.utime(first, ns=(0, 0))
+        with pytest.raises(SourceChangedError, match="changed"):
+            made.publish(Output("file", str(target)))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["source"]
+
+
+def test_a_source_that_is_no_parquet_is_refused(tmp_path: Path, spark: Any) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    parquet.write_table(pa.table({"zip": ["1"]}), source / "0.parquet")
+    for odd in ("nothing", "source/nothing.parquet", "source/*.csv"):
+        policy = sqlanon.Policy.from_dict(document(source=odd, engine={"spark": "local[1]"}), base_directory=tmp_path)
+        with pytest.raises(SourceError):
+            sqlanon.plan(None, policy)
+    (source / "notes.txt").touch()
+    policy = sqlanon.Policy.from_dict(document(source="source", engine={"spark": "local[1]"}), base_directory=tmp_path)
+    with pytest.raises(SourceError, match="1 of the 2"):
+        sqlanon.plan(None, policy)
