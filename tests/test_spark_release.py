@@ -197,10 +197,14 @@ def test_a_source_that_is_no_parquet_is_refused(tmp_path: Path, spark: Any) -> N
     source.mkdir()
     parquet.write_table(pa.table({"zip": ["1"]}), source / "0.parquet")
     for odd in ("nothing", "source/nothing.parquet", "source/*.csv"):
-        policy = sqlanon.Policy.from_dict(document(source=odd, engine={"name": "spark", "master": "local[1]"}), base_directory=tmp_path)
+        policy = sqlanon.Policy.from_dict(
+            document(source=odd, engine={"name": "spark", "master": "local[1]"}), base_directory=tmp_path
+        )
         with pytest.raises(SourceError):
             sqlanon.plan(None, policy)
     (source / "notes.txt").touch()
-    policy = sqlanon.Policy.from_dict(document(source="source", engine={"name": "spark", "master": "local[1]"}), base_directory=tmp_path)
+    policy = sqlanon.Policy.from_dict(
+        document(source="source", engine={"name": "spark", "master": "local[1]"}), base_directory=tmp_path
+    )
     with pytest.raises(SourceError, match="1 of the 2"):
         sqlanon.plan(None, policy)
