@@ -2,7 +2,7 @@
 
 The tables are those that ``evaluate`` reads (``carried_tables``). Lookups stay behind, and with them every text of the
 source: what is carried tells how many records share which codes, and nobody without the lookups what the codes mean.
-With an entity it also tells which of them are of one, by numbers that say nothing else.
+With an entity it also tells which of them are of one, by its place in the order of all.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from sqlanon.compiler.class_sizes import class_sizes
 from sqlanon.compiler.encode import record_counts
 from sqlanon.compiler.evaluate import Question, literal_batch
 from sqlanon.compiler.live import LiveView, live_view
-from sqlanon.compiler.trees import table
+from sqlanon.compiler.trees import column, table
 from sqlanon.dialects import dialect_named
 from sqlanon.driver import Watcher, search
 from sqlanon.engines.base import Place
@@ -38,6 +38,7 @@ from sqlanon.references import plan_audits
 from sqlanon.report.dialect_script import (
     NEIGHBOURS,
     RELEASE,
+    STAGED,
     ScriptParts,
     dialect_script,
     neighbours,
@@ -347,6 +348,10 @@ class Plan(Planned):
         heights = [a.height for a in catalog.attributes]
         nodes = [self.node, *list(neighbours(self.node, heights))[:NEIGHBOURS]]
         encoding, quasi = session.encoding, [a.name for a in catalog.attributes]
+        rows, staged, audits = self._release_query(), None, self._audits()
+        if catalog.has_entity:
+            staged = self._release_query(entities=True)
+            rows = exp.select(*[column(name) for name in released]).from_(table(STAGED))
         return ScriptParts(
             source=session.source.relation,
             source_name=self.policy.table,
@@ -356,10 +361,14 @@ class Plan(Planned):
             counts=record_counts(encoding.source, quasi, self._basic, catalog.has_population),
             batch=literal_batch(self.question, nodes, names.BASE),
             nodes=[", ".join(f"{name}={level}" for name, level in catalog.levels(node).items()) for node in nodes],
-            release=release_query(self._release_query(), released, released, marker=None, redacted=0),
+            release=release_query(rows, released, released, marker=None, redacted=0),
             released=list(released),
+            staged=staged,
+            staged_audits=[
+                (audit.name, audit.offending(table(STAGED), quasi, names.ENTITY)) for audit in audits if staged
+            ],
             audits=release_audits(
-                table(RELEASE), types=released, quasi_identifiers=quasi, models=self._audits(),
+                table(RELEASE), types=released, quasi_identifiers=quasi, models=[] if staged else audits,
                 published=self.ledger.published, redacted=0, marker=None, nulls=self.policy.nulls,
                 lookups=self._lookups(),
             ),

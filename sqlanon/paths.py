@@ -37,6 +37,14 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def is_folder(path: Path) -> bool:
+    """True when there is such a folder; False too for names that no folder can have."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def same_file(left: Path, right: Path) -> bool:
     """True when both are one file, by whatever name, or would be."""
     try:

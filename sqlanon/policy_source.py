@@ -59,6 +59,8 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
             opened.engine.require("several_sources")
         if policy.transformation is not None:
             opened.engine.require("transformation")
+        if any(model.parameters.get("distance") == "ordered" for c in policy.columns for model in c.models):
+            opened.engine.require("ordered_distance")
         read = (opened.relation, *_tables_beside(opened, policy))
         opened = replace(opened, read=read, other_files=policy.read_files)
         return _joined(opened, policy) if policy.join else opened

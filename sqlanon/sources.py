@@ -14,11 +14,11 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.compiler.trees import table
 from sqlanon.engines.base import Engine
-from sqlanon.engines.duckdb import DuckDBEngine, is_connection
+from sqlanon.engines.duckdb import DuckDBEngine, is_connection, parquet_relation
 from sqlanon.engines.sqlite import MAIN, SQLiteEngine, is_sqlite
 from sqlanon.errors import EngineError, InputError, SourceChangedError, SourceError, UnsupportedError
 from sqlanon.files import Reading
-from sqlanon.paths import is_database, is_file, is_server, is_url
+from sqlanon.paths import is_database, is_file, is_folder, is_server, is_url
 from sqlanon.spark_source import Cluster, is_session, parquet_files, start_engine
 
 ATTACHED = "sqlanon_source"
@@ -114,6 +114,9 @@ def open_source(
     if is_url(str(source)):
         return _open_server(str(source), table_name)
     path = Path(source).absolute()
+    if is_folder(path):
+        engine = DuckDBEngine(settings=settings)
+        return _closing_on_error(engine, lambda: _open_folder(engine, path))
     if not is_file(path):
         raise SourceError(
             f"There is no source file {path.name!r} in {str(path.parent)!r}.",
@@ -239,6 +242,19 @@ def _closing_on_error(engine: Engine, opener: Any) -> Source:
         engine.close()
         raise
     return source
+
+
+def _open_folder(engine: DuckDBEngine, path: Path) -> Source:
+    """A folder of Parquet files, as a cluster writes it: one relation."""
+    files = parquet_files(str(path))
+    before = tuple(stamp(file) for file in files)
+    try:
+        return _described(engine, parquet_relation(files), path, None, before)
+    except EngineError as error:
+        kind = error.kind
+    raise SourceError(
+        f"The folder {path.name!r} cannot be read ({kind}).", hint="it must hold Parquet files with the same columns."
+    )
 
 
 def _open_file(engine: DuckDBEngine, path: Path, table_name: str | None, reading: Reading, writable: bool) -> Source:

@@ -74,6 +74,6 @@ def parquet_files(source: str) -> list[Path]:
     if others:
         raise SourceError(
             f"{len(others)} of the {len(read)} files that the source names are no Parquet files.",
-            hint="convert them to Parquet; other files are read by the embedded engine (leave out engine).",
+            hint="convert them to Parquet; other files are read one by one, by DuckDB.",
         )
     return read

@@ -18,7 +18,7 @@ from sqlglot import exp
 import sqlanon
 from sqlanon.dialects import DIALECTS, dialect_named
 from sqlanon.dialects.base import ASOF, WIDE, Dialect, Lacks
-from sqlanon.report.dialect_script import RELEASE, told_statements
+from sqlanon.report.dialect_script import RELEASE, STAGED, told_statements
 
 COLUMNS = {
     "city": "VARCHAR", "age": "INTEGER", "seen": "DATE", "zip": "VARCHAR", "order": "VARCHAR", "disease": "VARCHAR",
@@ -200,7 +200,7 @@ class Ran:
         columns = ", ".join(name_in(name, writes) for name in parts.released)
         self.released = multiset(run(f"SELECT {columns} FROM {name_in(RELEASE, writes)}"))
         made = [tree.this.name for _, tree in parts.encoding if isinstance(tree, exp.Create)]
-        for name in {RELEASE, *made}:
+        for name in {RELEASE, STAGED, *made}:
             run(f"DROP TABLE IF EXISTS {name_in(name, writes)}")
 
 

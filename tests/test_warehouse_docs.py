@@ -15,8 +15,6 @@ from postgres_server import Server, binaries, postgres  # noqa: F401 - a fixture
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "docs" / "warehouse.md").read_text(encoding="utf-8")
 
-pytest.importorskip("sqlanon.engines.postgres", reason="the driver of PostgreSQL is not installed")
-
 
 def section(title: str) -> str:
     return re.split(r"^## ", TEXT.split(f"\n## {title}\n")[1], flags=re.MULTILINE)[0]
@@ -26,7 +24,27 @@ def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
+def follow(folder: Path, steps: list[str], environment: dict[str, str]) -> list[str]:
+    """Run the steps in one shell; what each of them printed."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), environment.get("PATH", os.environ["PATH"])])
+    script = "set -eu\n" + "\n".join(f"echo '--- step'\n{step}" for step in steps)
+    script = script.replace("sqlanon ", f"{sys.executable} -m sqlanon.cli ")
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=folder,
+        env=environment | {"PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-3000:])
+    told = done.stdout.split("--- step\n")
+    assert len(told) == len(steps) + 1
+    return told[1:]
+
+
 def test_the_way_to_a_granted_view(postgres: Server, tmp_path: Path) -> None:  # noqa: F811
+    pytest.importorskip("sqlanon.engines.postgres", reason="the driver of PostgreSQL is not installed")
     programs = binaries()
     assert programs is not None
     if shutil.which("psql", path=str(programs)) is None:
@@ -35,19 +53,44 @@ def test_the_way_to_a_granted_view(postgres: Server, tmp_path: Path) -> None:  #
     [policy] = blocks(text, "yaml")
     (tmp_path / "policy.yaml").write_text(policy, encoding="utf-8")
     install, *steps = blocks(text, "sh")
-    assert install.startswith("python -m pip install 'sqlanon[postgres]'")
-    path = os.pathsep.join([str(Path(sys.executable).parent), str(programs), os.environ["PATH"]])
+    assert install == "python -m pip install 'sqlanon[postgres]'\n"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")} | {
-        "PATH": path, "PGHOST": str(postgres.folder), "PGUSER": postgres.user, "PGDATABASE": postgres.database,
+        "PATH": os.pathsep.join([str(programs), os.environ["PATH"]]), "PGHOST": str(postgres.folder),
+        "PGUSER": postgres.user, "PGDATABASE": postgres.database,
     }  # fmt: skip
-    script = "set -eu\n" + "\n".join(f"echo '--- step'\n{step}" for step in steps)
-    script = script.replace("sqlanon ", f"{sys.executable} -m sqlanon.cli ")
-    done = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-3000:])
-    told = done.stdout.split("--- step\n")
-    assert len(told) == len(steps) + 1
-    assert "proven optimal" in told[3] and "The certificate holds" in told[3]
-    assert "k_anonymity(k=5) holds" in told[4]
-    assert told[5].count("permission denied") == 2
+    told = follow(tmp_path, [quick(step) for step in steps], environment)
+    assert "proven optimal" in told[2] and "The certificate holds" in told[2]
+    assert "k_anonymity(k=5) holds" in told[3]
+    assert told[4].count("permission denied") == 2
+
+
+def test_the_way_through_spark(tmp_path: Path) -> None:
+    pytest.importorskip("sqlanon.engines.spark", reason="PySpark is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("Java is not installed")
+    text = section("Spark")
+    [policy] = blocks(text, "yaml")
+    (tmp_path / "spark.yaml").write_text(policy, encoding="utf-8")
+    install, *steps = blocks(text, "sh")
+    assert install == "python -m pip install 'sqlanon[spark]'\n"
+    told = follow(tmp_path, [quick(step) for step in steps], dict(os.environ))
+    assert "proven optimal" in told[1] and "k_anonymity(k=5) holds" in told[1]
+    released = tmp_path / "released.parquet"
+    assert released.is_dir() and all(file.suffix == ".parquet" for file in released.iterdir())
+
+
+def quick(step: str) -> str:
+    """The demo with fewer records: the way is the same."""
+    return step.replace("sqlanon demo demo", "sqlanon demo demo --records 5000")
+
+
+def test_the_table_of_what_engines_lack_is_what_they_declare() -> None:
+    from sqlanon.engines.described import capability_table
+    from sqlanon.engines.duckdb import DuckDBEngine
+    from sqlanon.engines.spark_facts import CAPABILITIES
+    from sqlanon.engines.sqlite import SQLiteEngine
+
+    module = pytest.importorskip("sqlanon.engines.postgres", reason="the driver of PostgreSQL is not installed")
+    engines = [DuckDBEngine.capabilities, module.PostgresEngine.capabilities, SQLiteEngine.capabilities, CAPABILITIES]
+    told = section("What each engine lacks").split("<!-- capabilities -->\n")[1].split("<!-- end -->")[0]
+    assert told == capability_table(engines)

@@ -1,6 +1,7 @@
 """The statements that number the entities of a source, so that a grain can hold a row a key and entity.
 
-An entity (a person, say) is known by the canonical text of its column. Its number is arbitrary and never published.
+An entity (a person, say) is known by the canonical text of its column. Its number is its place in the order of these
+texts, and never published.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ def nobodys(source: exp.Expr, entity: EntityColumn) -> exp.Select:
 def numbered(source: exp.Expr, entity: EntityColumn) -> exp.Select:
     """The entities of a source, each with a number of its own."""
     texts = exp.select(named(entity.text(), "value")).distinct().from_(source.copy())
-    row = exp.Window(this=exp.RowNumber())
+    row = exp.Window(  # some engines number no rows without an order
+        this=exp.RowNumber(), order=exp.Order(expressions=[exp.Ordered(this=column("value"), nulls_first=False)])
+    )
     return exp.select(column("value"), named(row, names.ENTITY)).from_(texts.subquery("texts"))
 
 

@@ -145,7 +145,7 @@ def named_columns(node: exp.Expr) -> exp.Expr:
     """``t.c AS c`` for ``t.c`` in a SELECT, whose column is called ``t.c`` where two tables have a column ``c``."""
     items = [
         exp.Alias(this=item, alias=exp.to_identifier(item.name, quoted=True))
-        if isinstance(item, exp.Column) and item.table
+        if isinstance(item, exp.Column) and item.table and not item.is_star
         else item
         for item in node.expressions
     ]

@@ -518,7 +518,7 @@ def file_relation(path: Path, csv: Mapping[str, Any]) -> exp.Expr:
     """
     suffix = path.suffix.lower()
     if suffix in (".parquet", ".pq"):
-        return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(str(path))]))
+        return parquet_relation([path])
     if suffix in (".csv", ".tsv", ".txt"):
         options: dict[str, exp.Expr] = {
             "delim": exp.Literal.string(csv.get("delimiter") or ("\t" if suffix == ".tsv" else ",")),
@@ -541,6 +541,13 @@ def file_relation(path: Path, csv: Mapping[str, Any]) -> exp.Expr:
         f"The source file {path.name!r} has an ending that is not known.",
         hint="give a .duckdb, .db, .parquet, .csv, .tsv or .xml file, or an open DuckDB connection.",
     )
+
+
+def parquet_relation(files: Sequence[Path]) -> exp.Expr:
+    """The table function that reads Parquet files with the same columns."""
+    listed: list[exp.Expr] = [exp.Literal.string(str(file)) for file in files]
+    read = listed[0] if len(listed) == 1 else exp.Array(expressions=listed)
+    return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[read]))
 
 
 def write_table(path: Path, table: str, data: pa.Table) -> None:

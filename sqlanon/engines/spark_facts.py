@@ -54,6 +54,10 @@ CAPABILITIES = Capabilities(
             "sources are not joined, and files of other formats not streamed, on a cluster.",
             "join the tables in a view of the session, and make that the source.",
         ),
+        "null_audit": Lack(
+            "the audit of what NULLs give away has been tested on DuckDB and PostgreSQL only.",
+            "run `sqlanon nulls` on the folder that was published.",
+        ),
         "transformation": Lack(
             "patterns and local recoding have been written for and tested on DuckDB only.",
             "leave out the transformation, or use a source that fits one machine.",

@@ -85,7 +85,7 @@ class SQLiteEngine(Engine):
                 f"leave out the transformation, or {ELSEWHERE}",
             ),
             "null_audit": Lack(
-                "the audit of what NULLs give away has been written for and tested on DuckDB only.",
+                "the audit of what NULLs give away has been tested on DuckDB and PostgreSQL only.",
                 "publish a file and run `sqlanon nulls` on it.",
             ),
         },

@@ -24,6 +24,8 @@ from sqlanon.lattice import Node
 RELEASE = names.PREFIX + "release"
 """The table that a script publishes into; whoever runs it gives it another name."""
 PARTS = ("catalog", "db", "this")
+STAGED = names.PREFIX + "released_entities"
+"""The rows of a release with their entities, for the audits alone."""
 ROWS = 500
 """Most rows of one INSERT."""
 NEIGHBOURS = 8
@@ -45,6 +47,9 @@ class ScriptParts:
         nodes: what each node of the batch is, in words.
         release: the rows of the release.
         released: its columns.
+        staged: with an entity, the rows of the release and whom each is of: the models are audited over them, and
+            ``release`` is made of them.
+        staged_audits: names and statements about the staged rows.
         audits: names and statements; each gives the offending rows.
         facts: what the head of the script tells of the plan, a line each.
     """
@@ -59,6 +64,8 @@ class ScriptParts:
     nodes: Sequence[str]
     release: exp.Query
     released: Sequence[str]
+    staged: exp.Query | None
+    staged_audits: Sequence[tuple[str, exp.Query]]
     audits: Sequence[tuple[str, exp.Query]]
     facts: Sequence[str]
 
@@ -104,6 +111,11 @@ def dialect_script(parts: ScriptParts, dialect: Dialect, *, source_table: str | 
     head = [
         f"sqlanon: the SQL of a policy for {dialect.title}.",
         "For the operator: it holds the texts of hierarchies; it does not travel with the release.",
+        *(
+            ["An entity is a person, say: " + f"{STAGED} tells whom a record is of, and is no part of the release."]
+            if parts.staged is not None
+            else []
+        ),
         *parts.facts,
         "Quasi-identifying values of the table that no hierarchy lists, or that these widths have no room for, have no "
         "row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class.",
@@ -149,6 +161,13 @@ def told_statements(parts: ScriptParts, dialect: Dialect, *, source_table: str |
     yield told("records that were encoded", total)
     listed = "; ".join(f"{i}: {node}" for i, node in enumerate(parts.nodes))
     yield told(f"the verdicts of some nodes ({listed})", parts.batch)
+    if parts.staged is not None:
+        known.add((STAGED,))
+        staged = exp.Create(this=table(STAGED), kind="TABLE", expression=parts.staged.copy())
+        ours.append(staged.this)
+        yield told("the rows of the release, with their entities", staged, *temporary, *dialect.properties)
+    for name, query in parts.staged_audits:
+        yield told(f"audit {name}, by entities: no row", query)
     made = exp.Create(this=table(RELEASE), kind="TABLE", expression=parts.release.copy())
     yield told("the release", made, *dialect.release_properties)
     known.add((RELEASE,))
