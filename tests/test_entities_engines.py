@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from engine_kinds import KINDS, Kind, duckdb, encoded, planned, rows_of_table, some_nodes, texts
 from postgres_server import postgres  # noqa: F401 - a fixture
-from test_engine_contract import forget, spark_session  # noqa: F401 - a fixture
+from test_engine_contract import forget
 from test_entities import classes_of_records
 from test_entities_postgres import document, visits
 

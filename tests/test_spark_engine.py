@@ -180,7 +180,7 @@ def test_hostile_names_stay_names(engine: Any) -> None:
 def test_no_error_and_no_log_holds_a_value(
     engine: Any, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    caplog.set_level(logging.DEBUG, logger="sqlanon")
+    caplog.set_level(logging.DEBUG)
     text = exp.Literal.string(SECRET)
     engine.load("load", "t", pa.table({"a": [SECRET], "n": pa.array([0], pa.int64())}))
     statements: list[tuple[exp.Expr | str, list[Any], str]] = [

@@ -11,6 +11,7 @@ are nobody else's, its catalog is the user's.
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 import time
@@ -37,8 +38,12 @@ from sqlanon.engines.spark_dialect import DIALECT, quoted, type_word
 from sqlanon.engines.spark_errors import describe, quiet
 from sqlanon.engines.spark_facts import CAPABILITIES, MASTER, SETTINGS, STARTED
 from sqlanon.engines.spark_held import MOST_ROWS, HeldTables
-from sqlanon.errors import EngineError, InputError, UnsupportedError
+from sqlanon.errors import EngineError, InputError, TargetError, UnsupportedError
 from sqlanon.journal import Journal
+
+OWN_CATALOG = "spark_catalog"
+PLAIN_NAME = re.compile(r"[A-Za-z0-9_]+")
+"""What Spark's own catalog takes for a name."""
 
 
 class SparkEngine(Engine):
@@ -431,7 +436,18 @@ class SparkEngine(Engine):
         return Place(*here[: 3 - len(parts)], *parts)
 
     def existing(self, where: Place) -> str | None:
-        """``table`` or ``view`` when there is such a relation, else None."""
+        """``table`` or ``view`` when there is such a relation, else None.
+
+        Raises:
+            TargetError: there cannot be one: the catalog of sessions keeps no such name.
+        """
+        if where.catalog == OWN_CATALOG and not (
+            PLAIN_NAME.fullmatch(where.schema) and PLAIN_NAME.fullmatch(where.name)
+        ):
+            raise TargetError(
+                "The name of a table in Spark's own catalog is made of letters, digits and underscores.",
+                hint="choose such a name, or publish a folder: output: {file: release.parquet}.",
+            )
         name = ".".join(quoted(part) for part in (where.catalog, where.schema, where.name))
 
         def ask() -> str | None:

@@ -88,6 +88,18 @@ class _Generator(SparkGenerator):
     def bitwiseleftshift_sql(self, expression: exp.BitwiseLeftShift) -> str:
         return self.func("SHIFTLEFT", exp.cast(expression.this, "BIGINT"), expression.expression)
 
+    def window_sql(self, expression: exp.Window) -> str:
+        """Rows that are numbered in any order: by what is selected beside the number. An order is asked for, and one
+        that stays the same when rows are computed again, as they are where an executor is lost."""
+        query = expression.find_ancestor(exp.Select)
+        if isinstance(expression.this, exp.RowNumber) and not expression.args.get("order"):
+            beside = [c.copy() for c in query.expressions if isinstance(c, exp.Column)] if query else []
+            if not beside:
+                self.unsupported("ROW_NUMBER without an order")
+            expression = expression.copy()
+            expression.set("order", exp.Order(expressions=[exp.Ordered(this=c) for c in beside]))
+        return super().window_sql(expression)
+
     def anonymous_sql(self, expression: exp.Anonymous) -> str:
         """Functions that builders of hierarchies call by DuckDB's names."""
         name, arguments = expression.name.upper(), expression.expressions

@@ -1,7 +1,7 @@
 """What can be said of an error of Spark: the name of its condition and its class, but never a value.
 
 Spark's messages quote values, statements, plans and paths, and PySpark writes them to a log of its own as soon as it
-makes an exception: ``quiet`` keeps that log closed while a statement of ours runs.
+makes an exception: ``quiet`` keeps its logs closed while a statement of ours runs.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-"""PySpark's own logs of failed queries, which quote their messages."""
+LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j.java_gateway", "py4j.clientserver")
+"""PySpark's own logs of failed queries, which quote their messages, and those of what goes to the virtual machine,
+which quote statements."""
 CLASSES: dict[str, str] = {
     "08": "connection exception",
     "0A": "feature not supported",
@@ -68,7 +69,7 @@ def _java_class(error: Exception) -> str | None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep PySpark's logs of failed queries closed, and what it says of the versions of other packages."""
+    """Keep PySpark's own logs closed, and what it says of the versions of other packages."""
     loggers = [logging.getLogger(name) for name in LOGGERS]
     before = [logger.disabled for logger in loggers]
     for logger in loggers:
