@@ -13,18 +13,14 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.accounting import Entities, Ledger
 from sqlanon.audit.models import ModelAudit
-from sqlanon.audit.release import release_audits
 from sqlanon.catalog import Catalog
 from sqlanon.compiler import release as compiler
 from sqlanon.compiler.class_sizes import class_sizes
-from sqlanon.compiler.encode import record_counts
-from sqlanon.compiler.evaluate import Question, literal_batch
+from sqlanon.compiler.evaluate import Question
 from sqlanon.compiler.live import LiveView, live_view
-from sqlanon.compiler.trees import column, table
-from sqlanon.dialects import dialect_named
 from sqlanon.driver import Watcher, search
 from sqlanon.engines.base import Place
-from sqlanon.errors import InputError, UnsupportedError
+from sqlanon.errors import InputError
 from sqlanon.evaluator import Evaluator
 from sqlanon.formulation import formulate
 from sqlanon.lattice import Node
@@ -35,20 +31,11 @@ from sqlanon.planned import Planned, ignored_options, versions
 from sqlanon.policy import Model, Output, Policy
 from sqlanon.proof import Proof
 from sqlanon.references import plan_audits
-from sqlanon.report.dialect_script import (
-    NEIGHBOURS,
-    RELEASE,
-    STAGED,
-    ScriptParts,
-    dialect_script,
-    neighbours,
-    script_facts,
-)
 from sqlanon.report.proof_file import proof_document
 from sqlanon.search.base import Problem, Progress, Request, Verdict, rank
 from sqlanon.session import Session
 from sqlanon.targets import check_target
-from sqlanon.written_rows import release_query, typed_texts
+from sqlanon.written_rows import typed_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,58 +309,6 @@ class Plan(Planned):
         return plan_audits(
             self.policy.models, self._session.encoding, self.catalog, self.node, self._released(), basic=self._basic
         )
-
-    def dialect_script(self, dialect: str, *, source_table: str | None = None) -> str:
-        """The complete SQL of the policy in a dialect (``dialects.DIALECTS``): encoding, the verdicts of the chosen
-        node and its neighbours, the release, and its audits. For the operator: it holds hierarchies.
-
-        Raises:
-            UnsupportedError: the dialect cannot say a statement, a type or a name.
-            InputError: no table is named.
-        """
-        return dialect_script(self.script_parts(), dialect_named(dialect), source_table=source_table)
-
-    def script_parts(self) -> ScriptParts:
-        """What ``dialect_script`` is made of.
-
-        Raises:
-            UnsupportedError: the policy redacts suppressed records, which no script does.
-        """
-        if self.policy.suppressed == "redact":
-            raise UnsupportedError(
-                "A script leaves suppressed records out, and the policy says suppressed: redact.",
-                hint="say suppressed: drop.",
-            )
-        session, catalog, released = self._session, self.catalog, self._released()
-        heights = [a.height for a in catalog.attributes]
-        nodes = [self.node, *list(neighbours(self.node, heights))[:NEIGHBOURS]]
-        encoding, quasi = session.encoding, [a.name for a in catalog.attributes]
-        rows, staged, audits = self._release_query(), None, self._audits()
-        if catalog.has_entity:
-            staged = self._release_query(entities=True)
-            rows = exp.select(*[column(name) for name in released]).from_(table(STAGED))
-        return ScriptParts(
-            source=session.source.relation,
-            source_name=self.policy.table,
-            types={item.name: item.type for item in encoding.items},
-            items=encoding.items,
-            encoding=[(name, tree if isinstance(tree, exp.Expr) else tree()) for name, tree in session.engine.replay],
-            counts=record_counts(encoding.source, quasi, self._basic, catalog.has_population),
-            batch=literal_batch(self.question, nodes, names.BASE),
-            nodes=[", ".join(f"{name}={level}" for name, level in catalog.levels(node).items()) for node in nodes],
-            release=release_query(rows, released, released, marker=None, redacted=0),
-            released=list(released),
-            staged=staged,
-            staged_audits=[
-                (audit.name, audit.offending(table(STAGED), quasi, names.ENTITY)) for audit in audits if staged
-            ],
-            audits=release_audits(
-                table(RELEASE), types=released, quasi_identifiers=quasi, models=[] if staged else audits,
-                published=self.ledger.published, redacted=0, marker=None, nulls=self.policy.nulls,
-                lookups=self._lookups(),
-            ),
-            facts=script_facts(catalog, self.policy.table or self.source_name),
-        )  # fmt: skip
 
     def _readable(self) -> list[tuple[str, exp.Query]]:
         encoding = self._session.encoding

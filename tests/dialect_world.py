@@ -19,6 +19,7 @@ import sqlanon
 from sqlanon.dialects import DIALECTS, dialect_named
 from sqlanon.dialects.base import ASOF, WIDE, Dialect, Lacks
 from sqlanon.report.dialect_script import RELEASE, STAGED, told_statements
+from sqlanon.warehouse_script import script_in, script_parts
 
 COLUMNS = {
     "city": "VARCHAR", "age": "INTEGER", "seen": "DATE", "zip": "VARCHAR", "order": "VARCHAR", "disease": "VARCHAR",
@@ -182,7 +183,7 @@ class Ran:
         self.encoded = 0
         self.offending: dict[str, int] = {}
         self.audits = 0
-        parts = plan.script_parts()
+        parts = script_parts(plan)
         writes = dialect_named(dialect).writes
         for told in list(told_statements(parts, dialect_named(dialect), source_table=source_table)):
             try:
@@ -222,7 +223,7 @@ BEGIN, END = "<!-- lacking: begin -->", "<!-- lacking: end -->"
 def scripts() -> dict[str, str]:
     """The script of ``POLICY`` in every dialect."""
     with in_duckdb(people()) as connection, sqlanon.plan(connection, sqlanon.Policy.from_dict(POLICY)) as plan:
-        return {dialect.name: plan.dialect_script(dialect.name) for dialect in DIALECTS}
+        return {dialect.name: script_in(plan, dialect.name) for dialect in DIALECTS}
 
 
 def lacking(dialect: Dialect) -> dict[str, Lacks]:

@@ -33,6 +33,7 @@ import sqlanon
 from sqlanon.dialects import dialect_named
 from sqlanon.evaluator import verdicts
 from sqlanon.report.dialect_script import NEIGHBOURS, RELEASE, neighbours, told_statements
+from sqlanon.warehouse_script import script_in, script_parts
 
 ENGINES = ("duckdb", "sqlite", "clickhouse", "postgres")
 WORLDS = 20
@@ -148,7 +149,7 @@ def test_classes_of_persons(engine: str, request: pytest.FixtureRequest) -> None
         sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan,
         opened(engine, request, table) as run,
     ):
-        text = plan.dialect_script(engine)
+        text = script_in(plan, engine)
         assert "audit small_classes, by entities" in text and "audit small_classes:" not in text
         ran = Ran(plan, engine, run)
         assert (ran.released, ran.offending) == (ours(plan), {})
@@ -161,7 +162,7 @@ def test_an_audit_finds_what_fails(engine: str, request: pytest.FixtureRequest, 
     with opened(engine, request, people()) as run:
         writes = dialect_named(engine).writes
         marked: dict[str, int] = {}
-        for told in list(told_statements(planned.script_parts(), dialect_named(engine))):
+        for told in list(told_statements(script_parts(planned), dialect_named(engine))):
             rows = run(told.text)
             if told.title == "the release":
                 release = name_in(RELEASE, writes)
@@ -179,7 +180,7 @@ def test_an_audit_finds_what_fails(engine: str, request: pytest.FixtureRequest, 
             elif told.title.startswith("audit"):
                 marked[told.title.split()[1].rstrip(":")] = len(rows)
         run(f"DROP TABLE {name_in(RELEASE, writes)}")
-        for _, tree in planned.script_parts().encoding:
+        for _, tree in script_parts(planned).encoding:
             if isinstance(tree, exp.Create):
                 run(f"DROP TABLE IF EXISTS {name_in(tree.this.name, writes)}")
         assert marked["row_count"] == 1 and marked["small_classes"] > 5 and marked["t_closeness_equal"] > 0, marked

@@ -9,6 +9,7 @@ from dialect_world import POLICY, Ran, Table, in_duckdb, multiset, people
 import sqlanon
 from sqlanon.dialects import dialect_named
 from sqlanon.report.dialect_script import told_statements
+from sqlanon.warehouse_script import script_parts
 
 SMALL = ("city", "age", "disease")
 TYPES = {"VARCHAR": "STRING", "INTEGER": "INT"}
@@ -30,8 +31,8 @@ def test_the_script_publishes_what_duckdb_does(spark: Any) -> None:
         differing = [
             (one.text, other.text)
             for one, other in zip(
-                told_statements(plan.script_parts(), dialect_named("databricks")),
-                told_statements(plan.script_parts(), dialect_named("spark")),
+                told_statements(script_parts(plan), dialect_named("databricks")),
+                told_statements(script_parts(plan), dialect_named("spark")),
                 strict=True,
             )
             if one.text != other.text.replace("\nUSING PARQUET", "")

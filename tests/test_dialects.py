@@ -28,6 +28,7 @@ from sqlanon.cli import main
 from sqlanon.dialects import DIALECTS, dialect_named
 from sqlanon.dialects.base import ARGUMENTS, ASOF, PORTABLE, VARIED, WIDE, Dialect, Lacks
 from sqlanon.dialects.rendering import say
+from sqlanon.warehouse_script import script_in
 
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 
@@ -170,7 +171,7 @@ def test_a_name_that_a_table_cannot_have_is_refused(dialect: str, name: str) -> 
         "privacy": [{"type": "k_anonymity", "k": 2}],
     }
     with planned(table, policy) as plan, pytest.raises(sqlanon.UnsupportedError, match="name"):
-        plan.dialect_script(dialect)
+        script_in(plan, dialect)
 
 
 def test_a_type_whose_texts_differ_is_refused() -> None:
@@ -183,31 +184,31 @@ def test_a_type_whose_texts_differ_is_refused() -> None:
     with planned(table, policy) as plan:
         for dialect in DIALECTS:
             if dialect.name == "duckdb":
-                assert "sqlanon_base" in plan.dialect_script("duckdb")
+                assert "sqlanon_base" in script_in(plan, "duckdb")
                 continue
             with pytest.raises(sqlanon.UnsupportedError, match="'a' has the type DOUBLE"):
-                plan.dialect_script(dialect.name)
+                script_in(plan, dialect.name)
 
 
 def test_ordered_distances_and_redaction_are_refused() -> None:
     ordered = {**POLICY["columns"]["disease"], "models": [{"type": "t_closeness", "t": 0.5, "distance": "ordered"}]}
     with planned(people(), {**POLICY, "columns": {**POLICY["columns"], "disease": ordered}}) as plan:
-        assert "ASOF" in plan.dialect_script("duckdb")
+        assert "ASOF" in script_in(plan, "duckdb")
         with pytest.raises(sqlanon.UnsupportedError, match="Snowflake lacks an ASOF JOIN"):
-            plan.dialect_script("snowflake")
+            script_in(plan, "snowflake")
     with (
         planned(people(), {**POLICY, "suppressed": "redact"}) as plan,
         pytest.raises(sqlanon.UnsupportedError, match="redact"),
     ):
-        plan.dialect_script("duckdb")
+        script_in(plan, "duckdb")
 
 
 def test_a_source_that_is_called_as_a_part_of_a_statement_needs_its_schema() -> None:
     policy = {**POLICY, "table": "records"}
     with planned(Table("records", people().columns, people().rows), policy) as plan:
         with pytest.raises(sqlanon.UnsupportedError, match="--source-table"):
-            plan.dialect_script("snowflake")
-        text = plan.dialect_script("snowflake", source_table='DB.S."records"')
+            script_in(plan, "snowflake")
+        text = script_in(plan, "snowflake", source_table='DB.S."records"')
         assert 'FROM "DB"."S"."records"' in text
 
 
@@ -224,7 +225,7 @@ def test_a_subset_that_is_a_relation_is_refused() -> None:
         sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan,
         pytest.raises(sqlanon.UnsupportedError, match="besides the source"),
     ):
-        plan.dialect_script("duckdb")
+        script_in(plan, "duckdb")
 
 
 def test_the_command_prints_the_script(tmp_path: Any) -> None:
@@ -255,7 +256,7 @@ def test_rows_beyond_the_size_of_one_insert_are_split() -> None:
         "privacy": [{"type": "k_anonymity", "k": 2}],
     }
     with planned(table, policy) as plan:
-        text = plan.dialect_script("bigquery")
+        text = script_in(plan, "bigquery")
     assert text.count("INSERT INTO `sqlanon_listed_0`") == 3
     assert text.count("'v") == 1201
 

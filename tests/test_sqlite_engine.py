@@ -403,6 +403,12 @@ def test_rows_that_are_taken_away_are_counted(engine: SQLiteEngine) -> None:
     assert Counter(engine.run("except", query)) == Counter({("x", 1): 2, (None, None): 1, ("y", 2): 1})
 
 
+@pytest.mark.parametrize("end", [0, 1, 3])
+def test_a_series_has_both_its_ends(engine: SQLiteEngine, end: int) -> None:
+    series = exp.Table(this=exp.GenerateSeries(start=number(1), end=number(end)))
+    assert engine.run("series", exp.select(named(exp.Count(this=exp.Star()), "n")).from_(series)) == [(end,)]
+
+
 def test_greatest_and_least_leave_nulls_out(engine: SQLiteEngine) -> None:
     engine.load(
         "load", "t", pa.table({"a": pa.array([1, None, None], pa.int64()), "b": pa.array([2, 3, None], pa.int64())})

@@ -17,6 +17,7 @@ from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.full_domain import Plan
 from sqlanon.live import KIND
 from sqlanon.policy import Policy
+from sqlanon.warehouse_script import script_in
 
 
 @click.command()
@@ -57,7 +58,7 @@ def translation(policy: Policy, node: str | None, dialect: str, source_table: st
             hint="leave --dialect out, or explain a policy without transformation.",
         )
     with planned_at(replace(policy, output=None), node) as made:
-        return made.dialect_script(dialect, source_table=source_table).rstrip()
+        return script_in(made, dialect, source_table=source_table).rstrip()
 
 
 def explanation(policy: Policy, node: str | None) -> str:

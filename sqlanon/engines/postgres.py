@@ -16,7 +16,7 @@ from typing import Any
 
 import adbc_driver_manager as adbc
 import pyarrow as pa
-from adbc_driver_postgresql import dbapi  # type: ignore[import-untyped]
+from adbc_driver_postgresql import dbapi
 from sqlglot import exp
 
 from sqlanon.engines import postgres_dialect

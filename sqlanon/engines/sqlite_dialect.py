@@ -174,13 +174,12 @@ class _Generator(SQLiteGenerator):
         return self.func(KEY, *[item.expression if isinstance(item, exp.PropertyEQ) else item
                                 for item in expression.expressions])  # fmt: skip
 
-    def anonymous_sql(self, expression: exp.Anonymous) -> str:
-        if expression.name.upper() != "RANGE":
-            return super().anonymous_sql(expression)
-        most = self.sql(expression.expressions[0])
+    def generateseries_sql(self, expression: exp.GenerateSeries) -> str:
+        """Whole numbers from one to another, both included; SQLite's own series is an extension that few have."""
+        start, end = (self.sql(expression, part) for part in ("start", "end"))
         return (
-            "(WITH RECURSIVE counted(range) AS (SELECT 0 WHERE 0 < "
-            f"{most} UNION ALL SELECT range + 1 FROM counted WHERE range + 1 < {most}) SELECT range FROM counted)"
+            f"(WITH RECURSIVE counted(place) AS (SELECT {start} WHERE {start} <= {end} "
+            f"UNION ALL SELECT place + 1 FROM counted WHERE place < {end}) SELECT place FROM counted)"
         )
 
     def values_sql(self, expression: exp.Values, values_as_table: bool = True) -> str:
@@ -231,7 +230,7 @@ class _Generator(SQLiteGenerator):
 _Generator.TRANSFORMS = {
     kind: rule
     for kind, rule in SQLiteGenerator.TRANSFORMS.items()
-    if kind not in (exp.AnyValue, exp.TryCast, exp.Greatest, exp.Least, exp.Length)
+    if kind not in (exp.AnyValue, exp.TryCast, exp.Greatest, exp.Least, exp.Length, exp.GenerateSeries)
 }
 
 

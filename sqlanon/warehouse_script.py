@@ -1,0 +1,84 @@
+"""The complete SQL of a plan for a warehouse that sqlanon does not reach: what the script is made of.
+
+How it reads in a dialect stands in ``report/dialect_script.py`` and ``dialects/``.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sqlanon import names
+from sqlanon.audit.release import release_audits
+from sqlanon.compiler.encode import record_counts
+from sqlanon.compiler.evaluate import literal_batch
+from sqlanon.compiler.trees import column, table
+from sqlanon.dialects import dialect_named
+from sqlanon.errors import UnsupportedError
+from sqlanon.full_domain import Plan
+from sqlanon.report.dialect_script import (
+    NEIGHBOURS,
+    RELEASE,
+    STAGED,
+    ScriptParts,
+    dialect_script,
+    neighbours,
+    script_facts,
+)
+from sqlanon.written_rows import release_query
+
+
+def script_in(plan: Plan, dialect: str, *, source_table: str | None = None) -> str:
+    """All SQL of a plan in a dialect (``dialects.DIALECTS``): encoding, the verdicts of the chosen node and of its
+    neighbours, the release, and its audits. For the operator: it holds hierarchies.
+
+    Args:
+        source_table: the name of the source in the warehouse; None: as the policy names it.
+
+    Raises:
+        UnsupportedError: the dialect cannot say a statement, a type or a name.
+        InputError: no table is named.
+    """
+    return dialect_script(script_parts(plan), dialect_named(dialect), source_table=source_table)
+
+
+def script_parts(plan: Plan) -> ScriptParts:
+    """What the script of a plan is made of.
+
+    Raises:
+        UnsupportedError: the policy redacts suppressed records, which no script does.
+    """
+    if plan.policy.suppressed == "redact":
+        raise UnsupportedError(
+            "A script leaves suppressed records out, and the policy says suppressed: redact.",
+            hint="say suppressed: drop.",
+        )
+    session, catalog, released = plan._session, plan.catalog, plan._released()
+    heights = [a.height for a in catalog.attributes]
+    nodes = [plan.node, *list(neighbours(plan.node, heights))[:NEIGHBOURS]]
+    encoding, quasi = session.encoding, [a.name for a in catalog.attributes]
+    rows, staged, audits = plan._release_query(), None, plan._audits()
+    if catalog.has_entity:
+        staged = plan._release_query(entities=True)
+        rows = exp.select(*[column(name) for name in released]).from_(table(STAGED))
+    return ScriptParts(
+        source=session.source.relation,
+        source_name=plan.policy.table,
+        types={item.name: item.type for item in encoding.items},
+        items=encoding.items,
+        encoding=[(name, tree if isinstance(tree, exp.Expr) else tree()) for name, tree in session.engine.replay],
+        counts=record_counts(encoding.source, quasi, plan._basic, catalog.has_population),
+        batch=literal_batch(plan.question, nodes, names.BASE),
+        nodes=[", ".join(f"{name}={level}" for name, level in catalog.levels(node).items()) for node in nodes],
+        release=release_query(rows, released, released, marker=None, redacted=0),
+        released=list(released),
+        staged=staged,
+        staged_audits=[
+            (audit.name, audit.offending(table(STAGED), quasi, names.ENTITY)) for audit in audits if staged
+        ],
+        audits=release_audits(
+            table(RELEASE), types=released, quasi_identifiers=quasi, models=[] if staged else audits,
+            published=plan.ledger.published, redacted=0, marker=None, nulls=plan.policy.nulls,
+            lookups=plan._lookups(),
+        ),
+        facts=script_facts(catalog, plan.policy.table or plan.source_name),
+    )  # fmt: skip
