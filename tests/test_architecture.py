@@ -39,7 +39,7 @@ ORDER = (
     "dialects.databricks", "dialects.duckdb", "dialects.postgres", "dialects.snowflake", "dialects.sqlite",
     "dialects.trino", "dialects",
     "engines.spark_dialect", "engines.spark_errors", "engines.spark_values", "engines.spark_facts",
-    "engines.spark_held", "engines.spark",
+    "engines.spark_held", "engines.spark_places", "engines.spark",
     "patterns.enumeration", "patterns.pattern", "patterns.bounds",
     "patterns.greedy", "patterns.quality", "patterns.pairs", "patterns.shares", "patterns.solver", "patterns.exact",
     "patterns.exactly",

@@ -176,6 +176,16 @@ def _lone(name: str) -> exp.Expr:
     return value if name == "zip" else column(name)
 
 
+def replayed(spark: Any, made: Any) -> int:
+    """The rows that the script selects at its end, run in a session that knows nothing."""
+    session = spark.session.newSession()
+    count = 0
+    for statement in made.script().split(";\n"):
+        if text := "\n".join(line for line in statement.splitlines() if not line.startswith("--")).strip():
+            count = len(session.sql(text).collect())
+    return count
+
+
 def test_a_source_that_changed_meanwhile_is_not_published(folder: Path, spark: Any, tmp_path: Path) -> None:
     """The files are read by a cluster that the policy names; one that runs already is taken."""
     source, target = tmp_path / "source", tmp_path / "release.parquet"
@@ -183,6 +193,7 @@ def test_a_source_that_changed_meanwhile_is_not_published(folder: Path, spark: A
     policy = sqlanon.Policy.from_dict(document(source=str(source), engine={"name": "spark", "master": "local[1]"}))
     with sqlanon.plan(None, policy) as made:
         assert made.catalog.records == ROWS
+        assert replayed(spark, made) == made.ledger.published
         with pytest.raises(TargetError, match="in the source"):
             made.publish(Output("file", str(source / "release.parquet")))
         first = min(source.iterdir())

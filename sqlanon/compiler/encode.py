@@ -101,13 +101,15 @@ def distinct_values(
         entity: what tells the entities apart; they are counted too, as ``entities``.
     """
     text = canonical(name, type_name)
+    # of a text it is the text itself, which some engines group by hashing; for any other one they would sort all records
+    raw = text.copy() if type_name == "VARCHAR" else exp.AnyValue(this=column(name))
     if included_only:
         taking_part = included(columns, basic, members=members)
         source = exp.select("*").from_(source.copy()).where(taking_part).subquery("taking_part")
     return (
         exp.select(
             named(text, "value"),
-            named(exp.AnyValue(this=column(name)), "raw"),
+            named(raw, "raw"),
             named(count_if(included(columns, basic)), names.COUNT),
             *([] if entity is None else [named(exp.Count(this=exp.Distinct(expressions=[entity])), "entities")]),
         )

@@ -11,16 +11,15 @@ are nobody else's, its catalog is the user's.
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
+from functools import reduce
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
 import pyarrow as pa
@@ -33,20 +32,20 @@ from sqlglot import exp
 
 from sqlanon import names
 from sqlanon.engines import spark_dialect, spark_values
-from sqlanon.engines.base import SNAPSHOT, Engine, Job, Place, Statement, rows_of, temporary_table
-from sqlanon.engines.spark_dialect import DIALECT, quoted, type_word
+from sqlanon.engines.base import SNAPSHOT, Job, Statement, rows_of, temporary_table
+from sqlanon.engines.spark_dialect import quoted, type_word
 from sqlanon.engines.spark_errors import describe, quiet
 from sqlanon.engines.spark_facts import CAPABILITIES, MASTER, SETTINGS, STARTED
 from sqlanon.engines.spark_held import MOST_ROWS, HeldTables
-from sqlanon.errors import EngineError, InputError, TargetError, UnsupportedError
+from sqlanon.engines.spark_places import SparkPlaces
+from sqlanon.errors import EngineError, InputError
 from sqlanon.journal import Journal
 
-OWN_CATALOG = "spark_catalog"
-PLAIN_NAME = re.compile(r"[A-Za-z0-9_]+")
-"""What Spark's own catalog takes for a name."""
+JOB_KEYS = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
+"""What a thread tells of its jobs."""
 
 
-class SparkEngine(Engine):
+class SparkEngine(SparkPlaces):
     """A session with its temporary views and persisted tables; ``close`` drops them all.
 
     Args:
@@ -63,6 +62,7 @@ class SparkEngine(Engine):
     """
 
     capabilities = CAPABILITIES
+    _session: SparkSession
     writes_folders = True
     version = pyspark.__version__
 
@@ -73,6 +73,7 @@ class SparkEngine(Engine):
         master: str = MASTER,
         settings: Mapping[str, str] | None = None,
     ) -> None:
+        super().__init__()
         self.journal = Journal()
         self.replay: list[tuple[str, Statement]] = []
         self.default_schema: tuple[str, ...] = ()
@@ -80,8 +81,7 @@ class SparkEngine(Engine):
         self._user = session
         self._frames: dict[str, DataFrame] = {}
         self._persisted: dict[str, list[DataFrame]] = {}
-        self._globals: list[str] = []
-        self._made: list[exp.Expr] = []
+        self._told: dict[str, tuple[list[Callable[[], exp.Query]], tuple[str, Statement]]] = {}
         self._group = f"sqlanon-{uuid4()}"
         self._started: SparkSession | None = None
         self._scratch: Path | None = None
@@ -134,8 +134,7 @@ class SparkEngine(Engine):
         with suppress(PySparkException, Py4JError):  # the cluster may be gone
             for name in list(self._frames):
                 self._forget(name)
-            for name in self._globals:
-                self._session.catalog.dropGlobalTempView(name)
+            self._unshare()
         self._stop()
 
     def _stop(self) -> None:
@@ -168,8 +167,7 @@ class SparkEngine(Engine):
         """
         if self._held.answers(statement):
             return self._held.run(name, statement, parameters)
-        if isinstance(statement, exp.Create) and statement.kind == "TABLE":
-            self._made.append(statement.this.copy())
+        self._note(statement)
         return spark_values.rows(self._fetch(name, statement, parameters))
 
     def arrow(self, name: str, statement: exp.Expr | str) -> pa.Table:
@@ -199,8 +197,7 @@ class SparkEngine(Engine):
         failure: tuple[str, str, str]
         interrupted = False
         try:
-            with quiet():
-                self._context.setJobGroup(self._group, f"sqlanon: {name}", interruptOnCancel=True)
+            with quiet(), self._grouped(name):
                 return work()
         except (PySparkException, Py4JError, pa.ArrowException, OverflowError) as error:
             failure = describe(error)
@@ -217,6 +214,18 @@ class SparkEngine(Engine):
         raise EngineError(
             f"Spark refused the statement {name!r} ({kind}: {message}).", hint=hint, statement=name, kind=kind
         )
+
+    @contextmanager
+    def _grouped(self, name: str) -> Iterator[None]:
+        """Jobs of a group of ours, which can be cancelled together; the thread is given back as it was."""
+        context = self._context
+        before = {key: context.getLocalProperty(key) for key in JOB_KEYS}
+        context.setJobGroup(self._group, f"sqlanon: {name}", interruptOnCancel=True)
+        try:
+            yield
+        finally:
+            for key, value in before.items():
+                context.setLocalProperty(key, value)  # type: ignore[arg-type]
 
     def run_many(self, name: str, jobs: Sequence[Job]) -> list[list[tuple[Any, ...]]]:
         """Run named statements that only read, one after the other: each takes all executors."""
@@ -242,7 +251,7 @@ class SparkEngine(Engine):
     def load(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None:
         """Make the table ``table`` of ours from an Arrow table; the replayable script lists its rows (``replayed``)."""
         if replayed:
-            self.replay.append((name, lambda: temporary_table(table, rows_of(data))))
+            self._tell(name, table, lambda: rows_of(data))
         if self._held.owns(table):
             self._held.load(name, table, data)
         else:
@@ -251,7 +260,7 @@ class SparkEngine(Engine):
     def append(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None:
         """Add the rows of an Arrow table, which has the columns of the table ``table`` of ours."""
         if replayed:
-            self.replay.append((name, lambda: exp.insert(rows_of(data), exp.to_table(table, quoted=True))))
+            self._tell(name, table, lambda: rows_of(data), more=True)
         if self._held.owns(table):
             self._held.append(name, table, data, replayed=False)
             self._hide(table)
@@ -266,7 +275,7 @@ class SparkEngine(Engine):
         """
         if not isinstance(query, str) and name != SNAPSHOT:
             told = query.copy()
-            self.replay.append((name, lambda: temporary_table(table, told)))
+            self._tell(name, table, lambda: told)
         if not self._held.owns(table):
             rows = int(self._guard(name, lambda: self._keep(table, self._frame(query))))
             if table == names.BASE and rows <= MOST_ROWS:
@@ -284,8 +293,8 @@ class SparkEngine(Engine):
 
     def insert(self, name: str, table: str, query: exp.Query) -> None:
         """Add the rows of a query to a table of ours."""
-        told = exp.insert(query.copy(), exp.to_table(table, quoted=True))
-        self.replay.append((name, told))
+        told = query.copy()
+        self._tell(name, table, lambda: told, more=True)
         if not self._held.owns(table):
             self._guard(name, lambda: self._grow(table, self._frame(query)))
         elif self._held.answers(query):
@@ -310,6 +319,21 @@ class SparkEngine(Engine):
         wanted = [exp.column(name, quoted=True) for name, _ in self.columns(exp.to_table(table, quoted=True))]
         kept = exp.select(*[item for item in wanted if item.name != column]).from_(exp.to_table(table, quoted=True))
         self._guard("drop column", lambda: self._register(table, self._frame(kept)))
+
+    def _tell(self, name: str, table: str, query: Callable[[], exp.Query], *, more: bool = False) -> None:
+        """Let the script make a table of ours, a temporary view there. Nothing can be added to a view: one that takes
+        ``more`` rows is told again, later, with all of them."""
+        parts, entry = self._told.pop(table, ([], None)) if more else ([], None)
+        if entry is not None:
+            self.replay.remove(entry)
+        parts = [*parts, query]
+
+        def whole() -> exp.Expr:
+            every = [part() for part in parts]
+            return temporary_table(table, reduce(lambda one, other: exp.union(one, other, distinct=False), every))
+
+        self.replay.append((name, whole))
+        self._told[table] = (parts, self.replay[-1])
 
     def _show(self, table: str, data: pa.Table) -> None:
         """A table from rows of the driver; a small one is part of every plan that reads it, and costs no job."""
@@ -348,113 +372,3 @@ class SparkEngine(Engine):
             return self._held.columns(relation)
         schema = self._guard("describe", lambda: self._frame(query).schema)
         return [(field.name, type_word(field.dataType.simpleString())) for field in schema.fields]
-
-    # -- sources and targets -------------------------------------------------------------------------------------------
-
-    def source_table(self, name: str, catalog: str | None = None) -> exp.Table:
-        """The relation ``name`` of the catalog (catalog and schema allowed), or a temporary view of the user's session.
-
-        Raises:
-            UnsupportedError: ``catalog`` asks for an attached database.
-        """
-        if catalog is not None:
-            raise UnsupportedError(
-                "A session of Spark has no attached databases.", hint="name the table with its catalog and schema."
-            )
-        parts = [part.name for part in exp.to_table(name, dialect=DIALECT).parts] if "." in name else [name]
-        if len(parts) == 1 and self._user is not None:
-            user = self._user
-            shared = f"{names.PREFIX}source_{uuid4().hex}"
-            if self._guard("find table", lambda: self._share(user, name, shared)):
-                parts = ["global_temp", shared]
-        identifiers = [exp.to_identifier(part, quoted=True) for part in parts]
-        return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(identifiers), strict=False)))
-
-    def _share(self, user: SparkSession, name: str, shared: str) -> bool:
-        """Show a temporary view of the user's session to ours: each session sees its own only."""
-        if not any(view["isTemporary"] and view["viewName"] == name for view in user.sql("SHOW VIEWS").collect()):
-            return False
-        user.table(quoted(name)).createGlobalTempView(shared)
-        self._globals.append(shared)
-        return True
-
-    def read_parquet(self, name: str, path: str) -> exp.Table:
-        """A relation over Parquet files: a file, a folder or a pattern, as Spark reads paths.
-
-        Args:
-            name: of the temporary view that stands for them.
-        """
-
-        def read() -> None:
-            self._register(name, self._session.read.parquet(path))
-
-        self._guard("read", read)
-        return exp.to_table(name, quoted=True)
-
-    def local_files(self, relation: exp.Expr) -> list[Path]:
-        """The files of this machine that a relation is read from; nothing is known of other file systems."""
-        read: list[str] = self._guard("files", lambda: self._frame(exp.select("*").from_(relation)).inputFiles())
-        return [Path(unquote(urlsplit(file).path)) for file in read if urlsplit(file).scheme == "file"]
-
-    def write_folder(self, name: str, query: exp.Query, folder: Path) -> exp.Expr:
-        """Write the rows of a query as a folder of Parquet files, which every executor must be able to reach.
-
-        What Spark notes of a column, its comment in the source among it, does not travel.
-
-        Returns:
-            the relation that reads them back, with the types that were written.
-        """
-        table = f"{names.PREFIX}written_{uuid4().hex}"
-
-        def write() -> None:
-            frame = self._frame(query)
-            bare = frame.select(*[frame[quoted(column)].alias(column, metadata={}) for column in frame.columns])
-            bare.write.parquet(folder.as_uri())
-            self._register(table, self._session.read.schema(bare.schema).parquet(folder.as_uri()))
-
-        self._guard(name, write)
-        return exp.to_table(table, quoted=True)
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """What stands in for one: tables that were made within are dropped on any error; nobody is kept away."""
-        before = self._made
-        self._made = []
-        try:
-            yield
-        except BaseException:
-            for made in self._made:
-                with suppress(EngineError):
-                    self.run("drop unpublished", exp.Drop(tables=[made], kind="TABLE", exists=True))
-            raise
-        finally:
-            self._made = before
-
-    def place(self, parts: Sequence[str], target_catalog: str | None) -> Place:
-        """The full name of a target: a table of the session's schema, or one with its schema, or catalog and schema."""
-        here = (str(self._session.catalog.currentCatalog()), str(self._session.catalog.currentDatabase()))
-        return Place(*here[: 3 - len(parts)], *parts)
-
-    def existing(self, where: Place) -> str | None:
-        """``table`` or ``view`` when there is such a relation, else None.
-
-        Raises:
-            TargetError: there cannot be one: the catalog of sessions keeps no such name.
-        """
-        if where.catalog == OWN_CATALOG and not (
-            PLAIN_NAME.fullmatch(where.schema) and PLAIN_NAME.fullmatch(where.name)
-        ):
-            raise TargetError(
-                "The name of a table in Spark's own catalog is made of letters, digits and underscores.",
-                hint="choose such a name, or publish a folder: output: {file: release.parquet}.",
-            )
-        name = ".".join(quoted(part) for part in (where.catalog, where.schema, where.name))
-
-        def ask() -> str | None:
-            catalog = self._session.catalog
-            if not catalog.tableExists(name):
-                return None
-            return "view" if catalog.getTable(name).tableType == "VIEW" else "table"
-
-        found: str | None = self._guard("existing", ask)
-        return found

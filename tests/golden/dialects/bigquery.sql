@@ -10,7 +10,7 @@
 CREATE TEMPORARY TABLE `sqlanon_values_0` AS
 SELECT
   CAST(`city` AS STRING) AS `value`,
-  ANY_VALUE(`city`) AS `raw`,
+  CAST(`city` AS STRING) AS `raw`,
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS INT64) AS `n`
 FROM `people`
 GROUP BY
@@ -506,7 +506,7 @@ FROM (
 CREATE TEMPORARY TABLE `sqlanon_values_3` AS
 SELECT
   CAST(`zip` AS STRING) AS `value`,
-  ANY_VALUE(`zip`) AS `raw`,
+  CAST(`zip` AS STRING) AS `raw`,
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS INT64) AS `n`
 FROM `people`
 GROUP BY
@@ -628,7 +628,7 @@ FROM (
 CREATE TEMPORARY TABLE `sqlanon_values_4` AS
 SELECT
   CAST(`order` AS STRING) AS `value`,
-  ANY_VALUE(`order`) AS `raw`,
+  CAST(`order` AS STRING) AS `raw`,
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS INT64) AS `n`
 FROM `people`
 GROUP BY
@@ -730,7 +730,7 @@ FROM (
 CREATE TEMPORARY TABLE `sqlanon_values_5` AS
 SELECT
   CAST(`disease` AS STRING) AS `value`,
-  ANY_VALUE(`disease`) AS `raw`,
+  CAST(`disease` AS STRING) AS `raw`,
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS INT64) AS `n`
 FROM (
   SELECT

@@ -18,7 +18,7 @@ CREATE TEMPORARY TABLE "sqlanon_values_0"
 ENGINE=Memory AS
 SELECT
   CAST("city" AS Nullable(String)) AS "value",
-  any("city") AS "raw",
+  CAST("city" AS Nullable(String)) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS Nullable(Int64)) AS "n"
 FROM "people"
 GROUP BY
@@ -524,7 +524,7 @@ CREATE TEMPORARY TABLE "sqlanon_values_3"
 ENGINE=Memory AS
 SELECT
   CAST("zip" AS Nullable(String)) AS "value",
-  any("zip") AS "raw",
+  CAST("zip" AS Nullable(String)) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS Nullable(Int64)) AS "n"
 FROM "people"
 GROUP BY
@@ -654,7 +654,7 @@ CREATE TEMPORARY TABLE "sqlanon_values_4"
 ENGINE=Memory AS
 SELECT
   CAST("order" AS Nullable(String)) AS "value",
-  any("order") AS "raw",
+  CAST("order" AS Nullable(String)) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS Nullable(Int64)) AS "n"
 FROM "people"
 GROUP BY
@@ -762,7 +762,7 @@ CREATE TEMPORARY TABLE "sqlanon_values_5"
 ENGINE=Memory AS
 SELECT
   CAST("disease" AS Nullable(String)) AS "value",
-  any("disease") AS "raw",
+  CAST("disease" AS Nullable(String)) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS Nullable(Int64)) AS "n"
 FROM (
   SELECT

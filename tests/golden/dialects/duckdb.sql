@@ -9,7 +9,7 @@
 CREATE TEMPORARY TABLE "sqlanon_values_0" AS
 SELECT
   CAST("city" AS TEXT) AS "value",
-  ANY_VALUE("city") AS "raw",
+  CAST("city" AS TEXT) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "n"
 FROM "people"
 GROUP BY
@@ -436,7 +436,7 @@ FROM (
 CREATE TEMPORARY TABLE "sqlanon_values_3" AS
 SELECT
   CAST("zip" AS TEXT) AS "value",
-  ANY_VALUE("zip") AS "raw",
+  CAST("zip" AS TEXT) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "n"
 FROM "people"
 GROUP BY
@@ -543,7 +543,7 @@ FROM (
 CREATE TEMPORARY TABLE "sqlanon_values_4" AS
 SELECT
   CAST("order" AS TEXT) AS "value",
-  ANY_VALUE("order") AS "raw",
+  CAST("order" AS TEXT) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "n"
 FROM "people"
 GROUP BY
@@ -632,7 +632,7 @@ FROM (
 CREATE TEMPORARY TABLE "sqlanon_values_5" AS
 SELECT
   CAST("disease" AS TEXT) AS "value",
-  ANY_VALUE("disease") AS "raw",
+  CAST("disease" AS TEXT) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "n"
 FROM (
   SELECT

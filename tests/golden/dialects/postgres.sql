@@ -19,7 +19,7 @@ CREATE FUNCTION pg_temp.sqlanon_try_cast(value text, wanted text, INOUT result a
 CREATE TEMPORARY TABLE "sqlanon_values_0" AS
 SELECT
   CAST("city" AS TEXT) AS "value",
-  pg_temp.sqlanon_any_value("city") AS "raw",
+  CAST("city" AS TEXT) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "n"
 FROM "people"
 GROUP BY
@@ -495,7 +495,7 @@ FROM (
 CREATE TEMPORARY TABLE "sqlanon_values_3" AS
 SELECT
   CAST("zip" AS TEXT) AS "value",
-  pg_temp.sqlanon_any_value("zip") AS "raw",
+  CAST("zip" AS TEXT) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "n"
 FROM "people"
 GROUP BY
@@ -609,7 +609,7 @@ FROM (
 CREATE TEMPORARY TABLE "sqlanon_values_4" AS
 SELECT
   CAST("order" AS TEXT) AS "value",
-  pg_temp.sqlanon_any_value("order") AS "raw",
+  CAST("order" AS TEXT) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "n"
 FROM "people"
 GROUP BY
@@ -705,7 +705,7 @@ FROM (
 CREATE TEMPORARY TABLE "sqlanon_values_5" AS
 SELECT
   CAST("disease" AS TEXT) AS "value",
-  pg_temp.sqlanon_any_value("disease") AS "raw",
+  CAST("disease" AS TEXT) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "n"
 FROM (
   SELECT

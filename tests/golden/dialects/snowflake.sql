@@ -11,7 +11,7 @@
 CREATE TEMPORARY TABLE "sqlanon_values_0" AS
 SELECT
   CAST("city" AS VARCHAR) AS "value",
-  ANY_VALUE("city") AS "raw",
+  CAST("city" AS VARCHAR) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "n"
 FROM "people"
 GROUP BY
@@ -530,7 +530,7 @@ FROM (
 CREATE TEMPORARY TABLE "sqlanon_values_3" AS
 SELECT
   CAST("zip" AS VARCHAR) AS "value",
-  ANY_VALUE("zip") AS "raw",
+  CAST("zip" AS VARCHAR) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "n"
 FROM "people"
 GROUP BY
@@ -637,7 +637,7 @@ FROM (
 CREATE TEMPORARY TABLE "sqlanon_values_4" AS
 SELECT
   CAST("order" AS VARCHAR) AS "value",
-  ANY_VALUE("order") AS "raw",
+  CAST("order" AS VARCHAR) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "n"
 FROM "people"
 GROUP BY
@@ -726,7 +726,7 @@ FROM (
 CREATE TEMPORARY TABLE "sqlanon_values_5" AS
 SELECT
   CAST("disease" AS VARCHAR) AS "value",
-  ANY_VALUE("disease") AS "raw",
+  CAST("disease" AS VARCHAR) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "n"
 FROM (
   SELECT

@@ -11,7 +11,7 @@ CREATE TABLE `sqlanon_values_0`
 USING PARQUET AS
 SELECT
   CAST(`city` AS STRING) AS `value`,
-  ANY_VALUE(`city`) AS `raw`,
+  CAST(`city` AS STRING) AS `raw`,
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `n`
 FROM `people`
 GROUP BY
@@ -447,7 +447,7 @@ CREATE TABLE `sqlanon_values_3`
 USING PARQUET AS
 SELECT
   CAST(`zip` AS STRING) AS `value`,
-  ANY_VALUE(`zip`) AS `raw`,
+  CAST(`zip` AS STRING) AS `raw`,
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `n`
 FROM `people`
 GROUP BY
@@ -557,7 +557,7 @@ CREATE TABLE `sqlanon_values_4`
 USING PARQUET AS
 SELECT
   CAST(`order` AS STRING) AS `value`,
-  ANY_VALUE(`order`) AS `raw`,
+  CAST(`order` AS STRING) AS `raw`,
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `n`
 FROM `people`
 GROUP BY
@@ -649,7 +649,7 @@ CREATE TABLE `sqlanon_values_5`
 USING PARQUET AS
 SELECT
   CAST(`disease` AS STRING) AS `value`,
-  ANY_VALUE(`disease`) AS `raw`,
+  CAST(`disease` AS STRING) AS `raw`,
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `n`
 FROM (
   SELECT

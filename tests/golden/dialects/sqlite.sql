@@ -11,7 +11,7 @@
 CREATE TEMPORARY TABLE "sqlanon_values_0" AS
 SELECT
   CAST("city" AS TEXT) AS "value",
-  MAX("city") AS "raw",
+  CAST("city" AS TEXT) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS INTEGER) AS "n"
 FROM "people"
 GROUP BY
@@ -440,7 +440,7 @@ FROM (
 CREATE TEMPORARY TABLE "sqlanon_values_3" AS
 SELECT
   CAST("zip" AS TEXT) AS "value",
-  MAX("zip") AS "raw",
+  CAST("zip" AS TEXT) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS INTEGER) AS "n"
 FROM "people"
 GROUP BY
@@ -547,7 +547,7 @@ FROM (
 CREATE TEMPORARY TABLE "sqlanon_values_4" AS
 SELECT
   CAST("order" AS TEXT) AS "value",
-  MAX("order") AS "raw",
+  CAST("order" AS TEXT) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS INTEGER) AS "n"
 FROM "people"
 GROUP BY
@@ -639,7 +639,7 @@ FROM (
 CREATE TEMPORARY TABLE "sqlanon_values_5" AS
 SELECT
   CAST("disease" AS TEXT) AS "value",
-  MAX("disease") AS "raw",
+  CAST("disease" AS TEXT) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS INTEGER) AS "n"
 FROM (
   SELECT

@@ -11,7 +11,7 @@
 CREATE TABLE "sqlanon_values_0" AS
 SELECT
   CAST("city" AS VARCHAR) AS "value",
-  ARBITRARY("city") AS "raw",
+  CAST("city" AS VARCHAR) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "n"
 FROM "people"
 GROUP BY
@@ -562,7 +562,7 @@ FROM (
 CREATE TABLE "sqlanon_values_3" AS
 SELECT
   CAST("zip" AS VARCHAR) AS "value",
-  ARBITRARY("zip") AS "raw",
+  CAST("zip" AS VARCHAR) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "n"
 FROM "people"
 GROUP BY
@@ -676,7 +676,7 @@ FROM (
 CREATE TABLE "sqlanon_values_4" AS
 SELECT
   CAST("order" AS VARCHAR) AS "value",
-  ARBITRARY("order") AS "raw",
+  CAST("order" AS VARCHAR) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "n"
 FROM "people"
 GROUP BY
@@ -772,7 +772,7 @@ FROM (
 CREATE TABLE "sqlanon_values_5" AS
 SELECT
   CAST("disease" AS VARCHAR) AS "value",
-  ARBITRARY("disease") AS "raw",
+  CAST("disease" AS VARCHAR) AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "n"
 FROM (
   SELECT
