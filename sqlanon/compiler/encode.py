@@ -101,7 +101,7 @@ def distinct_values(
         entity: what tells the entities apart; they are counted too, as ``entities``.
     """
     text = canonical(name, type_name)
-    # of a text it is the text itself, which some engines group by hashing; for any other one they would sort all records
+    # of a text it is the text itself: some engines sort all records for any other, where they could hash
     raw = text.copy() if type_name == "VARCHAR" else exp.AnyValue(this=column(name))
     if included_only:
         taking_part = included(columns, basic, members=members)
