@@ -24,7 +24,7 @@ from sqlanon import names
 from sqlanon.audit.check import check_relation
 from sqlanon.carrying import carry
 from sqlanon.compiler import release as compiler
-from sqlanon.compiler.trees import bigint, column, named, number, table, total
+from sqlanon.compiler.trees import bigint, canonical, column, named, number, table, total
 from sqlanon.driver import search
 from sqlanon.encoding import encode_source
 from sqlanon.engines.base import Job
@@ -256,6 +256,16 @@ def test_what_our_statements_are_made_of_means_what_it_means_in_duckdb(engine: A
         assert engine.run("any", some.from_(table("t"))) == duck.run("any", some.from_(table("t"))) == [(1,)]
     finally:
         duck.close()
+
+
+def test_the_canonical_text_of_a_float_is_its_own(engine: Any) -> None:
+    """0.7 as a FLOAT is 0.7. Large and small ones read as Java writes them, which the documents say."""
+    values = [0.7, -0.0, 2.5, None, 1e10, math.nan]
+    engine.load("load", "t", pa.table({"f": pa.array(values, pa.float32()), "d": pa.array(values, pa.float64())}))
+    texts = ["0.7", "0.0", "2.5", None, "1.0E10", "NaN"]
+    for name, kind in (("f", "FLOAT"), ("d", "DOUBLE")):
+        told = exp.select(named(canonical(name, kind), "text")).from_(table("t"))
+        assert sorted(engine.run("text", told), key=repr) == sorted([(text,) for text in texts], key=repr)
 
 
 def test_what_spark_lacks_is_refused_and_not_passed_on(engine: Any) -> None:

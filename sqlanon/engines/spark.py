@@ -35,7 +35,7 @@ from sqlanon.engines import spark_dialect, spark_values
 from sqlanon.engines.base import SNAPSHOT, Job, Statement, rows_of, temporary_table
 from sqlanon.engines.spark_dialect import quoted, type_word
 from sqlanon.engines.spark_errors import describe, quiet
-from sqlanon.engines.spark_facts import CAPABILITIES, MASTER, SETTINGS, STARTED
+from sqlanon.engines.spark_facts import CAPABILITIES, DRIVER, LOGGING, MASTER, SETTINGS, STARTED
 from sqlanon.engines.spark_held import MOST_ROWS, HeldTables
 from sqlanon.engines.spark_places import SparkPlaces
 from sqlanon.errors import EngineError, InputError
@@ -88,7 +88,7 @@ class SparkEngine(SparkPlaces):
         failure: tuple[str, str, str] | None = None
         try:
             if session is None:
-                session = SparkSession.getActiveSession() or self._start(master, settings or {})
+                session = _running() or self._start(master, settings or {})
             self._session = session.newSession()
             self._configure(settings or {})
         except (PySparkException, Py4JError, RuntimeError, OSError) as error:
@@ -103,10 +103,15 @@ class SparkEngine(SparkPlaces):
 
     def _start(self, master: str, settings: Mapping[str, str]) -> SparkSession:
         self._scratch = Path(tempfile.mkdtemp(prefix="sqlanon-spark-"))
-        folders = {"spark.sql.warehouse.dir": f"{self._scratch}/warehouse", "spark.local.dir": str(self._scratch)}
-        conf = (
-            SparkConf().setMaster(master).setAppName("sqlanon").setAll([*(STARTED | folders | dict(settings)).items()])
-        )
+        (self._scratch / "log4j2.properties").write_text(LOGGING)
+        chosen = {
+            **STARTED,
+            "spark.driver.extraJavaOptions": f"{DRIVER} -Dlog4j.configurationFile={self._scratch}/log4j2.properties",
+            "spark.sql.warehouse.dir": f"{self._scratch}/warehouse",
+            "spark.local.dir": str(self._scratch),
+            **settings,
+        }
+        conf = SparkConf().setMaster(master).setAppName("sqlanon").setAll(list(chosen.items()))
         with quiet():
             self._started = SparkSession.builder.config(conf=conf).getOrCreate()
         return self._started
@@ -372,3 +377,9 @@ class SparkEngine(SparkPlaces):
             return self._held.columns(relation)
         schema = self._guard("describe", lambda: self._frame(query).schema)
         return [(field.name, type_word(field.dataType.simpleString())) for field in schema.fields]
+
+
+def _running() -> SparkSession | None:
+    """A session of the cluster that runs in this process already, whoever started it; it is not ours to stop."""
+    context = SparkContext._active_spark_context
+    return None if context is None else SparkSession.getActiveSession() or SparkSession(context)

@@ -73,6 +73,12 @@ class _Generator(SparkGenerator):
         """One value that is not NULL, as in DuckDB."""
         return f"{self.func('ANY_VALUE', expression.this)} IGNORE NULLS"
 
+    def add_sql(self, expression: exp.Add) -> str:
+        """A float to which 0 is added (the canonical text of -0.0) stays one: with an INT it would become a DOUBLE."""
+        if expression.expression == exp.Literal.number(0):
+            return f"{self.sql(expression, 'this')} + 0F"
+        return super().add_sql(expression)
+
     def trycast_sql(self, expression: exp.TryCast) -> str:
         """NULL where the value does not read as the type; sqlglot writes CAST where it does not know of a text."""
         return f"TRY_CAST({self.sql(expression, 'this')} AS {self.sql(expression, 'to')})"

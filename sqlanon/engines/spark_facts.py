@@ -13,10 +13,17 @@ STARTED = {
     "spark.log.level": "OFF",
     "spark.executor.syncLogLevel.enabled": "true",
     "spark.sql.catalogImplementation": "in-memory",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
-"""Of a cluster that we start: no page and no log that would show statements or values. The driver plans, which is over
-before a second compilation pays; the executors count, where it does."""
+"""Of a cluster that we start: no page and no log that would show statements or values."""
+DRIVER = "-XX:TieredStopAtLevel=1"
+"""The driver plans, which is over before a second compilation pays; the executors count, where it does."""
+LOGGING = """
+appender.none.type = Null
+appender.none.name = none
+rootLogger.level = off
+rootLogger.appenderRef.none.ref = none
+"""
+"""Of the driver, from the beginning."""
 SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "true",
