@@ -216,7 +216,7 @@ def claims_by_hand() -> Iterator[Claim]:
 
 def claims_at_random() -> Iterator[Claim]:
     """Each test on random tables, some with NULLs everywhere, with and without an entity."""
-    for seed in range(int(os.environ.get("SQLANON_TABLES", "6"))):
+    for seed in range(min(6, int(os.environ.get("SQLANON_TABLES", "6")))):
         draw = random.Random(seed)
         people: list[Text] = [*"123456789", None]
         rows = [
