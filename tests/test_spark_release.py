@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import random
 import shutil
@@ -17,6 +18,7 @@ from sqlglot import exp
 import sqlanon
 from sqlanon import Output
 from sqlanon.compiler.trees import column, named, number
+from sqlanon.engines.base import Place
 from sqlanon.errors import AuditError, SourceChangedError, SourceError, TargetError, UnsupportedError
 
 SECRET = "canary-7f3a"
@@ -130,6 +132,33 @@ def test_a_release_is_a_table_of_the_catalog(session: Any, planned: Any, expecte
             planned.publish(Output("view", "shelf.shown"))
     finally:
         session.sql("DROP SCHEMA shelf CASCADE")
+
+
+def test_names_are_looked_for_where_the_user_is(session: Any) -> None:
+    user = session.newSession()
+    user.sql("CREATE SCHEMA IF NOT EXISTS shelf")
+    user.sql("USE shelf")
+    engine = importlib.import_module("sqlanon.engines.spark").SparkEngine(user)
+    try:
+        user.sql("CREATE TABLE kept AS SELECT TIMESTAMP_NTZ '2020-01-01 00:00:00' AS at, 'x' AS n")
+        user.sql("CREATE TEMPORARY VIEW shown AS SELECT 1 AS n")
+        assert engine.columns(engine.source_table("kept")) == [("at", "TIMESTAMP"), ("n", "VARCHAR")]
+        assert engine.columns(engine.source_table("shown")) == [("n", "INTEGER")]
+        assert engine.place(["x"], None) == Place("spark_catalog", "shelf", "x")
+        assert engine.existing(engine.place(["kept"], None)) == "table"
+        assert engine.existing(engine.place(["x"], None)) is None
+        with pytest.raises(TargetError):
+            engine.existing(engine.place(["a b"], None))
+        [file] = engine.local_files(engine.source_table("kept"))
+        assert file.is_file()
+        user.sparkContext.setJobGroup("mine", "my own")
+        engine.run("one", exp.select(number(1)))
+        assert user.sparkContext.getLocalProperty("spark.jobGroup.id") == "mine"
+    finally:
+        user.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+        engine.close()
+        user.sql("DROP SCHEMA shelf CASCADE")
+    assert user.sql("SELECT COUNT(*) FROM shown").collect()[0][0] == 1  # the user's session goes on
 
 
 def test_what_does_not_pass_the_audit_leaves_nothing(

@@ -91,6 +91,9 @@ class SparkEngine(SparkPlaces):
                 session = _running() or self._start(master, settings or {})
             self._session = session.newSession()
             self._configure(settings or {})
+            if self._user is not None:  # names are looked for where the user is
+                self._session.catalog.setCurrentCatalog(self._user.catalog.currentCatalog())
+                self._session.catalog.setCurrentDatabase(self._user.catalog.currentDatabase())
         except (PySparkException, Py4JError, RuntimeError, OSError) as error:
             failure = describe(error)
         if failure:

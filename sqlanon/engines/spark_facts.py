@@ -39,6 +39,8 @@ SETTINGS = {
     "spark.sql.storeAssignmentPolicy": "ANSI",
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
     "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
 }
 """Of our session, so that no sum overflows silently and no text depends on the user's settings."""
