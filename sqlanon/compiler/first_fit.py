@@ -65,7 +65,7 @@ def fitting(question: Question, rest: str, masks: Sequence[int] | None = None, r
         rule: its number; None: the last parameter.
     """
     words = question.catalog.words
-    kept = [exp.Placeholder()] * words if masks is None else [number(mask) for mask in masks]
+    kept: list[exp.Expr] = [number(mask) for mask in masks] if masks is not None else [exp.Placeholder()] * words
     flow = left(question, rest).select(named(number(0), "node"))
     for w, mask in enumerate(kept):
         flow.select(named(masked(column(names.key(w), rest), bigint(mask.copy())), masked_name(w)), copy=False)

@@ -230,7 +230,8 @@ def _box(row: Sequence[Any], nodes: Sequence[Node], catalog: Catalog) -> Box:
 def _index(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ValueError("not an index")
-    return value
+    index: int = value
+    return index
 
 
 def _number(value: Any) -> float | None:
