@@ -10,7 +10,7 @@ import os
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -305,7 +305,7 @@ def on_duckdb(folder: Path, stack: ExitStack) -> Built:
 
 
 def on_postgres(folder: Path, stack: ExitStack) -> Built:
-    psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
+    psycopg2 = pytest.importorskip("psycopg2", reason="psycopg2, which dbt-postgres brings, is not installed")
     running = stack.enter_context(server())
     profile = {
         "type": "postgres", "host": str(running.folder), "port": 5432, "user": running.user, "password": "",
@@ -313,8 +313,13 @@ def on_postgres(folder: Path, stack: ExitStack) -> Built:
     }  # fmt: skip
 
     def fetch() -> dict[str, Counter[tuple[int, int]]]:
-        with psycopg.connect(running.uri()) as connection:
-            return kept_rows(connection.execute, f"public_{AUDITS}")
+        with closing(psycopg2.connect(running.uri())) as connection, connection.cursor() as cursor:
+
+            def execute(statement: str) -> Any:
+                cursor.execute(statement)
+                return cursor
+
+            return kept_rows(execute, f"public_{AUDITS}")
 
     return built(folder, profile, "postgres", fetch)
 

@@ -10,7 +10,7 @@ import json
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
@@ -149,7 +149,7 @@ def on_duckdb(folder: Path, stack: ExitStack) -> Engine:
 
 
 def on_postgres(folder: Path, stack: ExitStack) -> Engine:
-    psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
+    psycopg2 = pytest.importorskip("psycopg2", reason="psycopg2, which dbt-postgres brings, is not installed")
     pytest.importorskip("adbc_driver_postgresql", reason="the driver of PostgreSQL is not installed")
     running = stack.enter_context(server())
     profile = {
@@ -158,8 +158,9 @@ def on_postgres(folder: Path, stack: ExitStack) -> Engine:
     }  # fmt: skip
 
     def execute(statement: str) -> list[Record]:
-        with psycopg.connect(running.uri(), autocommit=True) as connection:
-            cursor = connection.execute(statement)
+        with closing(psycopg2.connect(running.uri())) as connection, connection.cursor() as cursor:
+            connection.autocommit = True
+            cursor.execute(statement)
             return [] if cursor.description is None else cursor.fetchall()
 
     return Engine("postgres", profile, running.uri(), "public", execute)
