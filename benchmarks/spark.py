@@ -1,7 +1,7 @@
 """A policy on a cluster of Spark: growth with records and executors, and what reaches the driver.
 
     python benchmarks/spark.py --data DIR --records 1000000 10000000 --executors 1 2
-    python benchmarks/spark.py --data DIR --records 100000000 --executors 2 --memory 3072
+    python benchmarks/spark.py --data DIR --records 100000000 --executors 2 --memory 3072 [--search-only]
 
 The records are those of ``generated.py`` (IHIS-shaped, eight quasi-identifiers, k = 5, 5 %, loss), in as many Parquet
 files as there are millions, at most 16. Each run is a process of its own: it starts a local cluster, encodes there,
@@ -80,8 +80,8 @@ def ledger(told: Any) -> list[int]:
     return [told.records, told.published, told.suppressed, told.excluded, told.classes]
 
 
-def cluster(data: Path, folder: Path, executors: int, memory: int) -> dict[str, Any]:
-    """Start a cluster, anonymize on it, and tell how long each part took."""
+def cluster(data: Path, folder: Path, executors: int, memory: int, *, publishing: bool) -> dict[str, Any]:
+    """Start a cluster, anonymize on it (or encode and search alone), and tell how long each part took."""
     from sqlanon.engines.spark import SparkEngine
 
     begun = time.perf_counter()
@@ -96,12 +96,12 @@ def cluster(data: Path, folder: Path, executors: int, memory: int) -> dict[str, 
     with sqlanon.plan(session, policy(data, folder, table="people")) as plan:
         engine: Any = plan._session.engine
         searched = dict(engine.received)
-        release = plan.publish(sqlanon.Output("file", str(target)))
+        seconds = plan.publish(sqlanon.Output("file", str(target))).seconds if publishing else plan.seconds
         answer = {
-            "seconds": {"start": started, **release.seconds},
+            "seconds": {"start": started, **seconds},
             "levels": plan.levels,
             "loss": plan.solution.loss,
-            "ledger": ledger(release.ledger),
+            "ledger": ledger(plan.ledger),
             "optimal": plan.certificate.optimal,
             "statements": len(engine.journal.entries),
             "slowest": _slowest(engine.journal.entries),
@@ -161,16 +161,18 @@ def check(expected: dict[str, Any], answer: dict[str, Any], folder: Path, record
     assert answer["optimal"], answer
     for key in ("levels", "loss", "ledger"):
         assert answer[key] == expected[key], (key, answer[key], expected[key])
+    rows = sum(told[0] for part in ("received", "received to publish") for told in answer[part].values())
+    answer["rows received"] = rows
+    if records >= 10_000_000:
+        assert rows <= PER_RECORD * records, (rows, records)
+    if not (folder / f"release-{executors}.parquet").exists():
+        return
     names = ", ".join(f'"{name}"' for name in generated.DATASETS["ihis"].quasi_identifiers)
     files = str(folder / f"release-{executors}.parquet" / "*.parquet")
     smallest, total = duckdb.execute(
         f"SELECT MIN(n), SUM(n) FROM (SELECT COUNT(*) AS n FROM read_parquet(?) GROUP BY {names})", [files]
     ).fetchall()[0]
     assert smallest >= K and total == answer["ledger"][1], (smallest, total)
-    rows = sum(told[0] for part in ("received", "received to publish") for told in answer[part].values())
-    answer["rows received"] = rows
-    if records >= 10_000_000:
-        assert rows <= PER_RECORD * records, (rows, records)
 
 
 def main() -> None:
@@ -180,10 +182,13 @@ def main() -> None:
     parser.add_argument("--records", type=int, nargs="+", default=[1_000_000])
     parser.add_argument("--executors", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--memory", type=int, default=2048, help="MiB of each executor")
+    parser.add_argument("--search-only", action="store_true", help="encode and search, publish nothing")
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.folder is not None:
-        print(json.dumps(cluster(arguments.data, arguments.folder, arguments.executors[0], arguments.memory)))
+        publishing = not arguments.search_only
+        executors, memory = arguments.executors[0], arguments.memory
+        print(json.dumps(cluster(arguments.data, arguments.folder, executors, memory, publishing=publishing)))
         return
     for records in arguments.records:
         with tempfile.TemporaryDirectory() as name:
@@ -192,6 +197,7 @@ def main() -> None:
             expected = embedded(arguments.data, folder)
             for executors in arguments.executors:
                 common = ["--data", str(arguments.data), "--memory", str(arguments.memory)]
+                common += ["--search-only"] if arguments.search_only else []
                 answer = apart([*common, "--folder", name, "--executors", str(executors)])
                 check(expected, answer, folder, records, executors)
                 told = {"records": records, "executors": executors, "embedded": expected["seconds"], **answer}
