@@ -622,10 +622,13 @@ def reference_visits() -> Any:
         return plan.node, plan.certificate, plan.ledger, released(plan, "table", "released")
 
 
-def test_persons_are_counted_as_in_duckdb(engine: Engine) -> None:
+def test_persons_are_counted_as_in_duckdb(kind: Kind, engine: Engine) -> None:
     node, certificate, ledger, rows = reference_visits()
     assert ledger.entities is not None and ledger.entities.suppressed
-    plan = planned(engine, *visits())
+    data, document = visits()
+    if kind.cases == 1:  # a search on a cluster takes a minute; its verdicts are compared elsewhere
+        document = {**document, "search": {"where": "local"}}
+    plan = planned(engine, data, document)
     assert (plan.node, plan.ledger) == (node, ledger)
     assert same(plan.certificate, certificate)
     try:
