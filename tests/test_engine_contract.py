@@ -41,7 +41,7 @@ HOSTILE = ("order", 'a"b', "key_0", "n", "Case", "x; DROP TABLE y", "$1", "?", "
 
 
 SLOW: dict[str, tuple[str, ...]] = {
-    "case_name": ("several", "delta_presence", "t_closeness ordered"),
+    "case_name": ("several",),
     "measure": ("discernibility",),
     "output": ("table",),
     "fault": ("small class",),

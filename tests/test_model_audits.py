@@ -24,7 +24,7 @@ from sqlanon.engines.duckdb import DuckDBEngine
 def test_audits_agree_with_brute_force_about_every_model_alone() -> None:
     """Run over generalized, unsuppressed records, the audits of a plan find exactly the classes that fail."""
     failed = held = 0
-    for seed in range(120):
+    for seed in range(60):
         world, rng = random_world(seed), random.Random(seed)
         policy = document(world, rng)
         policy["suppression_limit"] = 1
@@ -51,7 +51,7 @@ def test_audits_agree_with_brute_force_about_every_model_alone() -> None:
                     records = sum(row[0] for row in engine.run("audit", query))
                     assert records == answer.by_model[i], (seed, world.models[i])
                     failed, held = failed + (records > 0), held + (records == 0)
-    assert failed > 10 and held > 30
+    assert failed > 5 and held > 15
 
 
 def brute_table(engine: DuckDBEngine, names: list[str], rows: list[tuple[brute.Text, ...]]) -> None:

@@ -74,8 +74,8 @@ def test_few_nodes_are_judged(plans: Plans, dataset: str, columns: list[str], mo
 
 
 def test_box_and_exhaustive_agree_for_all_models_and_measures(plans: Plans) -> None:
-    """On ADULT: each model alone, each measure, two of three limits. A lattice of four attributes keeps exhaustive
-    short."""
+    """On ADULT: each model alone, each measure, two of three limits (of them some, where SQLANON_ORACLES says so). A
+    lattice of four attributes keeps exhaustive short."""
     columns = ["age", "education", "marital-status", "sex"]
     models = [
         {"type": "k_anonymity", "k": 5},
@@ -90,6 +90,8 @@ def test_box_and_exhaustive_agree_for_all_models_and_measures(plans: Plans) -> N
     ]
     for number, model in enumerate(models):
         for place, measure in enumerate(MEASURES):
+            if EVERY > 1 and (number + place) % 4:
+                continue
             for limit in (0.05, (0.0, 1.0)[(number + place) % 2]):
                 case = case_of("adult", columns, model, measure=measure, aggregate=None, suppression_limit=limit)
                 told = (model, measure, limit)
