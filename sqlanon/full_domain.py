@@ -294,7 +294,7 @@ class Plan(Planned):
         )
         draft = LiveDraft(
             view=self._live_view(where, released),
-            frozen=freeze(engine, self.policy, self._session.encoding, self.node, released, basic=self._basic),
+            frozen=self.frozen_lookups(),
             facts=facts_of(self.policy, self.levels),
             ledger=self.ledger,
             models=self._audits(),

@@ -356,7 +356,8 @@ class Planned(Closing):
         """The replayable SQL of the run, for the operator: encoding, base, what the release rests on, and the rows."""
         engine = self._session.engine
         told = [(name, item if isinstance(item, exp.Expr) else item()) for name, item in engine.replay]
-        statements = [(name, engine.render(statement)) for name, statement in told]
+        statements = [("function of the session", text) for text in engine.preamble]
+        statements += [(name, engine.render(statement)) for name, statement in told]
         statements += self.readable()
         statements.append(("release", self.release_sql))
         return replayable_script(statements)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as parquet
 from sqlglot import exp
 
 from sqlanon.accounting import Ledger
@@ -100,7 +99,5 @@ class Release(Closing):
         found = self.plan.policy.extensions.format_of(path.suffix)
         if found is not None:
             return read_file(found[1], path, {}).read_all()
-        if path.is_dir():
-            return parquet.read_table(path)
         with open_source(path, "release" if is_database(path.name) else None) as written:
             return written.engine.arrow("read release", exp.select("*").from_(written.relation))

@@ -56,13 +56,8 @@ class Session:
 
         ``auto`` stays with an engine that judges nodes side by side, and otherwise takes an embedded DuckDB, to which
         codes and counts are carried, no record and no text.
-
-        Raises:
-            UnsupportedError: the engine of the source cannot judge nodes, and is told to.
         """
         engine = source.engine
-        if where == "engine":
-            engine.require("search")
         if isinstance(engine, DuckDBEngine) or where == "engine" or (where == "auto" and engine.has("side_by_side")):
             return cls(source, encoding, SnapshotStore(engine, encoding.catalog), engine)
         embedded = DuckDBEngine(settings=options.embedded)

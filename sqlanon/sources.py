@@ -177,7 +177,14 @@ def attached_as(engine: Engine, file: Path) -> str | None:
 
 def _open_server(url: str, table_name: str | None) -> Source:
     """A server by its URL. What the URL leaves out, the driver takes from its usual places."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = None
+    if parts is None:
+        raise InputError(
+            "The URL of the source cannot be read.", hint="write postgresql://host/database, or postgresql://."
+        )
     if not is_server(url):
         raise UnsupportedError(
             f"This version reaches no database by a URL that begins with {parts.scheme!r}.",

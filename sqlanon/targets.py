@@ -15,7 +15,7 @@ from sqlanon.engines.base import Engine, Place
 from sqlanon.errors import EngineError, TargetError
 from sqlanon.extensions import NOTHING, Extensions
 from sqlanon.formats.base import FileFormat
-from sqlanon.paths import TARGET_ENDINGS, same_file
+from sqlanon.paths import TARGET_ENDINGS, is_folder, same_file
 
 RELEASED = "_released"
 """A view release stands on a table of its own: the view's name with this ending."""
@@ -152,6 +152,11 @@ def _check_file(engine: Engine, path: Path, if_exists: str, read_files: Sequence
     for used in [*read_files, *held]:
         if same_file(path, used):
             raise TargetError(f"The target file {path.name!r} is in use as a source.", hint="choose another name.")
+        if is_folder(used) and used.resolve() in path.resolve().parents:
+            raise TargetError(
+                f"The target file {path.name!r} is in the folder that is the source, and would be read as part of it.",
+                hint="choose another folder.",
+            )
     check_directory(path)
     if not engine.writes_folders and os.path.lexists(path) and (if_exists != "replace" or path.is_dir()):
         raise TargetError(

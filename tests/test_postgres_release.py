@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import random
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -371,3 +372,22 @@ def test_an_owner_needs_an_engine_with_roles(tmp_path: Path) -> None:
     made = document(source=str(tmp_path / "t.duckdb"), table="patients", output={"view": "v", "readers": ["analyst"]})
     with pytest.raises(UnsupportedError, match="no roles"):
         sqlanon.anonymize(None, sqlanon.Policy.from_dict(made))
+
+
+def test_the_script_replays_in_another_session(clinic: Server) -> None:
+    """It begins with the functions that its statements call, and ends with the rows of the release."""
+    with sqlanon.plan(None, policy()) as plan:
+        script = plan.script()
+        wanted = Counter(plan.engine.run("release", plan._release_query()))
+    statements = [part.strip() for part in re.split(r"^-- \d+\. .*$", script, flags=re.MULTILINE)[1:]]
+    uri = clinic.uri(user="anonymizer")
+    with closing(dbapi.connect(uri, autocommit=True)) as connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+        assert Counter(cursor.fetchall()) == wanted
+    assert sum(wanted.values()) > RECORDS / 2
+
+
+def test_a_url_that_cannot_be_read_is_refused() -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        sqlanon.plan(None, policy(source="postgresql://[me"))

@@ -30,7 +30,6 @@ FEATURES: Mapping[str, str] = {
     "transactions": "makes and drops tables in transactions",
     "private_tables": "has tables that nobody else sees",
     "side_by_side": "judges nodes side by side",
-    "search": "judges nodes",
     "several_sources": "joins sources, and streams files of other formats",
     "transformation": "recodes by patterns and several nodes",
     "ordered_distance": "knows the ordered distance of t-closeness",
@@ -120,6 +119,8 @@ class Engine(ABC):
     capabilities: ClassVar[Capabilities]
     writes_folders: ClassVar[bool] = False
     """A release to a file is a folder of Parquet files, which the engine's machines write (``write_folder``)."""
+    preamble: ClassVar[tuple[str, ...]] = ()
+    """What a script begins with: functions of the session that its statements call."""
     version: str
     journal: Journal
     replay: list[tuple[str, Statement]]

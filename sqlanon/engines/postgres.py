@@ -85,6 +85,8 @@ class PostgresEngine(Engine):
         },
     )
 
+    preamble = HELPERS
+
     def __init__(self, uri: str = "postgresql://") -> None:
         self.journal = Journal()
         self.replay: list[tuple[str, Statement]] = []

@@ -1,0 +1,78 @@
+"""A folder of Parquet files is one source, whatever a cluster left beside them, and no place for a release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+
+import sqlanon
+from sqlanon.errors import SourceError, TargetError
+
+SECRET = "canary-7f3a"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Records in files at two depths, with what clusters leave beside them; no file alone has a class of three."""
+    made = tmp_path / "records [1]"
+    (made / "more").mkdir(parents=True)
+    for number, name in enumerate(["a.parquet", "b.pq", "more/c.parquet"]):
+        ages = pa.array([20 + i for i in range(40)], pa.int64())
+        parquet.write_table(pa.table({"age": ages, "note": [f"{number}-{i}" for i in range(40)]}), made / name)
+    (made / "_SUCCESS").write_text("")
+    (made / ".a.parquet.crc").write_text(SECRET)
+    return made
+
+
+def policy(source: Path, **changes: Any) -> sqlanon.Policy:
+    return sqlanon.Policy.from_dict(
+        {
+            "source": str(source),
+            "columns": {
+                "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 10}}},
+                "note": {"role": "keep"},
+            },
+            "privacy": [{"type": "k_anonymity", "k": 3}],
+            **changes,
+        }
+    )
+
+
+def test_all_files_are_one_relation(folder: Path) -> None:
+    with sqlanon.plan(None, policy(folder)) as plan:
+        assert plan.levels == {"age": 0}  # three records an age, one in each file
+        assert plan.ledger.records == plan.ledger.published == 120
+
+
+def test_a_release_does_not_go_into_the_folder_that_is_read(folder: Path) -> None:
+    before = sorted(folder.rglob("*"))
+    for target in ("released.parquet", "more/released.csv"):
+        with pytest.raises(TargetError, match="folder that is the source"):
+            sqlanon.anonymize(None, policy(folder, output={"file": str(folder / target)}))
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_what_is_no_parquet_is_refused_and_not_told(folder: Path, tmp_path: Path) -> None:
+    (folder / "other.parquet").write_text(SECRET)
+    with pytest.raises(sqlanon.SqlanonError, match="withheld") as raised:  # DuckDB looks at the first file only
+        sqlanon.plan(None, policy(folder))
+    assert SECRET not in str(raised.value)
+    (folder / "other.parquet").rename(folder / "other.csv")
+    with pytest.raises(SourceError, match="no Parquet files"):
+        sqlanon.plan(None, policy(folder))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SourceError, match="no Parquet file"):
+        sqlanon.plan(None, policy(tmp_path / "empty"))
+
+
+def test_a_file_that_changed_meanwhile_stops_the_release(folder: Path, tmp_path: Path) -> None:
+    target = tmp_path / "released.parquet"
+    with sqlanon.plan(None, policy(folder, output={"file": str(target)})) as plan:
+        parquet.write_table(pa.table({"age": [1], "note": ["x"]}), folder / "a.parquet")
+        with pytest.raises(sqlanon.errors.SourceChangedError):
+            plan.publish()
+    assert not target.exists()
