@@ -216,6 +216,8 @@ def multiset(rows: Sequence[tuple[Any, ...]]) -> Counter[tuple[str | None, ...]]
 
 
 GOLDEN = Path(__file__).parent / "golden" / "dialects"
+WAREHOUSES = ("bigquery", "clickhouse", "databricks", "snowflake", "trino")
+"""The dialects with a golden file: sqlanon has engines for the others, and their scripts are run."""
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "dialects.md"
 BEGIN, END = "<!-- lacking: begin -->", "<!-- lacking: end -->"
 
@@ -247,8 +249,9 @@ def lacking_table() -> str:
 
 if __name__ == "__main__":  # writes the golden files and the table of the documentation
     GOLDEN.mkdir(parents=True, exist_ok=True)
-    for name, text in scripts().items():
-        (GOLDEN / f"{name}.sql").write_text(text, encoding="utf-8")
+    made = scripts()
+    for name in WAREHOUSES:
+        (GOLDEN / f"{name}.sql").write_text(made[name], encoding="utf-8")
     before, rest = DOCUMENT.read_text(encoding="utf-8").split(BEGIN)
     after = rest.split(END)[1]
     DOCUMENT.write_text(f"{before}{BEGIN}\n{lacking_table()}\n{END}{after}", encoding="utf-8")
