@@ -138,3 +138,23 @@ def test_a_live_view_is_refreshed_and_its_readers_stay(clinic: Server) -> None:
     found = sqlanon.refresh(None, wider)
     assert found.refreshed and found.reason == "policy" and found.published == sum(published(made).values())
     assert seen(clinic) == published(made)
+
+
+def test_no_function_of_a_reader_sees_a_suppressed_record(clinic: Server) -> None:
+    """A cheap function of the reader's own would be called before the class sizes are known, were it not for the
+    barrier: it could tell what it saw, here by an error."""
+    rows = [(LISTED[0], "a"), (LISTED[0], "b"), (LISTED[1], "c"), (LISTED[1], "a"), (LISTED[3], "secret")]
+    values = ", ".join(f"('{q0}', '{s}', true, 'p', {number})" for number, (q0, s) in enumerate(rows))
+    execute(clinic, f"INSERT INTO clinic.t VALUES {values}")
+    with sqlanon.anonymize(None, policy()) as release:
+        assert release.ledger.suppressed == 1
+    spying = (
+        "CREATE FUNCTION pg_temp.spy(seen text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE COST 0.0000001 AS "
+        "$$ BEGIN IF seen IN ('y', 'secret') THEN RAISE EXCEPTION 'seen'; END IF; RETURN true; END $$"
+    )
+    asked = [f"SELECT count(*) FROM anon.v WHERE pg_temp.spy({name})" for name in ("q0", "s")]
+    for query in asked:
+        assert execute(clinic, spying, query, user="analyst") == [(4,)]
+    execute(clinic, "ALTER VIEW anon.v SET (security_barrier = false)")
+    with pytest.raises(dbapi.Error, match="seen"):  # the same without: the function sees what is suppressed
+        execute(clinic, spying, asked[0], user="analyst")
