@@ -14,12 +14,12 @@ from sqlanon.live import KIND, check_live, refuse_policy
 from sqlanon.planned import Planned
 from sqlanon.policy import Patterns, Policy, Transformation
 from sqlanon.policy_source import open_policy_source
-from sqlanon.publication import check_target
 from sqlanon.recoding.by_nodes import nodes_plan
 from sqlanon.recoding.by_patterns import patterns_plan, with_suppression
 from sqlanon.recoding.plan import RecodedPlan
 from sqlanon.release import Release
 from sqlanon.session import Session
+from sqlanon.targets import Target, check_target
 
 
 def plan(source: object, policy: Policy, *, watch: Watcher | None = None, writable: bool | None = None) -> Plan:
@@ -103,18 +103,7 @@ def _encoded(
         if publishing and policy.output is not None:
             if is_live:
                 check_live(opened, policy, policy.output)
-            check_target(
-                opened.engine,
-                output_kind=policy.output.kind,
-                target=policy.output.target,
-                if_exists=policy.if_exists,
-                target_catalog=opened.target_catalog,
-                source_path=opened.path,
-                read=opened.read,
-                read_files=opened.files,
-                extensions=policy.extensions,
-                roles=policy.output.owner is not None or bool(policy.output.readers),
-            )
+            check_target(opened.engine, Target.of(opened, policy, policy.output))
         check_columns(policy, opened.types)
         encoded = with_suppression(policy) if isinstance(policy.transformation, Patterns) else policy
         encoding = encode_source(opened.engine, opened.relation, encoded, opened.types)

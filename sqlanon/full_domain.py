@@ -34,7 +34,7 @@ from sqlanon.references import plan_audits
 from sqlanon.report.proof_file import proof_document
 from sqlanon.search.base import Problem, Progress, Request, Verdict, rank
 from sqlanon.session import Session
-from sqlanon.targets import check_target
+from sqlanon.targets import Target, check_target
 from sqlanon.written_rows import typed_texts
 
 
@@ -283,15 +283,7 @@ class Plan(Planned):
     def _publish_live(self, output: Output, released: Mapping[str, str]) -> None:
         source, engine = self._session.source, self._session.source.engine
         where = check_live(source, self.policy, output)
-        check_target(
-            engine,
-            output_kind=output.kind,
-            target=output.target,
-            if_exists=self.policy.if_exists,
-            target_catalog=source.target_catalog,
-            source_path=source.path,
-            read=source.read,
-        )
+        check_target(engine, Target.of(source, self.policy, output))
         draft = LiveDraft(
             view=self._live_view(where, released),
             frozen=self.frozen_lookups(),

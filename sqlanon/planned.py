@@ -38,7 +38,7 @@ from sqlanon.report.script import replayable_script
 from sqlanon.session import Closing, Session
 from sqlanon.sources import Source
 from sqlanon.staging import staged_release
-from sqlanon.targets import CERTIFICATE, MANIFEST
+from sqlanon.targets import CERTIFICATE, MANIFEST, Target
 from sqlanon.version import VERSION
 
 COMPARED_CLASSES = 20_000
@@ -255,6 +255,7 @@ class Planned(Closing):
         with self._audited_rows() as (rows, audits):
             return publish(
                 source.engine,
+                Target.of(source, self.policy, output),
                 query=rows,
                 columns=list(released),
                 types=list(released.values()),
@@ -263,19 +264,9 @@ class Planned(Closing):
                 copied=self.catalog.has_entity,
                 nulls=self.policy.nulls,
                 ledger=self.ledger,
-                output_kind=output.kind,
-                target=output.target,
-                if_exists=self.policy.if_exists,
                 suppressed=self.policy.suppressed,
-                target_catalog=source.target_catalog,
-                source_path=source.path,
-                read=source.read,
-                read_files=source.files,
-                extensions=self.policy.extensions,
                 lookups=self._lookups(),
                 verify_source=source.verify,
-                owner=output.owner,
-                readers=output.readers,
             )
 
     def publish(self, output: Output | None = None) -> Release:

@@ -29,21 +29,20 @@ from sqlanon.compiler.trees import table
 from sqlanon.engines.base import Engine, Place
 from sqlanon.engines.duckdb import DuckDBEngine, file_relation
 from sqlanon.errors import AuditError, EngineError, SourceChangedError, SourceError
-from sqlanon.extensions import NOTHING, Extensions
 from sqlanon.files import read_file
 from sqlanon.formats.base import FileFormat
-from sqlanon.target_folders import check_folder, partial_folder, put_folder_in_place, tidy
+from sqlanon.target_folders import partial_folder, put_folder_in_place, tidy
 from sqlanon.targets import (
     CERTIFICATE,
     MANIFEST,
     RELEASED,
+    Target,
     as_target_error,
     check_target,
     frozen_tables,
     partial_file,
     place,
     put_in_place,
-    written_format,
 )
 from sqlanon.written_rows import (
     as_texts,
@@ -55,8 +54,10 @@ from sqlanon.written_rows import (
     written_types,
 )
 
-__all__ = ["Publication", "check_target", "publish"]
+__all__ = ["Publication", "publish"]
 
+TABLE = "release"
+"""The table of a DuckDB file."""
 
 Audit = Callable[[Engine, exp.Expr, Mapping[str, exp.Expr], Sequence[ModelAudit], exp.Expr | None], None]
 
@@ -71,7 +72,7 @@ class Publication:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """What every kind of target needs: the rows, their number, the audits, a last look at the source.
+    """What every kind of target needs: the rows, the audits, a last look at the source.
 
     ``copied`` are the rows that what is written must be a copy of, as texts; None where the audits say all.
     """
@@ -79,20 +80,17 @@ class _Draft:
     query: exp.Query
     columns: tuple[str, ...]
     types: tuple[str, ...]
-    rows: int
     audit: Audit
     lookups: Mapping[str, exp.Expr]
     models: tuple[ModelAudit, ...]
     copied: exp.Expr | None
     verify_source: Callable[[], None]
-    if_exists: str
-    format: FileFormat | None
-    owner: str | None
-    readers: tuple[str, ...]
+    target: Target
 
 
 def publish(
     engine: Engine,
+    target: Target,
     *,
     query: exp.Query,
     columns: Sequence[str],
@@ -101,37 +99,22 @@ def publish(
     models: Sequence[ModelAudit],
     nulls: str,
     ledger: Ledger,
-    output_kind: str,
-    target: str,
-    if_exists: str,
     suppressed: str,
-    target_catalog: str | None,
-    source_path: Path | None,
     lookups: Mapping[str, exp.Expr] | None,
     verify_source: Callable[[], None],
-    table_name: str = "release",
-    read: Sequence[exp.Expr] = (),
-    read_files: Sequence[Path] = (),
-    extensions: Extensions = NOTHING,
-    owner: str | None = None,
-    readers: Sequence[str] = (),
     copied: bool = False,
 ) -> Publication:
     """Write, audit and put in place the rows of ``query``.
 
     Args:
+        target: a view, a table or a file (.duckdb, .parquet, .csv, .xml or that of another format).
         query: the published rows: generalized, without suppressed records, in any order.
         columns, types: of its rows, in order.
         models: the audits of the policy's privacy models.
         nulls: ``extended`` or ``basic``.
-        output_kind: ``view``, ``table`` or ``file`` (.duckdb, .parquet, .csv, .xml or that of another format).
         suppressed: ``drop``, or ``redact``: then ``ledger.suppressed`` rows hold one marker in every column.
-        target_catalog: the database that tables and views go to; None: the connection's own.
         lookups: per quasi-identifier, a relation with the column ``value``: the texts of its level.
         verify_source: raises SourceChangedError; called last, before the release is put in place.
-        table_name: the table of a DuckDB file.
-        owner, readers: roles of a server: whose the release is, and who may read it and nothing beneath it.
-        read, read_files: the relations and files that were read, besides those of ``query``; they are no targets.
         copied: the rows of ``query`` were audited before with what is not published of them: what is written is held
             against them, row by row.
 
@@ -141,24 +124,12 @@ def publish(
         AuditError: what was written does not satisfy the policy.
         EngineError: the database refused a statement.
     """
-    check_target(
-        engine,
-        output_kind=output_kind,
-        target=target,
-        if_exists=if_exists,
-        target_catalog=target_catalog,
-        source_path=source_path,
-        read=[query, *read],
-        read_files=read_files,
-        extensions=extensions,
-        roles=owner is not None or bool(readers),
-    )
-    if output_kind == "file" and engine.writes_folders:
-        check_folder(Path(target), if_exists, read_files)
-    ending = Path(target).suffix.lower() if output_kind == "file" else ""
+    output, path = target.output, Path(target.output.target)
+    is_file = output.kind == "file"
+    check_target(engine, target, read=[query])
     marker = unused_marker(engine, query, columns) if suppressed == "redact" else None
     redacted = ledger.suppressed if marker is not None else 0
-    written = dict(zip(columns, written_types(types, ending, marker), strict=True))
+    written = dict(zip(columns, written_types(types, path.suffix.lower() if is_file else "", marker), strict=True))
     audit = bound(
         _audit, columns=columns, quasi_identifiers=quasi_identifiers, published=ledger.published,
         redacted=redacted, marker=marker, nulls=nulls,
@@ -168,26 +139,22 @@ def publish(
         query=release_query(query, source_types, written, marker=marker, redacted=redacted),
         columns=tuple(columns),
         types=tuple(written.values()),
-        rows=ledger.published + redacted,
         audit=audit,
         lookups={name: typed_texts(lookup, source_types[name]) for name, lookup in (lookups or {}).items()},
         models=tuple(models),
         copied=as_texts(query, source_types, written) if copied else None,
         verify_source=verify_source,
-        if_exists=if_exists,
-        format=written_format(Path(target), extensions) if output_kind == "file" else None,
-        owner=owner,
-        readers=tuple(readers),
+        target=target,
     )
-    if output_kind == "file" and engine.writes_folders:
-        _publish_folder(engine, draft, Path(target))
-    elif output_kind == "file" and not engine.has("files"):
-        _publish_apart(engine, draft, Path(target), table_name)
-    elif output_kind == "file":
-        _publish_file(engine, draft, Path(target), table_name)
+    if is_file and engine.writes_folders:
+        _publish_folder(engine, draft, path)
+    elif is_file and not engine.has("files"):
+        _publish_apart(engine, draft, path)
+    elif is_file:
+        _publish_file(engine, draft, path)
     else:
-        _publish_relation(engine, draft, place(engine, target, target_catalog), view=output_kind == "view")
-    return Publication({output_kind: target}, marker)
+        _publish_relation(engine, draft, place(engine, output.target, target.catalog))
+    return Publication({output.kind: output.target}, marker)
 
 
 def _audit(
@@ -220,7 +187,8 @@ def _audit(
         audit_copies(engine, relation, copied, columns=columns, marker=marker)
 
 
-def _publish_relation(engine: Engine, draft: _Draft, where: Place, *, view: bool) -> None:
+def _publish_relation(engine: Engine, draft: _Draft, where: Place) -> None:
+    output, view = draft.target.output, draft.target.output.kind == "view"
     base = where.named(where.name + RELEASED) if view else where
     temporary = where.named(f"{names.PREFIX}release_{token_hex(4)}")
     with engine.transaction():
@@ -228,7 +196,7 @@ def _publish_relation(engine: Engine, draft: _Draft, where: Place, *, view: bool
         engine.run("write", exp.Create(this=temporary.table, kind="TABLE", expression=draft.query))
         draft.audit(engine, temporary.table, draft.lookups, draft.models, draft.copied)
         draft.verify_source()
-        if draft.if_exists == "replace":
+        if draft.target.if_exists == "replace":
             for old, kind in ((where, "VIEW" if view else "TABLE"), (base, "TABLE")):
                 if engine.existing(old) == kind.lower():
                     engine.run("drop old release", exp.Drop(tables=[old.table], kind=kind))
@@ -240,7 +208,7 @@ def _publish_relation(engine: Engine, draft: _Draft, where: Place, *, view: bool
             rows = exp.select(*[column(name) for name in draft.columns]).from_(base.table)
             engine.create_view(where, rows)
             draft.audit(engine, where.table, draft.lookups, draft.models, draft.copied)
-        engine.hand_over(where, [base] if view else [], draft.owner, draft.readers)
+        engine.hand_over(where, [base] if view else [], output.owner, output.readers)
 
 
 def _publish_folder(engine: Engine, draft: _Draft, path: Path) -> None:
@@ -251,18 +219,18 @@ def _publish_folder(engine: Engine, draft: _Draft, path: Path) -> None:
         draft.audit(engine, written, draft.lookups, draft.models, draft.copied)
         draft.verify_source()
         _remove_papers(path, draft)
-        put_folder_in_place(partial, path, if_exists=draft.if_exists)
+        put_folder_in_place(partial, path, if_exists=draft.target.if_exists)
 
 
 def _remove_papers(path: Path, draft: _Draft) -> None:
     """Remove manifest and certificate of a release that is replaced."""
-    if draft.if_exists == "replace":
+    if draft.target.if_exists == "replace":
         for ending in (MANIFEST, CERTIFICATE):
             with suppress(FileNotFoundError):
                 path.with_name(path.name + ending).unlink()
 
 
-def _publish_apart(engine: Engine, draft: _Draft, path: Path, table_name: str) -> None:
+def _publish_apart(engine: Engine, draft: _Draft, path: Path) -> None:
     """Publish a file of an engine that writes none: the released rows, and what audits need, leave it for an embedded
     DuckDB."""
     embedded = DuckDBEngine()
@@ -272,23 +240,23 @@ def _publish_apart(engine: Engine, draft: _Draft, path: Path, table_name: str) -
         rows = exp.select(*[typed_column(name, kind) for name, kind in cells]).from_(table(names.CARRIED))
         lookups, models, copied = _carried(engine, embedded, draft)
         draft = replace(draft, query=rows, lookups=lookups, models=models, copied=copied)
-        _publish_file(embedded, draft, path, table_name)
+        _publish_file(embedded, draft, path)
     finally:
         embedded.close()
 
 
-def _publish_file(engine: Engine, draft: _Draft, path: Path, table_name: str) -> None:
+def _publish_file(engine: Engine, draft: _Draft, path: Path) -> None:
     assert isinstance(engine, DuckDBEngine)  # others lack "files"
-    failure = None
+    made, failure = draft.target.file_format(), None
     with partial_file(path) as partial:
         try:
             if path.suffix.lower() == ".duckdb":
-                _write_database(engine, draft, partial, table_name)
-                _audit_apart(engine, draft, bound(_attached, path=partial, table_name=table_name))
-            elif draft.format is not None:
+                _write_database(engine, draft, partial)
+                _audit_apart(engine, draft, bound(_attached, path=partial))
+            elif made is not None:
                 with engine.batches("write", draft.query) as rows:
-                    draft.format.write(partial, rows, {})
-                _audit_apart(engine, draft, bound(_read_back, path=partial, made=draft.format))
+                    made.write(partial, rows, {})
+                _audit_apart(engine, draft, bound(_read_back, path=partial, made=made))
             else:
                 _write_flat(engine, draft, partial)
                 draft.audit(engine, file_relation(partial, {}), draft.lookups, draft.models, draft.copied)
@@ -298,15 +266,15 @@ def _publish_file(engine: Engine, draft: _Draft, path: Path, table_name: str) ->
             raise failure
         draft.verify_source()
         _remove_papers(path, draft)
-        put_in_place(partial, path, if_exists=draft.if_exists)
+        put_in_place(partial, path, if_exists=draft.target.if_exists)
 
 
-def _write_database(engine: DuckDBEngine, draft: _Draft, partial: Path, table_name: str) -> None:
+def _write_database(engine: DuckDBEngine, draft: _Draft, partial: Path) -> None:
     alias = f"{names.PREFIX}release_{token_hex(4)}"
     engine.attach(partial, alias, read_only=False, replayed=False)
     try:
         with engine.transaction():
-            target = Place(alias, "main", table_name).table
+            target = Place(alias, "main", TABLE).table
             engine.run("write", exp.Create(this=target, kind="TABLE", expression=draft.query))
     finally:
         engine.detach(alias)
@@ -325,9 +293,9 @@ def _audit_apart(engine: DuckDBEngine, draft: _Draft, opened: Callable[[DuckDBEn
         stranger.close()
 
 
-def _attached(stranger: DuckDBEngine, *, path: Path, table_name: str) -> exp.Expr:
+def _attached(stranger: DuckDBEngine, *, path: Path) -> exp.Expr:
     stranger.attach(path, "release", read_only=True)
-    return Place("release", "main", table_name).table
+    return Place("release", "main", TABLE).table
 
 
 def _read_back(stranger: DuckDBEngine, *, path: Path, made: FileFormat) -> exp.Expr:

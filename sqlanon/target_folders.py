@@ -4,53 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from sqlanon.errors import TargetError
-from sqlanon.targets import partial_name
-
-ENDING = ".parquet"
-
-
-def check_folder(path: Path, if_exists: str, read_files: Sequence[Path] = ()) -> None:
-    """Refuse a folder that cannot be published to, before any work.
-
-    Args:
-        read_files: the files and folders that were read.
-
-    Raises:
-        TargetError: it has another ending, is there, holds something else than a release, or stands within what is
-            read, or around it.
-    """
-    place = path.resolve()
-    for used in (file.resolve() for file in read_files):
-        if place == used or place in used.parents or (used in place.parents and used.is_dir()):
-            raise TargetError(
-                f"The target folder {path.name!r} is in the source, or holds it.", hint="choose another place."
-            )
-    if path.suffix.lower() != ENDING:
-        raise TargetError(
-            f"The target {path.name!r} would be written by a cluster, which writes folders of Parquet files only.",
-            hint=f"give it the ending {ENDING}.",
-        )
-    if not os.path.lexists(path):
-        return
-    if if_exists != "replace":
-        raise TargetError(
-            f"The target folder {path.name!r} exists already.",
-            hint="choose another name, or set if_exists: replace.",
-        )
-    if path.is_symlink() or not path.is_dir() or not _is_release(path):
-        raise TargetError(
-            f"The target {path.name!r} is no folder of Parquet files alone, and is not replaced.",
-            hint="choose another name, or remove it yourself.",
-        )
-
-
-def _is_release(folder: Path) -> bool:
-    return all(entry.suffix == ENDING and entry.is_file() and not entry.is_symlink() for entry in folder.iterdir())
+from sqlanon.targets import FOLDER_ENDING, check_folder, partial_name
 
 
 @contextmanager
@@ -66,7 +25,7 @@ def partial_folder(path: Path) -> Iterator[Path]:
 def tidy(folder: Path) -> None:
     """Remove what is no Parquet file: marks and checksums of the writer."""
     for entry in folder.iterdir():
-        if entry.suffix != ENDING or entry.name.startswith((".", "_")):
+        if entry.suffix != FOLDER_ENDING or entry.name.startswith((".", "_")):
             entry.unlink()
 
 

@@ -6,6 +6,7 @@ import os
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from sqlglot import exp
@@ -16,6 +17,8 @@ from sqlanon.errors import EngineError, TargetError
 from sqlanon.extensions import NOTHING, Extensions
 from sqlanon.formats.base import FileFormat
 from sqlanon.paths import TARGET_ENDINGS, is_folder, same_file
+from sqlanon.policy import Output, Policy
+from sqlanon.sources import Source
 
 RELEASED = "_released"
 """A view release stands on a table of its own: the view's name with this ending."""
@@ -29,6 +32,8 @@ MANIFEST = ".manifest.json"
 """A file release has its manifest beside it: the file's name with this ending,"""
 CERTIFICATE = ".certificate.json"
 """and its certificate."""
+FOLDER_ENDING = ".parquet"
+"""A release that many machines write is a folder of Parquet files (``target_folders``): its ending and theirs."""
 
 
 def place(engine: Engine, target: str | exp.Table, target_catalog: str | None) -> Place:
@@ -48,51 +53,81 @@ def place(engine: Engine, target: str | exp.Table, target_catalog: str | None) -
     return engine.place(names, target_catalog)
 
 
-def check_target(
-    engine: Engine,
-    *,
-    output_kind: str,
-    target: str,
-    if_exists: str,
-    target_catalog: str | None,
-    source_path: Path | None,
-    read: Sequence[exp.Expr] = (),
-    read_files: Sequence[Path] = (),
-    extensions: Extensions = NOTHING,
-    roles: bool = False,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a release goes, and what was read on the way there, which nothing is published to.
+
+    Attributes:
+        output: its kind and name, its owner and readers.
+        if_exists: ``error`` or ``replace``.
+        catalog: the database that tables and views go to; None: the connection's own.
+        source_path: the file that the source is.
+        read, read_files: the relations and files that were read.
+    """
+
+    output: Output
+    if_exists: str = "error"
+    catalog: str | None = None
+    source_path: Path | None = None
+    read: tuple[exp.Expr, ...] = ()
+    read_files: tuple[Path, ...] = ()
+    extensions: Extensions = NOTHING
+
+    @classmethod
+    def of(cls, source: Source, policy: Policy, output: Output) -> Target:
+        """The target of a release of ``source``; ``output`` need not be the policy's own."""
+        return cls(
+            output, policy.if_exists, source.target_catalog, source.path, source.read, source.files, policy.extensions
+        )
+
+    def file_format(self) -> FileFormat | None:
+        """The format that writes its file; None when the engine does.
+
+        Raises:
+            TargetError: its ending is not known.
+        """
+        path = Path(self.output.target)
+        if path.suffix.lower() in TARGET_ENDINGS:
+            return None
+        found = self.extensions.format_of(path.suffix)
+        if found is None or not found[1].writes:
+            raise TargetError(
+                f"The target file {path.name!r} has an ending that is not known.",
+                hint=f"use {', '.join(TARGET_ENDINGS)} or .xml.",
+            )
+        return found[1]
+
+
+def check_target(engine: Engine, target: Target, *, read: Sequence[exp.Expr] = ()) -> None:
     """Refuse a target that cannot be published to, before any work.
 
     Args:
-        roles: it is to have an owner or readers.
-        read: trees that mention the relations read (the source, or the query of the release).
-        read_files: the files that were read.
+        read: further trees that mention relations that are read, such as the query of the release.
 
     Raises:
         TargetError: it exists, it is the source, or it cannot be written.
         UnsupportedError: the engine does not have such targets, or no roles.
     """
-    if roles:
+    output, path = target.output, target.source_path
+    if output.owner is not None or output.readers:
         engine.require("roles")
-    if output_kind == "file":
-        if not engine.writes_folders:
-            written_format(Path(target), extensions)
-        _check_file(engine, Path(target), if_exists, [*([source_path] if source_path else []), *read_files])
+    if output.kind == "file":
+        _check_file(engine, target)
         return
-    if source_path is not None and target_catalog is None:
+    if path is not None and target.catalog is None:
         raise TargetError(
-            f"A source file of the kind {source_path.suffix!r} cannot hold a {output_kind}.",
+            f"A source file of the kind {path.suffix!r} cannot hold a {output.kind}.",
             hint="publish to a file: output: {file: release.parquet}.",
         )
-    engine.require(f"{output_kind}s")
-    where = place(engine, target, target_catalog)
-    places = {where: "view" if output_kind == "live_view" else output_kind}
-    if output_kind == "view":
+    engine.require(f"{output.kind}s")
+    where = place(engine, output.target, target.catalog)
+    places = {where: "view" if output.kind == "live_view" else output.kind}
+    if output.kind == "view":
         places[where.named(where.name + RELEASED)] = "table"
-    if output_kind == "live_view":
+    if output.kind == "live_view":
         places[where.named(where.name + FROZEN)] = "table"
     for candidate, kind in places.items():
-        _check_relation(engine, candidate, kind, if_exists, target_catalog, read)
+        _check_relation(engine, candidate, kind, target, (*target.read, *read))
 
 
 def frozen_tables(engine: Engine, where: Place) -> list[Place]:
@@ -106,23 +141,13 @@ def frozen_tables(engine: Engine, where: Place) -> list[Place]:
     return [facts, *(lookup for lookup in lookups if engine.existing(lookup) == "table")]
 
 
-def _check_relation(
-    engine: Engine,
-    where: Place,
-    kind: str,
-    if_exists: str,
-    target_catalog: str | None,
-    read: Sequence[exp.Expr],
-) -> None:
+def _check_relation(engine: Engine, where: Place, kind: str, target: Target, read: Sequence[exp.Expr]) -> None:
     tables = [table for tree in read for table in tree.find_all(exp.Table) if isinstance(table.this, exp.Identifier)]
     found = engine.existing(where)
-    if found and any(where.same(place(engine, table, target_catalog if table.db else None)) for table in tables):
+    if found and any(where.same(place(engine, table, target.catalog if table.db else None)) for table in tables):
         raise TargetError(f"The target {where.name!r} is the source itself.", hint="choose another name.")
-    if found and if_exists != "replace":
-        raise TargetError(
-            f"The target {where.schema}.{where.name} exists already.",
-            hint="choose another name, or set if_exists: replace.",
-        )
+    if found and target.if_exists != "replace":
+        raise _exists(kind, f"{where.schema}.{where.name}")
     if found and found != kind:
         raise TargetError(
             f"The target {where.schema}.{where.name} exists and is a {found}, not a {kind}.",
@@ -130,26 +155,10 @@ def _check_relation(
         )
 
 
-def written_format(path: Path, extensions: Extensions) -> FileFormat | None:
-    """The format that writes a file; None when the engine does.
-
-    Raises:
-        TargetError: nobody writes files with this ending.
-    """
-    if path.suffix.lower() in TARGET_ENDINGS:
-        return None
-    found = extensions.format_of(path.suffix)
-    if found is None or not found[1].writes:
-        raise TargetError(
-            f"The target file {path.name!r} has an ending that is not known.",
-            hint=f"use {', '.join(TARGET_ENDINGS)} or .xml.",
-        )
-    return found[1]
-
-
-def _check_file(engine: Engine, path: Path, if_exists: str, read_files: Sequence[Path]) -> None:
+def _check_file(engine: Engine, target: Target) -> None:
+    path = Path(target.output.target)
     held = [Path(file) for _, file, _ in engine.databases() if file is not None]
-    for used in [*read_files, *held]:
+    for used in [*([target.source_path] if target.source_path else []), *target.read_files, *held]:
         if same_file(path, used):
             raise TargetError(f"The target file {path.name!r} is in use as a source.", hint="choose another name.")
         if is_folder(used) and used.resolve() in path.resolve().parents:
@@ -158,11 +167,47 @@ def _check_file(engine: Engine, path: Path, if_exists: str, read_files: Sequence
                 hint="choose another folder.",
             )
     check_directory(path)
-    if not engine.writes_folders and os.path.lexists(path) and (if_exists != "replace" or path.is_dir()):
+    if engine.writes_folders:
+        if any(path.resolve() in file.resolve().parents for file in target.read_files):
+            raise TargetError(f"The target folder {path.name!r} holds the source.", hint="choose another place.")
+        check_folder(path, target.if_exists)
+        return
+    target.file_format()
+    if os.path.lexists(path) and (target.if_exists != "replace" or path.is_dir()):
+        raise _exists("file", path.name)
+
+
+def check_folder(path: Path, if_exists: str) -> None:
+    """Refuse a folder that must not be made or replaced.
+
+    Raises:
+        TargetError: it has another ending, is there, or holds something else than a release.
+    """
+    if path.suffix.lower() != FOLDER_ENDING:
         raise TargetError(
-            f"The target file {path.name!r} exists already.",
-            hint="choose another name, or set if_exists: replace.",
+            f"The target {path.name!r} would be written by a cluster, which writes folders of Parquet files only.",
+            hint=f"give it the ending {FOLDER_ENDING}.",
         )
+    if os.path.lexists(path) and if_exists != "replace":
+        raise _exists("folder", path.name)
+    if os.path.lexists(path) and not _is_release(path):
+        raise TargetError(
+            f"The target {path.name!r} is no folder of Parquet files alone, and is not replaced.",
+            hint="choose another name, or remove it yourself.",
+        )
+
+
+def _exists(kind: str, name: str) -> TargetError:
+    hint = "choose another name, or set if_exists: replace."
+    return TargetError(f"The target {kind.replace('_', ' ')} {name!r} exists already.", hint=hint)
+
+
+def _is_release(folder: Path) -> bool:
+    if folder.is_symlink() or not folder.is_dir():
+        return False
+    return all(
+        entry.suffix == FOLDER_ENDING and entry.is_file() and not entry.is_symlink() for entry in folder.iterdir()
+    )
 
 
 def check_directory(path: Path) -> None:

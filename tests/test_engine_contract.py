@@ -35,6 +35,7 @@ from sqlanon.full_domain import Plan
 from sqlanon.models import MODELS
 from sqlanon.policy import Output
 from sqlanon.publication import publish
+from sqlanon.targets import Target
 
 SECRET = "canary-7f3a"
 HOSTILE = ("order", 'a"b', "key_0", "n", "Case", "x; DROP TABLE y", "$1", "?", "%s", "\\", "é", "a.b", "`", " ")
@@ -581,10 +582,9 @@ def test_a_fault_in_what_was_written_is_found_and_nothing_is_left(engine: Engine
         bad, said = exp.select(*every).from_(query.subquery("good")), "distinct_l_diversity"
     with pytest.raises(error) as raised:
         publish(
-            engine, query=bad, columns=columns, types=list(plan._released().values()), quasi_identifiers=quasi,
-            models=models, nulls="extended", ledger=ledger, output_kind="table", target="released", if_exists="error",
-            suppressed="drop", target_catalog=None, source_path=None, lookups=plan._lookups(),
-            verify_source=lambda: None,
+            engine, Target(Output("table", "released")), query=bad, columns=columns, quasi_identifiers=quasi,
+            types=list(plan._released().values()), models=models, nulls="extended", ledger=ledger,
+            suppressed="drop", lookups=plan._lookups(), verify_source=lambda: None,
         )  # fmt: skip
     assert said in raised.value.message
     assert SECRET not in str(raised.value)

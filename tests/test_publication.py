@@ -20,8 +20,10 @@ from sqlanon.engines.duckdb import DuckDBEngine, file_relation
 from sqlanon.errors import AuditError, SourceChangedError, SqlanonError, TargetError
 from sqlanon.formats.xml import Xml
 from sqlanon.models.k_anonymity import KAnonymity
-from sqlanon.publication import check_target, publish
+from sqlanon.policy import Output
+from sqlanon.publication import publish
 from sqlanon.report.manifest import write_manifest
+from sqlanon.targets import Target, check_target
 
 ROWS = 2000
 CANARY = "canary-7f3a9"
@@ -62,7 +64,13 @@ LOOKUP = parse_one("SELECT value FROM (VALUES ('0'), ('1')) AS t(value)", dialec
 
 def run(engine: DuckDBEngine, kind: str, directory: Path, **changes: Any) -> Any:
     query = parse_one(changes.pop("sql", QUERY), dialect="duckdb")
-    target = str(directory / kind) if "." in kind else f"anon.{kind}"
+    name = changes.pop("target", str(directory / kind) if "." in kind else f"anon.{kind}")
+    target = Target(
+        Output("file" if "." in kind else kind, name),
+        if_exists=changes.pop("if_exists", "error"),
+        catalog=changes.pop("catalog", "src"),
+        source_path=changes.pop("source_path", directory / "source.duckdb"),
+    )
     options: dict[str, Any] = {
         "query": query,
         "columns": ["id", "sex", "note", "ward"],
@@ -71,16 +79,11 @@ def run(engine: DuckDBEngine, kind: str, directory: Path, **changes: Any) -> Any
         "models": [audit_of(KAnonymity(5), {})],
         "nulls": "extended",
         "ledger": ledger(ROWS),
-        "output_kind": "file" if "." in kind else kind,
-        "target": target,
-        "if_exists": "error",
         "suppressed": "drop",
-        "target_catalog": "src",
-        "source_path": directory / "source.duckdb",
         "lookups": {"sex": exp.Subquery(this=LOOKUP.copy())},
         "verify_source": lambda: None,
     }
-    return publish(engine, **{**options, **changes})
+    return publish(engine, target, **{**options, **changes})
 
 
 def read(kind: str, directory: Path) -> list[tuple[Any, ...]]:
@@ -277,14 +280,7 @@ def test_a_relation_of_another_kind_is_not_replaced(engine: DuckDBEngine, tmp_pa
 
 def test_a_flat_source_holds_no_tables(engine: DuckDBEngine, tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="cannot hold a table"):
-        check_target(
-            engine,
-            output_kind="table",
-            target="anon.t",
-            if_exists="error",
-            target_catalog=None,
-            source_path=tmp_path / "a.csv",
-        )
+        check_target(engine, Target(Output("table", "anon.t"), source_path=tmp_path / "a.csv"))
 
 
 @pytest.mark.parametrize("kind", ["table", "view"])
@@ -294,7 +290,7 @@ def test_the_users_own_connection_receives_tables(tmp_path: Path, kind: str) -> 
         engine = DuckDBEngine(connection=user)
         run(
             engine, kind, tmp_path, sql='SELECT "id", "sex" FROM people', columns=["id", "sex"],
-            types=["BIGINT", "INTEGER"], ledger=ledger(100), target_catalog=None, source_path=None,
+            types=["BIGINT", "INTEGER"], ledger=ledger(100), catalog=None, source_path=None,
             target="anon.out",
         )  # fmt: skip
         engine.close()

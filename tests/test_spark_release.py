@@ -223,13 +223,32 @@ def test_a_source_that_changed_meanwhile_is_not_published(folder: Path, spark: A
     with sqlanon.plan(None, policy) as made:
         assert made.catalog.records == ROWS
         assert replayed(spark, made) == made.ledger.published
-        with pytest.raises(TargetError, match="in the source"):
-            made.publish(Output("file", str(source / "release.parquet")))
+        for odd, wrong in ((source / "release.parquet", "folder that is the source"), (tmp_path, "holds the source")):
+            with pytest.raises(TargetError, match=wrong):
+                made.publish(Output("file", str(odd)))
         first = min(source.iterdir())
         os.utime(first, ns=(0, 0))
         with pytest.raises(SourceChangedError, match="changed"):
             made.publish(Output("file", str(target)))
     assert [entry.name for entry in tmp_path.iterdir()] == ["source"]
+
+
+def test_a_target_that_is_taken_is_refused_before_any_work(
+    folder: Path, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sqlanon.anonymizer.encode_source", lambda *_: pytest.fail("work was done"))
+    spark.session.read.parquet(str(folder)).createOrReplaceTempView("people")
+    (tmp_path / "taken.parquet").mkdir()
+    (tmp_path / "notes.parquet").mkdir()
+    (tmp_path / "notes.parquet" / "notes.txt").touch()
+    for name, if_exists, wrong in (
+        ("taken.parquet", "error", "folder 'taken.parquet' exists already"),
+        ("notes.parquet", "replace", "is not replaced"),
+        ("release.csv", "error", "written by a cluster"),
+    ):
+        asked = document(table="people", output={"file": str(tmp_path / name)}, if_exists=if_exists)
+        with pytest.raises(TargetError, match=wrong):
+            sqlanon.anonymize(spark.session, sqlanon.Policy.from_dict(asked))
 
 
 def test_a_source_that_is_no_parquet_is_refused(tmp_path: Path, spark: Any) -> None:
