@@ -1,4 +1,4 @@
-"""Values of PostgreSQL that have several texts, or none elsewhere: what is equal, what a file holds, what is refused."""
+"""Values of PostgreSQL that have several texts, or none elsewhere: what is equal, what files hold, what is refused."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from postgres_server import Server, postgres  # noqa: F401 - a fixture
 from sqlglot import exp
 
 import sqlanon
+from sqlanon import publication
 from sqlanon.audit.check import check_relation
 from sqlanon.compiler import entities
 from sqlanon.compiler.trees import column
-from sqlanon.errors import AuditError, NoSolutionError, SqlanonError
+from sqlanon.errors import AuditError, NoSolutionError, SqlanonError, UnsupportedError
 from sqlanon.models.k_anonymity import KAnonymity
 
 postgres_engine = pytest.importorskip("sqlanon.engines.postgres", reason="the driver of PostgreSQL is not installed")
@@ -83,6 +84,7 @@ def publish(output: dict[str, Any], x: dict[str, Any], k: int = 3, **changes: An
     sqlanon.anonymize(None, policy(output, x, k, **changes)).close()
 
 
+WIDE = "123456789012345678901234567890123456789012.25"
 KEEP = {"role": "keep"}
 AS_IS = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}, "max_level": 0}
 
@@ -170,6 +172,104 @@ def test_intervals_of_floats_are_those_of_duckdb(
     publish({"file": target}, {**x, "max_level": 1}, source=path, table="t")
     expected = Counter(duckdb.sql(f"SELECT x FROM '{target}'").fetchall())
     named = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
-    assert Counter(execute("SELECT x FROM anon.t")) == {
-        (named.get(text, text),): n for (text,), n in expected.items()
-    }
+    assert Counter(execute("SELECT x FROM anon.t")) == {(named.get(text, text),): n for (text,), n in expected.items()}
+
+
+# -- what a file holds -------------------------------------------------------------------------------------------------
+
+
+def read(path: str) -> Counter[tuple[Any, ...]]:
+    return Counter(duckdb.sql(f"SELECT CAST(x AS VARCHAR) FROM '{path}'").fetchall())
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "duckdb"])
+@pytest.mark.parametrize(
+    ("type_name", "literal", "text"),
+    [
+        ("numeric", "1.234567", "1.234567"),
+        ("numeric", "'NaN'", "NaN"),
+        ("numeric(50,2)", WIDE, WIDE),
+        ("numeric(10,4)", "1.2345", "1.2345"),
+        ("numeric(3,-2)", "12345", "12300"),
+        ("numeric(2,4)", "0.0012", ".0012"),
+        ("float8", "1.5e30", "1.5e+30"),
+        ("int[]", "'{1,2}'", "{1,2}"),
+        ("money", "'3.5'", "$3.50"),
+        ("oid", "5", "5"),
+        ("inet", "'10.0.0.1'", "10.0.0.1/32"),
+        ("timetz", "'10:00+02'", "10:00:00+02"),
+        ("jsonb", "'{\"a\": 1}'", '{"a": 1}'),
+        ("int4range", "'[1,3)'", "[1,3)"),
+        ("bit(3)", "B'101'", "101"),
+        ("bytea", "'\\x4142'", "AB"),
+        ("date", "'2024-02-29'", "2024-02-29"),
+        ("time", "'24:00'", "24:00:00"),
+        ("interval", "'1 mon 2 days 03:00'", "1 month 2 days 03:00:00"),
+    ],
+)  # fmt: skip
+def test_a_file_holds_every_value_without_loss(
+    source: Callable[..., None], tmp_path: Path, ending: str, type_name: str, literal: str, text: str
+) -> None:
+    source(type_name, [literal] * 3)
+    target = str(tmp_path / f"out.{ending}")
+    publish({"file": target}, KEEP)
+    if ending == "duckdb":
+        with closing(duckdb.connect(target, read_only=True)) as connection:
+            found = connection.execute("SELECT CAST(x AS VARCHAR) FROM release").fetchall()
+        assert found == [(text,)] * 3
+    elif ending == "parquet":
+        assert read(target) == {(text,): 3}
+    else:
+        told = duckdb.sql(f"SELECT x FROM read_csv('{target}', all_varchar = true)").fetchall()
+        odd = {"numeric(2,4)": "0.0012", "bytea": "\\x4142", "interval": "1 mon 2 days 03:00:00"}
+        assert told == [(odd.get(type_name, text),)] * 3
+
+
+@pytest.mark.parametrize(
+    ("type_name", "literal"),
+    [
+        ("date", "'infinity'"),
+        ("timestamp", "'-infinity'"),
+        ("timestamptz", "'infinity'"),
+        ("timestamp", "'294270-01-01'"),
+        ("numeric(10,2)", "'NaN'"),
+    ],
+)
+def test_what_no_file_holds_is_refused_before_it_is_made(
+    execute: Execute, source: Callable[..., None], tmp_path: Path, type_name: str, literal: str
+) -> None:
+    source(type_name, [literal, *["NULL"] * 3])
+    target = tmp_path / "out.parquet"
+    with pytest.raises(UnsupportedError, match="'x'"):
+        publish({"file": str(target)}, KEEP)
+    assert list(tmp_path.iterdir()) == []
+    publish({"file": str(tmp_path / "out.csv")}, KEEP)  # as texts they pass
+    publish({"table": "anon.t"}, KEEP)
+    assert execute("SELECT count(x) FROM anon.t") == [(1,)]
+
+
+def test_an_array_of_an_enum_is_text_in_a_file(execute: Execute, source: Callable[..., None], tmp_path: Path) -> None:
+    execute("DROP TYPE IF EXISTS public.mood CASCADE", "CREATE TYPE public.mood AS ENUM ('sad', 'ok')")
+    source("public.mood[]", ["'{sad,ok}'"] * 3)
+    publish({"file": str(tmp_path / "out.parquet")}, KEEP)
+    assert read(str(tmp_path / "out.parquet")) == {("{sad,ok}",): 3}
+
+
+def test_a_file_that_is_no_copy_of_the_released_rows_is_not_published(
+    source: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source("numeric(10,4)", ["1.2345"] * 3)
+    made = publication.typed_column
+    monkeypatch.setattr(
+        publication, "typed_column", lambda name, kind: made(name, "DECIMAL(18,3)" if name == "x" else kind)
+    )
+    with pytest.raises(AuditError, match="other_rows"):
+        publish({"file": str(tmp_path / "out.parquet")}, KEEP)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("type_name", ["float8", "bytea", "numeric"])
+def test_a_file_of_entities_is_a_copy_too(source: Callable[..., None], tmp_path: Path, type_name: str) -> None:
+    source(type_name, ["'1e+30'"] * 2)
+    publish({"file": str(tmp_path / "out.parquet")}, KEEP, 1, entity="sex", columns={"x": KEEP})
+    assert sum(read(str(tmp_path / "out.parquet")).values()) == 2

@@ -283,6 +283,21 @@ class Engine(ABC):
             f"{self.capabilities.name} writes no folders.", hint="publish to a file: output: {file: release.parquet}."
         )
 
+    def file_type(self, type_name: str) -> str:
+        """The type that a column has in a file that an embedded DuckDB writes: text, where that lacks the type."""
+        return type_name
+
+    def carried(self, query: exp.Query, types: Mapping[str, str]) -> pa.Table:
+        """The rows of a release, which an embedded DuckDB writes to a file.
+
+        Args:
+            types: of its columns, in order.
+
+        Raises:
+            UnsupportedError: they hold values that no file holds; names the columns and the cure, and never a value.
+        """
+        return self.arrow("release", query)
+
     def passing(self) -> AbstractContextManager[None]:
         """Detach at the end what was attached meanwhile."""
         return nullcontext()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
 from functools import partial
@@ -19,13 +19,14 @@ import pyarrow as pa
 from adbc_driver_postgresql import dbapi
 from sqlglot import exp
 
-from sqlanon.engines import postgres_dialect
+from sqlanon.engines import postgres_dialect, postgres_files
 from sqlanon.engines.base import SNAPSHOT, Capabilities, Engine, Job, Lack, Place, Statement, rows_of, temporary_table
 from sqlanon.engines.postgres_dialect import DIALECT, HELPERS, NAMED_TYPES, quoted
 from sqlanon.engines.postgres_errors import HINTS, describe
 from sqlanon.engines.postgres_values import decimals, precision, values
 from sqlanon.errors import EngineError, InputError, TargetError, UnsupportedError
 from sqlanon.journal import Journal
+from sqlanon.names import CARRIED
 
 OLDEST = 150000
 """The oldest ``server_version_num`` that the tests run on."""
@@ -381,6 +382,31 @@ class PostgresEngine(Engine):
         )
         rows = self.run("rights", query, [place.schema, place.name])
         return ["PUBLIC" if role is None else quoted(str(role)) for (role,) in rows]
+
+    def file_type(self, type_name: str) -> str:
+        """The type that a column has in a file; a DECIMAL without a scale, whose digits have no bound, is text."""
+        return postgres_files.file_type(type_name)
+
+    def carried(self, query: exp.Query, types: Mapping[str, str]) -> pa.Table:
+        """The rows of a release, which an embedded DuckDB writes to a file.
+
+        Raises:
+            UnsupportedError: infinite dates, or NaN in a DECIMAL; names the columns.
+        """
+        self.create("carried rows", CARRIED, self.render(query))
+        try:
+            asked = postgres_files.unheld(exp.to_table(CARRIED, quoted=True), types)
+            counts = self.run("values of files", asked[1])[0] if asked else ()
+            found = [repr(name) for name, count in zip(asked[0] if asked else (), counts, strict=True) if count]
+            if found:
+                raise UnsupportedError(
+                    "The release has values that no file holds (infinite or far dates, or NaN in a NUMERIC) in "
+                    f"{', '.join(found)}; nothing was written.",
+                    hint="cast such a column to text in a view of the source, or publish a table or view.",
+                )
+            return self.arrow("release", exp.select("*").from_(exp.to_table(CARRIED, quoted=True)))
+        finally:
+            self.drop(CARRIED)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
