@@ -22,6 +22,7 @@ SNAPSHOT = "snapshot"
 """The name of statements that make a snapshot: which ones are made depends on the search, and no script tells them."""
 
 FEATURES: Mapping[str, str] = {
+    "read_only": "opens the source for reading only",
     "files": "reads and writes files",
     "tables": "publishes tables",
     "views": "publishes views",
@@ -251,7 +252,17 @@ class Engine(ABC):
 
     @abstractmethod
     def existing(self, where: Place) -> str | None:
-        """``table`` or ``view`` when there is such a relation, else None."""
+        """``table``, ``view``, or the word for what else there is of the name; None when there is nothing."""
+
+    def check_roles(self, where: Place, owner: str | None, readers: Sequence[str]) -> None:
+        """Refuse roles that a release cannot be handed to, before any work.
+
+        Raises:
+            UnsupportedError: the engine has no roles.
+            TargetError: one is not there, or relations cannot be given to the owner.
+        """
+        if owner is not None or readers:
+            self.require("roles")
 
     def make_schema(self, where: Place) -> None:
         """Make the schema of a place, unless it is there."""
