@@ -264,6 +264,10 @@ class Engine(ABC):
         if owner is not None or readers:
             self.require("roles")
 
+    @abstractmethod
+    def view_text(self, where: Place) -> str:
+        """The statement of a view, or its query, as the catalog keeps it; empty where views are not made."""
+
     def make_schema(self, where: Place) -> None:
         """Make the schema of a place, unless it is there."""
         self.run("create schema", exp.Create(this=where.schema_reference, kind="SCHEMA", exists=True))
