@@ -263,6 +263,34 @@ def test_records_of_nobody_are_no_person(engine: str, request: pytest.FixtureReq
 
 
 @every_engine
+def test_intervals_of_long_integers(engine: str, request: pytest.FixtureRequest) -> None:
+    """What a file of numbers is read as; at the ends of the type an interval reaches beyond it."""
+    least, most = -(2**63) + 1, 2**63 - 1  # some clients do not write the very least as a literal
+    values = [least, least + 1, -(2**53) - 1, -11, -10, -1, 0, 5, 10, 2**62, most - 7, most, None]
+    table = Table("people", {"a": "BIGINT"}, [(value,) for value in values for _ in range(2)])
+    policy = {
+        "table": "people",
+        "columns": {
+            "a": {
+                "role": "quasi_identifier",
+                "min_level": 1,
+                "hierarchy": {"intervals": {"width": 10, "fanouts": [3], "origin": 5, "upper": 2**62 + 1}},
+            },
+        },
+        "privacy": [{"type": "k_anonymity", "k": 2}],
+    }
+    with (
+        in_duckdb(table) as connection,
+        sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan,
+        opened(engine, request, table) as run,
+    ):
+        ran = Ran(plan, engine, run)
+        assert (ran.released, ran.offending) == (ours(plan), {}) and plan.levels == {"a": 1}
+    assert ran.released[("[-9223372036854775815, -9223372036854775805)",)] == 4
+    assert ran.released[(f">={2**62 + 1}",)] == 4
+
+
+@every_engine
 def test_random_policies(engine: str, request: pytest.FixtureRequest) -> None:
     """Every model and measure; what is lacking is told, and nothing else is."""
     compared = told = 0

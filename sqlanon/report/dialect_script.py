@@ -127,7 +127,8 @@ def dialect_script(parts: ScriptParts, dialect: Dialect, *, source_table: str | 
         ),
         *parts.facts,
         "Quasi-identifying values of the table that no hierarchy lists, or that these widths have no room for, have no "
-        "row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class.",
+        "row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class, "
+        "but for the audits it does.",
         f"The audits at the end say whether {RELEASE} meets the policy: each must give no row. They decide, because "
         "the table may hold other records than those above. Its name is for the time of the audits: rename it after.",
         *dialect.notes,

@@ -2,7 +2,7 @@
 -- For the operator: it holds the texts of hierarchies; it does not travel with the release.
 -- The widths of the codes were measured on the 240 records of people: 0 of them excluded for a NULL, 0 with a value that no hierarchy lists.
 -- Distinct values by column, and by level of the quasi-identifiers: city 5 > 3 > 1; age 47 > 7 > 5 > 1; seen 125 > 6 > 4 > 2 > 1; zip 3 > 3 > 1 > 1; order 3 > 2 > 1; disease 4.
--- Quasi-identifying values of the table that no hierarchy lists, or that these widths have no room for, have no row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class.
+-- Quasi-identifying values of the table that no hierarchy lists, or that these widths have no room for, have no row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class, but for the audits it does.
 -- The audits at the end say whether sqlanon_release meets the policy: each must give no row. They decide, because the table may hold other records than those above. Its name is for the time of the audits: rename it after.
 -- Names are quoted as the policy writes them, and Snowflake stores a name that was not quoted in capitals.
 -- A date must read YYYY-MM-DD as text (DATE_OUTPUT_FORMAT, its default).

@@ -2,10 +2,11 @@
 -- For the operator: it holds the texts of hierarchies; it does not travel with the release.
 -- The widths of the codes were measured on the 240 records of people: 0 of them excluded for a NULL, 0 with a value that no hierarchy lists.
 -- Distinct values by column, and by level of the quasi-identifiers: city 5 > 3 > 1; age 47 > 7 > 5 > 1; seen 125 > 6 > 4 > 2 > 1; zip 3 > 3 > 1 > 1; order 3 > 2 > 1; disease 4.
--- Quasi-identifying values of the table that no hierarchy lists, or that these widths have no room for, have no row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class.
+-- Quasi-identifying values of the table that no hierarchy lists, or that these widths have no room for, have no row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class, but for the audits it does.
 -- The audits at the end say whether sqlanon_release meets the policy: each must give no row. They decide, because the table may hold other records than those above. Its name is for the time of the audits: rename it after.
 -- Trino has no temporary tables: those of the script are ordinary ones of the current schema, dropped at the end. Two runs at once need two schemas, and the connector must be able to write.
 -- Trino folds names to small letters, quoted ones too.
+-- Trino leaves out the ORDER BY of a CREATE TABLE, so that the rows of the release may stand in the order of the source, which can tell whose they are. Give readers a table that is sorted by published columns (sorted_by, where the connector has it), or what SELECT * FROM it ORDER BY RANDOM() returns.
 
 -- 1. distinct values
 CREATE TABLE "sqlanon_values_0" AS
