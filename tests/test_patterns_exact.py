@@ -6,7 +6,6 @@ from __future__ import annotations
 import ast
 import csv
 import itertools
-import os
 import random
 import sys
 from collections import Counter, defaultdict
@@ -19,6 +18,7 @@ import duckdb
 import numpy as np
 import pytest
 from conftest import text_table
+from effort import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_patterns import Row, assigned_rows, check_script, planned, random_rows, random_set, suppressed
@@ -36,7 +36,7 @@ from sqlanon.patterns.pattern import all_patterns, at_most, listed
 from sqlanon.patterns.quality import quality
 from sqlanon.patterns.shares import Share, broken, stretches
 
-TABLES = int(os.environ.get("SQLANON_TABLES", "30"))
+TABLES = cases(15)
 Pattern = tuple[int, ...]
 Rows = list[tuple[int, ...]]
 
@@ -72,7 +72,7 @@ def instances(draw: st.DrawFn, records: int = 6) -> tuple[Rows, list[Pattern], i
     return rows, patterns, draw(st.integers(1, 4)), weights
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(instances(), st.booleans())
 def test_it_equals_exhaustive_search(instance: tuple[Rows, list[Pattern], int, list[int]], left_over: bool) -> None:
     rows, patterns, k, weights = instance
@@ -87,7 +87,7 @@ def test_it_equals_exhaustive_search(instance: tuple[Rows, list[Pattern], int, l
     assert not broken(table, counts, patterns, k, found.assignment, left_over=left_over)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(instances(40), st.randoms(use_true_random=False))
 def test_the_order_of_rows_and_columns_changes_nothing_and_raising_k_never_lowers(instance, shuffler) -> None:
     rows, patterns, k, weights = instance
@@ -107,7 +107,7 @@ def test_the_order_of_rows_and_columns_changes_nothing_and_raising_k_never_lower
     assert again.cost == found.cost
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(instances(40))
 def test_a_solution_goes_through_the_reductions_and_back_at_no_cost(instance) -> None:
     rows, patterns, k, weights = instance

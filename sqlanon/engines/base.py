@@ -253,6 +253,10 @@ class Engine(ABC):
     def existing(self, where: Place) -> str | None:
         """``table`` or ``view`` when there is such a relation, else None."""
 
+    @abstractmethod
+    def view_text(self, where: Place) -> str:
+        """The statement of a view, or its query, as the catalog keeps it; empty where views are not made."""
+
     def make_schema(self, where: Place) -> None:
         """Make the schema of a place, unless it is there."""
         self.run("create schema", exp.Create(this=where.schema_reference, kind="SCHEMA", exists=True))

@@ -344,6 +344,16 @@ class PostgresEngine(Engine):
         rows = self.run("existing", query, [where.schema, where.name])
         return ("table" if rows[0][0] else "view") if rows else None
 
+    def view_text(self, where: Place) -> str:
+        """The query of a view, as the catalog keeps it."""
+        query = (
+            "SELECT pg_catalog.pg_get_viewdef(c.oid) FROM pg_catalog.pg_class c "
+            "JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace "
+            "WHERE nspname = $1 AND relname = $2 AND relkind = 'v'"
+        )
+        rows = self.run("existing", query, [where.schema, where.name])
+        return str(rows[0][0]) if rows else ""
+
     def make_schema(self, where: Place) -> None:
         """Make the schema of a place, unless it is there: to ask for what is there needs the right to make it."""
         if not self.run("schema", "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1", [where.schema]):
