@@ -287,7 +287,7 @@ class Plan(Planned):
         draft = LiveDraft(
             view=self._live_view(where, released),
             frozen=self.frozen_lookups(),
-            facts=facts_of(self.policy, self.levels),
+            facts=facts_of(engine, self.policy, self.levels),
             ledger=self.ledger,
             models=self._audits(),
             lookups={name: typed_texts(texts, released[name]) for name, texts in self._lookups().items()},

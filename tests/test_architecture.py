@@ -31,7 +31,7 @@ ORDER = (
     "compiler.distinct_entities", "compiler.evaluate", "compiler.release", "compiler.live_models",
     "compiler.live", "compiler.readable",
     "compiler.sensitive", "compiler.subset", "compiler.class_sizes", "compiler.patterns", "compiler.pattern_quality",
-    "compiler.recoding", "compiler.first_fit", "compiler.recoded", "journal", "engines.base", "engines.described",
+    "compiler.recoding", "compiler.first_fit", "compiler.recoded", "journal", "engines.texts", "engines.base", "engines.described",
     "engines.duckdb",
     "engines.postgres_dialect", "engines.postgres_errors", "engines.postgres_values", "engines.postgres",
     "engines.sqlite_dialect", "engines.sqlite_errors", "engines.sqlite_values", "engines.sqlite",

@@ -38,12 +38,15 @@ class FrozenColumn:
             source as it is (level 0 of a hierarchy that does not list its values).
         signed: both columns of the lookup have a sign before their text, ``=``, and read ``-`` for NULL: so that a file
             can hold them that does not tell NULL from an empty text.
+        by_value: the text of the source depends on settings of the session that reads, so the lookup is met by the value:
+            it has a column ``key`` of the source's type, or is ``signed``, and its texts are read as that type.
     """
 
     name: str
     type: str
     lookup: exp.Expr | None
     signed: bool = False
+    by_value: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,7 @@ class LiveView:
         told: the rows tell their persons too, as the column ``names.ENTITY``: for audits, never for readers.
         shuffled: the rows come in random order, a sort on every read; without it they come in that of the source,
             which tells who stands where.
+        collation: in which two texts are equal only when they are the same; None: in every one.
     """
 
     source: exp.Expr
@@ -75,6 +79,7 @@ class LiveView:
     member_type: str = "BOOLEAN"
     shuffled: bool = True
     told: bool = False
+    collation: str | None = None
 
 
 def refuse_models(models: Sequence[PrivacyModel]) -> None:

@@ -24,6 +24,7 @@ from sqlanon.engines.base import SNAPSHOT, Capabilities, Engine, Job, Lack, Plac
 from sqlanon.engines.postgres_dialect import DIALECT, HELPERS, NAMED_TYPES, quoted
 from sqlanon.engines.postgres_errors import HINTS, describe
 from sqlanon.engines.postgres_values import decimals, precision, values
+from sqlanon.engines.texts import POSTGRES
 from sqlanon.errors import EngineError, InputError, TargetError, UnsupportedError
 from sqlanon.journal import Journal
 
@@ -44,6 +45,19 @@ SETTINGS = {
 """Of the session, so that the text of a value does not depend on the role or the server. Of what two expressions have
 in common PostgreSQL keeps no statistics: for a join of seven lookups it expected one row, compared each record with
 each value, and took 50 times as long as hashing does. (The cost that forbids such loops would have all compiled.)"""
+
+_OID_OF = (
+    "(SELECT c.oid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+    "WHERE n.nspname = ${} AND c.relname = ${})"
+)
+BENEATH = (
+    f"WITH RECURSIVE beneath(oid) AS (SELECT {_OID_OF.format(1, 2)} UNION SELECT d.refobjid FROM beneath "
+    "JOIN pg_catalog.pg_class v ON v.oid = beneath.oid AND v.relkind = 'v' "
+    "JOIN pg_catalog.pg_rewrite r ON r.ev_class = v.oid "
+    "JOIN pg_catalog.pg_depend d ON d.classid = CAST('pg_catalog.pg_rewrite' AS pg_catalog.regclass) "
+    "AND d.objid = r.oid AND d.refclassid = CAST('pg_catalog.pg_class' AS pg_catalog.regclass))"
+)
+"""A relation and, of views, all that they read; a materialized view is read as it is stored."""
 
 
 class PostgresEngine(Engine):
@@ -83,6 +97,8 @@ class PostgresEngine(Engine):
                 "leave out the transformation, or copy the table into a DuckDB or Parquet file.",
             ),
         },
+        texts=POSTGRES,
+        missing=frozenset({"3F000", "42703", "42P01"}),
     )
 
     preamble = HELPERS
@@ -343,6 +359,16 @@ class PostgresEngine(Engine):
         )
         rows = self.run("existing", query, [where.schema, where.name])
         return ("table" if rows[0][0] else "view") if rows else None
+
+    def stands_on(self, view: Place, table: Place) -> bool:
+        """True when a view reads a table, itself or through another view."""
+        query = f"{BENEATH} SELECT 1 FROM beneath WHERE oid = {_OID_OF.format(3, 4)}"
+        return bool(self.run("relations beneath", query, [view.schema, view.name, table.schema, table.name]))
+
+    def differs_by_reader(self, where: Place) -> bool:
+        """True when a relation, or one beneath it as far as its rules tell, has row-level security."""
+        query = f"{BENEATH} SELECT 1 FROM beneath JOIN pg_catalog.pg_class c USING (oid) WHERE c.relrowsecurity LIMIT 1"
+        return bool(self.run("row security", query, [where.schema, where.name]))
 
     def make_schema(self, where: Place) -> None:
         """Make the schema of a place, unless it is there: to ask for what is there needs the right to make it."""
