@@ -76,7 +76,18 @@ is compared by value, the value."""
 FLAGS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 """Types, besides BOOLEAN, of a column that tells the records of the subset: 0 is another record."""
 FLOATS = ("FLOAT", "DOUBLE", "REAL")
-EXACT = (*FLAGS, *FLOATS, "HUGEINT", "UHUGEINT", "BOOLEAN", "UUID", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
+EXACT = (
+    *FLAGS,
+    *FLOATS,
+    "HUGEINT",
+    "UHUGEINT",
+    "BOOLEAN",
+    "UUID",
+    "DATE",
+    "TIME",
+    "TIMESTAMP",
+    "TIMESTAMP WITH TIME ZONE",
+)
 """Types whose values, zero apart from its sign, are equal only when they read the same; a DECIMAL with a scale too."""
 
 

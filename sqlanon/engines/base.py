@@ -258,10 +258,6 @@ class Engine(ABC):
     def existing(self, where: Place) -> str | None:
         """``table`` or ``view`` when there is such a relation, else None."""
 
-    def stands_on(self, view: Place, table: Place) -> bool:
-        """True when the engine can tell that a view reads a table."""
-        return False
-
     def differs_by_reader(self, where: Place) -> bool:
         """True when the engine can tell that a relation shows other rows to other roles (row-level security)."""
         return False

@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-from sqlglot import exp, parse_one
+from sqlglot import exp
 
 from sqlanon.engines.base import SNAPSHOT, Capabilities, Engine, Job, Lack, Place, Statement, rows_of, temporary_table
 from sqlanon.engines.texts import DUCKDB
@@ -447,20 +447,6 @@ class DuckDBEngine(Engine):
             if self.run("existing", found):
                 return kind
         return None
-
-    def stands_on(self, view: Place, table: Place) -> bool:
-        """True when the text of a view names a table; a name without a schema is one of the view's own."""
-        conditions = [
-            exp.EQ(this=exp.column(column, quoted=True), expression=exp.convert(name))
-            for column, name in (
-                ("database_name", view.catalog), ("schema_name", view.schema), ("view_name", view.name)
-            )
-        ]  # fmt: skip
-        found = exp.select(exp.column("sql", quoted=True)).from_(exp.Anonymous(this="duckdb_views")).where(*conditions)
-        texts = [str(text) for (text,) in self.run("view", found)]
-        read = [item for text in texts for item in parse_one(text, dialect=DIALECT).expression.find_all(exp.Table)]
-        places = [Place(item.catalog or view.catalog, item.db or view.schema, item.name) for item in read]
-        return any(table.same(place) for place in places)
 
     def databases(self) -> list[tuple[str, str | None, bool]]:
         """The databases that are attached: name, file (None in memory), whether it is only read."""

@@ -360,11 +360,6 @@ class PostgresEngine(Engine):
         rows = self.run("existing", query, [where.schema, where.name])
         return ("table" if rows[0][0] else "view") if rows else None
 
-    def stands_on(self, view: Place, table: Place) -> bool:
-        """True when a view reads a table, itself or through another view."""
-        query = f"{BENEATH} SELECT 1 FROM beneath WHERE oid = {_OID_OF.format(3, 4)}"
-        return bool(self.run("relations beneath", query, [view.schema, view.name, table.schema, table.name]))
-
     def differs_by_reader(self, where: Place) -> bool:
         """True when a relation, or one beneath it as far as its rules tell, has row-level security."""
         query = f"{BENEATH} SELECT 1 FROM beneath JOIN pg_catalog.pg_class c USING (oid) WHERE c.relrowsecurity LIMIT 1"
