@@ -43,6 +43,7 @@ from sqlanon.targets import (
     partial_file,
     place,
     put_in_place,
+    released_table,
 )
 from sqlanon.written_rows import (
     as_texts,
@@ -197,11 +198,11 @@ def _publish_relation(engine: Engine, draft: _Draft, where: Place) -> None:
         draft.audit(engine, temporary.table, draft.lookups, draft.models, draft.copied)
         draft.verify_source()
         if draft.target.if_exists == "replace":
-            for old, kind in ((where, "VIEW" if view else "TABLE"), (base, "TABLE")):
-                if engine.existing(old) == kind.lower():
-                    engine.run("drop old release", exp.Drop(tables=[old.table], kind=kind))
-            for old in frozen_tables(engine, where):
-                engine.run("drop old lookups", exp.Drop(tables=[old.table], kind="TABLE"))
+            beneath = [released_table(engine, where), *frozen_tables(engine, where)]
+            if found := engine.existing(where):
+                engine.run("drop old release", exp.Drop(tables=[where.table], kind=found.upper()))
+            for old in filter(None, beneath):
+                engine.run("drop old tables", exp.Drop(tables=[old.table], kind="TABLE"))
         rename = exp.AlterRename(this=exp.Table(this=exp.to_identifier(base.name, quoted=True)))
         engine.run("rename", exp.Alter(this=temporary.table, kind="TABLE", actions=[rename]))
         if view:

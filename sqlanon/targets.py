@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from sqlanon.engines.base import Engine, Place
@@ -128,6 +128,27 @@ def check_target(engine: Engine, target: Target, *, read: Sequence[exp.Expr] = (
         places[where.named(where.name + FROZEN)] = "table"
     for candidate, kind in places.items():
         _check_relation(engine, candidate, kind, target, (*target.read, *read))
+    ours = [released_table(engine, where), *frozen_tables(engine, where)]
+    for candidate in list(places)[1:]:
+        if engine.existing(candidate) and candidate not in ours:
+            raise TargetError(
+                f"The table {candidate.schema}.{candidate.name}, which a release would replace, is not beneath one.",
+                hint="choose another name, or drop it yourself.",
+            )
+
+
+def released_table(engine: Engine, where: Place) -> Place | None:
+    """The table beneath a view release at ``where``: the one with its name that the view reads, and it alone."""
+    base = where.named(where.name + RELEASED)
+    if engine.existing(where) != "view" or engine.existing(base) != "table":
+        return None
+    try:
+        view = parse_one(engine.view_text(where), dialect=engine.capabilities.dialect)
+    except SqlglotError:  # somebody else's
+        return None
+    own = {} if not isinstance(view, exp.Create) else {id(view.this), id(view.find(exp.Table))}
+    read = [table for table in view.find_all(exp.Table) if id(table) not in own]
+    return base if [table.name.casefold() for table in read] == [base.name.casefold()] else None
 
 
 def frozen_tables(engine: Engine, where: Place) -> list[Place]:

@@ -10,6 +10,23 @@ import duckdb
 import pyarrow as pa
 import pytest
 from spark_cluster import cluster
+from xdist.scheduler import LoadScopeScheduling
+
+CLUSTER = "spark"
+
+
+class Scheduler(LoadScopeScheduling):
+    """A module runs on one worker, for its tests share what they prepare; so does all that asks a cluster of Spark,
+    which takes longer to start and to warm up than its tests."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return CLUSTER if CLUSTER in nodeid else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduler:
+    """How tests are given to workers."""
+    return Scheduler(config, log)
+
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

@@ -9,6 +9,7 @@ import brute
 import duckdb
 import pytest
 from conftest import text_table
+from effort import cases
 
 import sqlanon
 
@@ -73,7 +74,7 @@ def random_case(seed: int):
 @pytest.mark.parametrize("block", range(10))
 def test_optimum_verdicts_and_release_equal_brute_force(block: int) -> None:
     solved = 0
-    for seed in range(block * 25, block * 25 + 12):
+    for seed in range(block, cases(60), 10):
         rows, trees, document = random_case(seed)
         k = document["privacy"][0]["k"]
         basic = document["nulls"]
@@ -116,11 +117,11 @@ def test_optimum_verdicts_and_release_equal_brute_force(block: int) -> None:
                 ledger = release.ledger
                 assert ledger.records == len(rows) == ledger.published + ledger.suppressed + ledger.excluded
                 assert (ledger.excluded, ledger.suppressed) == (chosen.excluded, chosen.suppressed)
-    assert solved >= 3
+    assert solved > 0
 
 
 def test_exhaustive_resolves_ties_over_the_whole_lattice() -> None:
-    for seed in range(1000, 1030):
+    for seed in range(1000, 1000 + cases(15)):
         rows, trees, document = random_case(seed)
         document["search"] = {"strategy": "exhaustive"}
         document["quality"] = {"measure": "precision", "aggregate": "arithmetic_mean"}

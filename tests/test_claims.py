@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import duckdb
 from conftest import text_table
+from effort import cases
 from test_against_brute_force import random_case
 
 import sqlanon
@@ -12,7 +13,7 @@ from sqlanon.lattice import leq
 
 def test_f_rises_g_falls_and_suppression_falls_with_generalization() -> None:
     compared = 0
-    for seed in range(2000, 2040):
+    for seed in range(2000, 2000 + cases(20)):
         rows, _, document = random_case(seed)
         with duckdb.connect() as connection:
             text_table(connection, list(document["columns"]), rows)
@@ -32,11 +33,11 @@ def test_f_rises_g_falls_and_suppression_falls_with_generalization() -> None:
                                 assert all(a >= b - 1e-12 for a, b in zip(lower, higher, strict=False)), seed
                             assert x.suppressed >= y.suppressed, seed
                             compared += 1
-    assert compared > 1000
+    assert compared > 500
 
 
 def test_permuting_rows_and_columns_changes_nothing() -> None:
-    for seed in range(3000, 3015):
+    for seed in range(3000, 3000 + cases(8)):
         rows, _, document = random_case(seed)
         document["search"] = {"strategy": "exhaustive"}
         losses = set()

@@ -6,7 +6,6 @@ One ``dbt build`` an engine runs all claims of ``CLAIMS``; dbt keeps the rows of
 from __future__ import annotations
 
 import math
-import os
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,7 @@ import duckdb
 import pytest
 import yaml
 from dbt_projects import Step, needs, steps
+from effort import cases
 from postgres_server import server
 from sqlglot import exp
 
@@ -216,7 +216,7 @@ def claims_by_hand() -> Iterator[Claim]:
 
 def claims_at_random() -> Iterator[Claim]:
     """Each test on random tables, some with NULLs everywhere, with and without an entity."""
-    for seed in range(min(6, int(os.environ.get("SQLANON_TABLES", "6")))):
+    for seed in range(cases(3)):
         draw = random.Random(seed)
         people: list[Text] = [*"123456789", None]
         rows = [

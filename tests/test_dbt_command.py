@@ -6,6 +6,7 @@ that counts persons. Then records come that no lookup lists, and small classes; 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 from collections import Counter, defaultdict
@@ -441,6 +442,46 @@ def test_a_seed_that_is_not_needed_any_more_goes(warehouse: Path, tmp_path: Path
     assert len(list((to / "seeds").iterdir())) == 3
     assert "removed: seeds/patients_released_lookup_1.csv" in sqlanon(policy, "--to", str(to), "--node", "1,1,1")
     assert len(list((to / "seeds").iterdir())) == 1
+
+
+def test_a_manifest_does_not_say_what_is_removed(warehouse: Path, tmp_path: Path) -> None:
+    """It may have come with a project of somebody else's: no file is removed that this release would not write."""
+    policy, to = policy_file(tmp_path, document(str(warehouse))), tmp_path / "project"
+    sqlanon(policy, "--to", str(to))
+    (to / "away").symlink_to(tmp_path / "outside")
+    (tmp_path / "outside").mkdir()
+    names = [
+        "../patients_released_1.csv",
+        str(tmp_path / "patients_released_2.csv"),
+        "away/patients_released_3.csv",
+        "patients.csv",
+    ]
+    manifest = to / "patients_released.sqlanon.json"
+    told = json.loads(manifest.read_text())
+    for name in names:
+        (to / name).write_text("precious")
+        told["files"][name] = hashlib.sha256(b"precious").hexdigest()
+    manifest.write_text(json.dumps(told))
+    assert "removed" not in sqlanon(policy, "--to", str(to))
+    assert [(to / name).read_text() for name in names] == ["precious"] * 4
+
+
+@pytest.mark.parametrize("path", ["{{ var('models') }}", "../models", "/models"])
+def test_models_go_into_the_project(warehouse: Path, tmp_path: Path, path: str) -> None:
+    policy, to = policy_file(tmp_path, document(str(warehouse))), tmp_path / "project"
+    to.mkdir()
+    (to / "dbt_project.yml").write_text(json.dumps({"name": "mine", "model-paths": [path]}))
+    assert "model-paths" in refused(policy, "--to", str(to))
+    assert [entry.name for entry in to.iterdir()] == ["dbt_project.yml"]
+
+
+@pytest.mark.parametrize("packages", ["5", "{a: b}"])
+def test_packages_that_are_no_list_are_refused(warehouse: Path, tmp_path: Path, packages: str) -> None:
+    policy, to = policy_file(tmp_path, document(str(warehouse))), tmp_path / "project"
+    to.mkdir()
+    (to / "packages.yml").write_text(f"packages: {packages}")
+    assert "no list" in refused(policy, "--to", str(to))
+    assert [entry.name for entry in to.iterdir()] == ["packages.yml"]
 
 
 def test_null_and_the_empty_text_differ_in_a_seed() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from effort import cases
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
@@ -90,7 +91,7 @@ def test_what_is_left_out_means_what_anon_did() -> None:
 # -- there and back ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=cases(100), deadline=None, suppress_health_check=list(HealthCheck))
 @given(documents() | documents().map(as_toml))
 @example({"columns": {"a": QUASI}, "privacy": [], "csv": None, "join": [], "search": None, "quality": {}})
 def test_every_policy_comes_back_from_its_definition(base: Path, document: dict) -> None:
@@ -109,7 +110,9 @@ def test_every_policy_comes_back_from_its_definition(base: Path, document: dict)
 def test_the_generated_policies_are_mostly_sound(base: Path) -> None:
     sound = []
 
-    @settings(max_examples=60, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=60, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    )
     @given(documents())
     def count(document: dict) -> None:
         try:

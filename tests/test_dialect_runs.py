@@ -24,6 +24,7 @@ from dialect_world import (
     records,
     sqlite_run,
 )
+from effort import cases
 from postgres_server import Server, postgres  # noqa: F401
 from sqlglot import exp
 from test_models import document as world_policy
@@ -36,7 +37,7 @@ from sqlanon.report.dialect_script import NEIGHBOURS, RELEASE, neighbours, told_
 from sqlanon.warehouse_script import script_in, script_parts
 
 ENGINES = ("duckdb", "sqlite", "clickhouse", "postgres")
-WORLDS = 20
+WORLDS = cases(12)
 
 Opened = Callable[[Table], Run]
 

@@ -11,6 +11,7 @@ import brute
 import brute_models
 import duckdb
 import pytest
+from effort import cases
 from test_against_brute_force import random_tree
 from test_models import VALUES
 
@@ -61,7 +62,7 @@ def ground(kind: str, tree: brute.Tree, row: list[brute.Text], a: brute.Text, b:
 @pytest.mark.parametrize("kind", ["equal", "hierarchical", "ordered"])
 def test_a_distance_is_the_cost_of_the_cheapest_transport(kind: str) -> None:
     compared = 0
-    for seed in range(60):
+    for seed in range(cases(30)):
         rng = random.Random(seed)
         pool = [v for v in rng.sample(VALUES, rng.randint(2, 5)) if v is not None]
         tree = random_tree(rng, list(pool), "error")

@@ -28,14 +28,14 @@ import sqlanon
 from sqlanon import evaluator, names, snapshots
 from sqlanon.compiler.evaluate import roll_up
 from sqlanon.compiler.trees import bigint, column, named, number, table, total
-from sqlanon.engines.base import FEATURES, Engine, Job
+from sqlanon.engines.base import FEATURES, Engine, Job, rows_of
 from sqlanon.engines.described import capability_table
 from sqlanon.errors import AuditError, EngineError, SourceChangedError, TargetError, UnsupportedError
 from sqlanon.full_domain import Plan
 from sqlanon.models import MODELS
 from sqlanon.policy import Output
 from sqlanon.publication import publish
-from sqlanon.targets import Target
+from sqlanon.targets import Target, check_target
 
 SECRET = "canary-7f3a"
 HOSTILE = ("order", 'a"b', "key_0", "n", "Case", "x; DROP TABLE y", "$1", "?", "%s", "\\", "é", "a.b", "`", " ")
@@ -503,6 +503,46 @@ def test_a_release_has_the_rows_of_duckdbs(engine: Engine, output: str, tmp_path
     finally:
         if output != "file":
             forget(engine, "released", "released_released")
+
+
+@pytest.mark.parametrize("output, ending", [("view", "_released"), ("live_view", "_frozen")])
+def test_a_view_replaces_no_table_that_a_release_is_not_on(engine: Engine, output: str, ending: str) -> None:
+    """A table of the user's may have a name like those that stand beneath views."""
+    target = Target(Output(output, "shown"), if_exists="replace")
+    if not engine.has(f"{output}s"):
+        with pytest.raises(UnsupportedError):
+            check_target(engine, target)
+        return
+    view, mine, other = (engine.place([name], None) for name in ("shown", f"shown{ending}", "other"))
+    try:
+        for place in (mine, other):
+            engine.run("mine", exp.Create(this=place.table, kind="TABLE", expression=rows_of(pa.table({"x": ["y"]}))))
+        for beneath in (None, other, mine):
+            if beneath is not None:
+                engine.create_view(view, exp.select(column("x")).from_(beneath.table))
+            if output == "view" and beneath is mine:  # named and made like a release of ours
+                check_target(engine, target)
+            else:
+                with pytest.raises(TargetError, match="not beneath one"):
+                    check_target(engine, target)
+            forget(engine, "shown")
+        assert engine.existing(mine) == "table"
+    finally:
+        forget(engine, "shown", mine.name, "other")
+
+
+def test_a_view_is_replaced_with_its_table(engine: Engine) -> None:
+    if not engine.has("views"):
+        return
+    data, document = typed_case(nulls="basic")
+    plan = planned(engine, data, {**document, "if_exists": "replace"})
+    try:
+        assert released(plan, "view", "shown") == released(plan, "view", "shown") == reference_rows()
+        assert released(plan, "table", "other") == reference_rows()
+        with pytest.raises(TargetError, match="is a view, not a table"):
+            plan.publish(Output("table", "shown"))
+    finally:
+        forget(engine, "shown", "shown_released", "other")
 
 
 def forget(engine: Engine, *relations: str) -> None:

@@ -1,6 +1,6 @@
 """Entities: models, limits, bounds and audits count distinct persons, by a brute force and by seeded mistakes.
 
-``SQLANON_TABLES=3000 python -m pytest tests/test_entities.py`` looks at more tables than the default.
+``SQLANON_EFFORT=50 python -m pytest tests/test_entities.py`` looks at more tables than the default.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from effort import cases
 from sqlglot import exp
 from test_against_brute_force import random_tree
 from test_models import document, ordered_models, random_models
@@ -46,7 +47,7 @@ from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import Output
 from sqlanon.report.proof_file import write_proof
 
-TABLES = int(os.environ.get("SQLANON_TABLES", "80"))
+TABLES = cases(40)
 BLOCKS = 8
 STRATEGIES = ("best_first", "flash", "flash_two_phase", "ola", "incognito")
 VALUES: list[brute.Text] = [None, "", "NULL", "flu", "cold", "é", "*"]
@@ -564,7 +565,7 @@ def test_check_counts_nobodys_records_for_nothing() -> None:
     assert (found.smallest_class, found.entities) == (0, 1)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(cases(6)))
 def test_check_agrees_with_the_brute_force_about_every_model(seed: int, connection: duckdb.DuckDBPyConnection) -> None:
     """The audits of all models, over tables as they are: each judges the classes of one node as the definition does."""
     owned = next(o for o in map(random_owned, range(100 * seed, 100 * seed + 100)) if o.world.sensitive)
@@ -680,7 +681,7 @@ def test_the_bound_of_t_closeness_counts_the_records_of_a_class(
         assert plan.evaluate({"place": 1}).certain.suppressed > plan.evaluate({"place": 0}).suppressed
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(cases(8)))
 def test_the_fewest_entities_of_some_records(seed: int) -> None:
     chance = random.Random(seed)
     sizes = sorted((chance.choice([1, 1, 2, 3, 9]) for _ in range(chance.randint(1, 12))), reverse=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from effort import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
@@ -25,7 +26,7 @@ from sqlanon.hierarchy.specs import (
 )
 
 Texts = list[tuple[str | None, ...]]
-quick = settings(max_examples=60, deadline=None)
+quick = settings(max_examples=cases(30), deadline=None)
 CONNECTION = duckdb.connect()
 COLUMN = 'a"b; DROP TABLE y'
 

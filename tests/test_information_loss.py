@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 from conftest import text_table
+from effort import cases
 
 import sqlanon
 from sqlanon.errors import HierarchyError, NoSolutionError, PolicyError, SearchStoppedError
@@ -216,7 +217,7 @@ def searched(made: sqlanon.Policy, strategy: str, **options: Any) -> sqlanon.Pol
 
 
 class TestSearch:
-    @pytest.mark.parametrize("seed", range(40))
+    @pytest.mark.parametrize("seed", range(cases(16)))
     def test_every_exact_strategy_proves_the_optimum_of_a_brute_force(self, connection, seed: int) -> None:
         rng = random.Random(seed)
         count = rng.choice([1, 2, 3, 3])

@@ -1,11 +1,10 @@
 """Local recoding: sequences of nodes against a brute force over texts, the choice of nodes, and its limits.
 
-``SQLANON_TABLES=2000 python -m pytest tests/test_local_recoding.py`` looks at more tables than the default.
+``SQLANON_EFFORT=50 python -m pytest tests/test_local_recoding.py`` looks at more tables than the default.
 """
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from typing import Any
 import brute_models
 import cases
 import duckdb
+import effort
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
@@ -33,7 +33,7 @@ from sqlanon.recoding.rules import Recoding
 from sqlanon.recoding.sequence import REPLAYED, first_fit
 from sqlanon.recoding.state import opened
 
-TABLES = int(os.environ.get("SQLANON_TABLES", "48"))
+TABLES = effort.cases(24)
 BLOCKS = 3
 Given = list[tuple[brute_models.Record, int | None]]
 """Each record that takes part, with the place of the node that publishes it."""
@@ -360,7 +360,7 @@ def chosen(plan: Any, **options: Any) -> Found:
     return choose(engine_of(plan), plan._problem, plan.question, plan.node, **own)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(effort.cases(3)))
 def test_levels_are_kept_within_the_limits_of_the_policy(connection: duckdb.DuckDBPyConnection, seed: int) -> None:
     limits = {"a": {"min_level": 1}, "b": {"max_level": 2}, "c": {"min_level": 1, "max_level": 3}}
     with planned(connection, numbers(seed), [*"abc"], **levelled(seed, limits)) as made:

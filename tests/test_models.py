@@ -1,12 +1,11 @@
 """Every privacy model and measure on random tables: verdicts, releases, optima and bounds equal a brute force.
 
-``SQLANON_TABLES=3000 python -m pytest tests/test_models.py`` looks at more tables than the default.
+``SQLANON_EFFORT=20 python -m pytest tests/test_models.py`` looks at more tables than the default.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import random
 from collections import Counter
 
@@ -15,12 +14,13 @@ import brute_models
 import duckdb
 import pyarrow as pa
 import pytest
+from effort import cases
 from test_against_brute_force import random_tree
 
 import sqlanon
 from sqlanon.lattice import leq
 
-TABLES = int(os.environ.get("SQLANON_TABLES", "240"))
+TABLES = cases(120)
 BLOCKS = 12
 VALUES: list[brute.Text] = [None, "", "NULL", "flu", "cold", "é", "*", "b", "c"]
 AGGREGATES = [None, "arithmetic_mean", "sum", "geometric_mean", "maximum"]

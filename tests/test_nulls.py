@@ -15,6 +15,7 @@ from typing import Any
 import duckdb
 import pytest
 from conftest import text_table
+from effort import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
@@ -34,7 +35,7 @@ CELL = st.sampled_from([None, None, None, "", "NULL", "'", '"', "*", "x"])
 RELATIONS = st.integers(1, 4).flatmap(
     lambda width: st.lists(st.tuples(*[CELL] * width), min_size=1, max_size=30)
 )  # many NULLs, and texts that look like one
-PROPERTY = settings(max_examples=60, deadline=None)
+PROPERTY = settings(max_examples=cases(30), deadline=None)
 
 
 @pytest.fixture
@@ -115,7 +116,7 @@ FORMS = {
 @pytest.mark.parametrize("word_bits", [62, 4])
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_equals_brute_force(form: str, word_bits: int) -> None:
-    @settings(PROPERTY, max_examples=30)
+    @settings(PROPERTY, max_examples=cases(15))
     @given(RELATIONS, st.integers(1, 6))
     def holds(rows: list[Row], k: int) -> None:
         with pytest.MonkeyPatch.context() as patch:

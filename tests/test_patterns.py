@@ -1,12 +1,11 @@
 """Pattern-guided k-anonymity: sets of patterns against enumeration, the waves against a literal Algorithm 1, quality
 against the definitions, and the numbers of the paper.
 
-``SQLANON_TABLES=500 python -m pytest tests/test_patterns.py`` looks at more tables than the default.
+``SQLANON_EFFORT=10 python -m pytest tests/test_patterns.py`` looks at more tables than the default.
 """
 
 from __future__ import annotations
 
-import os
 import random
 import sqlite3
 from collections import Counter, defaultdict
@@ -18,6 +17,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from conftest import text_table
+from effort import cases
 
 import sqlanon
 from sqlanon import names
@@ -40,7 +40,7 @@ from sqlanon.patterns.pattern import (
 from sqlanon.patterns.quality import quality
 
 Row = tuple[str | None, ...]
-TABLES = int(os.environ.get("SQLANON_TABLES", "60"))
+TABLES = cases(30)
 
 
 def planned(connection: duckdb.DuckDBPyConnection, rows: Sequence[Row], columns: int) -> sqlanon.Plan:
@@ -163,7 +163,7 @@ def test_the_rules_of_the_paper_for_adult2() -> None:
     assert (work,) not in rules and (marital, country) in rules
 
 
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("seed", range(cases(100)))
 def test_a_set_is_what_its_rules_say(seed: int) -> None:
     rng = random.Random(seed)
     columns = rng.randint(0, 6)
@@ -209,7 +209,7 @@ def test_a_list_keeps_its_order_when_told() -> None:
     assert list(made) == [(1,), (0,), (0, 2), (0, 1, 2)]
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", range(cases(40)))
 def test_a_list_is_sorted_by_its_ranking(seed: int) -> None:
     rng = random.Random(seed)
     columns = rng.randint(0, 5)
@@ -384,7 +384,7 @@ def check_quality(plan: sqlanon.Plan, found: Assignment, rows: Sequence[Row], gi
 
 def test_a_wave_runs_on_another_engine_too() -> None:
     """The same text on SQLite, wave after wave, and its pairs end where Algorithm 1 ends."""
-    for seed in range(40):
+    for seed in range(cases(20)):
         rng = random.Random(seed)
         columns, k = rng.randint(1, 4), rng.choice([2, 3])
         rows = random_rows(rng, columns)

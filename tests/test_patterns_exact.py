@@ -6,7 +6,6 @@ from __future__ import annotations
 import ast
 import csv
 import itertools
-import os
 import random
 import sys
 from collections import Counter, defaultdict
@@ -19,6 +18,7 @@ import duckdb
 import numpy as np
 import pytest
 from conftest import text_table
+from effort import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_patterns import Row, assigned_rows, check_script, planned, random_rows, random_set, suppressed
@@ -36,7 +36,7 @@ from sqlanon.patterns.pattern import all_patterns, at_most, listed
 from sqlanon.patterns.quality import quality
 from sqlanon.patterns.shares import Share, broken, stretches
 
-TABLES = int(os.environ.get("SQLANON_TABLES", "30"))
+TABLES = cases(15)
 Pattern = tuple[int, ...]
 Rows = list[tuple[int, ...]]
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from effort import cases
 from postgres_server import Server, postgres  # noqa: F401 - a fixture
 from sqlglot import exp
 from test_against_brute_force import random_case
@@ -481,7 +482,7 @@ def assert_same(own: Any, other: Any, seed: int) -> None:
 
 def test_records_are_encoded_judged_and_searched_as_in_duckdb(postgres: Server) -> None:  # noqa: F811
     compared = 0
-    for seed in range(12):
+    for seed in range(cases(6)):
         rows, _, document = random_case(seed)
         columns = list(document["columns"])
         data = pa.table({c: pa.array([row[i] for row in rows], pa.string()) for i, c in enumerate(columns)})
@@ -492,7 +493,7 @@ def test_records_are_encoded_judged_and_searched_as_in_duckdb(postgres: Server) 
 def test_every_model_and_measure_judges_as_in_duckdb(postgres: Server) -> None:  # noqa: F811
     """All but the ordered distance, whose crossing is an ASOF join that PostgreSQL lacks."""
     compared, seen = 0, set()
-    for seed in range(40):
+    for seed in range(cases(20)):
         world = random_world(seed)
         if any(model.get("distance") == "ordered" for _, model in world.models):
             continue

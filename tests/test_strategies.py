@@ -1,7 +1,7 @@
 """The strategies of the papers, driven by dictionaries of verdicts: what they find, what they claim, what they ask.
 
 The verdicts are those of random tables with all models and measures (tests/test_models.py), for several limits.
-``SQLANON_TABLES=1500 python -m pytest tests/test_strategies.py`` looks at more tables than the default.
+``SQLANON_EFFORT=30 python -m pytest tests/test_strategies.py`` looks at more tables than the default.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-import os
 import random
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ import duckdb
 import pytest
 from brute_models import World
 from cases import policy_of
+from effort import cases
 from test_models import document, load, random_world
 
 import sqlanon
@@ -45,7 +45,7 @@ WEIGHTED: dict[str, Search] = {"anon": anon.search}
 """Optimal for weighted information loss, whatever the models and limits."""
 HEURISTIC: dict[str, Search] = {"datafly": datafly.search, "igreedy": igreedy.search}
 ALL = EXACT | MONOTONE | WEIGHTED | HEURISTIC
-TABLES = range(int(os.environ.get("SQLANON_TABLES", "96")))
+TABLES = range(cases(48))
 
 
 @dataclasses.dataclass

@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from conftest import text_table
+from effort import cases
 from test_models import document, load, random_world
 from test_search import plan  # noqa: F401  (a fixture)
 
@@ -33,7 +34,7 @@ def certified(made: sqlanon.Plan, path: Path) -> dict:
 @pytest.mark.parametrize("strategy", EXACT)
 def test_certificates_hold_for_every_model_and_measure(tmp_path: Path, strategy: str) -> None:
     held = 0
-    for seed in range(160):
+    for seed in range(cases(60)):
         if EXACT[seed % len(EXACT)] != strategy:
             continue
         world = random_world(seed)
@@ -52,16 +53,16 @@ def test_certificates_hold_for_every_model_and_measure(tmp_path: Path, strategy:
             assert found.holds and found.optimal, (seed, found.faults)
             assert found.boxes == len(told["boxes"])
             held += 1
-    assert held > 10
+    assert held > 4
 
 
 @pytest.fixture
 def skewed(connection: duckdb.DuckDBPyConnection):
     """A plan whose optimum suppresses more than k records, so that its certificate tells all numbers."""
     rng = random.Random(11)
-    columns = ["a", "b", "c", "d"]
+    columns = ["a", "b", "c"]
     text_table(
-        connection, columns, [tuple(str(min(int(rng.expovariate(0.7)), 7)) for _ in columns) for _ in range(600)]
+        connection, columns, [tuple(str(min(int(rng.expovariate(0.7)), 7)) for _ in columns) for _ in range(300)]
     )
     levels = {str(v): [str(v // 2), str(v // 4), "*"] for v in range(8)}
     policy = {
@@ -87,7 +88,7 @@ def test_whatever_is_changed_in_a_certificate_is_found(connection, skewed, tmp_p
         path.write_text(json.dumps({**document, "sha256": digest(document)}))
         return not sqlanon.verify(path, skewed.policy, connection).holds
 
-    for number, box in list(enumerate(boxes))[::3]:
+    for number, box in random.Random(5).sample(list(enumerate(boxes)), cases(2)):
         assert changed(boxes=boxes[:number] + boxes[number + 1 :]), "a box is missing"
         if box[3] is not None:
             raised = [*box[:3], 1e9 if box[3] == "loss" else box[3] * 1.0001, *box[4:]]
@@ -95,21 +96,18 @@ def test_whatever_is_changed_in_a_certificate_is_found(connection, skewed, tmp_p
             nothing = [*box[:3], None, *box[4:]]
             assert changed(boxes=[*boxes[:number], nothing, *boxes[number + 1 :]]), "a box is said to be empty"
         for corner in (0, 1):
-            for axis in range(4):
-                level = int(box[corner][axis])
-                other = level - 1 if level == tops[axis] else level + 1
-                text = box[corner][:axis] + str(other) + box[corner][axis + 1 :]
-                moved = [text if place == corner else item for place, item in enumerate(box)]
-                assert changed(boxes=[*boxes[:number], moved, *boxes[number + 1 :]]), "a level was changed"
-        if number >= 1:
-            break
-    for axis in range(4):
-        level = (int(told["chosen"][axis]) + 1) % (tops[axis] + 1)
-        assert changed(chosen=told["chosen"][:axis] + str(level) + told["chosen"][axis + 1 :])
+            axis = (number + corner) % len(tops)
+            level = int(box[corner][axis])
+            other = level - 1 if level == tops[axis] else level + 1
+            text = box[corner][:axis] + str(other) + box[corner][axis + 1 :]
+            moved = [text if place == corner else item for place, item in enumerate(box)]
+            assert changed(boxes=[*boxes[:number], moved, *boxes[number + 1 :]]), "a level was changed"
+    higher = (int(told["chosen"][0]) + 1) % (tops[0] + 1)
+    assert changed(chosen=f"{higher}{told['chosen'][1:]}")
     assert changed(loss=told["loss"] * 0.999)
     assert changed(lower_bound=told["lower_bound"] * 1.001, loss=told["loss"] * 1.001)
     assert changed(measure="precision")
-    assert changed(top="2222")
+    assert changed(top="222")
     path.write_text(json.dumps({**told, "evaluated": told["evaluated"] + 1}))
     assert not sqlanon.verify(path, skewed.policy, connection).holds, "the digest is another"
 
@@ -127,7 +125,7 @@ def test_a_stopped_search_certifies_its_gap(connection, skewed, tmp_path: Path) 
 
 @pytest.mark.parametrize("measure", ["loss", "discernibility", "average_class_size"])
 def test_a_search_may_be_stopped_after_any_evaluation(connection, skewed, tmp_path: Path, measure: str) -> None:
-    for limit in (1, 2, 3, 5, 9):
+    for limit in (1, 2, 5):
         asked = {**skewed.policy.to_dict(), "search": {"max_evaluations": limit}, "quality": {"measure": measure}}
         policy = sqlanon.Policy.from_dict(asked)
         with sqlanon.plan(connection, policy) as stopped:

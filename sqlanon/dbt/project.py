@@ -17,6 +17,7 @@ import yaml
 
 from sqlanon import sqlfiles
 from sqlanon.dbt.release import DbtRelease, files, properties
+from sqlanon.dbt.template import SIGNS
 from sqlanon.errors import TargetError
 
 PACKAGE = "packages/sqlanon"
@@ -57,7 +58,7 @@ def write(release: DbtRelease, folder: Path, *, force: bool = False) -> Written:
     }
     texts[f"{_folders(folder)['models']}/{release.name}.yml"] = _yaml(properties(release))
     manifest = release.name + MANIFEST
-    known = _known(folder / manifest)
+    known = _known(folder, manifest, release.name)
     foreign = [path for path, text in texts.items() if not _ours(folder, path, known, text)]
     if (folder / manifest).exists() and not known:
         foreign.append(manifest)
@@ -89,14 +90,28 @@ def write(release: DbtRelease, folder: Path, *, force: bool = False) -> Written:
 
 
 def _folders(folder: Path) -> dict[str, str]:
-    """Where the project keeps its models, seeds and tests."""
+    """Where the project keeps its models, seeds and tests.
+
+    Raises:
+        TargetError: not in the folder, or in a place that a template gives.
+    """
     path = folder / "dbt_project.yml"
     document = _read_yaml(path) if path.exists() else {}
     found = {}
     for kind, key in PATHS.items():
         named = document.get(key)
         found[kind] = named[0] if isinstance(named, list) and named and isinstance(named[0], str) else kind
+        if any(sign in found[kind] for sign in SIGNS) or not _within(folder, found[kind]):
+            raise TargetError(
+                f"The first of the {key} of dbt_project.yml is no plain path within the project.",
+                hint=f"write it as it stands, such as {kind}.",
+            )
     return found
+
+
+def _within(folder: Path, path: str) -> bool:
+    """Whether a path of the folder leads to a place in it, not by way of a link either."""
+    return (folder / path).resolve().is_relative_to(folder.resolve())
 
 
 def _once(release: DbtRelease, folder: Path) -> tuple[dict[str, str], dict[str, str]]:
@@ -107,9 +122,17 @@ def _once(release: DbtRelease, folder: Path) -> tuple[dict[str, str], dict[str, 
         made["dbt_project.yml"] = _yaml({"name": release.name, "version": "1.0.0", "profile": release.name})
     if not (folder / "packages.yml").exists():
         made["packages.yml"] = _yaml({"packages": [package]})
-    elif package not in (_read_yaml(folder / "packages.yml").get("packages") or []):
+    elif package not in _listed(folder / "packages.yml"):
         missing["packages.yml"] = f"- local: {PACKAGE}"
     return made, missing
+
+
+def _listed(path: Path) -> list[Any]:
+    """The packages of a project."""
+    found = _read_yaml(path).get("packages") or []
+    if not isinstance(found, list):
+        raise TargetError(f"The packages of {path.name!r} are no list.", hint="correct it first.")
+    return found
 
 
 def _yaml(document: Mapping[str, Any]) -> str:
@@ -128,14 +151,23 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     return document
 
 
-def _known(path: Path) -> dict[str, str]:
-    """The files that an earlier run wrote, with their digests."""
+def _known(folder: Path, manifest: str, name: str) -> dict[str, str]:
+    """The files that an earlier run wrote, with their digests, as its manifest tells them.
+
+    A manifest may come from anybody: paths out of the folder, and files that no run of this release writes, are not
+    believed.
+    """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))["files"]
+        found = json.loads((folder / manifest).read_text(encoding="utf-8"))["files"]
     except (OSError, ValueError, KeyError, TypeError):
         return {}
-    kept = found if isinstance(found, dict) else {}
-    return {path: digest for path, digest in kept.items() if isinstance(digest, str) and ".." not in Path(path).parts}
+    return {
+        path: digest
+        for path, digest in (found.items() if isinstance(found, dict) else ())
+        if isinstance(digest, str)
+        and _within(folder, path)
+        and (Path(path).name.startswith((f"{name}_", f"{name}.")) or Path(path).is_relative_to(PACKAGE))
+    }
 
 
 def _digest(text: str) -> str:

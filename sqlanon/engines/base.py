@@ -258,6 +258,9 @@ class Engine(ABC):
     def existing(self, where: Place) -> str | None:
         """``table`` or ``view`` when there is such a relation, else None."""
 
+    @abstractmethod
+    def view_text(self, where: Place) -> str:
+        """The statement of a view, or its query, as the catalog keeps it; empty where views are not made."""
     def differs_by_reader(self, where: Place) -> bool:
         """True when the engine can tell that a relation shows other rows to other roles (row-level security)."""
         return False

@@ -431,22 +431,27 @@ class DuckDBEngine(Engine):
 
     def existing(self, where: Place) -> str | None:
         """``table`` or ``view`` when there is such a relation, else None."""
-        for kind in ("table", "view"):
-            conditions = [
-                exp.EQ(
-                    this=exp.Lower(this=exp.column(column, quoted=True)),
-                    expression=exp.Lower(this=exp.convert(name)),
-                )
-                for column, name in (
-                    ("database_name", where.catalog),
-                    ("schema_name", where.schema),
-                    (f"{kind}_name", where.name),
-                )
-            ]
-            found = exp.select(exp.convert(1)).from_(exp.Anonymous(this=f"duckdb_{kind}s")).where(*conditions)
-            if self.run("existing", found):
-                return kind
-        return None
+        return next((kind for kind in ("table", "view") if self._listed(where, kind)), None)
+
+    def view_text(self, where: Place) -> str:
+        """The statement of a view, as the catalog keeps it."""
+        rows = self._listed(where, "view")
+        return str(rows[0][0]) if rows else ""
+
+    def _listed(self, where: Place, kind: str) -> list[tuple[Any, ...]]:
+        conditions = [
+            exp.EQ(
+                this=exp.Lower(this=exp.column(column, quoted=True)),
+                expression=exp.Lower(this=exp.convert(name)),
+            )
+            for column, name in (
+                ("database_name", where.catalog),
+                ("schema_name", where.schema),
+                (f"{kind}_name", where.name),
+            )
+        ]
+        listed = exp.select(exp.column("sql", quoted=True)).from_(exp.Anonymous(this=f"duckdb_{kind}s"))
+        return self.run("existing", listed.where(*conditions))
 
     def databases(self) -> list[tuple[str, str | None, bool]]:
         """The databases that are attached: name, file (None in memory), whether it is only read."""

@@ -360,6 +360,15 @@ class PostgresEngine(Engine):
         rows = self.run("existing", query, [where.schema, where.name])
         return ("table" if rows[0][0] else "view") if rows else None
 
+    def view_text(self, where: Place) -> str:
+        """The query of a view, as the catalog keeps it."""
+        query = (
+            "SELECT pg_catalog.pg_get_viewdef(c.oid) FROM pg_catalog.pg_class c "
+            "JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace "
+            "WHERE nspname = $1 AND relname = $2 AND relkind = 'v'"
+        )
+        rows = self.run("existing", query, [where.schema, where.name])
+        return str(rows[0][0]) if rows else ""
     def differs_by_reader(self, where: Place) -> bool:
         """True when a relation, or one beneath it as far as its rules tell, has row-level security."""
         query = f"{BENEATH} SELECT 1 FROM beneath JOIN pg_catalog.pg_class c USING (oid) WHERE c.relrowsecurity LIMIT 1"

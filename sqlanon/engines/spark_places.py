@@ -164,6 +164,10 @@ class SparkPlaces(Engine):
         found: str | None = self._guard("existing", ask)
         return found
 
+    def view_text(self, where: Place) -> str:
+        """Nothing: views are not made."""
+        return ""
+
 
 def _parquet_view(name: str, path: str) -> exp.Create:
     """The statement that makes a temporary view over Parquet files, as scripts tell it."""

@@ -447,6 +447,12 @@ class SQLiteEngine(Engine):
         rows = self.run("existing", query, [where.name])
         return str(rows[0][0]) if rows else None
 
+    def view_text(self, where: Place) -> str:
+        """The statement of a view, as the catalog keeps it."""
+        query = "SELECT sql FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE AND type = 'view'"
+        rows = self.run("existing", query, [where.name])
+        return str(rows[0][0]) if rows else ""
+
     def make_schema(self, where: Place) -> None:
         """Nothing: the one schema is there."""
 
