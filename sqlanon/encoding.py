@@ -59,11 +59,6 @@ class Encoding:
     warnings: tuple[str, ...]
     entity: EntityColumn | None = None
 
-    @property
-    def numbered_source(self) -> exp.Expr:
-        """The source; with an entity, with the column ``names.ENTITY``."""
-        return self.source if self.entity is None else compiler_entities.with_entities(self.source, self.entity)
-
 
 @dataclass(frozen=True, slots=True)
 class _Measured:

@@ -81,7 +81,7 @@ def audit_entities(
 
     Args:
         relation: the released rows before they are written.
-        entity: its column of entities.
+        entity: its column of entities, with the values of the source: the numbers that the plan gave them could be wrong.
 
     Raises:
         AuditError: names the audits that failed, with the number of offending classes; never a value.
