@@ -21,7 +21,7 @@ from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.release import audit_entities, audit_release
 from sqlanon.compiler.live import KEY, TEXT, VALUE, FrozenColumn, LiveView, live_view, member_flag, refuse_models
-from sqlanon.compiler.trees import column, number
+from sqlanon.compiler.trees import column
 from sqlanon.engines.base import Engine, Place, rows_of
 from sqlanon.errors import EngineError, HierarchyError, InputError, SourceChangedError, TargetError, UnsupportedError
 from sqlanon.hierarchy.specs import FileHierarchy, TableHierarchy
@@ -29,7 +29,7 @@ from sqlanon.live_lookups import has_lookup
 from sqlanon.lookups import table_rows
 from sqlanon.policy import Output, Policy
 from sqlanon.sources import Source
-from sqlanon.targets import FACT_COLUMNS, FROZEN, LOOKUP, RELEASED, frozen_tables, place
+from sqlanon.targets import FACT_COLUMNS, FROZEN, LOOKUP, frozen_tables, place, released_table
 from sqlanon.version import VERSION
 
 KIND = "live_view"
@@ -72,10 +72,10 @@ def check_live(opened: Source, policy: Policy, output: Output) -> Place:
     """The place of a live view, after everything that can be said of it before any work.
 
     Raises:
-        UnsupportedError: see ``refuse_policy``; or the engine has no live views, or the source has row-level security, or
-            the text of a quasi-identifier depends on settings of the session that reads.
-        TargetError: the source is not in the database of the view, or the view or its lookups would replace relations of
-            somebody else's.
+        UnsupportedError: see ``refuse_policy``; or the engine has no live views, or the source has row-level security,
+            or the text of a quasi-identifier depends on settings of the session that reads.
+        TargetError: the source is not in the database of the view, or the view or its lookups would replace relations
+            of somebody else's.
     """
     refuse_policy(policy)
     engine = opened.engine
@@ -97,17 +97,18 @@ def check_live(opened: Source, policy: Policy, output: Output) -> Place:
         )
     if engine.differs_by_reader(source):
         raise UnsupportedError(
-            "A live view cannot be audited over row-level security: the source, or a table beneath it, shows each role other "
-            "rows.",
+            "A live view cannot be audited over row-level security: the source, or a table beneath it, shows each role "
+            "other rows.",
             hint=f"{SNAPSHOT}, or copy the rows that may be published into a table without it.",
         )
-    if policy.if_exists == "replace" and engine.existing(where) == "view" and not _ours(engine, where):
+    found = engine.existing(where)
+    if found and policy.if_exists == "replace" and not (found == "view" and _ours(engine, where)):
         raise TargetError(
-            f"The relation {where.schema}.{where.name} is a view that sqlanon did not make.",
+            f"The relation {where.schema}.{where.name} is a {found}, and no view that sqlanon made.",
             hint="choose another name for the live view, or drop it yourself.",
         )
     if not frozen_tables(engine, where):
-        lookups = [_lookup(where, number) for number in range(len(policy.quasi_identifiers))]
+        lookups = [_lookup(where, position) for position in range(len(policy.quasi_identifiers))]
         for beneath in (where.named(where.name + FROZEN), *lookups):
             if engine.existing(beneath):
                 raise TargetError(
@@ -124,9 +125,9 @@ def _refuse_types(opened: Source, policy: Policy) -> None:
         type_name = opened.types.get(spec.name)
         if type_name is not None and not texts.comparable(type_name):
             raise UnsupportedError(
-                f"A live view cannot tell the values of column {spec.name!r} apart: how the type {type_name.split('(')[0]} "
-                "reads depends on settings of the session that reads.",
-                hint=f"{SNAPSHOT}, or keep the column as text in the source (a cast in a view depends on them too).",
+                f"A live view cannot tell the values of column {spec.name!r} apart: how the type "
+                f"{type_name.split('(')[0]} reads depends on settings of the session that reads.",
+                hint=f"{SNAPSHOT}, or keep it as text in the source (a cast in a view depends on settings too).",
             )
 
 
@@ -185,8 +186,8 @@ def _view(
     )
 
 
-def _lookup(where: Place, number: int) -> Place:
-    return where.named(f"{where.name}{LOOKUP}{number}")
+def _lookup(where: Place, position: int) -> Place:
+    return where.named(f"{where.name}{LOOKUP}{position}")
 
 
 def facts_of(engine: Engine, policy: Policy, levels: Mapping[str, int]) -> list[Fact]:
@@ -296,8 +297,8 @@ def _refuse_owner(engine: Engine, where: Place, draft: LiveDraft) -> None:
         )
     if rows != draft.ledger.published:
         raise TargetError(
-            f"The live view shows {rows} records once it belongs to {draft.output.owner!r}, and {draft.ledger.published} "
-            "before.",
+            f"The live view shows {rows} records once it belongs to {draft.output.owner!r}, and "
+            f"{draft.ledger.published} before.",
             hint=f"{SNAPSHOT}, or leave out owner.",
         )
 
@@ -317,11 +318,8 @@ def _drop_old(engine: Engine, where: Place) -> None:
 
 def _ours(engine: Engine, where: Place) -> list[Place]:
     """The tables beneath a release that is a view; none beneath a view of somebody else's."""
-    if frozen := frozen_tables(engine, where):
-        return frozen
-    released = where.named(where.name + RELEASED)
-    made = engine.existing(where) == "view" and engine.existing(released) == "table"
-    return [released] if made and engine.stands_on(where, released) else []
+    released = released_table(engine, where)
+    return frozen_tables(engine, where) or ([released] if released is not None else [])
 
 
 def _table(where: Place, query: exp.Query) -> exp.Create:

@@ -1,4 +1,4 @@
-"""A reader of a live view on PostgreSQL learns nothing by seeds, settings, plans or equal values that read differently."""
+"""A reader of a live view on PostgreSQL learns nothing by seeds, settings, plans or values that read differently."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def execute(server: Server, *statements: str, user: str | None = None) -> Rows:
     with closing(dbapi.connect(server.uri(user=user), autocommit=True)) as connection, connection.cursor() as cursor:
         for statement in statements:
             cursor.execute(statement)
-        return cursor.fetchall() if statements[-1].startswith(("SELECT", "EXPLAIN")) else []
+        return cursor.fetchall() if statements[-1].startswith("SELECT") else []
 
 
 @pytest.fixture
@@ -95,12 +95,12 @@ LISTED = {f"2024-01-{day:02}": ["winter"] for day in range(1, 32)} | {"no day": 
 ZONE = "SET timezone = 'AAA0BBB-1,J21/0,J22/1'"  # another offset on one day of the year alone
 SETTINGS = [
     ("timestamptz", "timestamptz '2024-01-01 10:00+00' + i * interval '12 hours'", {"dates": ["month"]}, 1, ZONE),
-    ("timestamptz", "timestamptz '2024-01-01 10:00+00' + i * interval '12 hours'", {"redact": {"steps": 9}}, 1, ZONE),
+    ("timestamptz", "timestamptz '2024-01-01 10:00+00' + i * interval '12 hours'", {"suppress": {}}, 1, ZONE),
     ("date", "CASE WHEN i > 5 THEN date '2024-01-01' + i % 25 END", {"dates": ["year"]}, 1, "SET datestyle = 'German'"),
     ("date", "CASE WHEN i > 5 THEN date '2024-01-01' + i % 25 END", {"levels": LISTED}, 1, "SET datestyle = 'German'"),
     ("date", "CASE WHEN i > 5 THEN date '2024-01-01' + i % 5 END", {"levels": LISTED}, 0, "SET datestyle = 'SQL, DMY'"),
-    ("timestamp", "timestamp '2024-01-01' + i * interval '1 hour'", {"dates": ["month"]}, 1, "SET datestyle = 'German'"),
-    ("float8", "CASE i WHEN 3 THEN 72.3 WHEN 4 THEN 'NaN' ELSE 70 + i % 9 END", {"suppress": {}}, 1,
+    ("timestamp", "timestamp '2024-01-01' + i * interval '1 h'", {"dates": ["month"]}, 1, "SET datestyle = 'German'"),
+    ("float8", "CASE i WHEN 3 THEN 99.4 WHEN 4 THEN 'NaN' ELSE 70 + i % 9 END", {"suppress": {}}, 1,
      "SET extra_float_digits = -13"),
     ("float8", "CASE i WHEN 3 THEN 72.3 ELSE 70 + i % 9 END", {"intervals": {"width": 10}}, 1,
      "SET extra_float_digits = -13"),
@@ -139,7 +139,12 @@ def test_a_type_that_reads_by_settings_alone_is_refused(clinic: Server, kind: st
 
 def plans(server: Server, options: str, condition: str) -> list[str]:
     """The lines of a plan as a reader sees it, but for the condition that he wrote."""
-    lines = execute(server, f"EXPLAIN ({options}) SELECT * FROM anon.v WHERE {condition}", user="analyst")
+    explaining = (
+        "CREATE FUNCTION pg_temp.plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS "
+        f"$$ BEGIN RETURN QUERY EXECUTE 'EXPLAIN ({options}) ' || query; END $$"
+    )  # the driver reads rows of a SELECT only
+    query = f"SELECT * FROM pg_temp.plan($q$ SELECT * FROM anon.v WHERE {condition} $q$)"
+    lines = execute(server, explaining, query, user="analyst")
     without = ("Filter:", "Time:", "Memory", "Sort Key:")
     return [line for (line,) in lines if not any(word in line for word in without)]
 
@@ -172,10 +177,9 @@ def test_no_plan_tells_the_size_of_a_suppressed_class(clinic: Server) -> None:
 
 EQUAL = [
     ("TEXT COLLATE clinic.loose", "'Bob'", "'bob'", None),
-    ("NUMERIC", "70", "70.000", None),
-    ("DOUBLE PRECISION", "0", "-0.0", "0"),
-    ("REAL", "0", "-0.0", "0"),
-    ("CHAR(8)", "'Bob'", "'bob'", None),
+    ("NUMERIC", "70", "70.000", "70"),
+    ("DOUBLE PRECISION", "0", "'-0'", "0"),
+    ("REAL", "0", "'-0'", "0"),
 ]
 
 
@@ -191,14 +195,11 @@ def test_values_that_are_equal_and_read_differently_are_not_one_class(
     except dbapi.Error:
         pytest.skip("this PostgreSQL was built without ICU")
     execute(clinic, f"CREATE TABLE clinic.t (q {kind}, who TEXT)")
-    execute(clinic, f"INSERT INTO clinic.t SELECT CAST({value} AS {kind.split()[0]}), 'n' FROM generate_series(1, 10)")
-    for level in (0, 1):
-        execute(clinic, f"UPDATE clinic.t SET q = {value}")
-        hierarchy = {"suppress": {}} if level == 0 else {"redact": {}}
-        sqlanon.anonymize(None, policy(hierarchy, 0, privacy=[{"type": "k_anonymity", "k": 10}])).close()
-        execute(clinic, f"UPDATE clinic.t SET q = '{odd.strip(chr(39))}' WHERE ctid = (SELECT min(ctid) FROM clinic.t)")
-        read = Counter(q for q, _ in seen(clinic).elements())
-        assert read == Counter({shown: 10} if shown is not None else {}), "the odd one is shown"
+    execute(clinic, f"INSERT INTO clinic.t SELECT {value}, 'n' FROM generate_series(1, 10)")
+    sqlanon.anonymize(None, policy({"suppress": {}}, 0, privacy=[{"type": "k_anonymity", "k": 10}])).close()
+    execute(clinic, f"UPDATE clinic.t SET q = {odd} WHERE ctid = (SELECT min(ctid) FROM clinic.t)")
+    read = Counter(q for q, _ in seen(clinic).elements())
+    assert read == Counter({shown: 10} if shown is not None else {}), "the odd one is shown"
 
 
 def row_security(server: Server) -> None:
@@ -247,7 +248,7 @@ def test_a_refresh_notices_a_changed_hierarchy_table(clinic: Server) -> None:
     execute(
         clinic,
         "CREATE TABLE clinic.ages (value TEXT, text TEXT)",
-        "INSERT INTO clinic.ages VALUES ('30', 'young'), ('31', 'young'), ('32', NULL)",
+        "INSERT INTO clinic.ages VALUES ('30', 'young'), ('31', 'young'), ('32', 'older')",
     )
     listed = policy({"table": "clinic.ages"}, 1)
     reasons = [sqlanon.refresh(None, listed).reason, sqlanon.refresh(None, listed).reason]
@@ -291,7 +292,7 @@ def test_a_live_view_replaces_nothing_of_somebody_elses(clinic: Server) -> None:
     sqlanon.anonymize(None, policy({"suppress": {}})).close()
     execute(clinic, "DROP VIEW anon.v", "DROP TABLE anon.v_frozen", "DROP TABLE IF EXISTS anon.v_lookup_0")
     execute(clinic, "SET ROLE keeper", "CREATE VIEW anon.v AS SELECT 1 AS mine")
-    with pytest.raises(TargetError, match="sqlanon did not make"):
+    with pytest.raises(TargetError, match="no view that sqlanon made"):
         sqlanon.anonymize(None, policy({"suppress": {}}))
     told = [execute(clinic, f"SELECT mine FROM anon.{name}") for name in ("v", "v_released")]
     assert told == [[(1,)], [(7,)]]

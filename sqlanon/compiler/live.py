@@ -11,20 +11,20 @@ class, as it stands at the moment of reading, meets every model. A model that fa
 
 Why it is right:
 
-- A class is a partition by the *published* cells, so what is counted is what a reader could count: texts are compared by
-  a collation in which only the same text is equal, floats are published as value + 0, and what is equal but reads
-  differently otherwise (a NUMERIC with more zeros) is told apart by its text.
+- A class is a partition by the *published* cells, so what is counted is what a reader could count: texts are compared
+  by a collation in which only the same text is equal, floats are published as value + 0, and what is equal but may read
+  differently is told apart by its canonical text.
 - A JOIN loses the records without a row in a lookup. A value with several rows would multiply its records, and so
   swell the class; it is taken for a value without a row.
 - Nothing depends on the settings of the session that reads. Where the text of a value would, the lookup is met by the
-  value (``FrozenColumn.by_value``); and the order is one that no reader can seed, for under it lies that of the source.
-- A filter of a reader's stays above: were it pushed below the windows, the plan with its numbers of rows (EXPLAIN ANALYZE)
-  would tell the size of a class that is suppressed. The last step is materialized, and OFFSET 0 keeps the filter, and
-  the planner's statistics of the source with it, out of the query altogether.
+  value (``FrozenColumn.by_value``); and the order is one that no reader can seed: beneath it lies that of the source.
+- A filter of a reader's stays above. Were it pushed below the windows, the plan with its numbers of rows (EXPLAIN
+  ANALYZE) would tell the size of a class that is suppressed. The last step is materialized, and OFFSET 0 keeps the
+  filter, and with it the planner's statistics of the source, out of the query altogether.
 - What the models look at, and why, stands in ``compiler/live_models.py``.
 
-Portable: no QUALIFY, no ENUM, no FILTER, no COUNT(DISTINCT …) OVER; keys that may be NULL meet by equalities, which every
-engine can hash. It runs on DuckDB and PostgreSQL, and unshuffled on SQLite.
+Portable: no QUALIFY, no ENUM, no FILTER, no COUNT(DISTINCT …) OVER; keys that may be NULL meet by equalities, which
+every engine can hash. It runs on DuckDB and PostgreSQL, and unshuffled on SQLite.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ __all__ = [
 ]
 
 VALUE, TEXT, KEY = "value", "text", "key"
-"""The columns of a lookup: the canonical text of the source, what the frozen level publishes for it, and, where the source
-is compared by value, the value."""
+"""The columns of a lookup: the canonical text of the source, what the frozen level publishes for it, and, where the
+source is compared by value, the value."""
 FLAGS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 """Types, besides BOOLEAN, of a column that tells the records of the subset: 0 is another record."""
 FLOATS = ("FLOAT", "DOUBLE", "REAL")
@@ -271,6 +271,13 @@ def _collated(text: exp.Expr, view: LiveView) -> exp.Expr:
     return exp.Collate(this=text, expression=exp.to_identifier(view.collation, quoted=True))
 
 
+def _counted(name: str, view: LiveView) -> exp.Expr:
+    """A sensitive value as its distinct ones are counted: texts as they read, others by value."""
+    if view.published.get(name) != "VARCHAR":
+        return column(name, SOURCE)
+    return _collated(typed(column(name, SOURCE), "VARCHAR", generalized=False), view)
+
+
 def _records(view: LiveView) -> exp.Select:
     """The records that take part and have a row in every lookup: class, published cells, what models look at."""
     cells: list[exp.Expr] = []
@@ -293,7 +300,7 @@ def _records(view: LiveView) -> exp.Select:
     if view.member is not None:
         cells.append(named(_flag(view), names.MEMBER))
         conditions.append(given(view.member))
-    cells += [named(column(name, SOURCE), value_of(position)) for position, name in enumerate(watched(view))]
+    cells += [named(_counted(name, view), value_of(position)) for position, name in enumerate(watched(view))]
     if view.entity is not None:
         cells.append(named(column(view.entity, SOURCE), ENTITY))
         conditions.append(given(view.entity))
@@ -330,8 +337,8 @@ def _is_null(value: exp.Expr) -> exp.Expr:
 def _single(item: FrozenColumn) -> exp.Select:
     """The values of a lookup, with their sign, and their texts; a value with several rows is NULL, and equals nothing.
 
-    Of one that is met by value: the value, and whether it is NULL. Not a HAVING: PostgreSQL would expect one row of it, and
-    compare each record with each value.
+    Of one that is met by value: the value, and whether it is NULL. Not a HAVING: PostgreSQL would expect one row of it,
+    and compare each record with each value.
     """
     assert item.lookup is not None
     one = exp.EQ(this=exp.Count(this=exp.Star()), expression=number(1))

@@ -38,8 +38,8 @@ class FrozenColumn:
             source as it is (level 0 of a hierarchy that does not list its values).
         signed: both columns of the lookup have a sign before their text, ``=``, and read ``-`` for NULL: so that a file
             can hold them that does not tell NULL from an empty text.
-        by_value: the text of the source depends on settings of the session that reads, so the lookup is met by the value:
-            it has a column ``key`` of the source's type, or is ``signed``, and its texts are read as that type.
+        by_value: the text of the source depends on settings of the session that reads, so the lookup is met by the
+            value: it has a column ``key`` of the source's type, or is ``signed``, and its texts are read as that type.
     """
 
     name: str

@@ -47,7 +47,7 @@ def refuse_settings(spec: Column, type_name: str, texts: TextFacts) -> None:
         UnsupportedError: they are computed of texts or times that depend on them.
     """
     periods = isinstance(spec.hierarchy, DatesHierarchy) and type_name in ("DATE", "TIMESTAMP")
-    if texts.by_value(type_name) and not periods or not texts.comparable(type_name):
+    if (texts.by_value(type_name) and not periods) or not texts.comparable(type_name):
         raise UnsupportedError(
             f"The levels of column {spec.name!r} would depend on settings of the session that reads the view.",
             hint="say --materialized table, or list the values in a seed (--with-values).",

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.engines.texts import TextFacts
+from sqlanon.engines.texts import UNKNOWN, TextFacts
 from sqlanon.errors import UnsupportedError
 from sqlanon.journal import Journal
 
@@ -63,7 +63,7 @@ class Capabilities:
     name: str
     dialect: str
     lacks: Mapping[str, Lack] = field(default_factory=dict)
-    texts: TextFacts = TextFacts()
+    texts: TextFacts = UNKNOWN
     missing: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
@@ -261,6 +261,7 @@ class Engine(ABC):
     @abstractmethod
     def view_text(self, where: Place) -> str:
         """The statement of a view, or its query, as the catalog keeps it; empty where views are not made."""
+
     def differs_by_reader(self, where: Place) -> bool:
         """True when the engine can tell that a relation shows other rows to other roles (row-level security)."""
         return False

@@ -369,6 +369,7 @@ class PostgresEngine(Engine):
         )
         rows = self.run("existing", query, [where.schema, where.name])
         return str(rows[0][0]) if rows else ""
+
     def differs_by_reader(self, where: Place) -> bool:
         """True when a relation, or one beneath it as far as its rules tell, has row-level security."""
         query = f"{BENEATH} SELECT 1 FROM beneath JOIN pg_catalog.pg_class c USING (oid) WHERE c.relrowsecurity LIMIT 1"

@@ -1,7 +1,7 @@
 """What the texts of a database depend on: who reads a live view can change the settings of his session.
 
-A type whose text depends on such a setting is compared by value there. How a value is *read* from the texts that we freeze
-(ISO dates with four digits of the year, an offset from UTC, the shortest text of a float) depends on none.
+A type whose text depends on such a setting is compared by value there. How a value is *read* from the texts that we
+freeze (ISO dates with four digits of the year, an offset from UTC, the shortest text of a float) depends on none.
 """
 
 from __future__ import annotations
@@ -36,15 +36,19 @@ def _plain(type_name: str) -> str:
     return type_name.upper().split("(")[0]
 
 
+UNKNOWN = TextFacts()
+"""Of an engine without live views."""
 DUCKDB = TextFacts("C", frozenset({"TIMESTAMP WITH TIME ZONE"}))
 """TimeZone."""
 POSTGRES = TextFacts(
     "C",
     frozenset({"DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "FLOAT", "DOUBLE"}),
     frozenset(
-        "BOOLEAN SMALLINT INTEGER BIGINT DECIMAL VARCHAR ENUM TIME UUID CITEXT JSONB INET CIDR MACADDR MACADDR8 BIT VARBIT "
-        "OID CHAR".split()
+        {
+            "BOOLEAN", "SMALLINT", "INTEGER", "BIGINT", "DECIMAL", "VARCHAR", "ENUM", "TIME", "UUID", "CITEXT", "JSONB",
+            "INET", "CIDR", "MACADDR", "MACADDR8", "BIT", "VARBIT", "OID", "CHAR",
+        }
     ),
-)
-"""TimeZone, DateStyle and extra_float_digits; what IntervalStyle, bytea_output, lc_monetary and search_path change is left
-out, and so is what is made of other types (arrays, ranges, composites)."""
+)  # fmt: skip
+"""TimeZone, DateStyle and extra_float_digits; what IntervalStyle, bytea_output, lc_monetary and search_path change is
+left out, and so is what is made of other types (arrays, ranges, composites)."""
