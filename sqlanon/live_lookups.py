@@ -62,7 +62,7 @@ def freeze(
         if released[spec.name] != "VARCHAR":
             query = _readable_as(query, released[spec.name])
         if engine.capabilities.texts.by_value(encoding.types[spec.name]):
-            query = _with_key(query, encoding.types[spec.name], occurring=not lists_its_values(spec.hierarchy))
+            query = with_key(query, encoding.types[spec.name], occurring=not lists_its_values(spec.hierarchy))
         engine.drop(names.frozen(position))
         engine.create("freeze lookup", names.frozen(position), query)
         engine.drop(names.listed(position))
@@ -98,8 +98,13 @@ def _readable_as(query: exp.Query, type_name: str) -> exp.Query:
     return rows.where(same(back, text.copy()))
 
 
-def _with_key(query: exp.Query, type_name: str, *, occurring: bool) -> exp.Query:
-    """The rows with their values; what does not read as a value of the source, and back as the same text, has none."""
+def with_key(query: exp.Query, type_name: str, *, occurring: bool = False) -> exp.Query:
+    """The rows of a lookup with their values, without those that do not read as a value and back as the same text.
+
+    Args:
+        type_name: of the source.
+        occurring: all of them are values of the source.
+    """
     kind = exp.DataType.build(type_name, dialect="duckdb")
     value = column(VALUE, "frozen")
     key = exp.cast(value, kind) if occurring else exp.TryCast(this=value, to=kind)

@@ -9,9 +9,13 @@ from typing import Any
 
 import pytest
 from postgres_server import Server, postgres  # noqa: F401 - a fixture
+from sqlglot import exp
 
 import sqlanon
+from sqlanon.compiler.live import FrozenColumn, LiveView, live_view
+from sqlanon.engines import postgres_dialect
 from sqlanon.errors import EngineError, TargetError, UnsupportedError
+from sqlanon.models.k_anonymity import KAnonymity
 
 module = pytest.importorskip("sqlanon.engines.postgres", reason="the driver of PostgreSQL is not installed")
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver of PostgreSQL is not installed")
@@ -126,6 +130,30 @@ def test_no_setting_of_a_reader_chooses_which_records_come(
     assert Counter(who for _, who in read.elements()) == Counter(who for _, who in rows.elements())
     if level:
         assert read == rows
+
+
+def test_no_setting_of_a_reader_changes_a_view_over_seeds(clinic: Server) -> None:
+    """As dbt makes it: the lookups are texts with a sign."""
+    made_of(
+        clinic, "timestamptz", "CASE WHEN i > 9 THEN timestamptz '2024-01-01 10:00+00' + i * interval '12 hours' END"
+    )
+    execute(
+        clinic,
+        "SET timezone = 'UTC'",
+        "CREATE TABLE anon.seed AS SELECT DISTINCT COALESCE('=' || CAST(q AS TEXT), '-') AS value, '=all' AS text "
+        "FROM clinic.t",
+    )
+    seed = exp.to_table("anon.seed")
+    item = FrozenColumn("q", "TIMESTAMP WITH TIME ZONE", seed, signed=True, by_value=True)
+    view = LiveView(exp.to_table("clinic.t"), (item,), {"q": "VARCHAR", "who": "VARCHAR"}, (KAnonymity(5),))
+    made = postgres_dialect.render(live_view(view))
+    execute(
+        clinic,
+        f"CREATE VIEW anon.v AS {made}",
+        "GRANT USAGE ON SCHEMA anon TO analyst",
+        "GRANT SELECT ON anon.v TO analyst",
+    )
+    assert sum(seen(clinic).values()) == 40 and seen(clinic) == seen(clinic, ZONE)
 
 
 @pytest.mark.parametrize(("kind", "value"), [("interval", "interval '1 day'"), ("date[]", "ARRAY[date '2024-01-01']")])

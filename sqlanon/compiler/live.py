@@ -37,12 +37,15 @@ from sqlanon import names
 from sqlanon.compiler.encode import SOURCE
 from sqlanon.compiler.live_models import (
     ENTITY,
+    FLAGS,
+    FLOATS,
     LEAST,
     FrozenColumn,
     LiveView,
     class_of,
     counters,
     given,
+    is_exact,
     over,
     passes,
     present,
@@ -73,22 +76,6 @@ __all__ = [
 VALUE, TEXT, KEY = "value", "text", "key"
 """The columns of a lookup: the canonical text of the source, what the frozen level publishes for it, and, where the
 source is compared by value, the value."""
-FLAGS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
-"""Types, besides BOOLEAN, of a column that tells the records of the subset: 0 is another record."""
-FLOATS = ("FLOAT", "DOUBLE", "REAL")
-EXACT = (
-    *FLAGS,
-    *FLOATS,
-    "HUGEINT",
-    "UHUGEINT",
-    "BOOLEAN",
-    "UUID",
-    "DATE",
-    "TIME",
-    "TIMESTAMP",
-    "TIMESTAMP WITH TIME ZONE",
-)
-"""Types whose values, zero apart from its sign, are equal only when they read the same; a DECIMAL with a scale too."""
 
 
 def live_view(view: LiveView) -> exp.Query:
@@ -211,7 +198,7 @@ def _carried(view: LiveView) -> list[str]:
         item = quasi.get(name)
         if item is None:
             return True
-        return item.lookup is None and not _exact(item.type) and type_name.split("(")[0] not in ("VARCHAR", "DECIMAL")
+        return item.lookup is None and not is_exact(item.type) and type_name.split("(")[0] not in ("VARCHAR", "DECIMAL")
 
     return [name for name, type_name in view.published.items() if carried(name, type_name)]
 
@@ -227,14 +214,10 @@ def _shown(view: LiveView) -> dict[str, exp.Expr]:
             continue
         position = position_of[name]
         item = view.quasi[position]
-        is_text = item.lookup is not None or not _exact(item.type)
+        is_text = item.lookup is not None or not is_exact(item.type)
         cell: exp.Expr = column(class_of(position))
         shown[name] = typed(cell, type_name, generalized=True) if is_text and type_name != "VARCHAR" else cell
     return shown
-
-
-def _exact(type_name: str) -> bool:
-    return type_name.upper() in EXACT or type_name.upper().startswith("DECIMAL(")
 
 
 def _zeroed(name: str, type_name: str) -> exp.Expr:
@@ -264,33 +247,19 @@ def _plain(name: str, relation: str) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=is_null, true=exp.null())], default=rest)
 
 
-def _collated(text: exp.Expr, view: LiveView) -> exp.Expr:
-    """A text that equals itself alone, whatever its column says of capitals, accents or spaces."""
-    if view.collation is None:
-        return text
-    return exp.Collate(this=text, expression=exp.to_identifier(view.collation, quoted=True))
-
-
-def _counted(name: str, view: LiveView) -> exp.Expr:
-    """A sensitive value as its distinct ones are counted: texts as they read, others by value."""
-    if view.published.get(name) != "VARCHAR":
-        return column(name, SOURCE)
-    return _collated(typed(column(name, SOURCE), "VARCHAR", generalized=False), view)
-
-
 def _records(view: LiveView) -> exp.Select:
     """The records that take part and have a row in every lookup: class, published cells, what models look at."""
     cells: list[exp.Expr] = []
     joins: list[tuple[exp.Expr, exp.Expr]] = []
     for position, item in enumerate(view.quasi):
-        if item.lookup is None and _exact(item.type):
+        if item.lookup is None and is_exact(item.type):
             value = _zeroed(item.name, item.type)
         elif item.lookup is None:
-            value = _collated(canonical(item.name, item.type, SOURCE), view)
+            value = canonical(item.name, item.type, SOURCE)
         else:
             alias = names.lookup(position)
-            value = _collated(_plain(TEXT, alias) if item.signed else column(TEXT, alias), view)
-            joins.append((_single(item).subquery(alias), _meets(item, alias, view)))
+            value = _plain(TEXT, alias) if item.signed else column(TEXT, alias)
+            joins.append((_single(item).subquery(alias), _meets(item, alias)))
         cells.append(named(value, class_of(position)))
     carried = set(_carried(view))
     for index, (name, type_name) in enumerate(view.published.items()):
@@ -300,7 +269,9 @@ def _records(view: LiveView) -> exp.Select:
     if view.member is not None:
         cells.append(named(_flag(view), names.MEMBER))
         conditions.append(given(view.member))
-    cells += [named(_counted(name, view), value_of(position)) for position, name in enumerate(watched(view))]
+    for position, name in enumerate(watched(view)):
+        kind = view.published.get(name, "")
+        cells.append(named(typed(column(name, SOURCE), kind, generalized=False), value_of(position)))
     if view.entity is not None:
         cells.append(named(column(view.entity, SOURCE), ENTITY))
         conditions.append(given(view.entity))
@@ -310,10 +281,10 @@ def _records(view: LiveView) -> exp.Select:
     return query.where(both(conditions), copy=False) if conditions else query
 
 
-def _meets(item: FrozenColumn, alias: str, view: LiveView) -> exp.Expr:
+def _meets(item: FrozenColumn, alias: str) -> exp.Expr:
     """A record meets its row of a lookup: by its text, or by its value, NULL included."""
     if not item.by_value:
-        key = _collated(_signed(canonical(item.name, item.type, SOURCE)), view)
+        key = _signed(canonical(item.name, item.type, SOURCE))
         return exp.EQ(this=key, expression=column(VALUE, alias))
     value = _zeroed(item.name, item.type)
     return both(

@@ -19,7 +19,7 @@ from sqlanon.engines.base import Place
 from sqlanon.errors import UnsupportedError
 from sqlanon.full_domain import Plan
 from sqlanon.live import frozen_view, refuse_policy
-from sqlanon.live_lookups import has_lookup, lists_its_values
+from sqlanon.live_lookups import has_lookup, lists_its_values, with_key
 from sqlanon.models.distinct_l_diversity import DistinctLDiversity
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import Policy
@@ -92,10 +92,12 @@ def dbt_release(
     quasi = []
     for position, (spec, level) in enumerate(zip(policy.quasi_identifiers, plan.node, strict=True)):
         lookup: exp.Expr | None = None
+        by_value = TEXTS[dialect].by_value(types[spec.name])
         listed = lists_its_values(spec.hierarchy) or with_values
         if has_lookup(spec.hierarchy, level) and listed:
             seeded = f"{name}{LOOKUP}{position}"
-            lookups[seeded] = _rows(plan, frozen[spec.name])
+            rows = exp.select(column(VALUE), column(TEXT)).from_(frozen[spec.name].copy())
+            lookups[seeded] = _rows(plan, with_key(rows, types[spec.name]) if by_value else rows)
             lookup = ref(seeded).relation
         elif has_lookup(spec.hierarchy, level):
             refuse_extension(spec)
@@ -105,16 +107,15 @@ def dbt_release(
                 source.relation, spec, types[spec.name], level, longest=_longest(plan, position),
                 root=_root(plan, position), released=released[spec.name],
             )  # fmt: skip
-        by_value = listed and TEXTS[dialect].by_value(types[spec.name])
-        quasi.append(FrozenColumn(spec.name, types[spec.name], lookup, signed=listed, by_value=by_value))
+        quasi.append(FrozenColumn(spec.name, types[spec.name], lookup, signed=listed, by_value=by_value and listed))
     placed = frozen_view(policy, plan.source, Place("", "", name), plan.node, released)
     view = replace(placed, source=source.relation, quasi=tuple(quasi), collation=TEXTS[dialect].collation)
     document = plan.publish().manifest
     return DbtRelease(name, dialect, source, declares, view, lookups, policy, materialized, document)
 
 
-def _rows(plan: Plan, frozen: exp.Expr) -> Lookup:
-    query = exp.select(column(VALUE), column(TEXT)).from_(frozen.copy()).order_by(column(VALUE))
+def _rows(plan: Plan, rows: exp.Query) -> Lookup:
+    query = exp.select(column(VALUE), column(TEXT)).from_(rows.subquery("rows")).order_by(column(VALUE))
     return tuple((value, text) for value, text in plan.source.engine.run("read lookup", query))
 
 
