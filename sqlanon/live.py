@@ -119,7 +119,8 @@ def check_live(opened: Source, policy: Policy, output: Output) -> Place:
 
 
 def _refuse_types(opened: Source, policy: Policy) -> None:
-    """Two values of a type may be equal and read differently, by settings of the session that reads: refuse them."""
+    """Types whose texts depend on settings are no quasi-identifiers elsewhere either, but may be cast to text in a view of
+    the source; here such a cast would be made anew, with the settings of whoever reads."""
     texts = opened.engine.capabilities.texts
     for spec in policy.quasi_identifiers:
         type_name = opened.types.get(spec.name)
@@ -127,7 +128,9 @@ def _refuse_types(opened: Source, policy: Policy) -> None:
             raise UnsupportedError(
                 f"A live view cannot tell the values of column {spec.name!r} apart: how the type "
                 f"{type_name.split('(')[0]} reads depends on settings of the session that reads.",
-                hint=f"{SNAPSHOT}, or keep it as text in the source (a cast in a view depends on settings too).",
+                hint="keep it as text in the source (a cast in a view depends on settings too), or cast it in a view and "
+                + SNAPSHOT
+                + ".",
             )
 
 

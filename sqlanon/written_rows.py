@@ -60,8 +60,13 @@ def typed_texts(lookup: exp.Expr, type_name: str) -> exp.Subquery:
 
 def as_texts(query: exp.Query, types: Mapping[str, str], written: Mapping[str, str]) -> exp.Subquery:
     """The rows of a query in their written types, as the texts of these."""
-    texts = [_named(_cast(column(name), "VARCHAR"), name) for name in written]
-    return exp.select(*texts).from_(_typed(query, types, written).subquery("typed")).subquery("texts")
+    return texts_of(_typed(query, types, written).subquery("typed"), list(written))
+
+
+def texts_of(relation: exp.Expr, columns: Sequence[str]) -> exp.Subquery:
+    """The rows of a relation as texts."""
+    texts = [_named(_cast(column(name), "VARCHAR"), name) for name in columns]
+    return exp.select(*texts).from_(relation).subquery("texts")
 
 
 def _typed(query: exp.Query, types: Mapping[str, str], written: Mapping[str, str]) -> exp.Select:

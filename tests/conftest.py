@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import hypothesis
 import pyarrow as pa
 import pytest
 from spark_cluster import cluster
 from xdist.scheduler import LoadScopeScheduling
+
+hypothesis.settings.register_profile("no deadlines", deadline=None)  # a machine may be busy
+hypothesis.settings.load_profile("no deadlines")
 
 CLUSTER = "spark"
 

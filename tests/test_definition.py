@@ -91,7 +91,7 @@ def test_what_is_left_out_means_what_anon_did() -> None:
 # -- there and back ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=cases(100), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=cases(100), suppress_health_check=list(HealthCheck))
 @given(documents() | documents().map(as_toml))
 @example({"columns": {"a": QUASI}, "privacy": [], "csv": None, "join": [], "search": None, "quality": {}})
 def test_every_policy_comes_back_from_its_definition(base: Path, document: dict) -> None:
@@ -110,7 +110,7 @@ def test_every_policy_comes_back_from_its_definition(base: Path, document: dict)
 def test_the_generated_policies_are_mostly_sound(base: Path) -> None:
     sound = []
 
-    @settings(max_examples=60, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=60, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(documents())
     def count(document: dict) -> None:
         try:
@@ -134,7 +134,7 @@ options = st.dictionaries(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(options)
 def test_options_of_extensions_come_back_with_their_types(given_options: dict) -> None:
     document = {
@@ -533,7 +533,7 @@ def test_what_is_no_xml_is_refused_with_its_line(tmp_path: Path) -> None:
         read_definition(tmp_path)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.integers(0, len(EXAMPLE) - 1), st.text("<>\"'/&a1 =!?[", max_size=3), st.integers(0, 12))
 def test_a_damaged_definition_is_read_or_refused(at: int, inserted: str, cut: int) -> None:
     damaged = EXAMPLE[:at] + inserted + EXAMPLE[at + cut :]

@@ -35,7 +35,7 @@ CELL = st.sampled_from([None, None, None, "", "NULL", "'", '"', "*", "x"])
 RELATIONS = st.integers(1, 4).flatmap(
     lambda width: st.lists(st.tuples(*[CELL] * width), min_size=1, max_size=30)
 )  # many NULLs, and texts that look like one
-PROPERTY = settings(max_examples=cases(30), deadline=None)
+PROPERTY = settings(max_examples=cases(30))
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def instances(draw: st.DrawFn, records: int = 6) -> tuple[Rows, list[Pattern], i
     return rows, patterns, draw(st.integers(1, 4)), weights
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(instances(), st.booleans())
 def test_it_equals_exhaustive_search(instance: tuple[Rows, list[Pattern], int, list[int]], left_over: bool) -> None:
     rows, patterns, k, weights = instance
@@ -87,7 +87,7 @@ def test_it_equals_exhaustive_search(instance: tuple[Rows, list[Pattern], int, l
     assert not broken(table, counts, patterns, k, found.assignment, left_over=left_over)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(instances(40), st.randoms(use_true_random=False))
 def test_the_order_of_rows_and_columns_changes_nothing_and_raising_k_never_lowers(instance, shuffler) -> None:
     rows, patterns, k, weights = instance
@@ -107,7 +107,7 @@ def test_the_order_of_rows_and_columns_changes_nothing_and_raising_k_never_lower
     assert again.cost == found.cost
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(instances(40))
 def test_a_solution_goes_through_the_reductions_and_back_at_no_cost(instance) -> None:
     rows, patterns, k, weights = instance

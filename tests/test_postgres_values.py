@@ -1,4 +1,4 @@
-"""Values of PostgreSQL that have several texts, or none elsewhere: what is equal, what a file holds, what is refused."""
+"""Values of PostgreSQL that have several texts, or none elsewhere: what is equal, what files hold, what is refused."""
 
 from __future__ import annotations
 
@@ -10,17 +10,30 @@ from typing import Any
 
 import duckdb
 import pytest
+from click.testing import CliRunner
 from postgres_server import Server, postgres  # noqa: F401 - a fixture
 from sqlglot import exp
 
 import sqlanon
+from sqlanon import anonymizer, publication
 from sqlanon.audit.check import check_relation
+from sqlanon.cli import main
 from sqlanon.compiler import entities
 from sqlanon.compiler.trees import column
-from sqlanon.errors import AuditError, NoSolutionError, SqlanonError
+from sqlanon.errors import (
+    AuditError,
+    EngineError,
+    InputError,
+    NoSolutionError,
+    SourceError,
+    SqlanonError,
+    TargetError,
+    UnsupportedError,
+)
 from sqlanon.models.k_anonymity import KAnonymity
 
 postgres_engine = pytest.importorskip("sqlanon.engines.postgres", reason="the driver of PostgreSQL is not installed")
+refuse_session = pytest.importorskip("sqlanon.engines.postgres_errors").refuse_session
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver of PostgreSQL is not installed")
 
 SECRET = "canary-7f3a"
@@ -83,6 +96,7 @@ def publish(output: dict[str, Any], x: dict[str, Any], k: int = 3, **changes: An
     sqlanon.anonymize(None, policy(output, x, k, **changes)).close()
 
 
+WIDE = "123456789012345678901234567890123456789012.25"
 KEEP = {"role": "keep"}
 AS_IS = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}, "max_level": 0}
 
@@ -170,6 +184,275 @@ def test_intervals_of_floats_are_those_of_duckdb(
     publish({"file": target}, {**x, "max_level": 1}, source=path, table="t")
     expected = Counter(duckdb.sql(f"SELECT x FROM '{target}'").fetchall())
     named = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
-    assert Counter(execute("SELECT x FROM anon.t")) == {
-        (named.get(text, text),): n for (text,), n in expected.items()
-    }
+    assert Counter(execute("SELECT x FROM anon.t")) == {(named.get(text, text),): n for (text,), n in expected.items()}
+
+
+# -- what a file holds -------------------------------------------------------------------------------------------------
+
+
+def read(path: str) -> Counter[tuple[Any, ...]]:
+    return Counter(duckdb.sql(f"SELECT CAST(x AS VARCHAR) FROM '{path}'").fetchall())
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "duckdb"])
+@pytest.mark.parametrize(
+    ("type_name", "literal", "text"),
+    [
+        ("numeric", "1.234567", "1.234567"),
+        ("numeric", "'NaN'", "NaN"),
+        ("numeric(50,2)", WIDE, WIDE),
+        ("numeric(10,4)", "1.2345", "1.2345"),
+        ("numeric(3,-2)", "12345", "12300"),
+        ("numeric(2,4)", "0.0012", ".0012"),
+        ("float8", "1.5e30", "1.5e+30"),
+        ("int[]", "'{1,2}'", "{1,2}"),
+        ("money", "'3.5'", "$3.50"),
+        ("oid", "5", "5"),
+        ("inet", "'10.0.0.1'", "10.0.0.1/32"),
+        ("timetz", "'10:00+02'", "10:00:00+02"),
+        ("jsonb", "'{\"a\": 1}'", '{"a": 1}'),
+        ("int4range", "'[1,3)'", "[1,3)"),
+        ("bit(3)", "B'101'", "101"),
+        ("bytea", "'\\x4142'", "AB"),
+        ("date", "'2024-02-29'", "2024-02-29"),
+        ("time", "'24:00'", "24:00:00"),
+        ("interval", "'1 mon 2 days 03:00'", "1 month 2 days 03:00:00"),
+    ],
+)  # fmt: skip
+def test_a_file_holds_every_value_without_loss(
+    source: Callable[..., None], tmp_path: Path, ending: str, type_name: str, literal: str, text: str
+) -> None:
+    source(type_name, [literal] * 3)
+    target = str(tmp_path / f"out.{ending}")
+    publish({"file": target}, KEEP)
+    if ending == "duckdb":
+        with closing(duckdb.connect(target, read_only=True)) as connection:
+            found = connection.execute("SELECT CAST(x AS VARCHAR) FROM release").fetchall()
+        assert found == [(text,)] * 3
+    elif ending == "parquet":
+        assert read(target) == {(text,): 3}
+    else:
+        told = duckdb.sql(f"SELECT x FROM read_csv('{target}', all_varchar = true)").fetchall()
+        odd = {"numeric(2,4)": "0.0012", "bytea": "\\x4142", "interval": "1 mon 2 days 03:00:00"}
+        assert told == [(odd.get(type_name, text),)] * 3
+
+
+@pytest.mark.parametrize(
+    ("type_name", "literal"),
+    [
+        ("date", "'infinity'"),
+        ("timestamp", "'-infinity'"),
+        ("timestamptz", "'infinity'"),
+        ("timestamp", "'294270-01-01'"),
+        ("numeric(10,2)", "'NaN'"),
+    ],
+)
+def test_what_no_file_holds_is_refused_before_it_is_made(
+    execute: Execute, source: Callable[..., None], tmp_path: Path, type_name: str, literal: str
+) -> None:
+    source(type_name, [literal, *["NULL"] * 3])
+    target = tmp_path / "out.parquet"
+    with pytest.raises(UnsupportedError, match="'x'"):
+        publish({"file": str(target)}, KEEP)
+    assert list(tmp_path.iterdir()) == []
+    publish({"file": str(tmp_path / "out.csv")}, KEEP)  # as texts they pass
+    publish({"table": "anon.t"}, KEEP)
+    assert execute("SELECT count(x) FROM anon.t") == [(1,)]
+
+
+def test_an_array_of_an_enum_is_text_in_a_file(execute: Execute, source: Callable[..., None], tmp_path: Path) -> None:
+    execute("DROP TYPE IF EXISTS public.mood CASCADE", "CREATE TYPE public.mood AS ENUM ('sad', 'ok')")
+    source("public.mood[]", ["'{sad,ok}'"] * 3)
+    publish({"file": str(tmp_path / "out.parquet")}, KEEP)
+    assert read(str(tmp_path / "out.parquet")) == {("{sad,ok}",): 3}
+
+
+def test_a_file_that_is_no_copy_of_the_released_rows_is_not_published(
+    source: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source("numeric(10,4)", ["1.2345"] * 3)
+    made = publication.typed_column
+    monkeypatch.setattr(
+        publication, "typed_column", lambda name, kind: made(name, "DECIMAL(18,3)" if name == "x" else kind)
+    )
+    with pytest.raises(AuditError, match="other_rows"):
+        publish({"file": str(tmp_path / "out.parquet")}, KEEP)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("type_name", ["float8", "bytea", "numeric"])
+def test_a_file_of_entities_is_a_copy_too(source: Callable[..., None], tmp_path: Path, type_name: str) -> None:
+    source(type_name, ["'1e+30'"] * 2)
+    publish({"file": str(tmp_path / "out.parquet")}, KEEP, 1, entity="sex", columns={"x": KEEP})
+    assert sum(read(str(tmp_path / "out.parquet")).values()) == 2
+
+
+# -- what is refused, and in which words -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["clinic.", 'clinic."my', ".x", "clinic..x", "clinic.f(1)", "a.b.c.d"])
+@pytest.mark.parametrize("output", [{"table": "anon.t"}])
+def test_a_source_that_is_no_name_is_an_input_error(name: str, output: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="no name of a relation"):
+        publish(output, KEEP, table=name)
+
+
+@pytest.mark.parametrize("name", ["anon.x(1)", "anon.", 'anon."x', "a.b.c.d"])
+@pytest.mark.parametrize("kind", ["table", "view", "live_view"])
+def test_a_target_that_is_no_name_is_refused_before_any_work(
+    source: Callable[..., None], execute: Execute, name: str, kind: str
+) -> None:
+    source("text", ["'a'"] * 3)
+    with pytest.raises(TargetError):
+        publish({kind: name}, KEEP)
+    assert execute("SELECT count(*) FROM pg_class WHERE relnamespace = 'anon'::regnamespace") == [(0,)]
+
+
+def test_a_check_of_no_name_is_told_and_no_traceback() -> None:
+    told = CliRunner().invoke(main, ["check", "postgresql://", "clinic.", "--qi", "x", "--k", "2"])
+    assert told.exit_code == 2
+    assert "no name of a relation" in told.output
+
+
+@pytest.fixture
+def planless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is refused now is refused before any work."""
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise AssertionError("the source was encoded")
+
+    monkeypatch.setattr(anonymizer, "encode_source", fail)
+
+
+@pytest.mark.parametrize(
+    ("made", "kind"),
+    [
+        ("MATERIALIZED VIEW anon.x AS SELECT 1", "materialized view"),
+        ("SEQUENCE anon.x", "sequence"),
+        ("TYPE anon.x AS (a int)", "composite type"),
+        ("TYPE anon.x AS ENUM ('a')", "type"),
+        ("DOMAIN anon.x AS int", "type"),
+    ],
+)
+@pytest.mark.parametrize("target", ["table", "view", "live_view"])
+@pytest.mark.usefixtures("planless")
+def test_other_relations_are_not_replaced(
+    source: Callable[..., None], execute: Execute, made: str, kind: str, target: str
+) -> None:
+    source("text", ["'a'"] * 3)
+    execute(f"CREATE {made}")
+    with pytest.raises(TargetError, match=f"is a {kind}"):
+        publish({target: "anon.x"}, KEEP)
+
+
+@pytest.mark.parametrize(
+    ("roles", "told"),
+    [
+        ({"owner": "nobody_there"}, "no role 'nobody_there'"),
+        ({"readers": ["nobody_there"]}, "no role 'nobody_there'"),
+        ({"owner": "stranger"}, "no member"),
+        ({"owner": "homeless"}, "may not have relations in the schema 'anon'"),
+    ],
+)
+@pytest.mark.usefixtures("planless")
+def test_roles_are_checked_before_any_work(
+    source: Callable[..., None], execute: Execute, monkeypatch: pytest.MonkeyPatch, roles: dict[str, Any], told: str
+) -> None:
+    source("text", ["'a'"] * 3)
+    execute("DROP ROLE IF EXISTS maker, stranger, homeless")
+    execute("CREATE ROLE maker LOGIN", "CREATE ROLE stranger", "CREATE ROLE homeless", "GRANT homeless TO maker")
+    execute("GRANT USAGE, CREATE ON SCHEMA anon TO maker, stranger", "GRANT USAGE ON SCHEMA clinic TO maker")
+    execute("GRANT SELECT ON clinic.t TO maker")
+    monkeypatch.setenv("PGUSER", "maker")
+    try:
+        with pytest.raises(TargetError, match=told):
+            publish({"view": "anon.x", **roles}, KEEP)
+    finally:
+        execute("DROP OWNED BY maker, stranger, homeless", "DROP ROLE maker, stranger, homeless")
+
+
+def test_what_a_function_says_is_not_repeated(source: Callable[..., None], execute: Execute) -> None:
+    source("text", [f"'{SECRET}'"] * 3)
+    execute(
+        "CREATE OR REPLACE FUNCTION clinic.told(n text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION "
+        "'no consent of %', n USING ERRCODE = 'insufficient_privilege'; END $$",
+        "CREATE OR REPLACE FUNCTION clinic.asked(n text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN "
+        """EXECUTE format('SELECT %I', n) INTO n; RETURN n; END $$""",
+    )
+    for function in ("told", "asked"):
+        execute(f"CREATE OR REPLACE VIEW clinic.v AS SELECT clinic.{function}(x) AS x, sex FROM clinic.t")
+        with pytest.raises(EngineError) as raised:
+            publish({"table": "anon.x"}, AS_IS, table="clinic.v")
+        assert SECRET not in str(raised.value)
+        assert "withheld" in str(raised.value)
+    with pytest.raises(SourceError, match="nothing_there"):  # what the server says of our statement is
+        publish({"table": "anon.x"}, KEEP, table="clinic.nothing_there")
+
+
+def test_a_session_that_only_reads_names_the_cure(
+    source: Callable[..., None], execute: Execute, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source("text", ["'a'"] * 3)
+    monkeypatch.setenv("PGOPTIONS", "-c default_transaction_read_only=on")
+    with pytest.raises(UnsupportedError, match="default_transaction_read_only"):
+        publish({"table": "anon.x"}, KEEP)
+
+
+def test_settings_of_the_role_change_nothing(
+    source: Callable[..., None], execute: Execute, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither how literals are read, nor whose functions are called."""
+    source("text", [r"'a\b'"] * 3)
+    execute(
+        "CREATE SCHEMA IF NOT EXISTS trap",
+        "CREATE OR REPLACE FUNCTION trap.current_setting(text) RETURNS text LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'called'; END $$",
+    )
+    monkeypatch.setenv("PGOPTIONS", "-c standard_conforming_strings=off -c search_path=trap,pg_catalog,clinic")
+    x = {"role": "quasi_identifier", "hierarchy": {"redact": {"char": "\\"}}, "min_level": 2, "max_level": 2}
+    publish({"table": "anon.x"}, x, table="t")
+    assert execute("SELECT DISTINCT x FROM anon.x") == [("a\\\\",)]
+
+
+def test_a_table_is_found_behind_a_sequence_of_its_name(source: Callable[..., None], execute: Execute,
+                                                        monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    source("text", ["'a'"] * 3)
+    execute("CREATE SCHEMA IF NOT EXISTS first", "CREATE TYPE first.t AS (a int)")
+    monkeypatch.setenv("PGOPTIONS", "-c search_path=first,clinic")
+    publish({"table": "anon.x"}, KEEP, table="t")
+    assert execute("SELECT count(*) FROM anon.x") == [(3,)]
+
+
+def test_a_release_that_others_stand_on_is_told(source: Callable[..., None], execute: Execute) -> None:
+    source("text", ["'a'"] * 3)
+    publish({"view": "anon.x"}, KEEP)
+    execute("CREATE VIEW anon.above AS SELECT * FROM anon.x")
+    with pytest.raises(EngineError, match="another relation depends on it") as raised:
+        publish({"view": "anon.x"}, KEEP)
+    assert raised.value.kind == "2BP01"
+    assert execute("SELECT count(*) FROM anon.above") == [(3,)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"host=db user=me password={SECRET}",
+        f"postgresql:/me:{SECRET}@db/clinic",
+        f"postgres:me:{SECRET}@db/clinic",
+        f"Server=db;PWD={SECRET}",
+    ],
+)
+def test_a_text_that_drivers_connect_with_is_not_repeated(text: str, tmp_path: Path) -> None:
+    document = {"columns": {"x": KEEP}, "privacy": [{"type": "k_anonymity", "k": 2}]}
+    for given, source in ((text, {}), (None, {"source": text})):
+        with pytest.raises(InputError) as raised:
+            sqlanon.anonymize(given, sqlanon.Policy.from_dict({**document, **source}, base_directory=tmp_path))
+        assert SECRET not in str(raised.value)
+    with pytest.raises(SourceError, match=r"year=2024\.parquet"):
+        sqlanon.anonymize(str(tmp_path / "year=2024.parquet"), sqlanon.Policy.from_dict(document))
+
+
+def test_a_session_that_took_too_long_to_open_was_not_refused() -> None:
+    with pytest.raises(InputError, match="did not open a session") as raised:
+        refuse_session("57014", "the statement was cancelled")
+    assert "statement_timeout" in raised.value.hint

@@ -287,7 +287,7 @@ class TestWriting:
             "</release>"
         )
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150)
     @given(
         st.lists(TEXTS | st.sampled_from(HOSTILE), min_size=1, max_size=5, unique_by=str.lower).flatmap(
             lambda names: st.lists(

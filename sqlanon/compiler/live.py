@@ -45,7 +45,7 @@ from sqlanon.compiler.live_models import (
     class_of,
     counters,
     given,
-    is_exact,
+    is_text,
     over,
     passes,
     present,
@@ -184,39 +184,22 @@ def _cell(position: int) -> str:
 
 def _columns(view: LiveView) -> list[str]:
     """What passes from one step to the next, besides ranks and counters."""
-    cells = [_cell(position) for position, name in enumerate(view.published) if name in _carried(view)]
+    quasi = {item.name for item in view.quasi}
+    cells = [_cell(position) for position, name in enumerate(view.published) if name not in quasi]
     flags = [names.MEMBER] if view.member is not None else []
     persons = [ENTITY] if view.told else []
     return [*[class_of(position) for position in range(len(view.quasi))], *cells, *flags, *persons]
 
 
-def _carried(view: LiveView) -> list[str]:
-    """The columns that are published from a cell of their own: none of the classes is made of them, or their text."""
-    quasi = {item.name: item for item in view.quasi}
-
-    def carried(name: str, type_name: str) -> bool:
-        item = quasi.get(name)
-        if item is None:
-            return True
-        return item.lookup is None and not is_exact(item.type) and type_name.split("(")[0] not in ("VARCHAR", "DECIMAL")
-
-    return [name for name, type_name in view.published.items() if carried(name, type_name)]
-
-
 def _shown(view: LiveView) -> dict[str, exp.Expr]:
-    """The published cells by column, in order."""
+    """The published cells by column, in order; a class that is a text is read as the type of its column."""
     position_of = {item.name: position for position, item in enumerate(view.quasi)}
-    carried = set(_carried(view))
     shown: dict[str, exp.Expr] = {}
     for index, (name, type_name) in enumerate(view.published.items()):
-        if name in carried:
-            shown[name] = column(_cell(index))
-            continue
-        position = position_of[name]
-        item = view.quasi[position]
-        is_text = item.lookup is not None or not is_exact(item.type)
-        cell: exp.Expr = column(class_of(position))
-        shown[name] = typed(cell, type_name, generalized=True) if is_text and type_name != "VARCHAR" else cell
+        position = position_of.get(name)
+        shown[name] = column(_cell(index) if position is None else class_of(position))
+        if position is not None and is_text(view.quasi[position]) and type_name != "VARCHAR":
+            shown[name] = typed(shown[name], type_name, generalized=True)
     return shown
 
 
@@ -252,18 +235,18 @@ def _records(view: LiveView) -> exp.Select:
     cells: list[exp.Expr] = []
     joins: list[tuple[exp.Expr, exp.Expr]] = []
     for position, item in enumerate(view.quasi):
-        if item.lookup is None and is_exact(item.type):
-            value = _zeroed(item.name, item.type)
-        elif item.lookup is None:
+        if item.lookup is not None:
+            alias = names.lookup(position)
+            value: exp.Expr = _plain(TEXT, alias) if item.signed else column(TEXT, alias)
+            joins.append((_single(item).subquery(alias), _meets(item, alias)))
+        elif is_text(item):
             value = canonical(item.name, item.type, SOURCE)
         else:
-            alias = names.lookup(position)
-            value = _plain(TEXT, alias) if item.signed else column(TEXT, alias)
-            joins.append((_single(item).subquery(alias), _meets(item, alias)))
+            value = _zeroed(item.name, item.type)
         cells.append(named(value, class_of(position)))
-    carried = set(_carried(view))
+    quasi = {item.name for item in view.quasi}
     for index, (name, type_name) in enumerate(view.published.items()):
-        if name in carried:
+        if name not in quasi:
             cells.append(named(typed(column(name, SOURCE), type_name, generalized=False), _cell(index)))
     conditions = present(view)
     if view.member is not None:

@@ -163,9 +163,10 @@ def over(function: exp.Expr, partition: Sequence[exp.Expr], *, order: str | None
     return window
 
 
-def is_exact(type_name: str) -> bool:
-    """True for a type whose values are compared as they are; others by their texts."""
-    return type_name.upper() in EXACT or type_name.upper().startswith("DECIMAL(")
+def is_text(item: FrozenColumn) -> bool:
+    """True where the class is told by a text, false where by the value of the source."""
+    exact = item.type.upper() in EXACT or item.type.upper().startswith("DECIMAL(")
+    return item.lookup is not None or not exact
 
 
 def classes_of(view: LiveView) -> list[exp.Expr]:
@@ -173,7 +174,7 @@ def classes_of(view: LiveView) -> list[exp.Expr]:
     classes: list[exp.Expr] = []
     for position, item in enumerate(view.quasi):
         cell: exp.Expr = column(class_of(position))
-        if view.collation is not None and (item.lookup is not None or not is_exact(item.type)):
+        if view.collation is not None and is_text(item):
             cell = exp.Collate(this=cell, expression=exp.to_identifier(view.collation, quoted=True))
         classes.append(cell)
     return classes

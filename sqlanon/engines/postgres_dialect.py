@@ -77,7 +77,7 @@ class _Generator(PostgresGenerator):
         return f'{text} COLLATE "C"' if wanted.this == exp.DType.VARCHAR and not wanted.expressions else text
 
     def add_sql(self, expression: exp.Add) -> str:
-        """A float to which 0 is added (the canonical text of -0.0) stays one: with an INT a REAL would become a DOUBLE."""
+        """A float to which 0 is added (the canonical text of -0.0) stays one: with an INT a REAL becomes a DOUBLE."""
         if expression.expression == exp.Literal.number(0):
             return f"{self.sql(expression, 'this')} + CAST(0 AS REAL)"
         return super().add_sql(expression)

@@ -18,6 +18,7 @@ from sqlanon.compiler.encode import EncodedColumn, branch
 from sqlanon.compiler.trees import both, column, number, table
 from sqlanon.dialects.base import Dialect
 from sqlanon.dialects.rendering import check_names, say
+from sqlanon.engines.relation_names import relation_parts
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.lattice import Node
 
@@ -196,10 +197,7 @@ def _source_named(parts: ScriptParts, dialect: Dialect, source_table: str | None
         raise InputError(
             "The policy reads a file, and no table of the warehouse is named.", hint="add --source-table NAME."
         )
-    found = exp.to_table(written, dialect=dialect.writes).parts if "." in written else [exp.to_identifier(written)]
-    if len(found) > 3:
-        raise InputError("A table is named by three parts at most.", hint="write catalog.schema.table.")
-    identifiers = [exp.to_identifier(part.name, quoted=True) for part in found]
+    identifiers = [exp.to_identifier(part, quoted=True) for part in relation_parts(written, dialect.writes)]
     return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(identifiers), strict=False)))
 
 
