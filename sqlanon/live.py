@@ -7,30 +7,25 @@ All are made in one transaction, and the view is audited in it, as it will be re
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon import names, sqlfiles
+from sqlanon import names
 from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.release import audit_entities, audit_release
 from sqlanon.compiler.live import KEY, TEXT, VALUE, FrozenColumn, LiveView, live_view, member_flag, refuse_models
 from sqlanon.compiler.trees import column
 from sqlanon.engines.base import Engine, Place, rows_of
-from sqlanon.errors import EngineError, HierarchyError, InputError, SourceChangedError, TargetError, UnsupportedError
-from sqlanon.hierarchy.specs import FileHierarchy, TableHierarchy
+from sqlanon.errors import EngineError, InputError, SourceChangedError, TargetError, UnsupportedError
+from sqlanon.live_facts import Fact
 from sqlanon.live_lookups import has_lookup
-from sqlanon.lookups import table_rows
 from sqlanon.policy import Output, Policy
 from sqlanon.sources import Source
 from sqlanon.targets import FACT_COLUMNS, FROZEN, LOOKUP, frozen_tables, place, released_table
-from sqlanon.version import VERSION
 
 KIND = "live_view"
 SNAPSHOT = "publish a snapshot (output: {view: …} or {table: …})"
@@ -39,8 +34,6 @@ WARNING = (
     "that came or went alone is singled out by the difference, whatever k is. Where that matters, publish snapshots "
     "instead (docs/live-views.md)."
 )
-Fact = tuple[str, str, str]
-"""A fact that a live view was made with, as ``FACT_COLUMNS`` name its parts."""
 
 
 def refuse_policy(policy: Policy) -> None:
@@ -119,8 +112,12 @@ def check_live(opened: Source, policy: Policy, output: Output) -> Place:
 
 
 def _refuse_types(opened: Source, policy: Policy) -> None:
-    """Types whose texts depend on settings are no quasi-identifiers elsewhere either, but may be cast to text in a view of
-    the source; here such a cast would be made anew, with the settings of whoever reads."""
+    """Elsewhere such a type may be cast to text in a view of the source; here the cast would be made anew, with the
+    settings of whoever reads.
+
+    Raises:
+        UnsupportedError: names the column, its type and the alternative.
+    """
     texts = opened.engine.capabilities.texts
     for spec in policy.quasi_identifiers:
         type_name = opened.types.get(spec.name)
@@ -128,9 +125,7 @@ def _refuse_types(opened: Source, policy: Policy) -> None:
             raise UnsupportedError(
                 f"A live view cannot tell the values of column {spec.name!r} apart: how the type "
                 f"{type_name.split('(')[0]} reads depends on settings of the session that reads.",
-                hint="keep it as text in the source (a cast in a view depends on settings too), or cast it in a view and "
-                + SNAPSHOT
-                + ".",
+                hint=f"keep it as text in the source (not by a cast in a view), or cast it in a view and {SNAPSHOT}.",
             )
 
 
@@ -191,44 +186,6 @@ def _view(
 
 def _lookup(where: Place, position: int) -> Place:
     return where.named(f"{where.name}{LOOKUP}{position}")
-
-
-def facts_of(engine: Engine, policy: Policy, levels: Mapping[str, int]) -> list[Fact]:
-    """What a live view is made with; the hashes tell a changed policy, hierarchy (a file or table) or model apart."""
-    return [
-        ("version", "sqlanon", VERSION),
-        ("policy", "", replace(policy, if_exists="replace").fingerprint()),
-        *_files(engine, policy),
-        *(("level", name, str(level)) for name, level in levels.items()),
-    ]
-
-
-def _files(engine: Engine, policy: Policy) -> list[Fact]:
-    made: list[Fact] = []
-    for spec in policy.quasi_identifiers:
-        if isinstance(spec.hierarchy, FileHierarchy):
-            made.append(("hierarchy", spec.name, _hash(spec.hierarchy.path.read_bytes)))
-        if isinstance(spec.hierarchy, TableHierarchy):
-            made.append(("hierarchy", spec.name, _hash(partial(_rows, engine, spec.hierarchy.table, spec.name))))
-    for position, model in enumerate(policy.models):
-        made.append(("model", f"{position} {model.type}", _hash(partial(_text, model.file))))
-    return made
-
-
-def _rows(engine: Engine, table: str, column_name: str) -> bytes:
-    """The rows of a table in an order that does not depend on how they are stored."""
-    return json.dumps(sorted(map(json.dumps, table_rows(engine, table, column_name)))).encode()
-
-
-def _text(file: str) -> bytes:
-    return sqlfiles.read(file).encode()
-
-
-def _hash(read: Callable[[], bytes]) -> str:
-    try:
-        return hashlib.sha256(read()).hexdigest()
-    except (OSError, HierarchyError):
-        return "unreadable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,25 +320,6 @@ def _audit_entities(engine: Engine, draft: LiveDraft) -> None:
     told = live_view(replace(draft.view, shuffled=False, told=True)).subquery("told")
     quasi = [item.name for item in draft.view.quasi]
     audit_entities(engine, told, entity=names.ENTITY, quasi_identifiers=quasi, models=draft.models)
-
-
-def frozen_facts(engine: Engine, where: Place) -> list[Fact] | None:
-    """The facts that the live view at ``where`` was made with; None when there is no live view.
-
-    Raises:
-        TargetError: there is a relation of that name which is no live view.
-    """
-    kind = engine.existing(where)
-    facts = where.named(where.name + FROZEN)
-    if kind == "view" and frozen_tables(engine, where):
-        rows = exp.select(*[column(name) for name in FACT_COLUMNS]).from_(facts.table)
-        return [(str(kind), str(name), str(value)) for kind, name, value in engine.run("read facts", rows)]
-    if kind is not None:
-        raise TargetError(
-            f"The relation {where.schema}.{where.name} is a {kind}, and no live view of sqlanon.",
-            hint="publish the policy under another name, or drop the relation yourself.",
-        )
-    return None
 
 
 def live_output(policy: Policy) -> Output:

@@ -19,17 +19,8 @@ from sqlanon.driver import Watcher
 from sqlanon.encoding import check_columns
 from sqlanon.engines.base import Engine, Place
 from sqlanon.errors import EngineError
-from sqlanon.live import (
-    KIND,
-    Fact,
-    check_live,
-    counted_view,
-    facts_of,
-    frozen_facts,
-    frozen_view,
-    live_output,
-    refuse_policy,
-)
+from sqlanon.live import KIND, check_live, counted_view, frozen_view, live_output, refuse_policy
+from sqlanon.live_facts import Fact, facts_of, frozen_facts
 from sqlanon.policy import Policy
 from sqlanon.policy_source import open_policy_source
 from sqlanon.sources import Source
