@@ -156,8 +156,8 @@ def test_no_function_of_a_reader_sees_a_suppressed_record(clinic: Server) -> Non
     for query in asked:
         assert execute(clinic, spying, query, user="analyst") == [(4,)]
     told = execute(clinic, "SELECT pg_get_viewdef('anon.v'::regclass)")[0][0]
-    for fence in (" MATERIALIZED", "OFFSET 0"):
-        assert told.count(fence) == 1
+    for fence in (" MATERIALIZED", "OFFSET 0", ' COLLATE "C"'):  # a window by an expression is a fence too
+        assert fence in told
         told = told.replace(fence, "")
     execute(clinic, f"CREATE OR REPLACE VIEW anon.v AS {told}")
     with pytest.raises(dbapi.Error, match="seen"):  # the same without: the function sees what is suppressed
