@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from sqlanon import names
+from sqlanon.data_types import data_type
 from sqlanon.engines.base import Engine
 
 NOT_IN_PARQUET = ("HUGEINT", "UHUGEINT", "BIT", "BIGNUM", "VARINT")
@@ -92,4 +93,4 @@ def _named(expression: exp.Expr, name: str) -> exp.Alias:
 
 
 def _cast(expression: exp.Expr, type_name: str) -> exp.Cast:
-    return exp.cast(expression, exp.DataType.build(type_name, dialect="duckdb"))
+    return exp.cast(expression, data_type(type_name))

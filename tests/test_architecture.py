@@ -13,7 +13,8 @@ ORDER = (
     "hierarchy", "compiler", "engines", "audit", "report", "commands", "interop", "patterns", "recoding",
     "dbt",
     # from here on, in reading order
-    "errors", "foreign", "parameters", "paths", "names", "sqlfiles", "binding", "formats.base", "formats.checked",
+    "errors", "foreign", "parameters", "paths", "names", "data_types", "sqlfiles", "binding",
+    "formats.base", "formats.checked",
     "formats.safe_xml", "formats.xml_document", "formats.xml", "formats", "hierarchy.specs", "hierarchy.readers",
     "hierarchy.builders", "lattice", "catalog", "models.base", "models.checked", "models.k_anonymity",
     "models.distinct_l_diversity", "models.entropy_l_diversity", "models.recursive_l_diversity", "models.t_closeness",

@@ -456,3 +456,42 @@ def test_a_session_that_took_too_long_to_open_was_not_refused() -> None:
     with pytest.raises(InputError, match="did not open a session") as raised:
         refuse_session("57014", "the statement was cancelled")
     assert "statement_timeout" in raised.value.hint
+
+
+def test_a_subset_is_found_by_equal_numbers(source: Callable[..., None], execute: Execute) -> None:
+    source("numeric", ["1.00", "2", "3.0", "4"] * 2)
+    execute("DROP TABLE IF EXISTS clinic.s", "CREATE TABLE clinic.s (x numeric)")
+    execute("INSERT INTO clinic.s VALUES (1), (1), (2.0), (2)")
+    presence = {"type": "delta_presence", "min": 0, "max": 1, "subset": {"table": "clinic.s"}}
+    publish({"table": "anon.x"}, KEEP, privacy=[{"type": "k_anonymity", "k": 2}, presence])
+    assert execute("SELECT count(*), sum(x) FROM anon.x") == [(4, "6.00")]
+
+
+def test_records_with_null_are_left_out_of_any_type(source: Callable[..., None], execute: Execute) -> None:
+    """What leaving them out does to the other columns is told, unless these cannot be compared."""
+    source("json", ["'{}'"] * 4)
+    execute("ALTER TABLE clinic.t ADD COLUMN age int", "UPDATE clinic.t SET age = 3")
+    execute("UPDATE clinic.t SET age = NULL WHERE ctid = (SELECT min(ctid) FROM clinic.t)")
+    age = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
+    columns = {"x": KEEP, "sex": {"role": "drop"}, "age": age}
+    with sqlanon.anonymize(None, policy({"table": "anon.x"}, KEEP, columns=columns, nulls="basic")) as release:
+        release.plan.null_bias()
+    assert execute("SELECT count(*) FROM anon.x") == [(3,)]
+
+
+def test_intervals_of_numbers_of_any_scale_are_exact(execute: Execute, source: Callable[..., None]) -> None:
+    """69.7 is below 70, whatever it would be rounded to."""
+    literals = ["69.7", "69.999999999", "70", "-0.3", "79.99", "80.01", "'NaN'", "'Infinity'", "1e60"]
+    source("numeric", [literal for literal in literals for _ in range(3)])
+    x = {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 10, "upper": "79.995"}}, "min_level": 1}
+    publish({"table": "anon.t"}, {**x, "max_level": 1})
+    found = Counter(text for (text,) in execute("SELECT x FROM anon.t"))
+    assert found == {
+        "[60.000, 70.000)": 6, "[70.000, 80.000)": 6, "[-10.000, 0.000)": 3, ">=79.995": 3, "far": 9
+    }  # fmt: skip
+
+
+def test_a_number_of_any_scale_stays_a_number(execute: Execute, source: Callable[..., None]) -> None:
+    source("numeric", ["1.2345678", "1.23456780"] * 2)
+    publish({"table": "anon.t"}, AS_IS)
+    assert execute("SELECT DISTINCT x, pg_typeof(x)::text FROM anon.t") == [("1.2345678", "numeric")]

@@ -57,6 +57,7 @@ from sqlanon.compiler.live_models import (
 )
 from sqlanon.compiler.release import typed
 from sqlanon.compiler.trees import aliased, both, canonical, column, cte, named, number, table, with_ctes
+from sqlanon.data_types import data_type
 from sqlanon.errors import UnsupportedError
 
 __all__ = [
@@ -209,7 +210,7 @@ def _zeroed(name: str, type_name: str) -> exp.Expr:
     if type_name.upper() not in FLOATS:
         return value
     sum_ = exp.Add(this=value, expression=number(0))
-    return exp.cast(sum_, exp.DataType.build(type_name, dialect="duckdb"))
+    return exp.cast(sum_, data_type(type_name))
 
 
 def _flag(view: LiveView, relation: str | None = SOURCE) -> exp.Expr:
@@ -278,7 +279,7 @@ def _meets(item: FrozenColumn, alias: str) -> exp.Expr:
 
 def _never_null(value: exp.Expr, type_name: str) -> exp.Expr:
     """A value with another in place of NULL, which ``_is_null`` tells apart."""
-    kind = exp.DataType.build(type_name, dialect="duckdb")
+    kind = data_type(type_name)
     other = "0" if type_name.upper() in FLOATS else "1970-01-01"
     return exp.Coalesce(this=value, expressions=[exp.cast(exp.Literal.string(other), kind)])
 
@@ -298,7 +299,7 @@ def _single(item: FrozenColumn) -> exp.Select:
     one = exp.EQ(this=exp.Count(this=exp.Star()), expression=number(1))
     text = named(exp.Min(this=column(TEXT)), TEXT)
     if item.by_value:
-        kind = exp.DataType.build(item.type, dialect="duckdb")
+        kind = data_type(item.type)
         key: exp.Expr = exp.cast(_plain(VALUE, "listed"), kind) if item.signed else column(KEY, "listed")
         found = exp.Case(ifs=[exp.If(this=one, true=_never_null(key, item.type))])
         rows = exp.select(named(found, KEY), named(_is_null(key), VALUE), text)

@@ -11,6 +11,7 @@ from sqlanon.compiler.encode import SOURCE, EncodedColumn, joined_lookups, packe
 from sqlanon.compiler.entities import EntityColumn
 from sqlanon.compiler.evaluate import Question, grouped_node, judged
 from sqlanon.compiler.trees import bigint, both, column, cte, keys, masked, named, number, table, with_ctes
+from sqlanon.data_types import data_type
 from sqlanon.lattice import Node
 
 
@@ -49,7 +50,7 @@ def readable_grain(
 def typed(value: exp.Expr, type_name: str, *, generalized: bool) -> exp.Expr:
     """A released value in the type of its column; what is neither generalized nor text passes as it is."""
     if generalized or type_name == "VARCHAR":
-        return exp.cast(value, exp.DataType.build(type_name, dialect="duckdb"))
+        return exp.cast(value, data_type(type_name))
     return value
 
 

@@ -82,6 +82,10 @@ class _Generator(PostgresGenerator):
             return f"{self.sql(expression, 'this')} + CAST(0 AS REAL)"
         return super().add_sql(expression)
 
+    def struct_sql(self, expression: exp.Struct) -> str:
+        """A row: it is only compared, and needs no names."""
+        return self.func("ROW", *[item.expression for item in expression.expressions])
+
     def anyvalue_sql(self, expression: exp.AnyValue) -> str:
         """One value that is not NULL: an aggregate of the session's own, because PostgreSQL has one since 16 only."""
         return f"pg_temp.{ANY_VALUE}({self.sql(expression, 'this')})"
@@ -148,7 +152,7 @@ def _same_text(left: exp.Expr, right: exp.Expr) -> exp.Expr:
 _Generator.TRANSFORMS = {
     kind: rule
     for kind, rule in PostgresGenerator.TRANSFORMS.items()
-    if kind not in (exp.AnyValue, exp.TryCast, exp.Ln, exp.Greatest, exp.Least, exp.Substring)
+    if kind not in (exp.AnyValue, exp.TryCast, exp.Ln, exp.Greatest, exp.Least, exp.Struct, exp.Substring)
 }
 
 

@@ -19,6 +19,7 @@ from urllib.parse import quote
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlanon.data_types import data_type
 from sqlanon.engines import sqlite_dialect
 from sqlanon.engines.base import SNAPSHOT, Capabilities, Engine, Job, Lack, Place, Statement, rows_of, temporary_table
 from sqlanon.engines.duckdb import DuckDBEngine
@@ -330,7 +331,7 @@ class SQLiteEngine(Engine):
         try:
             computing.load("values to build", DESCRIBED, values.cast(pa.schema([("value", pa.string())])))
             text = exp.column("value", quoted=True)
-            raw = exp.TryCast(this=text.copy(), to=exp.DataType.build(type_name, dialect="duckdb"))
+            raw = exp.TryCast(this=text.copy(), to=data_type(type_name))
             typed = exp.select(text, exp.alias_(raw, "raw", quoted=True)).from_(_reference(DESCRIBED))
             computing.create(name, over, typed)
             odd = exp.select(exp.Count(this=exp.Star())).from_(_reference(over))
