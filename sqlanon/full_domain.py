@@ -24,7 +24,8 @@ from sqlanon.errors import InputError
 from sqlanon.evaluator import Evaluator
 from sqlanon.formulation import formulate
 from sqlanon.lattice import Node
-from sqlanon.live import LiveDraft, check_live, facts_of, frozen_view, publish_live
+from sqlanon.live import LiveDraft, check_live, frozen_view, publish_live
+from sqlanon.live_facts import facts_of
 from sqlanon.live_lookups import freeze
 from sqlanon.measures.base import Measure
 from sqlanon.planned import Planned, ignored_options, versions
@@ -287,7 +288,7 @@ class Plan(Planned):
         draft = LiveDraft(
             view=self._live_view(where, released),
             frozen=self.frozen_lookups(),
-            facts=facts_of(self.policy, self.levels),
+            facts=facts_of(engine, self.policy, self.levels),
             ledger=self.ledger,
             models=self._audits(),
             lookups={name: typed_texts(texts, released[name]) for name, texts in self._lookups().items()},

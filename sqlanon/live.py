@@ -7,28 +7,25 @@ All are made in one transaction, and the view is audited in it, as it will be re
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon import names, sqlfiles
+from sqlanon import names
 from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.release import audit_entities, audit_release
-from sqlanon.compiler.live import TEXT, VALUE, FrozenColumn, LiveView, live_view, member_flag, refuse_models
-from sqlanon.compiler.trees import column, number
+from sqlanon.compiler.live import KEY, TEXT, VALUE, FrozenColumn, LiveView, live_view, member_flag, refuse_models
+from sqlanon.compiler.trees import column
 from sqlanon.engines.base import Engine, Place, rows_of
 from sqlanon.errors import EngineError, InputError, SourceChangedError, TargetError, UnsupportedError
-from sqlanon.hierarchy.specs import FileHierarchy
+from sqlanon.live_facts import Fact
 from sqlanon.live_lookups import has_lookup
 from sqlanon.policy import Output, Policy
 from sqlanon.sources import Source
-from sqlanon.targets import FACT_COLUMNS, FROZEN, LOOKUP, RELEASED, frozen_tables, place
-from sqlanon.version import VERSION
+from sqlanon.targets import FACT_COLUMNS, FROZEN, LOOKUP, frozen_tables, place, released_table
 
 KIND = "live_view"
 SNAPSHOT = "publish a snapshot (output: {view: …} or {table: …})"
@@ -37,8 +34,6 @@ WARNING = (
     "that came or went alone is singled out by the difference, whatever k is. Where that matters, publish snapshots "
     "instead (docs/live-views.md)."
 )
-Fact = tuple[str, str, str]
-"""A fact that a live view was made with, as ``FACT_COLUMNS`` name its parts."""
 
 
 def refuse_policy(policy: Policy) -> None:
@@ -70,12 +65,15 @@ def check_live(opened: Source, policy: Policy, output: Output) -> Place:
     """The place of a live view, after everything that can be said of it before any work.
 
     Raises:
-        UnsupportedError: see ``refuse_policy``; or the engine has no live views.
-        TargetError: the source is not in the database of the view, or its lookups would replace other tables.
+        UnsupportedError: see ``refuse_policy``; or the engine has no live views, or the source has row-level security,
+            or the text of a quasi-identifier depends on settings of the session that reads.
+        TargetError: the source is not in the database of the view, or the view or its lookups would replace relations
+            of somebody else's.
     """
     refuse_policy(policy)
     engine = opened.engine
     engine.require("live_views")
+    _refuse_types(opened, policy)
     if policy.subset is not None and (name := policy.subset["column"]) in opened.types:
         member_flag(name, opened.types[name])
     where = place(engine, output.target, opened.target_catalog)
@@ -90,8 +88,20 @@ def check_live(opened: Source, policy: Policy, output: Output) -> Place:
             f"The source is in the database {source.catalog!r}, the live view would be in {where.catalog!r}.",
             hint="name a target in the database of the source.",
         )
+    if engine.differs_by_reader(source):
+        raise UnsupportedError(
+            "A live view cannot be audited over row-level security: the source, or a table beneath it, shows each role "
+            "other rows.",
+            hint=f"{SNAPSHOT}, or copy the rows that may be published into a table without it.",
+        )
+    found = engine.existing(where)
+    if found and policy.if_exists == "replace" and not (found == "view" and _ours(engine, where)):
+        raise TargetError(
+            f"The relation {where.schema}.{where.name} is a {found}, and no view that sqlanon made.",
+            hint="choose another name for the live view, or drop it yourself.",
+        )
     if not frozen_tables(engine, where):
-        lookups = [_lookup(where, number) for number in range(len(policy.quasi_identifiers))]
+        lookups = [_lookup(where, position) for position in range(len(policy.quasi_identifiers))]
         for beneath in (where.named(where.name + FROZEN), *lookups):
             if engine.existing(beneath):
                 raise TargetError(
@@ -99,6 +109,24 @@ def check_live(opened: Source, policy: Policy, output: Output) -> Place:
                     hint="choose another name for the view, or drop it yourself.",
                 )
     return where
+
+
+def _refuse_types(opened: Source, policy: Policy) -> None:
+    """Elsewhere such a type may be cast to text in a view of the source; here the cast would be made anew, with the
+    settings of whoever reads.
+
+    Raises:
+        UnsupportedError: names the column, its type and the alternative.
+    """
+    texts = opened.engine.capabilities.texts
+    for spec in policy.quasi_identifiers:
+        type_name = opened.types.get(spec.name)
+        if type_name is not None and not texts.comparable(type_name):
+            raise UnsupportedError(
+                f"A live view cannot tell the values of column {spec.name!r} apart: how the type "
+                f"{type_name.split('(')[0]} reads depends on settings of the session that reads.",
+                hint=f"keep it as text in the source (not by a cast in a view), or cast it in a view and {SNAPSHOT}.",
+            )
 
 
 def source_place(opened: Source) -> Place | None:
@@ -127,8 +155,10 @@ def frozen_view(
         if has_lookup(spec.hierarchy, level):
             lookup = _lookup(where, lookups).table
             lookups += 1
-        quasi.append(FrozenColumn(spec.name, opened.types[spec.name], lookup))
-    return _view(policy, relation, opened.types, tuple(quasi), released)
+        by_value = opened.engine.capabilities.texts.by_value(opened.types[spec.name])
+        quasi.append(FrozenColumn(spec.name, opened.types[spec.name], lookup, by_value=by_value))
+    view = _view(policy, relation, opened.types, tuple(quasi), released)
+    return replace(view, collation=opened.engine.capabilities.texts.collation)
 
 
 def counted_view(policy: Policy, opened: Source) -> LiveView:
@@ -154,39 +184,8 @@ def _view(
     )
 
 
-def _lookup(where: Place, number: int) -> Place:
-    return where.named(f"{where.name}{LOOKUP}{number}")
-
-
-def facts_of(policy: Policy, levels: Mapping[str, int]) -> list[Fact]:
-    """What a live view is made with; the hashes tell a changed policy, hierarchy file or model apart."""
-    return [
-        ("version", "sqlanon", VERSION),
-        ("policy", "", replace(policy, if_exists="replace").fingerprint()),
-        *_files(policy),
-        *(("level", name, str(level)) for name, level in levels.items()),
-    ]
-
-
-def _files(policy: Policy) -> list[Fact]:
-    made: list[Fact] = []
-    for spec in policy.quasi_identifiers:
-        if isinstance(spec.hierarchy, FileHierarchy):
-            made.append(("hierarchy", spec.name, _hash(spec.hierarchy.path.read_bytes)))
-    for position, model in enumerate(policy.models):
-        made.append(("model", f"{position} {model.type}", _hash(partial(_text, model.file))))
-    return made
-
-
-def _text(file: str) -> bytes:
-    return sqlfiles.read(file).encode()
-
-
-def _hash(read: Callable[[], bytes]) -> str:
-    try:
-        return hashlib.sha256(read()).hexdigest()
-    except OSError:
-        return "unreadable"
+def _lookup(where: Place, position: int) -> Place:
+    return where.named(f"{where.name}{LOOKUP}{position}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,12 +221,14 @@ def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> None:
         engine.make_schema(where)
         _drop_old(engine, where)
         facts = list(draft.facts)
+        by_value = {item.name for item in draft.view.quasi if item.by_value}
         beneath = [where.named(where.name + FROZEN)]
         for position, (name, rows) in enumerate(draft.frozen.items()):
             lookup = _lookup(where, position)
             facts.append(("lookup", lookup.name, name))
             beneath.append(lookup)
-            query = exp.select(column(VALUE), column(TEXT)).from_(rows.copy()).order_by(column(VALUE))
+            listed = [column(key) for key in (VALUE, TEXT, *([KEY] if name in by_value else []))]
+            query = exp.select(*listed).from_(rows.copy()).order_by(column(VALUE))
             engine.run("write lookup", _table(lookup, query))
         engine.run("write facts", _table(where.named(where.name + FROZEN), rows_of(_facts_table(facts))))
         engine.create_view(where, live_view(draft.view))
@@ -243,30 +244,42 @@ def _refuse_owner(engine: Engine, where: Place, draft: LiveDraft) -> None:
     """A view reads its source with the rights of its owner.
 
     Raises:
-        TargetError: the owner has none.
+        TargetError: the owner has none, or other ones.
     """
     try:
-        engine.run("read as owner", exp.select(number(1)).from_(where.table).limit(1))
-        readable = True
+        rows = _count(engine, "read as owner", where.table)
     except EngineError:
-        readable = False
-    if not readable:
+        rows = None
+    if rows is None:
         raise TargetError(
             f"The live view cannot be read once it belongs to {draft.output.owner!r}, who may not read the source.",
             hint="grant SELECT on the source to the owner, or leave out owner.",
         )
+    if rows != draft.ledger.published:
+        raise TargetError(
+            f"The live view shows {rows} records once it belongs to {draft.output.owner!r}, and "
+            f"{draft.ledger.published} before.",
+            hint=f"{SNAPSHOT}, or leave out owner.",
+        )
+
+
+def _count(engine: Engine, name: str, relation: exp.Expr) -> int:
+    return int(engine.run(name, exp.select(exp.Count(this=exp.Star())).from_(relation.copy()))[0][0])
 
 
 def _drop_old(engine: Engine, where: Place) -> None:
-    """The view and all that it stood on: the lookups of a live one, the table of a snapshot."""
-    beneath = frozen_tables(engine, where)
-    if engine.existing(where) == "view":
+    """The view and all that it stood on, if they are ours: the lookups of a live one, the table of a snapshot."""
+    beneath = _ours(engine, where)
+    if beneath and engine.existing(where) == "view":
         engine.run("drop old view", exp.Drop(tables=[where.table], kind="VIEW"))
-        released = where.named(where.name + RELEASED)
-        if not beneath and engine.existing(released) == "table":
-            beneath = [released]
     for old in beneath:
         engine.run("drop old lookups", exp.Drop(tables=[old.table], kind="TABLE"))
+
+
+def _ours(engine: Engine, where: Place) -> list[Place]:
+    """The tables beneath a release that is a view; none beneath a view of somebody else's."""
+    released = released_table(engine, where)
+    return frozen_tables(engine, where) or ([released] if released is not None else [])
 
 
 def _table(where: Place, query: exp.Query) -> exp.Create:
@@ -279,7 +292,7 @@ def _facts_table(facts: Sequence[Fact]) -> pa.Table:
 
 
 def _audit(engine: Engine, relation: exp.Expr, draft: LiveDraft) -> None:
-    rows = int(engine.run("count written rows", exp.select(exp.Count(this=exp.Star())).from_(relation.copy()))[0][0])
+    rows = _count(engine, "count written rows", relation)
     if rows != draft.ledger.published:
         raise SourceChangedError(
             f"The live view holds {rows} records where the plan has {draft.ledger.published}: the source changed "
@@ -307,25 +320,6 @@ def _audit_entities(engine: Engine, draft: LiveDraft) -> None:
     told = live_view(replace(draft.view, shuffled=False, told=True)).subquery("told")
     quasi = [item.name for item in draft.view.quasi]
     audit_entities(engine, told, entity=names.ENTITY, quasi_identifiers=quasi, models=draft.models)
-
-
-def frozen_facts(engine: Engine, where: Place) -> list[Fact] | None:
-    """The facts that the live view at ``where`` was made with; None when there is no live view.
-
-    Raises:
-        TargetError: there is a relation of that name which is no live view.
-    """
-    kind = engine.existing(where)
-    facts = where.named(where.name + FROZEN)
-    if kind == "view" and frozen_tables(engine, where):
-        rows = exp.select(*[column(name) for name in FACT_COLUMNS]).from_(facts.table)
-        return [(str(kind), str(name), str(value)) for kind, name, value in engine.run("read facts", rows)]
-    if kind is not None:
-        raise TargetError(
-            f"The relation {where.schema}.{where.name} is a {kind}, and no live view of sqlanon.",
-            hint="publish the policy under another name, or drop the relation yourself.",
-        )
-    return None
 
 
 def live_output(policy: Policy) -> Output:

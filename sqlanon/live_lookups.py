@@ -13,8 +13,8 @@ from sqlglot import exp
 
 from sqlanon import names
 from sqlanon.compiler import encode
-from sqlanon.compiler.live import TEXT, VALUE
-from sqlanon.compiler.trees import column, named, number, same, table
+from sqlanon.compiler.live import KEY, TEXT, VALUE
+from sqlanon.compiler.trees import canonical, column, named, number, same, table
 from sqlanon.data_types import data_type
 from sqlanon.encoding import Encoding
 from sqlanon.engines.base import Engine
@@ -42,7 +42,7 @@ def freeze(
 
     Args:
         released: the columns of the release with their types; a text that does not read the same in the type of its
-            column stays out.
+            column stays out. A source that is compared by value has its value beside its text.
 
     Raises:
         SourceChangedError: a hierarchy says something else than when the source was encoded.
@@ -62,6 +62,8 @@ def freeze(
             query = _occurring(position, level)
         if released[spec.name] != "VARCHAR":
             query = _readable_as(query, released[spec.name])
+        if engine.capabilities.texts.by_value(encoding.types[spec.name]):
+            query = with_key(query, encoding.types[spec.name], occurring=not lists_its_values(spec.hierarchy))
         engine.drop(names.frozen(position))
         engine.create("freeze lookup", names.frozen(position), query)
         engine.drop(names.listed(position))
@@ -95,6 +97,21 @@ def _readable_as(query: exp.Query, type_name: str) -> exp.Query:
     back = exp.cast(exp.TryCast(this=text, to=data_type(type_name)), "VARCHAR")
     rows = exp.select(column(VALUE, "frozen"), column(TEXT, "frozen")).from_(query.subquery("frozen"))
     return rows.where(same(back, text.copy()))
+
+
+def with_key(query: exp.Query, type_name: str, *, occurring: bool = False) -> exp.Query:
+    """The rows of a lookup with their values, without those that do not read as a value and back as the same text.
+
+    Args:
+        type_name: of the source.
+        occurring: all of them are values of the source.
+    """
+    kind = data_type(type_name)
+    value = column(VALUE, "frozen")
+    key = exp.cast(value, kind) if occurring else exp.TryCast(this=value, to=kind)
+    keyed = exp.select(column(VALUE, "frozen"), column(TEXT, "frozen"), named(key, KEY)).from_(query.subquery("frozen"))
+    rows = exp.select(column(VALUE), column(TEXT), column(KEY)).from_(keyed.subquery("keyed"))
+    return rows.where(same(canonical(KEY, type_name), column(VALUE)))
 
 
 def _refuse_changed(engine: Engine, position: int, level: int, name: str) -> None:

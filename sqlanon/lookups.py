@@ -50,7 +50,7 @@ def list_rows(
     elif isinstance(hierarchy, LevelsHierarchy | GroupsHierarchy):
         rows = hierarchy.rows
     elif isinstance(hierarchy, TableHierarchy):
-        rows = _table_rows(engine, hierarchy.table, spec.name)
+        rows = table_rows(engine, hierarchy.table, spec.name)
     elif foreign is not None and hasattr(foreign, "rows"):
         rows = _foreign_rows(engine, position, spec, foreign)
     elif hierarchy is None:  # a sensitive column: its values, without levels above them
@@ -73,7 +73,13 @@ def list_rows(
     return height
 
 
-def _table_rows(engine: Engine, name: str, column_name: str) -> list[tuple[str | None, ...]]:
+def table_rows(engine: Engine, name: str, column_name: str) -> list[tuple[str | None, ...]]:
+    """The rows of a hierarchy that is a table, as canonical texts.
+
+    Raises:
+        HierarchyError: it is empty.
+        EngineError: it cannot be read.
+    """
     relation = engine.source_table(name)
     available = engine.columns(relation)
     query = exp.select(*[canonical(item, type_name) for item, type_name in available]).from_(relation)

@@ -14,22 +14,13 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from sqlanon.anonymizer import anonymize
-from sqlanon.compiler.live import losing, takes_part
+from sqlanon.compiler.live import losing, persons, takes_part
 from sqlanon.driver import Watcher
 from sqlanon.encoding import check_columns
-from sqlanon.engines.base import Place
+from sqlanon.engines.base import Engine, Place
 from sqlanon.errors import EngineError
-from sqlanon.live import (
-    KIND,
-    Fact,
-    check_live,
-    counted_view,
-    facts_of,
-    frozen_facts,
-    frozen_view,
-    live_output,
-    refuse_policy,
-)
+from sqlanon.live import KIND, check_live, counted_view, frozen_view, live_output, refuse_policy
+from sqlanon.live_facts import Fact, facts_of, frozen_facts
 from sqlanon.policy import Policy
 from sqlanon.policy_source import open_policy_source
 from sqlanon.sources import Source
@@ -136,16 +127,17 @@ def _look(opened: Source, policy: Policy, where: Place) -> Refresh:
     records, included = map(int, engine.run("count records", takes_part(counted))[0])
     facts = frozen_facts(engine, where)
     published = _published(opened, where) if facts is not None else None
-    allowed = policy.allowed_suppressions(included)
+    whole = included if policy.entity is None else int(engine.run("count entities", persons(counted))[0][0])
+    allowed = policy.allowed_suppressions(whole)
     reason = None
     if facts is None:
         reason = "missing"
     elif published is None:
         reason = "unreadable"
-    elif changed := _changed(policy, facts):
+    elif changed := _changed(engine, policy, facts):
         reason = changed
     else:
-        lost, allowed = _held_against_limit(opened, policy, where, facts, included, published)
+        lost = _lost(opened, policy, where, facts, included - published)
         reason = "limit" if lost > allowed else None
     before = LiveCounts(published, included - published) if published is not None else None
     return Refresh(
@@ -163,35 +155,38 @@ def _look(opened: Source, policy: Policy, where: Place) -> Refresh:
     )
 
 
-def _held_against_limit(
-    opened: Source, policy: Policy, where: Place, facts: list[Fact], included: int, published: int
-) -> tuple[int, int]:
-    """What the live view loses and what it may lose: records, or with an entity persons who lose any record."""
+def _lost(opened: Source, policy: Policy, where: Place, facts: list[Fact], suppressed: int) -> int:
+    """What the live view loses of what it may lose: records, or with an entity persons who lose any record."""
     if policy.entity is None:
-        return included - published, policy.allowed_suppressions(included)
+        return suppressed
     levels = {name: int(value) for kind, name, value in facts if kind == "level"}
     node = [levels[column.name] for column in policy.quasi_identifiers]
     view = frozen_view(policy, opened, where, node, dict(opened.engine.columns(where.table)))
-    persons, lost = map(int, opened.engine.run("count entities", losing(view))[0])
-    return lost, policy.allowed_suppressions(persons)
+    return int(opened.engine.run("count entities", losing(view))[0][1])
 
 
 def _published(opened: Source, where: Place) -> int | None:
-    """The records of the live view; None when it cannot be read, because a table or column beneath it is gone."""
+    """The records of the live view; None when a table or column beneath it is gone.
+
+    Raises:
+        EngineError: it cannot be read for another reason, which a new plan does not mend.
+    """
     try:
         count = exp.select(exp.Count(this=exp.Star())).from_(where.table)
         return int(opened.engine.run("count live view", count)[0][0])
-    except EngineError:
+    except EngineError as error:
+        if error.kind not in opened.engine.capabilities.missing:
+            raise
         return None
 
 
-def _changed(policy: Policy, facts: list[Fact]) -> str | None:
+def _changed(engine: Engine, policy: Policy, facts: list[Fact]) -> str | None:
     """What the view was made with is not what the policy says now; the version of the package does not matter."""
 
     def of(listed: list[Fact], *kinds: str) -> set[Fact]:
         return {fact for fact in listed if fact[0] in kinds}
 
-    now = facts_of(policy, {})
+    now = facts_of(engine, policy, {})
     if of(now, "policy") != of(facts, "policy"):
         return "policy"
     return "files" if of(now, "hierarchy", "model") != of(facts, "hierarchy", "model") else None

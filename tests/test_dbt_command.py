@@ -402,6 +402,26 @@ def test_what_postgres_cannot_compute_is_refused_until_values_are_listed(warehou
     assert "numbers_released_lookup_0.csv" in told and "reads differently as text there" in told
 
 
+@pytest.mark.parametrize(("hierarchy", "refuses"), [({"suppress": {}}, True), ({"dates": ["month"]}, False)])
+def test_a_view_whose_levels_depend_on_the_reader_is_refused(
+    warehouse: Path, tmp_path: Path, hierarchy: dict[str, Any], refuses: bool
+) -> None:
+    """The text of a date depends on DateStyle in PostgreSQL, its month does not."""
+    columns = {"born": {"role": "quasi_identifier", "hierarchy": hierarchy, "min_level": 1}}
+    made = {"version": 1, "source": str(warehouse), "table": "clinic.patients", "columns": columns}
+    limited = {"undeclared": "drop", "privacy": [{"type": "k_anonymity", "k": 2}], "suppression_limit": 0.5}
+    policy, to = policy_file(tmp_path, made | limited), str(tmp_path / "project")
+    view = ("--to", to, "--dialect", "postgres", "--materialized", "view")
+    if refuses:
+        assert "settings" in refused(policy, *view)
+    else:
+        sqlanon(policy, *view)
+    assert "lookup_0.csv" in sqlanon(policy, *view, "--with-values")
+    model = (tmp_path / "project" / "models" / "patients_released.sql").read_text()
+    assert "AS DATE)" in model and "GEN_RANDOM_UUID()" in model and "RANDOM()" not in model.replace("GEN_RANDOM", "")
+    sqlanon(policy, *view[:-1], "table", "--force")
+
+
 @pytest.mark.parametrize(
     "text",
     ["patients", "ref()", "ref('a', 'b', 'c')", "source('a')", "ref(a)", "ref('a}}')", "ref('{{')", "eval('1')",

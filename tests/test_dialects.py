@@ -254,7 +254,7 @@ def test_a_table_of_the_policy_is_named_as_it_is_written() -> None:
 
 @pytest.mark.parametrize("written", ['a."b', "a.", "a..b", "f(x)", "a.b.c.d", "IDENTIFIER('x')", "$1", "@stage", " "])
 def test_what_names_no_table_is_refused(lone: sqlanon.Plan, written: str) -> None:
-    with pytest.raises(sqlanon.InputError, match=r"catalog\.schema\.table"):
+    with pytest.raises(sqlanon.InputError, match="no name of a relation"):
         script_in(lone, "snowflake", source_table=written)
 
 

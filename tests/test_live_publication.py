@@ -231,6 +231,40 @@ def test_types_are_those_of_a_snapshot(people: duckdb.DuckDBPyConnection) -> Non
         people.execute("DELETE FROM typed WHERE decade = 9")
 
 
+def test_texts_that_a_collation_takes_for_one_are_not_one_class(connection: duckdb.DuckDBPyConnection) -> None:
+    """Whether it is the collation of the column, or the one that the reader chooses."""
+    for number, collated in enumerate(("VARCHAR COLLATE NOCASE", "VARCHAR")):
+        connection.execute(f"CREATE TABLE t{number} (q {collated}, who VARCHAR)")
+        connection.execute(f"INSERT INTO t{number} SELECT 'Bob', 'n' FROM range(5)")
+        columns = {
+            "q": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}, "max_level": 0},
+            "who": {"role": "keep"},
+        }
+        made = {"table": f"t{number}", "columns": columns, "privacy": [{"type": "k_anonymity", "k": 5}]}
+        sqlanon.anonymize(connection, policy(**made, output={"live_view": f"anon.v{number}"})).close()
+        assert sum(rows_of(connection, f"anon.v{number}").values()) == 5
+        connection.execute(f"UPDATE t{number} SET q = 'bob' WHERE rowid = 1")
+        connection.execute("SET default_collation = 'NOCASE'")
+        assert not rows_of(connection, f"anon.v{number}"), "bob is one of one"
+        connection.execute("RESET default_collation")
+
+
+def test_the_time_zone_of_a_reader_loses_nothing(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute("SET TimeZone = 'Europe/Berlin'")
+    connection.execute(
+        "CREATE TABLE t AS SELECT TIMESTAMPTZ '2024-01-01 10:00+00' + i * INTERVAL 12 HOURS AS at, i "
+        "FROM range(40) r(i)"
+    )
+    columns = {
+        "at": {"role": "quasi_identifier", "hierarchy": {"dates": ["month"]}, "min_level": 1, "max_level": 1},
+        "i": {"role": "keep"},
+    }
+    sqlanon.anonymize(connection, policy(table="t", columns=columns)).close()
+    rows = rows_of(connection)
+    connection.execute("SET TimeZone = 'America/New_York'")
+    assert sum(rows.values()) == 40 and rows_of(connection) == rows
+
+
 def rows_day() -> Any:
     import datetime
 

@@ -6,18 +6,25 @@ class, as it stands at the moment of reading, meets every model. A model that fa
     WITH records AS (   -- the source JOINed with its lookups: class_<i>, the published cells, what the models look at
     ), ranked AS (      -- DENSE_RANK of a value (a person) within its class; left out when no model asks for it
     ), judged AS (      -- per record: n of its class, the population, the number of values
-    )
-    SELECT … FROM judged WHERE n >= k AND … ORDER BY RANDOM()
+    )                   -- the last of them is materialized
+    SELECT … FROM judged WHERE n >= k AND … ORDER BY GEN_RANDOM_UUID() OFFSET 0
 
 Why it is right:
 
-- A class is a partition by the *published* cells, so what is counted is what a reader could count.
+- A class is a partition by the *published* cells, so what is counted is what a reader could count: texts are compared
+  by a collation in which only the same text is equal, floats are published as value + 0, and what is equal but may read
+  differently is told apart by its canonical text.
 - A JOIN loses the records without a row in a lookup. A value with several rows would multiply its records, and so
   swell the class; it is taken for a value without a row.
+- Nothing depends on the settings of the session that reads. Where the text of a value would, the lookup is met by the
+  value (``FrozenColumn.by_value``); and the order is one that no reader can seed: beneath it lies that of the source.
+- A filter of a reader's stays above. Were it pushed below the windows, the plan with its numbers of rows (EXPLAIN
+  ANALYZE) would tell the size of a class that is suppressed. The last step is materialized, and OFFSET 0 keeps the
+  filter, and with it the planner's statistics of the source, out of the query altogether.
 - What the models look at, and why, stands in ``compiler/live_models.py``.
 
-Portable: no QUALIFY, no ENUM, no FILTER, no COUNT(DISTINCT …) OVER; keys that may be NULL meet by an equality, which
-every engine can hash. It runs on DuckDB, PostgreSQL and SQLite.
+Portable: no QUALIFY, no ENUM, no FILTER, no COUNT(DISTINCT …) OVER; keys that may be NULL meet by equalities, which
+every engine can hash. It runs on DuckDB and PostgreSQL, and unshuffled on SQLite.
 """
 
 from __future__ import annotations
@@ -30,12 +37,15 @@ from sqlanon import names
 from sqlanon.compiler.encode import SOURCE
 from sqlanon.compiler.live_models import (
     ENTITY,
+    FLAGS,
+    FLOATS,
     LEAST,
     FrozenColumn,
     LiveView,
     class_of,
     counters,
     given,
+    is_text,
     over,
     passes,
     present,
@@ -47,9 +57,11 @@ from sqlanon.compiler.live_models import (
 )
 from sqlanon.compiler.release import typed
 from sqlanon.compiler.trees import aliased, both, canonical, column, cte, named, number, table, with_ctes
+from sqlanon.data_types import data_type
 from sqlanon.errors import UnsupportedError
 
 __all__ = [
+    "KEY",
     "TEXT",
     "VALUE",
     "FrozenColumn",
@@ -57,14 +69,14 @@ __all__ = [
     "live_view",
     "losing",
     "member_flag",
+    "persons",
     "refuse_models",
     "takes_part",
 ]
 
-VALUE, TEXT = "value", "text"
-"""The columns of a lookup: the canonical text of the source, and what the frozen level publishes for it."""
-FLAGS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
-"""Types, besides BOOLEAN, of a column that tells the records of the subset: 0 is another record."""
+VALUE, TEXT, KEY = "value", "text", "key"
+"""The columns of a lookup: the canonical text of the source, what the frozen level publishes for it, and, where the
+source is compared by value, the value."""
 
 
 def live_view(view: LiveView) -> exp.Query:
@@ -80,19 +92,19 @@ def live_view(view: LiveView) -> exp.Query:
     if ranked := ranks(view):
         ctes.append(cte("ranked", exp.select(*passing, *ranked).from_(table(before))))
         before = "ranked"
-    ctes.append(cte("judged", exp.select(*passing, *counters(view)).from_(table(before))))
+    last = not rejecting(view)
+    ctes.append(cte("judged", exp.select(*passing, *counters(view)).from_(table(before)), materialized=last))
     before = "judged"
-    if rejecting(view):
+    if not last:
         least = named(over(exp.Min(this=column(names.COUNT)), []), LEAST)
-        ctes.append(cte("compared", exp.select(exp.Star(), least).from_(table(before))))
+        ctes.append(cte("compared", exp.select(exp.Star(), least).from_(table(before)), materialized=True))
         before = "compared"
-    cells = {item.name: class_of(position) for position, item in enumerate(view.quasi)}
-    rows = exp.select(*[named(column(cells.get(name, _cell(i))), name) for i, name in enumerate(view.published)])
+    rows = exp.select(*[named(cell, name) for name, cell in _shown(view).items()])
     if view.told:
         rows = rows.select(named(column(ENTITY), names.ENTITY), copy=False)
     query = with_ctes(rows.from_(table(before)).where(passes(view), copy=False), ctes)
     assert isinstance(query, exp.Select)
-    return query.order_by(exp.Rand(), copy=False) if view.shuffled else query
+    return query.order_by(exp.Uuid(), copy=False).offset(0, copy=False) if view.shuffled else query
 
 
 def takes_part(view: LiveView) -> exp.Select:
@@ -108,17 +120,8 @@ def takes_part(view: LiveView) -> exp.Select:
 
 def losing(view: LiveView) -> exp.Select:
     """One row about the persons with a record that takes part: all, and those who lose a record in the view."""
-    assert view.entity is not None
-    wanted = [given(view.entity), *present(view)]
-    if view.member is not None:
-        wanted.append(exp.EQ(this=_flag(view), expression=number(1)))
     rows = live_view(replace(view, shuffled=False, told=True)).subquery("shown")
-
-    def per_person(relation: exp.Expr, name: str) -> exp.Select:
-        counted = exp.select(named(column(name), ENTITY), named(exp.Count(this=exp.Star()), names.COUNT))
-        return counted.from_(relation).group_by(column(name))
-
-    all_records = per_person(aliased(view.source, SOURCE), view.entity).where(both(wanted), copy=False)
+    all_records = _records_of_persons(view)
     shown = exp.Coalesce(this=column(names.COUNT, "shown"), expressions=[number(0)])
     loses = exp.LT(this=shown, expression=column(names.COUNT, "everything"))
     lost = exp.Sum(this=exp.Case(ifs=[exp.If(this=loses, true=number(1))], default=number(0)))
@@ -129,11 +132,31 @@ def losing(view: LiveView) -> exp.Select:
         )
         .from_(all_records.subquery("everything"))
         .join(
-            per_person(rows, names.ENTITY).subquery("shown"),
+            _per_person(rows, names.ENTITY).subquery("shown"),
             on=exp.EQ(this=column(ENTITY, "everything"), expression=column(ENTITY, "shown")),
             join_type="left",
         )
     )
+
+
+def persons(view: LiveView) -> exp.Select:
+    """One row about the persons with a record that takes part: how many there are."""
+    counted = exp.select(named(exp.Count(this=exp.Star()), "entities"))
+    return counted.from_(_records_of_persons(view).subquery("everything"))
+
+
+def _records_of_persons(view: LiveView) -> exp.Select:
+    """The persons with their numbers of records that take part."""
+    assert view.entity is not None
+    wanted = [given(view.entity), *present(view)]
+    if view.member is not None:
+        wanted.append(exp.EQ(this=_flag(view), expression=number(1)))
+    return _per_person(aliased(view.source, SOURCE), view.entity).where(both(wanted), copy=False)
+
+
+def _per_person(relation: exp.Expr, name: str) -> exp.Select:
+    counted = exp.select(named(column(name), ENTITY), named(exp.Count(this=exp.Star()), names.COUNT))
+    return counted.from_(relation).group_by(column(name))
 
 
 def member_flag(name: str, type_name: str, relation: str | None = None) -> exp.Expr:
@@ -169,6 +192,27 @@ def _columns(view: LiveView) -> list[str]:
     return [*[class_of(position) for position in range(len(view.quasi))], *cells, *flags, *persons]
 
 
+def _shown(view: LiveView) -> dict[str, exp.Expr]:
+    """The published cells by column, in order; a class that is a text is read as the type of its column."""
+    position_of = {item.name: position for position, item in enumerate(view.quasi)}
+    shown: dict[str, exp.Expr] = {}
+    for index, (name, type_name) in enumerate(view.published.items()):
+        position = position_of.get(name)
+        shown[name] = column(_cell(index) if position is None else class_of(position))
+        if position is not None and is_text(view.quasi[position]) and type_name != "VARCHAR":
+            shown[name] = typed(shown[name], type_name, generalized=True)
+    return shown
+
+
+def _zeroed(name: str, type_name: str) -> exp.Expr:
+    """A value of the source; of a float, + 0, so that no sign tells one zero from the other."""
+    value: exp.Expr = column(name, SOURCE)
+    if type_name.upper() not in FLOATS:
+        return value
+    sum_ = exp.Add(this=value, expression=number(0))
+    return exp.cast(sum_, data_type(type_name))
+
+
 def _flag(view: LiveView, relation: str | None = SOURCE) -> exp.Expr:
     assert view.member is not None
     return member_flag(view.member, view.member_type, relation)
@@ -191,26 +235,27 @@ def _records(view: LiveView) -> exp.Select:
     """The records that take part and have a row in every lookup: class, published cells, what models look at."""
     cells: list[exp.Expr] = []
     joins: list[tuple[exp.Expr, exp.Expr]] = []
-    position_of = {item.name: position for position, item in enumerate(view.quasi)}
     for position, item in enumerate(view.quasi):
-        type_name = view.published.get(item.name, item.type)
-        if item.lookup is None:
-            value: exp.Expr = typed(column(item.name, SOURCE), type_name, generalized=False)
-        else:
+        if item.lookup is not None:
             alias = names.lookup(position)
-            text = _plain(TEXT, alias) if item.signed else column(TEXT, alias)
-            value = typed(text, type_name, generalized=True)
-            key = _signed(canonical(item.name, item.type, SOURCE))
-            joins.append((_single(item).subquery(alias), exp.EQ(this=key, expression=column(VALUE, alias))))
+            value: exp.Expr = _plain(TEXT, alias) if item.signed else column(TEXT, alias)
+            joins.append((_single(item).subquery(alias), _meets(item, alias)))
+        elif is_text(item):
+            value = canonical(item.name, item.type, SOURCE)
+        else:
+            value = _zeroed(item.name, item.type)
         cells.append(named(value, class_of(position)))
+    quasi = {item.name for item in view.quasi}
     for index, (name, type_name) in enumerate(view.published.items()):
-        if name not in position_of:
+        if name not in quasi:
             cells.append(named(typed(column(name, SOURCE), type_name, generalized=False), _cell(index)))
     conditions = present(view)
     if view.member is not None:
         cells.append(named(_flag(view), names.MEMBER))
         conditions.append(given(view.member))
-    cells += [named(column(name, SOURCE), value_of(position)) for position, name in enumerate(watched(view))]
+    for position, name in enumerate(watched(view)):
+        kind = view.published.get(name, "")
+        cells.append(named(typed(column(name, SOURCE), kind, generalized=False), value_of(position)))
     if view.entity is not None:
         cells.append(named(column(view.entity, SOURCE), ENTITY))
         conditions.append(given(view.entity))
@@ -220,14 +265,46 @@ def _records(view: LiveView) -> exp.Select:
     return query.where(both(conditions), copy=False) if conditions else query
 
 
+def _meets(item: FrozenColumn, alias: str) -> exp.Expr:
+    """A record meets its row of a lookup: by its text, or by its value, NULL included."""
+    if not item.by_value:
+        key = _signed(canonical(item.name, item.type, SOURCE))
+        return exp.EQ(this=key, expression=column(VALUE, alias))
+    value = _zeroed(item.name, item.type)
+    return both(
+        exp.EQ(this=own, expression=column(name, alias))
+        for own, name in ((_never_null(value, item.type), KEY), (_is_null(column(item.name, SOURCE)), VALUE))
+    )
+
+
+def _never_null(value: exp.Expr, type_name: str) -> exp.Expr:
+    """A value with another in place of NULL, which ``_is_null`` tells apart."""
+    kind = data_type(type_name)
+    other = "0" if type_name.upper() in FLOATS else "1970-01-01"
+    return exp.Coalesce(this=value, expressions=[exp.cast(exp.Literal.string(other), kind)])
+
+
+def _is_null(value: exp.Expr) -> exp.Expr:
+    is_null = exp.Is(this=value.copy(), expression=exp.null())
+    return exp.Case(ifs=[exp.If(this=is_null, true=number(1))], default=number(0))
+
+
 def _single(item: FrozenColumn) -> exp.Select:
     """The values of a lookup, with their sign, and their texts; a value with several rows is NULL, and equals nothing.
 
-    Not a HAVING: PostgreSQL would expect one row of it, and compare each record with each value.
+    Of one that is met by value: the value, and whether it is NULL. Not a HAVING: PostgreSQL would expect one row of it,
+    and compare each record with each value.
     """
     assert item.lookup is not None
     one = exp.EQ(this=exp.Count(this=exp.Star()), expression=number(1))
+    text = named(exp.Min(this=column(TEXT)), TEXT)
+    if item.by_value:
+        kind = data_type(item.type)
+        key: exp.Expr = exp.cast(_plain(VALUE, "listed"), kind) if item.signed else column(KEY, "listed")
+        found = exp.Case(ifs=[exp.If(this=one, true=_never_null(key, item.type))])
+        rows = exp.select(named(found, KEY), named(_is_null(key), VALUE), text)
+        return rows.from_(aliased(item.lookup, "listed")).group_by(key.copy())
     value = column(VALUE) if item.signed else _signed(column(VALUE))
-    found = named(exp.Case(ifs=[exp.If(this=one, true=value)]), VALUE)
-    rows = exp.select(found, named(exp.Min(this=column(TEXT)), TEXT)).from_(aliased(item.lookup, "listed"))
+    found = exp.Case(ifs=[exp.If(this=one, true=value)])
+    rows = exp.select(named(found, VALUE), text).from_(aliased(item.lookup, "listed"))
     return rows.group_by(column(VALUE, "listed"))

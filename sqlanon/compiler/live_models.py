@@ -26,6 +26,22 @@ ENTITY, ENTITY_RANK, ENTITY_RANK_OF_ALL = "entity", "entity_rank", "entity_rank_
 UNPLACED, LEAST = "unplaced", "least"
 FINEST = 10**9
 """Largest denominator of min and max of δ-presence: a product with it and a number of records fits a BIGINT."""
+FLAGS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+"""Types, besides BOOLEAN, of a column that tells the records of the subset: 0 is another record."""
+FLOATS = ("FLOAT", "DOUBLE", "REAL")
+EXACT = (
+    *FLAGS,
+    *FLOATS,
+    "HUGEINT",
+    "UHUGEINT",
+    "BOOLEAN",
+    "UUID",
+    "DATE",
+    "TIME",
+    "TIMESTAMP",
+    "TIMESTAMP WITH TIME ZONE",
+)
+"""Types whose values, zero apart from its sign, are equal only when they read the same; a DECIMAL with a scale too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +54,15 @@ class FrozenColumn:
             source as it is (level 0 of a hierarchy that does not list its values).
         signed: both columns of the lookup have a sign before their text, ``=``, and read ``-`` for NULL: so that a file
             can hold them that does not tell NULL from an empty text.
+        by_value: the text of the source depends on settings of the session that reads, so the lookup is met by the
+            value: it has a column ``key`` of the source's type, or is ``signed``, and its texts are read as that type.
     """
 
     name: str
     type: str
     lookup: exp.Expr | None
     signed: bool = False
+    by_value: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +82,7 @@ class LiveView:
         told: the rows tell their persons too, as the column ``names.ENTITY``: for audits, never for readers.
         shuffled: the rows come in random order, a sort on every read; without it they come in that of the source,
             which tells who stands where.
+        collation: that of the classes, in which a text equals itself alone; None: those of the columns.
     """
 
     source: exp.Expr
@@ -75,6 +95,7 @@ class LiveView:
     member_type: str = "BOOLEAN"
     shuffled: bool = True
     told: bool = False
+    collation: str | None = None
 
 
 def refuse_models(models: Sequence[PrivacyModel]) -> None:
@@ -134,22 +155,34 @@ def present(view: LiveView) -> list[exp.Expr]:
     return [given(item.name) for item in view.quasi] if view.basic else []
 
 
-def over(function: exp.Expr, partition: Sequence[str], *, order: str | None = None) -> exp.Expr:
-    """A function over the rows that agree in some columns of ours."""
-    window = exp.Window(this=function, partition_by=[column(name) for name in partition])
+def over(function: exp.Expr, partition: Sequence[exp.Expr], *, order: str | None = None) -> exp.Expr:
+    """A function over the rows that agree in some expressions; ``order`` is a column of ours."""
+    window = exp.Window(this=function, partition_by=[item.copy() for item in partition])
     if order is not None:
         window.set("order", exp.Order(expressions=[exp.Ordered(this=column(order), nulls_first=False)]))
     return window
 
 
-def classes_of(view: LiveView) -> list[str]:
-    """The columns that make a class."""
-    return [class_of(position) for position in range(len(view.quasi))]
+def is_text(item: FrozenColumn) -> bool:
+    """True where the class is told by a text, false where by the value of the source."""
+    exact = item.type.upper() in EXACT or item.type.upper().startswith("DECIMAL(")
+    return item.lookup is not None or not exact
+
+
+def classes_of(view: LiveView) -> list[exp.Expr]:
+    """What makes a class: a text equals itself alone, whatever its column says of capitals, accents or spaces."""
+    classes: list[exp.Expr] = []
+    for position, item in enumerate(view.quasi):
+        cell: exp.Expr = column(class_of(position))
+        if view.collation is not None and is_text(item):
+            cell = exp.Collate(this=cell, expression=exp.to_identifier(view.collation, quoted=True))
+        classes.append(cell)
+    return classes
 
 
 def ranks(view: LiveView) -> list[exp.Expr]:
     """DENSE_RANKs within the class: of the sensitive values, and of the persons; with a subset, among its records."""
-    among = [*classes_of(view), *([names.MEMBER] if view.member is not None else [])]
+    among = [*classes_of(view), *([column(names.MEMBER)] if view.member is not None else [])]
     ranks: list[exp.Expr] = [
         named(over(exp.DenseRank(), among, order=value_of(position)), rank_of(position))
         for position in range(len(watched(view)))

@@ -11,15 +11,15 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.compiler.live import TEXT, VALUE, FrozenColumn, LiveView
 from sqlanon.compiler.trees import column, named, table
-from sqlanon.dbt.rules import computed_lookup, refuse_extension
+from sqlanon.dbt.rules import computed_lookup, refuse_extension, refuse_settings
 from sqlanon.dbt.seeds import seed
 from sqlanon.dbt.statements import broken_classes, model, needs_source, too_many_suppressed
-from sqlanon.dbt.template import Call, ref, refuse_signs, written
+from sqlanon.dbt.template import TEXTS, Call, ref, refuse_signs, written
 from sqlanon.engines.base import Place
 from sqlanon.errors import UnsupportedError
 from sqlanon.full_domain import Plan
 from sqlanon.live import frozen_view, refuse_policy
-from sqlanon.live_lookups import has_lookup, lists_its_values
+from sqlanon.live_lookups import has_lookup, lists_its_values, with_key
 from sqlanon.models.distinct_l_diversity import DistinctLDiversity
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import Policy
@@ -82,7 +82,7 @@ def dbt_release(
         with_values: a computed hierarchy becomes a seed of the values that occur, not SQL.
 
     Raises:
-        UnsupportedError: see ``refuse_release`` and ``rules.computed_lookup``; or a name reads like a template.
+        UnsupportedError: see ``refuse_release`` and the refusals of ``rules``; or a name reads like a template.
         SourceChangedError: a hierarchy says something else than when the source was encoded.
     """
     types, released = plan.source.types, plan.released
@@ -92,26 +92,30 @@ def dbt_release(
     quasi = []
     for position, (spec, level) in enumerate(zip(policy.quasi_identifiers, plan.node, strict=True)):
         lookup: exp.Expr | None = None
+        by_value = TEXTS[dialect].by_value(types[spec.name])
         listed = lists_its_values(spec.hierarchy) or with_values
         if has_lookup(spec.hierarchy, level) and listed:
             seeded = f"{name}{LOOKUP}{position}"
-            lookups[seeded] = _rows(plan, frozen[spec.name])
+            rows = exp.select(column(VALUE), column(TEXT)).from_(frozen[spec.name].copy())
+            lookups[seeded] = _rows(plan, with_key(rows, types[spec.name]) if by_value else rows)
             lookup = ref(seeded).relation
         elif has_lookup(spec.hierarchy, level):
             refuse_extension(spec)
+            if materialized == "view":
+                refuse_settings(spec, types[spec.name], TEXTS[dialect])
             lookup = computed_lookup(
                 source.relation, spec, types[spec.name], level, longest=_longest(plan, position),
                 root=_root(plan, position), released=released[spec.name],
             )  # fmt: skip
-        quasi.append(FrozenColumn(spec.name, types[spec.name], lookup, signed=listed))
+        quasi.append(FrozenColumn(spec.name, types[spec.name], lookup, signed=listed, by_value=by_value and listed))
     placed = frozen_view(policy, plan.source, Place("", "", name), plan.node, released)
-    view = replace(placed, source=source.relation, quasi=tuple(quasi))
+    view = replace(placed, source=source.relation, quasi=tuple(quasi), collation=TEXTS[dialect].collation)
     document = plan.publish().manifest
     return DbtRelease(name, dialect, source, declares, view, lookups, policy, materialized, document)
 
 
-def _rows(plan: Plan, frozen: exp.Expr) -> Lookup:
-    query = exp.select(column(VALUE), column(TEXT)).from_(frozen.copy()).order_by(column(VALUE))
+def _rows(plan: Plan, rows: exp.Query) -> Lookup:
+    query = exp.select(column(VALUE), column(TEXT)).from_(rows.subquery("rows")).order_by(column(VALUE))
     return tuple((value, text) for value, text in plan.source.engine.run("read lookup", query))
 
 

@@ -13,6 +13,7 @@ from sqlglot import exp
 from sqlanon.compiler.live import TEXT, VALUE
 from sqlanon.compiler.trees import canonical, column, named, number, same
 from sqlanon.data_types import data_type
+from sqlanon.engines.texts import TextFacts
 from sqlanon.errors import UnsupportedError
 from sqlanon.hierarchy.builders import levels as builder_levels
 from sqlanon.hierarchy.specs import (
@@ -37,6 +38,20 @@ def refuse_extension(spec: Column) -> None:
         raise UnsupportedError(
             f"The hierarchy of column {spec.name!r} is made by an extension, which dbt does not have.",
             hint="list its values in a seed (--with-values), or write the hierarchy as a file.",
+        )
+
+
+def refuse_settings(spec: Column, type_name: str, texts: TextFacts) -> None:
+    """Refuse a hierarchy whose levels a reader of a view would change by the settings of his session.
+
+    Raises:
+        UnsupportedError: they are computed of texts or times that depend on them.
+    """
+    periods = isinstance(spec.hierarchy, DatesHierarchy) and type_name in ("DATE", "TIMESTAMP")
+    if (texts.by_value(type_name) and not periods) or not texts.comparable(type_name):
+        raise UnsupportedError(
+            f"The levels of column {spec.name!r} would depend on settings of the session that reads the view.",
+            hint="say --materialized table, or list the values in a seed (--with-values).",
         )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlanon.engines import postgres_dialect
+from sqlanon.engines.texts import DUCKDB, POSTGRES, TextFacts
 from sqlanon.errors import InputError, UnsupportedError
 
 SIGNS = ("{{", "{%", "{#")
@@ -91,7 +92,9 @@ def _in_postgres(query: exp.Expr) -> str:
 
 
 DIALECTS: Mapping[str, Callable[[exp.Expr], str]] = {"duckdb": _in_duckdb, "postgres": _in_postgres}
-"""The adapters of dbt whose SQL is written."""
+"""The adapters of dbt whose SQL is written,"""
+TEXTS: Mapping[str, TextFacts] = {"duckdb": DUCKDB, "postgres": POSTGRES}
+"""and what their texts depend on."""
 
 
 def written(query: exp.Expr, dialect: str) -> str:

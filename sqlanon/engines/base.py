@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlanon.engines.texts import UNKNOWN, TextFacts
 from sqlanon.errors import UnsupportedError
 from sqlanon.journal import Journal
 
@@ -56,11 +57,15 @@ class Capabilities:
         name: as people write it.
         dialect: sqlglot's name of its SQL.
         lacks: of ``FEATURES``, those that it does not have.
+        texts: what its texts depend on.
+        missing: the kinds of its errors that say that a relation or a column is not there.
     """
 
     name: str
     dialect: str
     lacks: Mapping[str, Lack] = field(default_factory=dict)
+    texts: TextFacts = UNKNOWN
+    missing: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         unknown = set(self.lacks) - set(FEATURES)
@@ -267,6 +272,10 @@ class Engine(ABC):
     @abstractmethod
     def view_text(self, where: Place) -> str:
         """The statement of a view, or its query, as the catalog keeps it; empty where views are not made."""
+
+    def differs_by_reader(self, where: Place) -> bool:
+        """True when the engine can tell that a relation shows other rows to other roles (row-level security)."""
+        return False
 
     def make_schema(self, where: Place) -> None:
         """Make the schema of a place, unless it is there."""

@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from sqlanon.engines.base import SNAPSHOT, Capabilities, Engine, Job, Lack, Place, Statement, rows_of, temporary_table
 from sqlanon.engines.relation_names import relation_parts
+from sqlanon.engines.texts import DUCKDB
 from sqlanon.errors import EngineError, InputError, SourceError
 from sqlanon.journal import Journal
 
@@ -91,6 +92,8 @@ class DuckDBEngine(Engine):
                 "leave out owner and readers, and hand on a file of its own (output: {file: …}).",
             )
         },
+        texts=DUCKDB,
+        missing=frozenset({"CatalogException", "BinderException"}),
     )
     version = VERSION
 

@@ -25,6 +25,7 @@ from sqlanon.engines.postgres_dialect import DIALECT, HELPERS, NAMED_TYPES, quot
 from sqlanon.engines.postgres_errors import describe, hint_of, refuse_session
 from sqlanon.engines.postgres_values import decimals, precision, values
 from sqlanon.engines.relation_names import relation_parts
+from sqlanon.engines.texts import POSTGRES
 from sqlanon.errors import EngineError, TargetError, UnsupportedError
 from sqlanon.journal import Journal
 from sqlanon.names import CARRIED
@@ -90,6 +91,8 @@ class PostgresEngine(Engine):
                 "leave out the transformation, or copy the table into a DuckDB or Parquet file.",
             ),
         },
+        texts=POSTGRES,
+        missing=frozenset({"3F000", "42703", "42P01"}),
     )
 
     preamble = HELPERS
@@ -357,6 +360,10 @@ class PostgresEngine(Engine):
         )
         rows = self.run("existing", query, [where.schema, where.name])
         return str(rows[0][0]) if rows else ""
+
+    def differs_by_reader(self, where: Place) -> bool:
+        """True when a relation, or one beneath it as far as its rules tell, has row-level security."""
+        return postgres_catalog.has_row_security(self.run, where.schema, where.name)
 
     def make_schema(self, where: Place) -> None:
         """Make the schema of a place, unless it is there: to ask for what is there needs the right to make it."""

@@ -57,6 +57,24 @@ def schemas_with(ask: Ask, name: str, schemas: Sequence[str]) -> set[str]:
     return {str(row[0]) for row in ask("find table", query, [name, *schemas])}
 
 
+def has_row_security(ask: Ask, schema: str, name: str) -> bool:
+    """True when a relation, or one that it reads as far as the rules of views tell, has row-level security.
+
+    A materialized view is read as it is stored.
+    """
+    query = (
+        "WITH RECURSIVE beneath(oid) AS (SELECT c.oid FROM pg_catalog.pg_class c "
+        "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2 "
+        "UNION SELECT d.refobjid FROM beneath "
+        "JOIN pg_catalog.pg_class v ON v.oid = beneath.oid AND v.relkind = 'v' "
+        "JOIN pg_catalog.pg_rewrite r ON r.ev_class = v.oid "
+        "JOIN pg_catalog.pg_depend d ON d.classid = CAST('pg_catalog.pg_rewrite' AS pg_catalog.regclass) "
+        "AND d.objid = r.oid AND d.refclassid = CAST('pg_catalog.pg_class' AS pg_catalog.regclass)) "
+        "SELECT 1 FROM beneath JOIN pg_catalog.pg_class c ON c.oid = beneath.oid WHERE c.relrowsecurity LIMIT 1"
+    )
+    return bool(ask("row security", query, [schema, name]))
+
+
 def check_roles(ask: Ask, schema: str, owner: str | None, readers: Sequence[str]) -> None:
     """Refuse roles that a release in ``schema`` cannot be handed to.
 

@@ -1,0 +1,84 @@
+"""The facts that a live view was made with: by them ``refresh`` tells whether policy and hierarchies are the same.
+
+They stand in the table ``v_frozen`` beneath the view ``v``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+
+from sqlglot import exp
+
+from sqlanon import sqlfiles
+from sqlanon.compiler.trees import column
+from sqlanon.engines.base import Engine, Place
+from sqlanon.errors import HierarchyError, TargetError
+from sqlanon.hierarchy.specs import FileHierarchy, TableHierarchy
+from sqlanon.lookups import table_rows
+from sqlanon.policy import Policy
+from sqlanon.targets import FACT_COLUMNS, FROZEN, frozen_tables
+from sqlanon.version import VERSION
+
+Fact = tuple[str, str, str]
+"""A fact that a live view was made with, as ``FACT_COLUMNS`` name its parts."""
+
+
+def facts_of(engine: Engine, policy: Policy, levels: Mapping[str, int]) -> list[Fact]:
+    """What a live view is made with; the hashes tell a changed policy, hierarchy (a file or table) or model apart."""
+    return [
+        ("version", "sqlanon", VERSION),
+        ("policy", "", replace(policy, if_exists="replace").fingerprint()),
+        *_files(engine, policy),
+        *(("level", name, str(level)) for name, level in levels.items()),
+    ]
+
+
+def _files(engine: Engine, policy: Policy) -> list[Fact]:
+    made: list[Fact] = []
+    for spec in policy.quasi_identifiers:
+        if isinstance(spec.hierarchy, FileHierarchy):
+            made.append(("hierarchy", spec.name, _hash(spec.hierarchy.path.read_bytes)))
+        if isinstance(spec.hierarchy, TableHierarchy):
+            made.append(("hierarchy", spec.name, _hash(partial(_rows, engine, spec.hierarchy.table, spec.name))))
+    for position, model in enumerate(policy.models):
+        made.append(("model", f"{position} {model.type}", _hash(partial(_text, model.file))))
+    return made
+
+
+def _rows(engine: Engine, table: str, column_name: str) -> bytes:
+    """The rows of a table in an order that does not depend on how they are stored."""
+    return json.dumps(sorted(map(json.dumps, table_rows(engine, table, column_name)))).encode()
+
+
+def _text(file: str) -> bytes:
+    return sqlfiles.read(file).encode()
+
+
+def _hash(read: Callable[[], bytes]) -> str:
+    try:
+        return hashlib.sha256(read()).hexdigest()
+    except (OSError, HierarchyError):
+        return "unreadable"
+
+
+def frozen_facts(engine: Engine, where: Place) -> list[Fact] | None:
+    """The facts that the live view at ``where`` was made with; None when there is no live view.
+
+    Raises:
+        TargetError: there is a relation of that name which is no live view.
+    """
+    kind = engine.existing(where)
+    facts = where.named(where.name + FROZEN)
+    if kind == "view" and frozen_tables(engine, where):
+        rows = exp.select(*[column(name) for name in FACT_COLUMNS]).from_(facts.table)
+        return [(str(kind), str(name), str(value)) for kind, name, value in engine.run("read facts", rows)]
+    if kind is not None:
+        raise TargetError(
+            f"The relation {where.schema}.{where.name} is a {kind}, and no live view of sqlanon.",
+            hint="publish the policy under another name, or drop the relation yourself.",
+        )
+    return None
