@@ -13,6 +13,7 @@ from functools import partial
 
 from sqlglot import exp
 
+from sqlanon.data_types import data_type
 from sqlanon.errors import InputError
 from sqlanon.sqlfiles import parse
 
@@ -50,9 +51,7 @@ def bind(
         placeholder.replace(_literal((values or {})[placeholder.name]))
     for call in list(tree.find_all(exp.Anonymous)):
         if call.name.upper() == "AS_RELEASED":
-            call.replace(
-                exp.cast(call.expressions[0], exp.DataType.build(released_type or "VARCHAR", dialect="duckdb"))
-            )
+            call.replace(exp.cast(call.expressions[0], data_type(released_type or "VARCHAR")))
     for name, wanted in (columns or {}).items():
         _expand(tree, name, wanted)
     for node in tables:

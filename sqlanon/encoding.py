@@ -59,11 +59,6 @@ class Encoding:
     warnings: tuple[str, ...]
     entity: EntityColumn | None = None
 
-    @property
-    def numbered_source(self) -> exp.Expr:
-        """The source; with an entity, with the column ``names.ENTITY``."""
-        return self.source if self.entity is None else compiler_entities.with_entities(self.source, self.entity)
-
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
@@ -112,13 +107,13 @@ def check_columns(policy: Policy, types: dict[str, str]) -> None:
             hint="give each a role (quasi_identifier, keep, drop), or set undeclared: drop.",
         )
     for item in (*policy.quasi_identifiers, *policy.sensitive):
-        if not _scalar(types[item.name]):
+        if not is_scalar(types[item.name]):
             raise UnsupportedError(
                 f"Column {item.name!r} has the type {_base_type(types[item.name])}, which cannot be "
                 f"{_article(item.role)}.",
                 hint="cast it to text in a view of the source, or give the column the role drop.",
             )
-    if policy.entity is not None and not _scalar(types[policy.entity]):
+    if policy.entity is not None and not is_scalar(types[policy.entity]):
         raise UnsupportedError(
             f"Column {policy.entity!r} has the type {_base_type(types[policy.entity])}, which cannot tell entities "
             "apart.",
@@ -126,7 +121,8 @@ def check_columns(policy: Policy, types: dict[str, str]) -> None:
         )
 
 
-def _scalar(type_name: str) -> bool:
+def is_scalar(type_name: str) -> bool:
+    """True for a type whose values have a canonical text, and can be compared."""
     return _base_type(type_name) in SCALAR_TYPES and not type_name.endswith("]")
 
 

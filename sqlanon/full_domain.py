@@ -253,14 +253,14 @@ class Plan(Planned):
     def _release_query(self, *, entities: bool = False) -> exp.Query:
         encoding = self._session.encoding
         return compiler.release(
-            encoding.numbered_source if entities else encoding.source,
+            encoding.source,
             encoding.items,
             self.question,
             self.node,
             basic=self._basic,
             published=self._released(),
             snapshot=names.BASE,
-            entities=entities,
+            entity=encoding.entity if entities else None,
         )
 
     def live_view_sql(self, output: Output) -> str:

@@ -15,6 +15,7 @@ from sqlanon import names
 from sqlanon.compiler import encode
 from sqlanon.compiler.live import TEXT, VALUE
 from sqlanon.compiler.trees import column, named, number, same, table
+from sqlanon.data_types import data_type
 from sqlanon.encoding import Encoding
 from sqlanon.engines.base import Engine
 from sqlanon.errors import SourceChangedError
@@ -91,7 +92,7 @@ def _occurring(position: int, level: int) -> exp.Query:
 def _readable_as(query: exp.Query, type_name: str) -> exp.Query:
     """The rows whose text reads the same in a type: another one would make every reading of the view fail."""
     text = column(TEXT, "frozen")
-    back = exp.cast(exp.TryCast(this=text, to=exp.DataType.build(type_name, dialect="duckdb")), "VARCHAR")
+    back = exp.cast(exp.TryCast(this=text, to=data_type(type_name)), "VARCHAR")
     rows = exp.select(column(VALUE, "frozen"), column(TEXT, "frozen")).from_(query.subquery("frozen"))
     return rows.where(same(back, text.copy()))
 

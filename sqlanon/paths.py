@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 DATABASE_ENDINGS = (".duckdb", ".db", ".ddb", ".sqlite", ".sqlite3")
@@ -13,6 +14,9 @@ TARGET_ENDINGS = (".duckdb", ".parquet", ".csv")
 """Of files that the engine writes itself."""
 REPORT_ENDINGS = (".html", ".txt")
 
+CONNECTION = r"passw|pwd|\b(host|hostaddr|user|dbname|service|sslmode)\s*=|(^|/)[a-z][a-z0-9+.]+:(/|[^/]*@)"
+"""What a text that a driver connects with holds; a letter and a colon are a drive."""
+
 
 def is_url(source: str) -> bool:
     """True for what is no path."""
@@ -22,6 +26,11 @@ def is_url(source: str) -> bool:
 def is_server(source: str) -> bool:
     """True for the URL of a server that sqlanon reaches."""
     return source.lower().startswith(SERVERS)
+
+
+def is_connection_text(source: str) -> bool:
+    """True for what a driver might connect with, which may hold a password: ``host=… user=…``, or half a URL."""
+    return re.search(CONNECTION, source, re.IGNORECASE) is not None
 
 
 def is_database(source: str) -> bool:

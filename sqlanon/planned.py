@@ -24,6 +24,7 @@ from sqlanon.audit.nulls import NullAudit, audit_nulls
 from sqlanon.catalog import Catalog
 from sqlanon.certificate import Certificate
 from sqlanon.compiler.trees import column, named, table
+from sqlanon.encoding import is_scalar
 from sqlanon.engines.base import Engine
 from sqlanon.errors import UnsupportedError
 from sqlanon.hierarchy.specs import HierarchySpec
@@ -206,12 +207,14 @@ class Planned(Closing):
 
     def null_bias(self) -> NullBias | None:
         """How the columns change because the records with a NULL are left out (basic match); None when none is, or for
-        δ-presence, where the source holds the population too."""
+        δ-presence, where the source holds the population too. Columns whose values cannot be compared (JSON) are not
+        told of."""
         if not self.engine.has("null_audit") or not self.catalog.excluded or self.catalog.has_population:
             return None
         encoding = self._session.encoding
         attributes = [a.name for a in self.catalog.attributes]
-        told = [column.name for column in self.policy.columns if column.role != "drop"]
+        released = [column.name for column in self.policy.columns if column.role != "drop"]
+        told = [name for name in released if is_scalar(encoding.types[name])]
         return null_bias(self._session.engine, encoding.source, attributes, columns=told)
 
     @property

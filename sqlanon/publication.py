@@ -24,7 +24,7 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
-from sqlanon.audit.release import audit_copies, audit_release
+from sqlanon.audit.release import audit_copies, audit_release, unmarked
 from sqlanon.compiler.trees import table
 from sqlanon.engines.base import Engine, Place
 from sqlanon.engines.duckdb import DuckDBEngine, file_relation
@@ -49,6 +49,7 @@ from sqlanon.written_rows import (
     as_texts,
     column,
     release_query,
+    texts_of,
     typed_column,
     typed_texts,
     unused_marker,
@@ -75,7 +76,8 @@ class Publication:
 class _Draft:
     """What every kind of target needs: the rows, the audits, a last look at the source.
 
-    ``copied`` are the rows that what is written must be a copy of, as texts; None where the audits say all.
+    ``copied`` are the rows that what is written must be a copy of, as texts; None where the audits say all. ``marker``
+    is the text of redacted rows.
     """
 
     query: exp.Query
@@ -85,6 +87,7 @@ class _Draft:
     lookups: Mapping[str, exp.Expr]
     models: tuple[ModelAudit, ...]
     copied: exp.Expr | None
+    marker: str | None
     verify_source: Callable[[], None]
     target: Target
 
@@ -130,7 +133,9 @@ def publish(
     check_target(engine, target, read=[query])
     marker = unused_marker(engine, query, columns) if suppressed == "redact" else None
     redacted = ledger.suppressed if marker is not None else 0
-    written = dict(zip(columns, written_types(types, path.suffix.lower() if is_file else "", marker), strict=True))
+    carried = is_file and not engine.writes_folders and not engine.has("files")
+    in_file = [engine.file_type(name) for name in types] if carried else types
+    written = dict(zip(columns, written_types(in_file, path.suffix.lower() if is_file else "", marker), strict=True))
     audit = bound(
         _audit, columns=columns, quasi_identifiers=quasi_identifiers, published=ledger.published,
         redacted=redacted, marker=marker, nulls=nulls,
@@ -144,12 +149,13 @@ def publish(
         lookups={name: typed_texts(lookup, source_types[name]) for name, lookup in (lookups or {}).items()},
         models=tuple(models),
         copied=as_texts(query, source_types, written) if copied else None,
+        marker=marker,
         verify_source=verify_source,
         target=target,
     )
     if is_file and engine.writes_folders:
         _publish_folder(engine, draft, path)
-    elif is_file and not engine.has("files"):
+    elif carried:
         _publish_apart(engine, draft, path)
     elif is_file:
         _publish_file(engine, draft, path)
@@ -233,13 +239,15 @@ def _remove_papers(path: Path, draft: _Draft) -> None:
 
 def _publish_apart(engine: Engine, draft: _Draft, path: Path) -> None:
     """Publish a file of an engine that writes none: the released rows, and what audits need, leave it for an embedded
-    DuckDB."""
+    DuckDB. What is written is held against the rows that left, whatever types they pass through."""
     embedded = DuckDBEngine()
     try:
-        embedded.load("carry release", names.CARRIED, engine.arrow("release", draft.query), replayed=False)
+        made = engine.carried(draft.query, dict(zip(draft.columns, draft.types, strict=True)))
+        embedded.load("carry release", names.CARRIED, made, replayed=False)
         cells = zip(draft.columns, draft.types, strict=True)
         rows = exp.select(*[typed_column(name, kind) for name, kind in cells]).from_(table(names.CARRIED))
-        lookups, models, copied = _carried(engine, embedded, draft)
+        lookups, models, _ = _carried(engine, embedded, replace(draft, copied=None))
+        copied = texts_of(unmarked(table(names.CARRIED), draft.columns, draft.marker), draft.columns)
         draft = replace(draft, query=rows, lookups=lookups, models=models, copied=copied)
         _publish_file(embedded, draft, path)
     finally:

@@ -20,6 +20,7 @@ from sqlanon.compiler import sensitive
 from sqlanon.compiler.encode import included
 from sqlanon.compiler.release import readable_grain
 from sqlanon.compiler.trees import bigint, canonical, column, named, table
+from sqlanon.data_types import data_type
 from sqlanon.encoding import Encoding
 from sqlanon.lattice import Node
 from sqlanon.models.base import PrivacyModel
@@ -111,9 +112,6 @@ def _population(encoding: Encoding, catalog: Catalog, node: Node, released: Mapp
         encoding.source, encoding.items, node, basic, whole_population=True, entity=encoding.entity
     )
     counted = classes.expressions[-1].alias
-    typed = [
-        named(exp.cast(column(a.name), exp.DataType.build(released[a.name], dialect="duckdb")), a.name)
-        for a in catalog.attributes
-    ]
+    typed = [named(exp.cast(column(a.name), data_type(released[a.name])), a.name) for a in catalog.attributes]
     query = exp.select(*typed, named(column(counted), "sqlanon_count")).from_(classes.subquery("classes"))
     return query.subquery("population")

@@ -18,7 +18,7 @@ from sqlanon.engines.duckdb import DuckDBEngine, is_connection, parquet_relation
 from sqlanon.engines.sqlite import MAIN, SQLiteEngine, is_sqlite
 from sqlanon.errors import EngineError, InputError, SourceChangedError, SourceError, UnsupportedError
 from sqlanon.files import Reading
-from sqlanon.paths import is_database, is_file, is_folder, is_server, is_url
+from sqlanon.paths import is_connection_text, is_database, is_file, is_folder, is_server, is_url
 from sqlanon.spark_source import Cluster, is_session, parquet_files, start_engine
 
 ATTACHED = "sqlanon_source"
@@ -117,6 +117,12 @@ def open_source(
     if is_folder(path):
         engine = DuckDBEngine(settings=settings)
         return _closing_on_error(engine, lambda: _open_folder(engine, path))
+    if not is_file(path) and is_connection_text(str(source)):
+        raise InputError(
+            "The source reads like what a driver connects with, and is no file; it is not repeated here.",
+            hint="write postgresql://host/database without a password: that is taken from PGPASSWORD, a password file "
+            "(~/.pgpass) or a service (PGSERVICE).",
+        )
     if not is_file(path):
         raise SourceError(
             f"There is no source file {path.name!r} in {str(path.parent)!r}.",
@@ -146,6 +152,10 @@ def other_relation(opened: Source, path: str, table_name: str | None, reading: R
             "A server is read as the first source only.", hint="join the tables in a view of its database."
         )
     file = Path(path).absolute()
+    if not is_file(file) and is_connection_text(path):
+        raise UnsupportedError(
+            "A server is read as the first source only.", hint="join the tables in a view of its database."
+        )
     if not is_file(file):
         raise SourceError(f"There is no file {file.name!r} in {str(file.parent)!r}.", hint="check the path.")
     engine = opened.engine

@@ -1,8 +1,8 @@
 """Released rows with their entities: audited while they still tell whom they are of, and written without it.
 
 A release does not hold the column of its entities, so nobody can tell from it alone that its classes are of k of them.
-So the rows are staged with the numbers of their entities in a table of ours, the models are audited there, the target
-is written from that table, and what was written is compared with it row by row.
+So the rows are staged with their entities, as the source tells them, in a table of ours, the models are audited there,
+the target is written from that table, and what was written is compared with it row by row.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def staged_release(
     """The released rows without their entities, from a table that lasts as long as the context.
 
     Args:
-        query: the rows, with the column ``names.ENTITY``.
+        query: the rows, with the column ``names.ENTITY``: the values of the entity column.
         columns: what is published of them.
         models: the audits of the policy's models, which are run here, counting distinct entities.
 

@@ -65,7 +65,7 @@ def with_membership(engine: Engine, source: exp.Expr, policy: Policy, types: Map
             f"The subset does not say which records are meant: {unclear} of its records match several different ones.",
             hint="give the subset all columns of the source, or a key.",
         )
-    engine.create("membership", names.RECORDS, compiler.memberships(source, relation, shared))
+    engine.create("membership", names.RECORDS, compiler.memberships(source, relation, shared, list(types)))
     return table(names.RECORDS)
 
 

@@ -13,7 +13,8 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from sqlanon.engines.base import Engine, Place
-from sqlanon.errors import EngineError, TargetError
+from sqlanon.engines.relation_names import relation_parts
+from sqlanon.errors import EngineError, InputError, TargetError
 from sqlanon.extensions import NOTHING, Extensions
 from sqlanon.formats.base import FileFormat
 from sqlanon.paths import TARGET_ENDINGS, is_folder, same_file
@@ -42,15 +43,15 @@ def place(engine: Engine, target: str | exp.Table, target_catalog: str | None) -
     Raises:
         TargetError: it is no name.
     """
-    names: list[str] | None = None
+    if isinstance(target, exp.Table):
+        return engine.place([part.name for part in target.parts], target_catalog)
     try:
-        table = exp.to_table(target, dialect=engine.capabilities.dialect) if isinstance(target, str) else target
-        names = [part.name for part in table.parts]
-    except SqlglotError:
-        names = None
-    if not names or len(names) > 3 or not all(names):
-        raise TargetError(f"The target {str(target)!r} is no name of a relation.", hint="write name or schema.name.")
-    return engine.place(names, target_catalog)
+        parts, hint = relation_parts(target, engine.capabilities.dialect, alone=False), ""
+    except InputError as error:
+        parts, hint = [], error.hint
+    if not parts:
+        raise TargetError(f"The target {target!r} is no name of a relation.", hint=hint)
+    return engine.place(parts, target_catalog)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,7 @@ def check_target(engine: Engine, target: Target, *, read: Sequence[exp.Expr] = (
         )
     engine.require(f"{output.kind}s")
     where = place(engine, output.target, target.catalog)
+    engine.check_roles(where, output.owner, output.readers)
     places = {where: "view" if output.kind == "live_view" else output.kind}
     if output.kind == "view":
         places[where.named(where.name + RELEASED)] = "table"

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from sqlanon import names
+from sqlanon.data_types import data_type
 from sqlanon.engines.base import Engine
 
 NOT_IN_PARQUET = ("HUGEINT", "UHUGEINT", "BIT", "BIGNUM", "VARINT")
@@ -60,8 +61,13 @@ def typed_texts(lookup: exp.Expr, type_name: str) -> exp.Subquery:
 
 def as_texts(query: exp.Query, types: Mapping[str, str], written: Mapping[str, str]) -> exp.Subquery:
     """The rows of a query in their written types, as the texts of these."""
-    texts = [_named(_cast(column(name), "VARCHAR"), name) for name in written]
-    return exp.select(*texts).from_(_typed(query, types, written).subquery("typed")).subquery("texts")
+    return texts_of(_typed(query, types, written).subquery("typed"), list(written))
+
+
+def texts_of(relation: exp.Expr, columns: Sequence[str]) -> exp.Subquery:
+    """The rows of a relation as texts."""
+    texts = [_named(_cast(column(name), "VARCHAR"), name) for name in columns]
+    return exp.select(*texts).from_(relation).subquery("texts")
 
 
 def _typed(query: exp.Query, types: Mapping[str, str], written: Mapping[str, str]) -> exp.Select:
@@ -87,4 +93,4 @@ def _named(expression: exp.Expr, name: str) -> exp.Alias:
 
 
 def _cast(expression: exp.Expr, type_name: str) -> exp.Cast:
-    return exp.cast(expression, exp.DataType.build(type_name, dialect="duckdb"))
+    return exp.cast(expression, data_type(type_name))

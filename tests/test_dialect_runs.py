@@ -317,7 +317,7 @@ def test_random_policies(engine: str, request: pytest.FixtureRequest) -> None:
                     continue
                 assert (ran.released, ran.offending) == (ours(plan), {}), seed
                 compared += judged_alike(plan, ran)
-    assert compared > (5 if engine == "sqlite" else 12)  # SQLite lacks δ-presence of a column
+    assert compared > (2 if engine == "sqlite" else 7)  # SQLite lacks δ-presence of a column
     assert (
         lacking
         == {

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from sqlanon import names
 from sqlanon.audit.models import audit_of, seen_once
+from sqlanon.audit.trees import compared_by_bytes
 from sqlanon.binding import bind
 from sqlanon.engines.base import Engine
 from sqlanon.errors import InputError, SourceError, UnsupportedError
@@ -85,6 +86,7 @@ def check_relation(
             hint="rename them in a view of the relation.",
         )
     _columns(engine, relation, "The relation", [m.column for m in models if m.column is not None])
+    relation = compared_by_bytes(relation, dict(engine.columns(relation)), keep=entity)
     query = bind("audit/class_sizes.sql", relations={"release": relation}, columns={"quasi_identifier": wanted})
     classes, records, smallest = engine.run("check classes", query)[0]
     entities = None
@@ -150,6 +152,7 @@ def _references(
             "quasi-identifiers generalized as in the relation (δ-presence).",
         )
     own = _columns(engine, reference, "The reference", [entity]) if entity is not None else []
+    reference = compared_by_bytes(reference, dict(engine.columns(reference)), keep=entity)
     if "population" in wanted:
         found_in = _columns(engine, reference, "The reference", quasi_identifiers)
         relation = seen_once(reference, found_in, own[0]) if own else reference

@@ -81,7 +81,7 @@ def audit_entities(
 
     Args:
         relation: the released rows before they are written.
-        entity: its column of entities.
+        entity: its column of entities, with the values of the source: the plan may have numbered them wrongly.
 
     Raises:
         AuditError: names the audits that failed, with the number of offending classes; never a value.
@@ -102,14 +102,20 @@ def audit_copies(
         AuditError: rows are lacking on either side; never a value.
     """
     every = {"released_column": list(columns)}
-    if marker is not None:
-        written = bind(
-            "audit/records.sql", relations={"release": written}, columns=every, values={"marker": marker}
-        ).subquery("records")
+    written = unmarked(written, columns, marker)
     texts = [exp.alias_(exp.cast(column(name), "VARCHAR"), name, quoted=True) for name in columns]
     told = exp.select(*texts).from_(written.copy())
     compared = bind("audit/other_rows.sql", relations={"staged": staged, "written": told}, columns=every)
     _refuse(engine, [("other_rows", compared)])
+
+
+def unmarked(relation: exp.Expr, columns: Sequence[str], marker: str | None) -> exp.Expr:
+    """The rows of a relation without the redacted ones, in which every column is ``marker`` (None: there are none)."""
+    if marker is None:
+        return relation
+    every = {"released_column": list(columns)}
+    rows = bind("audit/records.sql", relations={"release": relation}, columns=every, values={"marker": marker})
+    return rows.subquery("records")
 
 
 def _refuse(engine: Engine, audits: Sequence[tuple[str, exp.Query]], failures: dict[str, int] | None = None) -> None:

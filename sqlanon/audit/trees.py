@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
@@ -51,3 +51,24 @@ def any_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
     """Some condition holds; FALSE when there are none."""
     items = list(conditions)
     return exp.paren(exp.or_(*items), copy=False) if items else exp.false()
+
+
+def compared_by_bytes(relation: exp.Expr, types: Mapping[str, str], *, keep: str | None) -> exp.Expr:
+    """A relation whose texts differ wherever a reader sees a difference, whatever the collations of its columns.
+
+    Args:
+        types: of all its columns.
+        keep: the column of entities, which is compared as its database compares it; in any case of letters.
+    """
+    texts = [name for name, kind in types.items() if kind == "VARCHAR" and name.casefold() != (keep or "").casefold()]
+    if not texts:
+        return relation
+    cells = []
+    for name in types:
+        plain: exp.Expr = column(name)
+        if name in texts:
+            plain = exp.alias_(
+                exp.Collate(this=plain, expression=exp.to_identifier("C", quoted=True)), name, quoted=True
+            )
+        cells.append(plain)
+    return exp.select(*cells).from_(relation.copy()).subquery("compared")

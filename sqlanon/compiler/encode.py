@@ -28,6 +28,7 @@ from sqlanon.compiler.trees import (
     table,
     total,
 )
+from sqlanon.data_types import data_type
 
 SOURCE = "source"
 COVERED = "covered"
@@ -248,7 +249,7 @@ def branch_facts(relation: str, height: int, type_name: str) -> exp.Select:
     ]
     for i in range(height):
         text = column(names.level(i))
-        back = exp.cast(exp.TryCast(this=text.copy(), to=exp.DataType.build(type_name, dialect="duckdb")), "VARCHAR")
+        back = exp.cast(exp.TryCast(this=text.copy(), to=data_type(type_name)), "VARCHAR")
         foreign = exp.Not(this=same(back, text.copy()))
         case = exp.Case(ifs=[exp.If(this=is_covered.copy(), true=text)])
         is_null = exp.and_(is_covered.copy(), exp.Is(this=text.copy(), expression=exp.null()), copy=False)

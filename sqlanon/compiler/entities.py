@@ -1,7 +1,7 @@
 """The statements that number the entities of a source, so that a grain can hold a row a key and entity.
 
-An entity (a person, say) is known by the canonical text of its column. Its number is its place in the order of these
-texts, and never published.
+An entity (a person, say) is known by the canonical text of its column, compared as the column is: whom the database
+takes for one is one. Its number is its place in the order of these texts, and never published.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from sqlanon import names
 from sqlanon.compiler.encode import SOURCE, included
-from sqlanon.compiler.trees import bigint, canonical, column, count_if, named, number, table, total
+from sqlanon.compiler.trees import bigint, column, count_if, named, number, own_text, table, total
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class EntityColumn:
 
     def text(self, table_name: str | None = None) -> exp.Expr:
         """What an entity is known by."""
-        return canonical(self.name, self.type, table_name)
+        return own_text(self.name, self.type, table_name)
 
     def count(self, condition: exp.Expr | None = None, table_name: str | None = None) -> exp.Expr:
         """The number of distinct entities with a record that meets ``condition``."""

@@ -11,6 +11,7 @@ from sqlanon.compiler.encode import SOURCE, EncodedColumn, joined_lookups, packe
 from sqlanon.compiler.entities import EntityColumn
 from sqlanon.compiler.evaluate import Question, grouped_node, judged
 from sqlanon.compiler.trees import bigint, both, column, cte, keys, masked, named, number, table, with_ctes
+from sqlanon.data_types import data_type
 from sqlanon.lattice import Node
 
 
@@ -49,7 +50,7 @@ def readable_grain(
 def typed(value: exp.Expr, type_name: str, *, generalized: bool) -> exp.Expr:
     """A released value in the type of its column; what is neither generalized nor text passes as it is."""
     if generalized or type_name == "VARCHAR":
-        return exp.cast(value, exp.DataType.build(type_name, dialect="duckdb"))
+        return exp.cast(value, data_type(type_name))
     return value
 
 
@@ -62,7 +63,7 @@ def release(
     basic: bool,
     published: Mapping[str, str],
     snapshot: str,
-    entities: bool = False,
+    entity: EntityColumn | None = None,
 ) -> exp.Query:
     """The rows of a release: every record whose class passes all models, generalized; suppressed ones are absent.
 
@@ -70,8 +71,8 @@ def release(
         published: the columns of the release and their types, in order; quasi-identifiers are generalized, the
             others pass unchanged (ENUMs as text).
         snapshot: the grain to read the classes from.
-        entities: the source is ``Encoding.numbered_source``, and the rows end with ``names.ENTITY``: for audits before
-            anything is written.
+        entity: the rows end with its column as ``names.ENTITY``, for audits before anything is written: the source's
+            own values, which do not rest on the numbers that the plan counts.
     """
     catalog = question.catalog
     masks = catalog.masks(node)
@@ -84,8 +85,8 @@ def release(
         else:
             value = column(name, SOURCE)
         projections.append(named(typed(value, type_name, generalized=name in position_of), f"column_{index}"))
-    if entities:
-        projections.append(column(names.ENTITY, SOURCE))
+    if entity is not None:
+        projections.append(named(column(entity.name, SOURCE), names.ENTITY))
     quasi = [item for item in items if not item.sensitive]
     for word in range(catalog.words):
         key = masked(exp.paren(packed(quasi, word)), number(masks[word]))
@@ -104,7 +105,7 @@ def release(
     query = (
         exp.select(
             *[named(column(f"column_{i}", "records"), name) for i, name in enumerate(published)],
-            *([column(names.ENTITY, "records")] if entities else []),
+            *([] if entity is None else [column(names.ENTITY, "records")]),
         )
         .from_(table("records"))
         .join(

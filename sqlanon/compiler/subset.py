@@ -9,13 +9,17 @@ from sqlglot import exp
 from sqlanon import names
 from sqlanon.compiler.encode import SOURCE
 from sqlanon.compiler.trees import bigint, both, canonical, column, count_if, greatest, named, number, same, total
+from sqlanon.data_types import data_type
 
 
-def memberships(source: exp.Expr, subset: exp.Expr, shared: Sequence[tuple[str, str]]) -> exp.Select:
+def memberships(
+    source: exp.Expr, subset: exp.Expr, shared: Sequence[tuple[str, str]], columns: Sequence[str]
+) -> exp.Select:
     """The records of the source, each with whether it belongs to the subset; copies are matched one to one.
 
     Args:
         shared: the columns that the subset has, with the types that they have in the source.
+        columns: all those of the source.
     """
     numbered = exp.select(
         "*",
@@ -33,13 +37,7 @@ def memberships(source: exp.Expr, subset: exp.Expr, shared: Sequence[tuple[str, 
         expression=exp.Coalesce(this=column("copies", "subset"), expressions=[number(0)]),
     )
     return (
-        exp.select(
-            exp.Column(
-                this=exp.Star(**{"except_": [exp.to_identifier("sqlanon_copy", quoted=True)]}),
-                table=exp.to_identifier(SOURCE, quoted=True),
-            ),
-            named(member, names.MEMBER),
-        )
+        exp.select(*[column(name, SOURCE) for name in columns], named(member, names.MEMBER))
         .from_(numbered.subquery(SOURCE))
         .join(counted.subquery("subset"), on=on, join_type="left")
     )
@@ -92,9 +90,9 @@ def membership_faults(
 def _copies(subset: exp.Expr, shared: Sequence[tuple[str, str]]) -> exp.Select:
     """The distinct records of the subset as texts of the source's types, with their number."""
     texts = [canonical(name, type_) for name, type_ in shared]
-    typed = exp.select(
-        *[named(exp.cast(column(name), exp.DataType.build(type_, dialect="duckdb")), name) for name, type_ in shared]
-    ).from_(subset.copy())
+    typed = exp.select(*[named(exp.cast(column(name), data_type(type_)), name) for name, type_ in shared]).from_(
+        subset.copy()
+    )
     return (
         exp.select(
             *[named(text, f"c_{i}") for i, text in enumerate(texts)],

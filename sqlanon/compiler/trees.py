@@ -9,6 +9,9 @@ from sqlglot import exp
 
 from sqlanon import names
 
+TRIMMED = "TRIM_SCALE"
+"""The function that takes the zeros from the end of a DECIMAL; an engine with DECIMALs without a scale has it."""
+
 
 def column(name: str, table: str | None = None) -> exp.Column:
     """A quoted column reference."""
@@ -115,9 +118,22 @@ def keys(words: int, table_name: str | None = None) -> list[exp.Column]:
 def canonical(name: str, type_name: str, table_name: str | None = None) -> exp.Expr:
     """The canonical text of a source column, by which it meets its hierarchy.
 
-    Floats are added to 0 first, so that -0.0 reads like 0.0; NULL stays NULL.
+    Values that are equal have one text: floats are added to 0 first, so that -0.0 reads like 0.0, and a DECIMAL without
+    a scale of its own, in which each value has its own, loses the zeros at its end (1.00 reads like 1). Texts are
+    compared byte by byte. NULL stays NULL.
     """
-    value: exp.Expr = column(name, table_name)
+    return exp.cast(_one_of_equals(column(name, table_name), type_name), "VARCHAR")
+
+
+def own_text(name: str, type_name: str, table_name: str | None = None) -> exp.Expr:
+    """The canonical text of a source column, compared as the column is: what its database takes for one value is one.
+
+    A collation that ignores case makes one of texts that differ in case.
+    """
+    return exp.cast(_one_of_equals(column(name, table_name), type_name), "TEXT")
+
+
+def _one_of_equals(value: exp.Expr, type_name: str) -> exp.Expr:
     if type_name.upper() in ("FLOAT", "DOUBLE", "REAL"):
-        value = exp.Add(this=value, expression=number(0))
-    return exp.cast(value, "VARCHAR")
+        return exp.Add(this=value, expression=number(0))
+    return exp.Anonymous(this=TRIMMED, expressions=[value]) if type_name.upper() == "DECIMAL" else value

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from sqlanon.compiler.live import TEXT, VALUE
 from sqlanon.compiler.trees import canonical, column, named, number, same
+from sqlanon.data_types import data_type
 from sqlanon.errors import UnsupportedError
 from sqlanon.hierarchy.builders import levels as builder_levels
 from sqlanon.hierarchy.specs import (
@@ -67,7 +68,7 @@ def computed_lookup(
         fits = exp.LTE(this=exp.Length(this=column(VALUE)), expression=number(longest))
         found = found.where(exp.or_(is_null.copy(), fits))
     if released != "VARCHAR":
-        back = exp.TryCast(this=column(TEXT), to=exp.DataType.build(released, dialect="duckdb"))
+        back = exp.TryCast(this=column(TEXT), to=data_type(released))
         reads = same(exp.cast(back, "VARCHAR"), column(TEXT))
         found = exp.select(column(VALUE), column(TEXT)).from_(found.subquery(_COMPUTED)).where(reads)
     return found.subquery(_COMPUTED)

@@ -6,6 +6,7 @@ from functools import partial
 
 from sqlglot import exp
 
+from sqlanon.compiler.trees import TRIMMED
 from sqlanon.dialects.base import PORTABLE, SAME, TEXTS, VARIED, Dialect
 from sqlanon.engines.postgres_dialect import HELPERS, LONGEST_NAME, PATTERNS, TYPES, render
 
@@ -23,7 +24,7 @@ POSTGRES = Dialect(
         SAME,
     ),
     texts=TEXTS | {"UUID"},
-    functions={"ISFINITE": SAME},
+    functions={"ISFINITE": SAME, TRIMMED: SAME},
     patterns=dict.fromkeys(PATTERNS, SAME),
     longest_name=LONGEST_NAME,
     preamble=HELPERS,

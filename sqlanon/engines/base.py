@@ -22,6 +22,7 @@ SNAPSHOT = "snapshot"
 """The name of statements that make a snapshot: which ones are made depends on the search, and no script tells them."""
 
 FEATURES: Mapping[str, str] = {
+    "read_only": "opens the source for reading only",
     "files": "reads and writes files",
     "tables": "publishes tables",
     "views": "publishes views",
@@ -251,7 +252,17 @@ class Engine(ABC):
 
     @abstractmethod
     def existing(self, where: Place) -> str | None:
-        """``table`` or ``view`` when there is such a relation, else None."""
+        """``table``, ``view``, or the word for what else there is of the name; None when there is nothing."""
+
+    def check_roles(self, where: Place, owner: str | None, readers: Sequence[str]) -> None:
+        """Refuse roles that a release cannot be handed to, before any work.
+
+        Raises:
+            UnsupportedError: the engine has no roles.
+            TargetError: one is not there, or relations cannot be given to the owner.
+        """
+        if owner is not None or readers:
+            self.require("roles")
 
     @abstractmethod
     def view_text(self, where: Place) -> str:
@@ -286,6 +297,21 @@ class Engine(ABC):
         raise UnsupportedError(
             f"{self.capabilities.name} writes no folders.", hint="publish to a file: output: {file: release.parquet}."
         )
+
+    def file_type(self, type_name: str) -> str:
+        """The type that a column has in a file that an embedded DuckDB writes: text, where that lacks the type."""
+        return type_name
+
+    def carried(self, query: exp.Query, types: Mapping[str, str]) -> pa.Table:
+        """The rows of a release, which an embedded DuckDB writes to a file.
+
+        Args:
+            types: of its columns, in order.
+
+        Raises:
+            UnsupportedError: they hold values that no file holds; names the columns and the cure, and never a value.
+        """
+        return self.arrow("release", query)
 
     def passing(self) -> AbstractContextManager[None]:
         """Detach at the end what was attached meanwhile."""

@@ -17,6 +17,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.engines.base import SNAPSHOT, Capabilities, Engine, Job, Lack, Place, Statement, rows_of, temporary_table
+from sqlanon.engines.relation_names import relation_parts
 from sqlanon.errors import EngineError, InputError, SourceError
 from sqlanon.journal import Journal
 
@@ -396,7 +397,7 @@ class DuckDBEngine(Engine):
         Args:
             catalog: of another database, by the name it is attached under.
         """
-        parts = [part.name for part in exp.to_table(name, dialect=DIALECT).parts] if "." in name else [name]
+        parts = relation_parts(name, DIALECT)
         if len(parts) == 1 and catalog is None:
             parts = [*self.default_schema, *parts]
         catalog = catalog or self.source_catalog

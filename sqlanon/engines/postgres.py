@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
 from functools import partial
@@ -19,13 +19,15 @@ import pyarrow as pa
 from adbc_driver_postgresql import dbapi
 from sqlglot import exp
 
-from sqlanon.engines import postgres_dialect
+from sqlanon.engines import postgres_catalog, postgres_dialect, postgres_files
 from sqlanon.engines.base import SNAPSHOT, Capabilities, Engine, Job, Lack, Place, Statement, rows_of, temporary_table
 from sqlanon.engines.postgres_dialect import DIALECT, HELPERS, NAMED_TYPES, quoted
-from sqlanon.engines.postgres_errors import HINTS, describe
+from sqlanon.engines.postgres_errors import describe, hint_of, refuse_session
 from sqlanon.engines.postgres_values import decimals, precision, values
-from sqlanon.errors import EngineError, InputError, TargetError, UnsupportedError
+from sqlanon.engines.relation_names import relation_parts
+from sqlanon.errors import EngineError, TargetError, UnsupportedError
 from sqlanon.journal import Journal
+from sqlanon.names import CARRIED
 
 OLDEST = 150000
 """The oldest ``server_version_num`` that the tests run on."""
@@ -38,6 +40,7 @@ SETTINGS = {
     "IntervalStyle": "postgres",
     "extra_float_digits": "1",
     "client_min_messages": "error",
+    "standard_conforming_strings": "on",
     "enable_nestloop": "off",
     "jit": "off",
 }
@@ -62,6 +65,10 @@ class PostgresEngine(Engine):
         name="PostgreSQL",
         dialect=DIALECT,
         lacks={
+            "read_only": Lack(
+                "what a session makes for itself are temporary tables, and a session that only reads can make none.",
+                "let the role have SELECT on the source, and no other right on it.",
+            ),
             "files": Lack(
                 "it writes no files that a client could have.",
                 "nothing: an embedded DuckDB writes the released rows.",
@@ -99,10 +106,7 @@ class PostgresEngine(Engine):
         except adbc.Error as error:
             failure = describe(error)
         if failure:
-            raise InputError(
-                f"PostgreSQL refused the connection ({failure[0]}: {failure[1]}).",
-                hint=HINTS.get(failure[0][:2], HINTS["08"]),
-            )
+            refuse_session(*failure)
         try:
             self._prepare()
         except BaseException:
@@ -112,24 +116,26 @@ class PostgresEngine(Engine):
     def _prepare(self) -> None:
         """Settings of the session. Only PostgreSQL's own functions are on its path: a name of somebody else's schema
         could otherwise stand for one of them. Tables of the source are named with the schema found before."""
-        rows = self.run(
-            "session",
-            "SELECT CAST(current_setting('server_version_num') AS INTEGER), schema "
-            "FROM unnest(current_schemas(false)) AS schemas(schema)",
-        ) or self.run("session", "SELECT CAST(current_setting('server_version_num') AS INTEGER), NULL")
-        self.version = f"{rows[0][0] // 10000}.{rows[0][0] % 10000}"
-        if rows[0][0] < OLDEST:
+        version, read_only, schemas = self.run("session", postgres_catalog.SESSION)[0]
+        self.version = f"{version // 10000}.{version % 10000}"
+        if version < OLDEST:
             raise UnsupportedError(
-                f"The server is PostgreSQL {rows[0][0] // 10000}; {OLDEST // 10000} or newer is needed.",
+                f"The server is PostgreSQL {version // 10000}; {OLDEST // 10000} or newer is needed.",
                 hint="copy the source into a DuckDB or Parquet file.",
             )
-        self.default_schema = tuple(str(schema) for _, schema in rows if schema)
+        if read_only == "on":
+            raise UnsupportedError(
+                "The session only reads (default_transaction_read_only is on, or the server is a standby), and what "
+                "sqlanon makes for itself are temporary tables.",
+                hint="connect to the primary, as a role that has SELECT on the source and no other right, and run: "
+                "ALTER ROLE … SET default_transaction_read_only = off.",
+            )
+        self.default_schema = tuple(str(schema) for schema in schemas)
         for setting in SETTINGS.items():
             self.run("session", "SELECT pg_catalog.set_config($1, $2, false)", setting)
         for helper in HELPERS:
             self.run("session", helper)
-        asked = "SELECT CAST(setting AS BIGINT) FROM pg_catalog.pg_settings WHERE name = 'statement_timeout'"
-        self._timeout = self.run("session", asked)[0][0] / 1000 or math.inf
+        self._timeout = self.run("session", postgres_catalog.TIMEOUT)[0][0] / 1000 or math.inf
 
     def close(self) -> None:
         """Close the session, which drops every table of ours."""
@@ -189,7 +195,7 @@ class PostgresEngine(Engine):
             raise KeyboardInterrupt
         raise EngineError(
             f"PostgreSQL refused the statement {name!r} ({kind}: {message}).",
-            hint=HINTS.get(kind[:2], "run `sqlanon explain` to see the statement."),
+            hint=hint_of(kind),
             statement=name,
             kind=kind,
         )
@@ -305,14 +311,9 @@ class PostgresEngine(Engine):
             raise UnsupportedError(
                 "A session of PostgreSQL sees one database only.", hint="copy the table into the source's database."
             )
-        parts = [part.name for part in exp.to_table(name, dialect=DIALECT).parts] if "." in name else [name]
+        parts = relation_parts(name, DIALECT)
         if len(parts) == 1 and self.default_schema:
-            marks = ", ".join(f"${i}" for i in range(2, len(self.default_schema) + 2))
-            query = (
-                "SELECT nspname FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace "
-                f"WHERE relname = $1 AND nspname IN ({marks})"
-            )
-            found = {row[0] for row in self.run("find table", query, [name, *self.default_schema])}
+            found = postgres_catalog.schemas_with(self.run, name, self.default_schema)
             schemas = [schema for schema in self.default_schema if schema in found] or self.default_schema
             parts = [schemas[0], name]
         identifiers = [exp.to_identifier(part, quoted=True) for part in parts]
@@ -336,13 +337,16 @@ class PostgresEngine(Engine):
         return Place("", *([self.default_schema[0]][: 2 - len(parts)]), *parts)
 
     def existing(self, where: Place) -> str | None:
-        """``table`` or ``view`` (of any other kind too) when there is such a relation, else None."""
-        query = (
-            "SELECT relkind IN ('r', 'p') FROM pg_catalog.pg_class "
-            "JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace WHERE nspname = $1 AND relname = $2"
-        )
-        rows = self.run("existing", query, [where.schema, where.name])
-        return ("table" if rows[0][0] else "view") if rows else None
+        """``table``, ``view``, or what else there is of the name (a sequence, a type); None when there is nothing."""
+        return postgres_catalog.kind_of(self.run, where.schema, where.name)
+
+    def check_roles(self, where: Place, owner: str | None, readers: Sequence[str]) -> None:
+        """Refuse roles that a release cannot be handed to, before any work.
+
+        Raises:
+            TargetError: one is not there, or relations cannot be given to the owner.
+        """
+        postgres_catalog.check_roles(self.run, where.schema, owner, readers)
 
     def view_text(self, where: Place) -> str:
         """The query of a view, as the catalog keeps it."""
@@ -391,6 +395,31 @@ class PostgresEngine(Engine):
         )
         rows = self.run("rights", query, [place.schema, place.name])
         return ["PUBLIC" if role is None else quoted(str(role)) for (role,) in rows]
+
+    def file_type(self, type_name: str) -> str:
+        """The type that a column has in a file; a DECIMAL without a scale, whose digits have no bound, is text."""
+        return postgres_files.file_type(type_name)
+
+    def carried(self, query: exp.Query, types: Mapping[str, str]) -> pa.Table:
+        """The rows of a release, which an embedded DuckDB writes to a file.
+
+        Raises:
+            UnsupportedError: infinite dates, or NaN in a DECIMAL; names the columns.
+        """
+        self.create("carried rows", CARRIED, self.render(query))
+        try:
+            asked = postgres_files.unheld(exp.to_table(CARRIED, quoted=True), types)
+            counts = self.run("values of files", asked[1])[0] if asked else ()
+            found = [repr(name) for name, count in zip(asked[0] if asked else (), counts, strict=True) if count]
+            if found:
+                raise UnsupportedError(
+                    "The release has values that no file holds (infinite or far dates, or NaN in a NUMERIC) in "
+                    f"{', '.join(found)}; nothing was written.",
+                    hint="cast such a column to text in a view of the source, or publish a table or view.",
+                )
+            return self.arrow("release", exp.select("*").from_(exp.to_table(CARRIED, quoted=True)))
+        finally:
+            self.drop(CARRIED)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -69,6 +69,23 @@ class _Generator(PostgresGenerator):
             return "TEXT"  # one type for all texts of ours
         return TYPES[known] if known in TYPES else super().datatype_sql(expression)
 
+    def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
+        """Texts of ours (VARCHAR) are compared byte by byte, whatever the collation of the column that they are of: one
+        that is not deterministic takes different texts for one. TEXT is a text as its own column compares it."""
+        text = super().cast_sql(expression, safe_prefix)
+        wanted = expression.to
+        return f'{text} COLLATE "C"' if wanted.this == exp.DType.VARCHAR and not wanted.expressions else text
+
+    def add_sql(self, expression: exp.Add) -> str:
+        """A float to which 0 is added (the canonical text of -0.0) stays one: with an INT a REAL becomes a DOUBLE."""
+        if expression.expression == exp.Literal.number(0):
+            return f"{self.sql(expression, 'this')} + CAST(0 AS REAL)"
+        return super().add_sql(expression)
+
+    def struct_sql(self, expression: exp.Struct) -> str:
+        """A row: it is only compared, and needs no names."""
+        return self.func("ROW", *[item.expression for item in expression.expressions])
+
     def anyvalue_sql(self, expression: exp.AnyValue) -> str:
         """One value that is not NULL: an aggregate of the session's own, because PostgreSQL has one since 16 only."""
         return f"pg_temp.{ANY_VALUE}({self.sql(expression, 'this')})"
@@ -87,7 +104,7 @@ class _Generator(PostgresGenerator):
             return self.func("TO_CHAR", arguments[0], exp.Literal.string(PATTERNS[arguments[1].name]))
         if name in ("YEAR", "QUARTER"):
             return f"CAST(EXTRACT({name} FROM {self.sql(arguments[0])}) AS BIGINT)"
-        if name == "ISFINITE" and arguments[0].is_type("double"):  # there is one of dates, and none of numbers
+        if name == "ISFINITE" and arguments[0].unnest().is_type("double"):  # there is one of dates, and none of numbers
             endless = ", ".join(f"CAST('{word}' AS DOUBLE PRECISION)" for word in ("NaN", "Infinity", "-Infinity"))
             return f"({self.sql(arguments[0])} NOT IN ({endless}))"
         if name == "STRFTIME":
@@ -135,7 +152,7 @@ def _same_text(left: exp.Expr, right: exp.Expr) -> exp.Expr:
 _Generator.TRANSFORMS = {
     kind: rule
     for kind, rule in PostgresGenerator.TRANSFORMS.items()
-    if kind not in (exp.AnyValue, exp.TryCast, exp.Ln, exp.Greatest, exp.Least, exp.Substring)
+    if kind not in (exp.AnyValue, exp.TryCast, exp.Ln, exp.Greatest, exp.Least, exp.Struct, exp.Substring)
 }
 
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NoReturn
+
 import adbc_driver_manager as adbc
+
+from sqlanon.errors import InputError
+
+UNKNOWN = "HY000"
+"""Stands for an error without an SQLSTATE."""
 
 CLASSES: dict[str, str] = {
     "08": "connection exception",
@@ -35,8 +43,23 @@ SAFE_STATES = (
     "53300",
     "55P03",
 )
-"""Errors whose message speaks of names and sizes only; the text of all others may quote a value."""
+"""Errors whose message speaks of names and sizes only, if it is the server's own: a function beneath a view may raise
+any of them with a text of its own (``_is_own``). The text of all others may quote a value."""
+STATES: dict[str, str] = {
+    "25006": "the session only reads",
+    "2BP01": "another relation depends on it",
+    "42704": "a role, type or collation is not there",
+    "57014": "the statement was cancelled, or took longer than statement_timeout",
+    "57P01": "the session was ended by the server",
+    "57P03": "the server is starting or stopping",
+}
+"""What some errors mean, in words of ours, more exactly than their class."""
 HINTS: dict[str, str] = {
+    "2BP01": "drop the views that stand on the old release, or publish under another name.",
+    "25006": "connect to the primary, as a role whose default_transaction_read_only is off.",
+    "42704": "check the roles that the output names, and the types of the source.",
+    "57014": "let the role run longer: ALTER ROLE … SET statement_timeout = 0.",
+    "57": "run again when the server accepts sessions.",
     "08": "check that the server runs, and where the driver is told to find it (PGHOST, PGSERVICE).",
     "22": "a value does not fit the type of its column; check the column types of the source.",
     "28": "check the role and its password (PGUSER, PGPASSFILE).",
@@ -47,13 +70,35 @@ HINTS: dict[str, str] = {
 
 def describe(error: adbc.Error) -> tuple[str, str]:
     """SQLSTATE and what can be said of it: the driver's own message quotes the statement."""
-    state = error.sqlstate or "HY000"
-    told = CLASSES.get(state[:2], "error")
-    if state in SAFE_STATES:
-        messages = [
-            text for key, text in error.details if key in ("PG_DIAG_MESSAGE_PRIMARY", b"PG_DIAG_MESSAGE_PRIMARY")
-        ]
-        if messages:
-            text = messages[0]
-            return state, f"{told}: {text.decode(errors='replace') if isinstance(text, bytes) else text}"
+    state = error.sqlstate or UNKNOWN
+    told = STATES.get(state) or CLASSES.get(state[:2], "error")
+    details = {_text(key): _text(value) for key, value in error.details}
+    message = details.get("PG_DIAG_MESSAGE_PRIMARY")
+    if message and state in SAFE_STATES and _is_own(details):
+        return state, f"{told}: {message}"
     return state, f"{told}; its message is withheld because it may quote a value"
+
+
+def hint_of(state: str) -> str:
+    """What to do about an error."""
+    return HINTS.get(state) or HINTS.get(state[:2], "run `sqlanon explain` to see the statement.")
+
+
+def refuse_session(state: str, told: str) -> NoReturn:
+    """Tell of a session that could not be opened.
+
+    Raises:
+        InputError: always.
+    """
+    if state == UNKNOWN:  # of a server that was not reached, or refused the role, the driver tells no more
+        raise InputError(f"PostgreSQL refused the connection, or was not reached ({told}).", hint=HINTS["08"])
+    raise InputError(f"PostgreSQL did not open a session ({state}: {told}).", hint=hint_of(state))
+
+
+def _is_own(details: Mapping[str, str]) -> bool:
+    """The server said it of our statement: an error within a function, or of another server, has a context."""
+    return not any(key in details for key in ("PG_DIAG_CONTEXT", "PG_DIAG_INTERNAL_QUERY"))
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value

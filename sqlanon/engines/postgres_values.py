@@ -12,12 +12,17 @@ WIDEST = 76
 
 
 def precision(field: Any) -> tuple[int, int] | None:
-    """Digits and decimal places of a NUMERIC; None where it has no bound."""
+    """Digits and decimal places of a NUMERIC; None where it has no bound.
+
+    Of (3, -2) these are (5, 0), and of (2, 4) they are (4, 4): types that hold its values and that others have too.
+    """
     declared = int((field.metadata or {}).get(b"POSTGRESQL:typmod", b"-1"))
     if declared < 4:
         return None
-    scale = (declared - 4) & 0x7FF
-    return (declared - 4) >> 16 & 0xFFFF, scale - 0x800 if scale >= 0x400 else scale
+    digits, scale = (declared - 4) >> 16 & 0xFFFF, (declared - 4) & 0x7FF
+    if scale >= 0x400:
+        return digits + 0x800 - scale, 0
+    return max(digits, scale), scale
 
 
 def _is_numeric(field: Any) -> bool:
@@ -41,7 +46,7 @@ def decimals(column: pa.ChunkedArray, field: Any) -> pa.ChunkedArray:
     if not _is_numeric(field):
         return column
     texts, size = column.cast(pa.string()), precision(field)
-    if size is None or size[0] > WIDEST or size[1] < 0:
+    if size is None or size[0] > WIDEST:
         return texts
     numbers = [None if text is None else Decimal(text) for text in texts.to_pylist()]
     kind = pa.decimal128(*size) if size[0] <= 38 else pa.decimal256(*size)

@@ -73,6 +73,10 @@ class _Generator(SparkGenerator):
         """One value that is not NULL, as in DuckDB."""
         return f"{self.func('ANY_VALUE', expression.this)} IGNORE NULLS"
 
+    def collate_sql(self, expression: exp.Collate) -> str:
+        """Texts are compared byte by byte anyway; Spark 3 has no word for it."""
+        return self.sql(expression, "this")
+
     def add_sql(self, expression: exp.Add) -> str:
         """A float to which 0 is added (the canonical text of -0.0) stays one: with an INT it would become a DOUBLE."""
         if expression.expression == exp.Literal.number(0):

@@ -50,6 +50,10 @@ CAPABILITIES = Capabilities(
     name="Spark",
     dialect=DIALECT,
     lacks={
+        "read_only": Lack(
+            "a session that may read may write, as far as the rights of its user go.",
+            "run as a user who may only read the source.",
+        ),
         "transactions": Lack(
             "it makes and drops tables without transactions.", "nobody should write to the target meanwhile."
         ),

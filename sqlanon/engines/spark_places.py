@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from sqlanon import names
 from sqlanon.engines.base import Engine, Place
+from sqlanon.engines.relation_names import relation_parts
 from sqlanon.engines.spark_dialect import DIALECT, quoted
 from sqlanon.errors import EngineError, TargetError, UnsupportedError
 
@@ -65,7 +66,7 @@ class SparkPlaces(Engine):
             raise UnsupportedError(
                 "A session of Spark has no attached databases.", hint="name the table with its catalog and schema."
             )
-        parts = [part.name for part in exp.to_table(name, dialect=DIALECT).parts] if "." in name else [name]
+        parts = relation_parts(name, DIALECT)
         if len(parts) == 1 and self._user is not None:
             user = self._user
             shared = f"{names.PREFIX}source_{uuid4().hex}"

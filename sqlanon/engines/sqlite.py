@@ -18,15 +18,16 @@ from urllib.parse import quote
 
 import pyarrow as pa
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
+from sqlanon.data_types import data_type
 from sqlanon.engines import sqlite_dialect
 from sqlanon.engines.base import SNAPSHOT, Capabilities, Engine, Job, Lack, Place, Statement, rows_of, temporary_table
 from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.relation_names import relation_parts
 from sqlanon.engines.sqlite_dialect import DIALECT, quoted, shielded
 from sqlanon.engines.sqlite_errors import REFUSALS, TOO_MANY_TABLES, describe, hint
 from sqlanon.engines.sqlite_values import Functions, column, declared, stored, word
-from sqlanon.errors import EngineError, HierarchyError, SourceError, TargetError, UnsupportedError
+from sqlanon.errors import EngineError, HierarchyError, InputError, SourceError, TargetError, UnsupportedError
 from sqlanon.journal import Journal
 
 OLDEST = (3, 39, 0)
@@ -330,7 +331,7 @@ class SQLiteEngine(Engine):
         try:
             computing.load("values to build", DESCRIBED, values.cast(pa.schema([("value", pa.string())])))
             text = exp.column("value", quoted=True)
-            raw = exp.TryCast(this=text.copy(), to=exp.DataType.build(type_name, dialect="duckdb"))
+            raw = exp.TryCast(this=text.copy(), to=data_type(type_name))
             typed = exp.select(text, exp.alias_(raw, "raw", quoted=True)).from_(_reference(DESCRIBED))
             computing.create(name, over, typed)
             odd = exp.select(exp.Count(this=exp.Star())).from_(_reference(over))
@@ -404,8 +405,8 @@ class SQLiteEngine(Engine):
             UnsupportedError: another database is asked for.
         """
         parts: list[str] = []
-        with suppress(SqlglotError):
-            parts = [part.name for part in exp.to_table(name, dialect=DIALECT).parts] if "." in name else [name]
+        with suppress(InputError):
+            parts = relation_parts(name, DIALECT)
         if catalog not in (None, MAIN) or not parts or [part.casefold() for part in parts[:-1]] not in ([], [MAIN]):
             raise UnsupportedError(
                 "Of a SQLite file only its own tables and views can be read.", hint="copy the table into that file."

@@ -75,6 +75,10 @@ class _Generator(SQLiteGenerator):
             return f"CASE typeof({text}) WHEN 'text' THEN {self._called(CAST, value, wanted)} ELSE {text} + 0.0 END"
         return self._called(CAST, value, wanted)
 
+    def collate_sql(self, expression: exp.Collate) -> str:
+        """Byte by byte, which SQLite calls BINARY."""
+        return f"{self.sql(expression, 'this')} COLLATE BINARY"
+
     def trycast_sql(self, expression: exp.TryCast) -> str:
         """NULL where the text does not read as the type."""
         if expression.to.this in exp.DataType.TEXT_TYPES:

@@ -157,6 +157,9 @@ def _intervals(spec: IntervalsHierarchy, value: exp.Expr, type_name: str) -> lis
     if any(_scale(number) > MAX_DIGITS or number.adjusted() > MAX_DIGITS for number in numbers):
         raise _too_long()
     scale = max(_scale(spec.width), _scale(spec.origin), _decimal_scale(type_name) if base_type == "DECIMAL" else 0)
+    boundless = type_name.upper() == "DECIMAL"  # its values have any number of places
+    if boundless:
+        scale = max(scale, *(_scale(bound) for bound in (spec.lower, spec.upper) if bound is not None), 0)
     width, origin = (int(Fraction(number) * 10**scale) for number in (spec.width, spec.origin))
     widest = math.prod(spec.fanouts)
     remote = base_type in FLOATS and abs(origin) > FAR * width
@@ -180,15 +183,12 @@ def _intervals(spec: IntervalsHierarchy, value: exp.Expr, type_name: str) -> lis
             exp.If(this=_bind("ABS(:bucket) > :reach", bucket=_bucket(spec, number), reach=reach), true=_far()),
         ]
     else:
-        number = _scaled(value, scale)
+        number = _floored(value, scale) if boundless else _scaled(value, scale)
         index = _bind("(:number - :shift) // :width", number=number, shift=shift, width=width)
-        special = [
-            *_beyond(spec, number, lambda bound: _bind(":bound", bound=_scaled_bound(bound, scale))),
-            exp.If(
-                this=_bind("(:number BETWEEN :least AND :most) IS NOT TRUE", number=number, least=-LIMIT, most=LIMIT),
-                true=_far(),
-            ),
-        ]
+        outside = "(:number BETWEEN :least AND :most) IS NOT TRUE"
+        far = exp.If(this=_bind(outside, number=number, least=-LIMIT, most=LIMIT), true=_far())
+        beyond = _beyond(spec, number, lambda bound: _bind(":bound", bound=_scaled_bound(bound, scale)))
+        special = [far, *beyond] if boundless else [*beyond, far]  # one without bound may be NaN, above every number
     return _labelled(spec, value, index, special, width, shift, scale)
 
 
@@ -296,6 +296,12 @@ def _scaled(value: exp.Expr, scale: int) -> exp.Expr:
         return exp.TryCast(this=value.copy(), to=exp.DataType.build("INT128", dialect="duckdb"))
     decimal = exp.TryCast(this=value.copy(), to=exp.DataType.build(f"DECIMAL(38, {scale})", dialect="duckdb"))
     return _bind("CAST(REPLACE(CAST(:decimal AS VARCHAR), '.', '') AS INT128)", decimal=decimal)
+
+
+def _floored(value: exp.Expr, scale: int) -> exp.Expr:
+    """The greatest integer at or below value * 10^scale, which edges and bounds are multiples of; NULL if too large."""
+    whole = _bind("FLOOR(:value * :unit)", value=value, unit=10**scale)
+    return exp.TryCast(this=whole, to=exp.DataType.build("INT128", dialect="duckdb"))
 
 
 def _scaled_bound(bound: Decimal, scale: int) -> int:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from sqlanon import names
 from sqlanon.compiler.trees import aliased, column
 from sqlanon.dialects.base import Dialect
+from sqlanon.engines.relation_names import relation_parts
 from sqlanon.errors import InputError, UnsupportedError
 
 PARTS = ("catalog", "db", "this")
@@ -30,31 +30,9 @@ def source_named(policy_name: str | None, dialect: Dialect, source_table: str | 
         raise InputError(
             "The policy reads a file, and no table of the warehouse is named.", hint="add --source-table NAME."
         )
-    if not source_table and "." not in written:
-        return exp.Table(this=exp.to_identifier(written, quoted=True))
-    found = _read(written, dialect)
-    if found is None:
-        mark = exp.to_identifier("table", quoted=True).sql(dialect=dialect.writes)
-        raise InputError(
-            f"{dialect.title} does not read {written!r} as the name of a table.",
-            hint=f"write catalog.schema.table, and put a part with blanks, dots or quotes in its quotes: {mark}.",
-        )
-    if len(found.parts) > 3:
-        raise InputError("A table is named by three parts at most.", hint="write catalog.schema.table.")
-    identifiers = [exp.to_identifier(part.name, quoted=True) for part in found.parts]
-    return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(identifiers), strict=False)))
-
-
-def _read(written: str, dialect: Dialect) -> exp.Table | None:
-    """A name and nothing else: no call, no alias, no part left out."""
-    try:
-        found = exp.to_table(written, dialect=dialect.writes)
-    except SqlglotError:
-        return None
-    named = all(isinstance(part, exp.Identifier) and part.name.strip() for part in found.parts)
-    besides = {name for name, value in found.args.items() if value} - set(PARTS)
-    skipped = bool(found.args.get("catalog")) and not found.db
-    return found if isinstance(found, exp.Table) and named and not besides and not skipped else None
+    parts = relation_parts(written, dialect.writes, alone=not source_table)
+    identifiers = [exp.to_identifier(part, quoted=True) for part in reversed(parts)]
+    return exp.Table(**dict(zip(("this", "db", "catalog"), identifiers, strict=False)))
 
 
 def parts_of(relation: exp.Table) -> tuple[str, ...]:

@@ -1,0 +1,93 @@
+"""What PostgreSQL's catalogs tell of relations and roles; names are qualified, whatever the session's search path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlanon.errors import TargetError
+
+Ask = Callable[[str, str, Sequence[Any]], list[tuple[Any, ...]]]
+"""Run a named statement with its parameters, and give its rows."""
+
+KINDS = {
+    "r": "table",
+    "p": "table",
+    "v": "view",
+    "m": "materialized view",
+    "f": "foreign table",
+    "S": "sequence",
+    "c": "composite type",
+}
+"""What a relation is called; an index is a relation too."""
+READABLE = ("r", "p", "v", "m", "f")
+
+SESSION = (
+    "SELECT CAST(pg_catalog.current_setting('server_version_num') AS INTEGER), "
+    "pg_catalog.current_setting('transaction_read_only'), pg_catalog.current_schemas(false)"
+)
+"""The server's version, whether the session only reads, and the schemas in which the role looks for relations."""
+TIMEOUT = "SELECT CAST(setting AS BIGINT) FROM pg_catalog.pg_settings WHERE name = 'statement_timeout'"
+
+
+def kind_of(ask: Ask, schema: str, name: str) -> str | None:
+    """What there is of a name in a schema: ``table``, ``view`` or another of ``KINDS``, ``type``, or None."""
+    relations = (
+        "SELECT relkind FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace "
+        "WHERE nspname = $1 AND relname = $2"
+    )
+    found = ask("existing", relations, [schema, name])
+    if found:
+        return KINDS.get(str(found[0][0]), "relation of another kind")
+    types = (  # a table is a type too, and cannot be made beside another of its name
+        "SELECT 1 FROM pg_catalog.pg_type JOIN pg_catalog.pg_namespace n ON n.oid = typnamespace "
+        "WHERE nspname = $1 AND typname = $2 AND typcategory <> 'A'"
+    )
+    return "type" if ask("existing", types, [schema, name]) else None
+
+
+def schemas_with(ask: Ask, name: str, schemas: Sequence[str]) -> set[str]:
+    """Those of some schemas that hold a relation of this name which can be read."""
+    marks = ", ".join(f"${place}" for place in range(2, len(schemas) + 2))
+    kinds = ", ".join(f"'{kind}'" for kind in READABLE)
+    query = (
+        "SELECT nspname FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace "
+        f"WHERE relname = $1 AND relkind IN ({kinds}) AND nspname IN ({marks})"
+    )
+    return {str(row[0]) for row in ask("find table", query, [name, *schemas])}
+
+
+def check_roles(ask: Ask, schema: str, owner: str | None, readers: Sequence[str]) -> None:
+    """Refuse roles that a release in ``schema`` cannot be handed to.
+
+    Raises:
+        TargetError: one is not there, or the session's role may not give relations to the owner.
+    """
+    for role in dict.fromkeys([*([owner] if owner is not None else []), *readers]):
+        if not ask("role", "SELECT 1 FROM pg_catalog.pg_roles WHERE rolname = $1", [role]):
+            raise TargetError(
+                f"There is no role {role!r} on the server, which the output names.",
+                hint="check its name, or make it: CREATE ROLE.",
+            )
+    if owner is None:
+        return
+    # SET ROLE is a right of its own since PostgreSQL 16; before, every member had it
+    query = (
+        "SELECT pg_catalog.pg_has_role(CAST($1 AS name), "
+        "CASE WHEN CAST(pg_catalog.current_setting('server_version_num') AS INTEGER) < 160000 THEN 'MEMBER' "
+        "ELSE 'SET' END)"
+    )
+    if not ask("role", query, [owner])[0][0]:
+        raise TargetError(
+            f"The session's role may not give relations to the owner {owner!r}: it is no member of it.",
+            hint=f"let somebody who may run: GRANT {owner} TO the role that sqlanon connects as.",
+        )
+    query = (
+        "SELECT pg_catalog.has_schema_privilege(CAST($1 AS name), oid, 'CREATE') FROM pg_catalog.pg_namespace "
+        "WHERE nspname = $2"
+    )
+    if ask("role", query, [owner, schema]) == [(False,)]:
+        raise TargetError(
+            f"The owner {owner!r} may not have relations in the schema {schema!r}.",
+            hint=f"let somebody who may run: GRANT USAGE, CREATE ON SCHEMA {schema} TO {owner}.",
+        )
