@@ -44,3 +44,4 @@ def test_the_script_publishes_what_duckdb_does(spark: Any) -> None:
             if one.text != other.text.replace("\nUSING PARQUET", "")
         ]
         assert not differing
+    session.catalog.dropTempView("people")
