@@ -172,88 +172,37 @@ def encode_source(engine: Engine, source: exp.Expr, policy: Policy, types: dict[
         source = with_membership(engine, source, policy, types)
     records, included = engine.run("count records", encode.record_counts(source, names_, basic, members))[0]
     warnings: list[str] = []
-    measured: list[_Measured] = []
-    for position, spec in enumerate(columns):
-        is_sensitive = spec.role == "sensitive"
-        distinct = encode.distinct_values(
-            source, spec.name, types[spec.name], names_, basic, members=members, included_only=is_sensitive,
-            entity=entity.text() if entity is not None and is_sensitive else None,
-        )  # fmt: skip
-        engine.create("distinct values", names.distinct_values(position), distinct)
-        height = list_rows(engine, position, spec, types[spec.name], warnings, policy.extensions)
-        fact = _measure(engine, position, spec, types[spec.name], height, policy)
-        measured.append(replace(fact, item=replace(fact.item, sensitive=is_sensitive, has_population=members)))
+    measured = [
+        _met(engine, source, position, spec, policy, types, entity, warnings) for position, spec in enumerate(columns)
+    ]
     _refuse_uncovered(policy, columns, measured, source, types)
 
     items, masks, words = _pack(measured)
-    tallest = max((item.height for item in items if not item.sensitive), default=0)
-    sensitive_attributes = []
-    for position, (spec, item, fact) in enumerate(zip(columns, items, measured, strict=True)):
-        engine.create("lookup", names.lookup(position), encode.lookup(_branches(position), item, words))
-        if item.sensitive:
-            counted = names.COUNT if entity is None else "entities"
-            sensitive_attributes.append(_distribution(engine, position, spec, item, fact, counted))
-        engine.drop(_branches(position))
-        engine.drop(names.listed(position))
-        engine.drop(names.distinct_values(position))
-        if item.sensitive:
-            continue
-        leaf = encode.leaf_rows(position, item, fact.domain, masks[position], tallest)
-        if position == 0:
-            engine.create("leaf", names.LEAF, leaf)
-        else:
-            engine.insert("leaf", names.LEAF, leaf)
+    sensitive = _write_lookups(engine, columns, items, masks, words, measured, counting=entity is not None)
     base = encode.base(
         source if entity is None else compiler_entities.with_entities(source, entity), items, words, basic,
         members=members, entities=entity is not None,
     )  # fmt: skip
     base_rows = engine.create("base", names.BASE, base)
+    uncovered = 0
+    if any(fact.uncovered_values for fact in measured) and any(_uncovered(policy, c) == "suppress" for c in quasi):
+        uncovered = engine.run("count uncovered", encode.uncovered_records(source, items, basic))[0][0]
+        _refuse_suppressing(uncovered, members=members, counting=entity is not None)
     encoded = engine.run("reconcile", encode_total())[0][0]
-    any_uncovered = any(fact.uncovered_values for fact in measured) and any(
-        _uncovered(policy, spec) == "suppress" for spec in quasi
-    )
-    uncovered = (
-        engine.run("count uncovered", encode.uncovered_records(source, items, basic))[0][0] if any_uncovered else 0
-    )
-    if uncovered and members:
-        raise UnsupportedError(
-            f"{uncovered} records hold values that no hierarchy lists; whether they belong to a class of the "
-            "population is not defined, so δ-presence cannot be judged.",
-            hint="list the values, or say uncovered: top.",
-        )
-    if uncovered and entity is not None:
-        raise UnsupportedError(
-            f"{uncovered} records hold values that no hierarchy lists; they are suppressed before anything is counted, "
-            "which is not supported where entities are counted.",
-            hint="list the values, or say uncovered: top.",
-        )
     if encoded + uncovered != included:
         raise SourceChangedError(
             f"The source has {included} records to encode, but {encoded} were encoded and {uncovered} are uncovered.",
             hint="another process writes to the source; work on a copy, or run again.",
         )
-    attributes = []
-    for position, (spec, item, fact) in enumerate(zip(quasi, items[: len(quasi)], measured[: len(quasi)], strict=True)):
-        costs = engine.run("costs", encode.level_costs(position, item, fact.domain, masks[position][0]))[0]
-        attributes.append(
-            Attribute(
-                name=spec.name,
-                type=item.type,
-                height=item.height,
-                domain=fact.domain,
-                fields=_fields(item, words),
-                costs=tuple(int(cost) for cost in costs),
-                widths=fact.widths,
-                keeps_type=fact.keeps_type,
-                weight=float(spec.weight),
-            )
-        )
-    everybody, taking_part = (
-        engine.run("count entities", compiler_entities.entity_counts(source, entity, names_, basic, members))[0]
-        if entity is not None
-        else (0, 0)
-    )
-    shares = engine.run("records of entities", compiler_entities.shares_of_records()) if entity is not None else []
+    attributes = [
+        _attribute(engine, position, spec, items[position], measured[position], masks[position][0], words)
+        for position, spec in enumerate(quasi)
+    ]
+    everybody, taking_part, shares = 0, 0, []
+    if entity is not None:
+        counts = compiler_entities.entity_counts(source, entity, names_, basic, members)
+        everybody, taking_part = engine.run("count entities", counts)[0]
+        shares = engine.run("records of entities", compiler_entities.shares_of_records())
     catalog = Catalog(
         attributes=tuple(attributes),
         words=words,
@@ -262,7 +211,7 @@ def encode_source(engine: Engine, source: exp.Expr, policy: Policy, types: dict[
         uncovered=uncovered,
         base_rows=base_rows,
         allowed=policy.allowed_suppressions(included if entity is None else taking_part),
-        sensitive=tuple(sensitive_attributes),
+        sensitive=sensitive,
         has_population=members,
         entities=None if entity is None else taking_part,
         excluded_entities=everybody - taking_part,
@@ -271,6 +220,100 @@ def encode_source(engine: Engine, source: exp.Expr, policy: Policy, types: dict[
     if attributes:
         engine.load("load masks", names.MASKS, pa.table(_mask_columns(catalog)))
     return Encoding(catalog, items, source, types, tuple(warnings), entity)
+
+
+def _met(
+    engine: Engine,
+    source: exp.Expr,
+    position: int,
+    spec: Column,
+    policy: Policy,
+    types: dict[str, str],
+    entity: EntityColumn | None,
+    warnings: list[str],
+) -> _Measured:
+    """A column after its hierarchy met the distinct values of the source."""
+    is_sensitive, members = spec.role == "sensitive", policy.subset is not None
+    distinct = encode.distinct_values(
+        source, spec.name, types[spec.name], [c.name for c in policy.quasi_identifiers], policy.nulls == "basic",
+        members=members, included_only=is_sensitive,
+        entity=entity.text() if entity is not None and is_sensitive else None,
+    )  # fmt: skip
+    engine.create("distinct values", names.distinct_values(position), distinct)
+    height = list_rows(engine, position, spec, types[spec.name], warnings, policy.extensions)
+    fact = _measure(engine, position, spec, types[spec.name], height, policy)
+    return replace(fact, item=replace(fact.item, sensitive=is_sensitive, has_population=members))
+
+
+def _write_lookups(
+    engine: Engine,
+    columns: Sequence[Column],
+    items: Sequence[EncodedColumn],
+    masks: Sequence[Sequence[Sequence[int]]],
+    words: int,
+    measured: Sequence[_Measured],
+    *,
+    counting: bool,
+) -> tuple[SensitiveAttribute, ...]:
+    """Write the lookups and the leaves of the quasi-identifiers; the distributions of the sensitive columns, whose
+    entities count where ``counting``."""
+    tallest = max((item.height for item in items if not item.sensitive), default=0)
+    sensitive = []
+    for position, (spec, item, fact) in enumerate(zip(columns, items, measured, strict=True)):
+        engine.create("lookup", names.lookup(position), encode.lookup(_branches(position), item, words))
+        if item.sensitive:
+            counted = "entities" if counting else names.COUNT
+            sensitive.append(_distribution(engine, position, spec, item, fact, counted))
+        for made in (_branches(position), names.listed(position), names.distinct_values(position)):
+            engine.drop(made)
+        if item.sensitive:
+            continue
+        leaf = encode.leaf_rows(position, item, fact.domain, masks[position], tallest)
+        if position == 0:
+            engine.create("leaf", names.LEAF, leaf)
+        else:
+            engine.insert("leaf", names.LEAF, leaf)
+    return tuple(sensitive)
+
+
+def _refuse_suppressing(uncovered: int, *, members: bool, counting: bool) -> None:
+    """Refuse to suppress records that hold uncovered values where something is not defined for them."""
+    if uncovered and members:
+        raise UnsupportedError(
+            f"{uncovered} records hold values that no hierarchy lists; whether they belong to a class of the "
+            "population is not defined, so δ-presence cannot be judged.",
+            hint="list the values, or say uncovered: top.",
+        )
+    if uncovered and counting:
+        raise UnsupportedError(
+            f"{uncovered} records hold values that no hierarchy lists; they are suppressed before anything is counted, "
+            "which is not supported where entities are counted.",
+            hint="list the values, or say uncovered: top.",
+        )
+
+
+def _attribute(
+    engine: Engine,
+    position: int,
+    spec: Column,
+    item: EncodedColumn,
+    fact: _Measured,
+    masks: Sequence[int],
+    words: int,
+) -> Attribute:
+    """The catalog's facts about a quasi-identifier, with what each of its levels costs."""
+    costs = engine.run("costs", encode.level_costs(position, item, fact.domain, masks))[0]
+    return Attribute(
+        name=spec.name,
+        type=item.type,
+        height=item.height,
+        domain=fact.domain,
+        fields=_fields(item, words),
+        costs=tuple(int(cost) for cost in costs),
+        widths=fact.widths,
+        keeps_type=fact.keeps_type,
+        weight=float(spec.weight),
+    )
 
 
 def _distribution(
