@@ -1,7 +1,9 @@
 """What the audits of a plan's models are judged against, made from the source and the published texts.
 
 The distribution of a sensitive column is counted in the source itself, the population is grouped by the published
-texts; neither passes through the keys and masks that the search worked with.
+texts; neither passes through the keys and masks that the search worked with. Only the places of an ordered distance are
+those of the search, the ancestors of a hierarchical one and the texts of a population those of the lookups: of a table
+that may hold values without a row there, ``unplaced_audits`` says whether it does.
 """
 
 from __future__ import annotations
@@ -10,15 +12,19 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from sqlanon import names, sqlfiles
 from sqlanon.audit.models import ModelAudit, audit_of
+from sqlanon.binding import bind
 from sqlanon.catalog import Catalog
 from sqlanon.compiler import sensitive
+from sqlanon.compiler.encode import included
 from sqlanon.compiler.release import readable_grain
-from sqlanon.compiler.trees import column, named
+from sqlanon.compiler.trees import bigint, canonical, column, named, table
 from sqlanon.data_types import data_type
 from sqlanon.encoding import Encoding
 from sqlanon.lattice import Node
 from sqlanon.models.base import PrivacyModel
+from sqlanon.models.delta_presence import DeltaPresence
 
 
 def plan_audits(
@@ -49,11 +55,54 @@ def plan_audits(
             position = len(catalog.attributes) + catalog.sensitive.index(attribute)
             entities = encoding.entity.count() if encoding.entity is not None else None
             references["reference"] = sensitive.reference(
-                encoding.source, encoding.items, position, basic, entities=entities
+                encoding.source, encoding.items, position, basic, entities=entities, placed=_reads_place(model)
             )
             references["hierarchy"] = sensitive.listed_ancestors(position, levels)
         audits.append(audit_of(model, references, levels=levels))
     return audits
+
+
+def unplaced_audits(
+    models: Sequence[PrivacyModel], encoding: Encoding, catalog: Catalog, *, basic: bool
+) -> list[tuple[str, exp.Query]]:
+    """What must hold besides of a table that another one was planned for: names and statements, no row each.
+
+    Of a sensitive value without a row in its lookup nobody knows the place in an order or the ancestors, so that a
+    distance by these cannot be had of a table that holds one. A record of the population without a row is in no class,
+    so that the share of the subset in its class would read too high: that can hide a share below ``min``.
+    """
+    wanted: dict[str, int] = {}
+    for model in models:
+        if "population" in model.references:
+            if not isinstance(model, DeltaPresence) or model.min > 0:
+                wanted |= {f"population_without_row of {a.name}": i for i, a in enumerate(catalog.attributes)}
+        elif "hierarchy" in model.references or _reads_place(model):
+            assert model.column is not None
+            position = len(catalog.attributes) + catalog.sensitive.index(catalog.sensitive_attribute(model.column))
+            wanted[f"values_without_row of {model.column}"] = position
+    return [(name, _unplaced(encoding, position, basic)) for name, position in wanted.items()]
+
+
+def _unplaced(encoding: Encoding, position: int, basic: bool) -> exp.Query:
+    item = encoding.items[position]
+    quasi = [other.name for other in encoding.items if not other.sensitive]
+    text = canonical(item.name, item.type)
+    counted = (
+        exp.select(named(text, "value"), named(bigint(exp.Count(this=exp.Star())), "records"))
+        .from_(encoding.source.copy())
+        .where(included(quasi, basic, members=item.sensitive and item.has_population))
+        .group_by(text.copy())
+    )
+    lookup = table(names.lookup(position))
+    return bind("audit/values_without_row.sql", relations={"reference": counted, "lookup": lookup})
+
+
+def _reads_place(model: PrivacyModel) -> bool:
+    """The audit of a model reads the place of the reference, in an order of the values."""
+    tree = sqlfiles.parse(model.audit_file)
+    return any(query.is_star for query in tree.find_all(exp.Select)) or any(
+        found.name == "place" for found in tree.find_all(exp.Column)
+    )
 
 
 def _population(encoding: Encoding, catalog: Catalog, node: Node, released: Mapping[str, str], basic: bool) -> exp.Expr:

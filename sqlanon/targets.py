@@ -160,8 +160,10 @@ def frozen_tables(engine: Engine, where: Place) -> list[Place]:
         return []
     kind, name = (exp.column(key, quoted=True) for key in FACT_COLUMNS[:2])
     told = exp.select(name).from_(facts.table).where(exp.EQ(this=kind, expression=exp.Literal.string("lookup")))
-    lookups = [where.named(str(row[0])) for row in engine.run("read facts", told)]
-    return [facts, *(lookup for lookup in lookups if engine.existing(lookup) == "table")]
+    lookups = [str(row[0]) for row in engine.run("read facts", told)]
+    prefix = (where.name + LOOKUP).casefold()  # whatever the facts say
+    named = [where.named(name) for name in lookups if name.casefold().startswith(prefix)]
+    return [facts, *(lookup for lookup in named if engine.existing(lookup) == "table")]
 
 
 def _check_relation(engine: Engine, where: Place, kind: str, target: Target, read: Sequence[exp.Expr]) -> None:

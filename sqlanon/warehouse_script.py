@@ -15,6 +15,7 @@ from sqlanon.compiler.trees import column, table
 from sqlanon.dialects import dialect_named
 from sqlanon.errors import UnsupportedError
 from sqlanon.full_domain import Plan
+from sqlanon.references import unplaced_audits
 from sqlanon.report.dialect_script import (
     NEIGHBOURS,
     RELEASE,
@@ -57,12 +58,14 @@ def script_parts(plan: Plan) -> ScriptParts:
     nodes = [plan.node, *list(neighbours(plan.node, heights))[:NEIGHBOURS]]
     encoding, quasi = session.encoding, [a.name for a in catalog.attributes]
     rows, staged, audits = plan._release_query(), None, plan._audits()
+    unplaced = unplaced_audits(plan.policy.models, encoding, catalog, basic=plan._basic)
     if catalog.has_entity:
         staged = plan._release_query(entities=True)
         rows = exp.select(*[column(name) for name in released]).from_(table(STAGED))
     return ScriptParts(
         source=session.source.relation,
         source_name=plan.policy.table,
+        entity=plan.policy.entity,
         types={item.name: item.type for item in encoding.items},
         items=encoding.items,
         encoding=[(name, tree if isinstance(tree, exp.Expr) else tree()) for name, tree in session.engine.replay],
@@ -75,10 +78,13 @@ def script_parts(plan: Plan) -> ScriptParts:
         staged_audits=[
             (audit.name, audit.offending(table(STAGED), quasi, names.ENTITY)) for audit in audits if staged
         ],
-        audits=release_audits(
-            table(RELEASE), types=released, quasi_identifiers=quasi, models=[] if staged else audits,
-            published=plan.ledger.published, redacted=0, marker=None, nulls=plan.policy.nulls,
-            lookups=plan._lookups(),
-        ),
+        audits=[
+            *release_audits(
+                table(RELEASE), types=released, quasi_identifiers=quasi, models=[] if staged else audits,
+                published=plan.ledger.published, redacted=0, marker=None, nulls=plan.policy.nulls,
+                lookups=plan._lookups(),
+            ),
+            *unplaced,
+        ],
         facts=script_facts(catalog, plan.policy.table or plan.source_name),
     )  # fmt: skip

@@ -141,7 +141,7 @@ def plain(value: Any) -> Any:
 
 def clickhouse_run(table: Table, session: Any) -> Run:
     """What runs statements in a session of chDB with the table."""
-    types = {"VARCHAR": "String", "INTEGER": "Int32", "DATE": "Date32", "BOOLEAN": "Bool"}
+    types = {"VARCHAR": "String", "INTEGER": "Int32", "BIGINT": "Int64", "DATE": "Date32", "BOOLEAN": "Bool"}
     session.query("CREATE TEMPORARY " + table.created({k: f"Nullable({v})" for k, v in types.items()}))
     if table.rows:
         session.query(table.inserted(lambda value: literal(value).replace("\\", "\\\\")))

@@ -53,7 +53,7 @@ ORDER = (
     "references", "audit.release", "staging", "audit.check", "audit.null_patterns", "audit.maybe", "audit.chance",
     "audit.nulls", "audit.null_bias", "spark_source", "sources", "policy_source", "targets",
     "target_folders", "written_rows", "publication",
-    "report.manifest", "report.proof_file", "report.script", "report.dialect_script",
+    "report.manifest", "report.proof_file", "report.script", "report.script_source", "report.dialect_script",
     "formulation", "version", "session", "live_facts", "live", "release",
     "planned", "full_domain", "warehouse_script",
     "recoding.plan", "recoding.by_patterns", "recoding.by_nodes", "anonymizer", "refreshing",

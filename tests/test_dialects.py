@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -29,7 +30,8 @@ from sqlanon.cli import main
 from sqlanon.dialects import DIALECTS, dialect_named
 from sqlanon.dialects.base import ARGUMENTS, ASOF, PORTABLE, VARIED, WIDE, Dialect, Lacks
 from sqlanon.dialects.rendering import say
-from sqlanon.warehouse_script import script_in
+from sqlanon.report.dialect_script import told_statements
+from sqlanon.warehouse_script import script_in, script_parts
 
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 
@@ -211,6 +213,75 @@ def test_a_source_that_is_called_as_a_part_of_a_statement_needs_its_schema() -> 
             script_in(plan, "snowflake")
         text = script_in(plan, "snowflake", source_table='DB.S."records"')
         assert 'FROM "DB"."S"."records"' in text
+
+
+LONE: dict[str, Any] = {
+    "table": "t",
+    "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}},
+    "privacy": [{"type": "k_anonymity", "k": 2}],
+}
+
+
+@pytest.fixture(scope="module")
+def lone() -> Iterator[sqlanon.Plan]:
+    """The plan of a table with one column."""
+    with planned(Table("t", {"a": "VARCHAR"}, [("x",)] * 5), LONE) as plan:
+        yield plan
+
+
+@pytest.mark.parametrize(
+    ("dialect", "written", "told"),
+    [
+        ("snowflake", '"People"', '"People"'),
+        ("snowflake", "People", '"People"'),
+        ("snowflake", 'DB."my schema"."a.b"', '"DB"."my schema"."a.b"'),
+        ("bigquery", "`People`", "`People`"),
+        ("bigquery", "`my-project.set.people`", "`my-project`.`set`.`people`"),
+        ("databricks", "`a``b`", "`a``b`"),
+        ("postgres", '"a""b"', '"a""b"'),
+    ],
+)
+def test_a_table_is_named_in_the_way_of_the_dialect(lone: sqlanon.Plan, dialect: str, written: str, told: str) -> None:
+    assert f"FROM {told}" in script_in(lone, dialect, source_table=written)
+
+
+def test_a_table_of_the_policy_is_named_as_it_is_written() -> None:
+    with in_duckdb(Table("t", {"a": "VARCHAR"}, [("x",)] * 5)) as connection:
+        connection.execute("""ALTER TABLE t RENAME TO "my ""a" """)
+        with sqlanon.plan(connection, sqlanon.Policy.from_dict({**LONE, "table": 'my "a'})) as plan:
+            assert 'FROM "my ""a"' in script_in(plan, "snowflake")
+
+
+@pytest.mark.parametrize("written", ['a."b', "a.", "a..b", "f(x)", "a.b.c.d", "IDENTIFIER('x')", "$1", "@stage", " "])
+def test_what_names_no_table_is_refused(lone: sqlanon.Plan, written: str) -> None:
+    with pytest.raises(sqlanon.InputError, match="no name of a relation"):
+        script_in(lone, "snowflake", source_table=written)
+
+
+def test_no_group_is_called_as_an_alias() -> None:
+    """Some dialects take the name in a GROUP BY or HAVING for that of the SELECT, not for the column's."""
+    hostile = {"city": "records", "age": "n", "zip": "value", "order": "raw", "disease": "RECORDS_FOUND", "note": "N_2"}
+    table = Table("people", {hostile.get(name, name): kind for name, kind in people().columns.items()}, people().rows)
+    policy = {
+        **POLICY,
+        "columns": {hostile.get(name, name): column for name, column in POLICY["columns"].items()},
+        "suppression_limit": 1,
+    }
+    grouped = 0
+    with planned(table, policy) as plan:
+        for told in told_statements(script_parts(plan), dialect_named("bigquery")):
+            for query in sqlglot.parse_one(told.text, dialect="bigquery").find_all(exp.Select):
+                made = {
+                    item.alias.casefold()
+                    for item in query.expressions
+                    if isinstance(item, exp.Alias) and not isinstance(item.this, exp.Column)
+                }
+                for part in (query.args.get("group"), query.args.get("having")):
+                    bare = [c for c in part.find_all(exp.Column) if not c.table] if part is not None else []
+                    within = [c for c in bare if part.key == "having" or c.parent is part]
+                    assert not made & {c.name.casefold() for c in within}, told
+                    grouped += part is not None
+    assert grouped > 30
 
 
 def test_a_subset_that_is_a_relation_is_refused() -> None:

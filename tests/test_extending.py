@@ -251,7 +251,7 @@ def one_value(release: pa.Table) -> pa.Table:
 # --- installed ---
 
 
-def run(folder: Path, *arguments: str, paths: list[Path], tables: int = 4) -> subprocess.CompletedProcess:
+def run(folder: Path, *arguments: str, paths: list[Path], tables: int = 8) -> subprocess.CompletedProcess:
     places = os.pathsep.join(map(str, [*paths, ROOT]))
     environment = {**os.environ, "PYTHONPATH": places, "SQLANON_TABLES": str(tables)}
     return subprocess.run(

@@ -103,6 +103,35 @@ def test_intervals_of_integers_equal_plain_python(spec: IntervalsHierarchy, valu
     assert_tree(rows)
 
 
+ends = st.integers(0, 90).flatmap(lambda far: st.sampled_from([-(2**63) + far, 2**63 - 1 - far, far, -far]))
+whole = st.integers(-300, 300).map(Decimal)
+far_bounds = st.none() | whole | st.sampled_from([Decimal(2**62), Decimal(-(2**62)) + Decimal("0.5")])
+whole_intervals = st.builds(
+    IntervalsHierarchy,
+    width=st.sampled_from([1, 2, 3, 7, 10, 64, 2**31]).map(Decimal),
+    fanouts=st.sampled_from([(), (2,), (2, 1), (1, 1)]),
+    origin=whole | st.sampled_from([Decimal(2**32), Decimal(-(2**32))]),
+    lower=far_bounds,
+    upper=far_bounds,
+    labels=st.sampled_from(["range", "start"]),
+)
+
+
+@quick
+@given(whole_intervals, st.lists(ends | st.none() | st.integers(-(2**63), 2**63 - 1), min_size=1))
+def test_intervals_of_whole_numbers_keep_to_64_bits(spec: IntervalsHierarchy, values: list[int | None]) -> None:
+    """At the ends of the type too, where an interval reaches beyond it."""
+    expressions = levels(spec, exp.column("a"), "BIGINT", longest=1)
+    numbers = [int(found.name) for item in expressions for found in item.find_all(exp.Literal) if not found.is_string]
+    assert max(numbers) < 2**63
+    assert not [found for item in expressions for found in item.find_all(exp.DataType) if found.is_type("INT128")]
+    rows = build(spec, "BIGINT", values)
+    for value, row in zip(values, rows, strict=True):
+        assert list(row[1:]) == (
+            [None] * (len(spec.fanouts) + 2) if value is None else interval(spec, Fraction(value), 0)
+        )
+
+
 @quick
 @given(intervals, st.lists(st.decimals(-999999, 999999, places=3), min_size=1))
 def test_intervals_of_decimals_equal_plain_python(spec: IntervalsHierarchy, values: list[Decimal]) -> None:

@@ -175,7 +175,7 @@ def test_verdicts_optimum_release_and_bounds_equal_brute_force(block: int) -> No
                 compared += check_bounds(plan, verdicts, answers, feasible, losses, context)
                 released = Counter(zip(*release.to_arrow().to_pydict().values(), strict=True))
                 assert released == answers[plan.node].released, context
-    assert solved >= max(1, TABLES // BLOCKS // 5) and compared > solved
+    assert solved > 0 and compared > solved
 
 
 def check_bounds(plan, verdicts, answers, feasible, losses, context) -> int:

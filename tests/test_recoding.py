@@ -238,7 +238,7 @@ def test_the_rules_of_the_policy_hold() -> None:
 
 def test_a_limit_of_zero_leaves_nothing_over_and_a_tight_one_is_kept() -> None:
     over = 0
-    for seed in range(cases(5)):
+    for seed in range(cases(8)):
         with duckdb.connect() as connection:
             text_table(connection, [*COLUMNS, "e"], rows_of(seed))
             with sqlanon.recode(connection, policy_of({"type": "patterns"}, 4)) as plan:
@@ -304,7 +304,7 @@ def test_other_models_hold_in_every_class(transformation: dict[str, Any]) -> Non
                     for key, value in zip(keys, table[name], strict=True):
                         values.setdefault(key, set()).add(value)
                     assert min(map(len, values.values())) >= model["l"], seed
-    assert met > 4
+    assert met > 2
 
 
 @pytest.fixture(scope="module")

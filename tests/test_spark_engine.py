@@ -177,6 +177,12 @@ def test_hostile_names_stay_names(engine: Any) -> None:
     assert engine.run("left", "SHOW VIEWS") == [("", "copied", True)]
 
 
+def test_a_text_is_not_taken_for_a_variable(engine: Any) -> None:
+    texts = ["${env:HOME}", "${spark.app.name}", "${system:user.home}"]
+    for text in texts:
+        assert engine.run("text", exp.select(exp.Literal.string(text))) == [(text,)]
+
+
 def test_no_error_and_no_log_holds_a_value(
     engine: Any, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:

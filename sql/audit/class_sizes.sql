@@ -15,7 +15,7 @@ FROM (
     COUNT(*) AS records
   FROM release
   GROUP BY
-    quasi_identifier
+    release.quasi_identifier
   HAVING
     COUNT(*) > 0
 ) AS classes

@@ -10,7 +10,7 @@ SELECT
   COUNT(*) AS records
 FROM release
 GROUP BY
-  quasi_identifier
+  release.quasi_identifier
 HAVING
   COUNT(*) > 0
-  AND COUNT(entity) = 0
+  AND COUNT(release.entity) = 0

@@ -9,7 +9,7 @@ SELECT
   COUNT(*) AS records
 FROM release
 GROUP BY
-  quasi_identifier
+  release.quasi_identifier
 HAVING
   COUNT(*) > 0
-  AND COUNT(DISTINCT audited_column) + MAX(CASE WHEN audited_column IS NULL THEN 1 ELSE 0 END) < :l
+  AND COUNT(DISTINCT release.audited_column) + MAX(CASE WHEN release.audited_column IS NULL THEN 1 ELSE 0 END) < :l

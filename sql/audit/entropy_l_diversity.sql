@@ -19,7 +19,7 @@ FROM (
     audited_column
 ) AS counted
 GROUP BY
-  quasi_identifier
+  counted.quasi_identifier
 HAVING
   COALESCE(-SUM(sqlanon_count / sqlanon_size * LN(sqlanon_count / sqlanon_size)), 0) < LN(:l) - 1e-11
   AND COUNT(*) > 0

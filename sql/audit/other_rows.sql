@@ -20,6 +20,6 @@ FROM (
   FROM written
 ) AS compared
 GROUP BY
-  released_column
+  compared.released_column
 HAVING
   SUM(sqlanon_copies) <> 0

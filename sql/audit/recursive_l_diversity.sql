@@ -20,7 +20,7 @@ FROM (
     audited_column
 ) AS counted
 GROUP BY
-  quasi_identifier
+  counted.quasi_identifier
 HAVING
   COUNT(*) > 0
   AND (

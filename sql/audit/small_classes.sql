@@ -11,6 +11,6 @@ SELECT
   COUNT(*) AS records
 FROM release
 GROUP BY
-  quasi_identifier
+  release.quasi_identifier
 HAVING
   COUNT(*) BETWEEN 1 AND :k - 1

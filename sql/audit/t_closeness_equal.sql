@@ -27,7 +27,7 @@ LEFT JOIN (
 ) AS overall
   ON overall.sqlanon_text IS NOT DISTINCT FROM counted.sqlanon_value
 GROUP BY
-  quasi_identifier
+  counted.quasi_identifier
 HAVING
   COUNT(*) > 0
   AND (

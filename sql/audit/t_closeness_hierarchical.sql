@@ -59,7 +59,7 @@ FROM (
     sqlanon_level
 ) AS leveled
 GROUP BY
-  quasi_identifier
+  leveled.quasi_identifier
 HAVING
   COUNT(*) > 0
   AND (

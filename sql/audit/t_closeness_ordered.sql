@@ -53,7 +53,7 @@ FROM (
   ) AS dense
 ) AS measured
 GROUP BY
-  quasi_identifier
+  measured.quasi_identifier
 HAVING
   COUNT(*) > 0
   AND (

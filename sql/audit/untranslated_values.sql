@@ -8,11 +8,11 @@
 -- 1*          2*
 -- 12
 SELECT
-  released.records AS records
+  released.sqlanon_records AS records
 FROM (
   SELECT
-    CAST(audited_column AS TEXT) AS value,
-    COUNT(*) AS records
+    CAST(audited_column AS TEXT) AS sqlanon_value,
+    COUNT(*) AS sqlanon_records
   FROM release
   GROUP BY
     CAST(audited_column AS TEXT)
@@ -23,6 +23,6 @@ LEFT JOIN (
     1 AS listed
   FROM lookup
 ) AS texts
-  ON texts.value IS NOT DISTINCT FROM released.value
+  ON texts.value IS NOT DISTINCT FROM released.sqlanon_value
 WHERE
   texts.listed IS NULL

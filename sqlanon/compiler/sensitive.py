@@ -110,11 +110,19 @@ def _code_word(position: int, item: EncodedColumn) -> exp.Expr:
 
 
 def reference(
-    source: exp.Expr, items: Sequence[EncodedColumn], position: int, basic: bool, *, entities: exp.Expr | None = None
+    source: exp.Expr,
+    items: Sequence[EncodedColumn],
+    position: int,
+    basic: bool,
+    *,
+    entities: exp.Expr | None = None,
+    placed: bool = False,
 ) -> exp.Select:
-    """The distribution of a sensitive column as the audits read it: value, records and place, from the source itself.
+    """The distribution of a sensitive column as the audits read it, value and records, from the source itself.
 
-    ``entities`` counts the distinct entities of a value, which are then taken for its records.
+    Args:
+        entities: counts the distinct entities of a value, which are then taken for its records.
+        placed: with the place of each value in the order, ``place``; values without a code have none, and are left out.
     """
     item = items[position]
     quasi = [other.name for other in items if not other.sensitive]
@@ -126,6 +134,8 @@ def reference(
         .where(included(quasi, basic, members=item.has_population))
         .group_by(text.copy())
     )
+    if not placed:
+        return counted
     code = masked(column(names.key(item.fields[0][0]), "l"), number(code_mask(item, 0)))
     place = sum(1 for other in items[:position] if other.sensitive)
     return (

@@ -211,11 +211,11 @@ ASOF = Lacks(
 )
 WIDE = Lacks(
     "integers beyond 64 bits as literals, which such intervals are computed with",
-    "let the column be an INTEGER, and give intervals a whole width and origin.",
+    "let the column be an INTEGER or BIGINT; its intervals, joined ones too, have a whole width and origin up to 2^32.",
 )
 DECIMAL_INTERVALS = Lacks(
     "the functions that intervals between decimal numbers are computed with",
-    "let the column be an INTEGER and give intervals a whole width, or list the levels of each value.",
+    "let the column be an INTEGER or BIGINT and give intervals a whole width, or list the levels of each value.",
 )
 WEEKS = Lacks("a text of the week of a date", "leave out the level week.")
 INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")

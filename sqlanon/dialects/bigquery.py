@@ -64,5 +64,11 @@ BIGQUERY = Dialect(
     patterns={text: period("FORMAT_DATE", text, format_first=True) for text in ("%Y-%m-%d", "%Y-%m", "%Y", "%G-W%V")},
     longest_name=300,
     refused_characters='!"$()*,./;?@[\\]^`{}~',
-    notes=("Run it as one script (a multi-statement query): its tables are temporary.",),
+    notes=(
+        "Run it as one script (a multi-statement query): its tables are temporary. The release is not, and goes into "
+        "the default dataset of the query, which must be set.",
+        "BigQuery keeps no order of stored rows: the ORDER BY of the release is no promise, and its rows may stand in "
+        "the order of the source, which can tell whose they are. Give readers a copy that is clustered by published "
+        "columns (CLUSTER BY), or what SELECT * FROM it ORDER BY RAND() returns.",
+    ),
 )

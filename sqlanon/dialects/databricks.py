@@ -66,4 +66,5 @@ SPARK = replace(
     writes="spark",
     properties=(exp.FileFormatProperty(this=exp.var("PARQUET")),),
     release_properties=(exp.FileFormatProperty(this=exp.var("PARQUET")),),
+    preamble=("SET spark.sql.variable.substitute=false",),
 )

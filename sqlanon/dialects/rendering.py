@@ -11,8 +11,8 @@ from sqlglot.errors import UnsupportedError as NotWritten
 from sqlanon.dialects.base import ARGUMENTS, ASOF, WIDE, Dialect, Lacks, Same
 from sqlanon.errors import UnsupportedError
 
-LITERAL_DIGITS = 18
-"""Digits of an integer that every dialect reads as 64 bits."""
+WIDEST = 2**63 - 1
+"""The largest integer that every dialect reads as 64 bits."""
 UNCHECKED = "use another dialect, and report it: a statement of sqlanon was not checked for this one."
 
 
@@ -105,8 +105,8 @@ def _check_node(node: exp.Expr, dialect: Dialect) -> None:
         _refuse(dialect.types.get(node.this), f"the type {node.sql(dialect='duckdb')}", dialect)
     if isinstance(node, exp.TimeToStr):
         _refuse(dialect.patterns.get(_pattern(node)), f"the date format {_pattern(node)!r}", dialect)
-    wide = isinstance(node, exp.Literal) and not node.is_string and len(node.name) > LITERAL_DIGITS
-    if wide and node.name.isdigit() and not dialect.wide_literals and int(node.name) >= 2**62:
+    whole = isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit()
+    if whole and not dialect.wide_literals and int(node.name) > WIDEST:
         _refuse(WIDE, node.name, dialect)
 
 

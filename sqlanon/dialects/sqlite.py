@@ -39,7 +39,7 @@ _NODES: dict[type[exp.Expr], Said] = {
     exp.Substring: function("SUBSTR", "this", "start", "length"),
     exp.TryCast: Lacks(
         "a cast that gives NULL where a text does not read as the type",
-        "let the column of intervals be an INTEGER; of a subset give a file or a table.",
+        "let the column of intervals be an INTEGER or BIGINT; of a subset give a file or a table.",
     ),
     exp.Year: year_of_text,
 }

@@ -75,5 +75,8 @@ TRINO = Dialect(
         "Trino has no temporary tables: those of the script are ordinary ones of the current schema, dropped at the "
         "end. Two runs at once need two schemas, and the connector must be able to write.",
         "Trino folds names to small letters, quoted ones too.",
+        "Trino leaves out the ORDER BY of a CREATE TABLE, so that the rows of the release may stand in the order of "
+        "the source, which can tell whose they are. Give readers a table that is sorted by published columns "
+        "(sorted_by, where the connector has it), or what SELECT * FROM it ORDER BY RANDOM() returns.",
     ),
 )

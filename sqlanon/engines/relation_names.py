@@ -31,9 +31,10 @@ def relation_parts(name: str, dialect: str, *, alone: bool = True) -> list[str]:
     gaps = name.startswith(".") or ("catalog" in told and "db" not in told)
     if isinstance(read, exp.Table) and told <= {"this", "db", "catalog"} and not gaps:
         parts = list(read.parts)
-        if len(parts) <= 3 and all(isinstance(part, exp.Identifier) and part.name for part in parts):
+        if len(parts) <= 3 and all(isinstance(part, exp.Identifier) and part.name.strip() for part in parts):
             return [part.name for part in parts]
+    mark = exp.to_identifier("my table", quoted=True).sql(dialect=dialect)
     raise InputError(
         f"{name!r} is no name of a relation.",
-        hint='write name or schema.name, and a part with other characters in double quotes: schema."my table".',
+        hint=f"write name or schema.name, and a part with other characters in quotes: schema.{mark}.",
     )

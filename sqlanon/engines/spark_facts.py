@@ -36,6 +36,7 @@ SETTINGS = {
     "spark.sql.ansi.doubleQuotedIdentifiers": "false",
     "spark.sql.ansi.enforceReservedKeywords": "false",
     "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.variable.substitute": "false",
     "spark.sql.storeAssignmentPolicy": "ANSI",
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
     "spark.sql.parquet.inferTimestampNTZ.enabled": "true",

@@ -76,8 +76,14 @@ class SparkPlaces(Engine):
         return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(identifiers), strict=False)))
 
     def _share(self, user: Any, name: str, shared: str) -> bool:
-        """Show a temporary view of the user's session to ours: each session sees its own only."""
-        if not any(view["isTemporary"] and view["viewName"] == name for view in user.sql("SHOW VIEWS").collect()):
+        """Show a temporary view of the user's session to ours: each session sees its own only.
+
+        A name is that of a view in the way of the user's session, by default in any case.
+        """
+        exact = user.conf.get("spark.sql.caseSensitive") == "true"
+        wanted = name if exact else name.casefold()
+        views = [view["viewName"] for view in user.sql("SHOW VIEWS").collect() if view["isTemporary"]]
+        if wanted not in (views if exact else map(str.casefold, views)):
             return False
         user.table(quoted(name)).createGlobalTempView(shared)
         self._globals.append(shared)

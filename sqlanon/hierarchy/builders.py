@@ -33,6 +33,8 @@ INTEGERS = (
 NARROW = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
 """Types whose intervals 64 bits are enough for, when these are whole numbers up to ``NARROW_LIMIT``."""
 NARROW_LIMIT = 2**32
+LEAST_LONG, MOST_LONG = -(2**63), 2**63 - 1
+"""The ends of BIGINT, whose intervals 64 bits are enough for too: what reaches beyond an end is told as it is."""
 FLOATS = ("FLOAT", "DOUBLE")
 MAX_DIGITS = 37
 LIMIT = 10**37
@@ -163,13 +165,12 @@ def _intervals(spec: IntervalsHierarchy, value: exp.Expr, type_name: str) -> lis
     remote = base_type in FLOATS and abs(origin) > FAR * width
     if max(width * widest, abs(origin)) > LIMIT or remote:
         raise _too_long()
-    sizes: list[int | Decimal] = [
-        width * widest,
-        abs(origin),
-        *(abs(bound) for bound in (spec.lower, spec.upper) if bound is not None),
-    ]
-    if base_type in NARROW and not scale and all(size <= NARROW_LIMIT for size in sizes):
-        return _narrow_intervals(spec, value, width, origin, widest)
+    furthest = max((abs(bound) for bound in (spec.lower, spec.upper) if bound is not None), default=Decimal(0))
+    if not scale and max(width * widest, abs(origin)) <= NARROW_LIMIT:
+        if base_type in NARROW and furthest <= NARROW_LIMIT:
+            return _narrow_intervals(spec, value, width, origin, widest)
+        if base_type == "BIGINT" and furthest < MOST_LONG:
+            return _long_intervals(spec, value, width, origin)
     reach = min(FAR, LIMIT // width) if base_type in FLOATS else 2 * LIMIT // width
     offset = widest * -(-(reach + 2) // widest)
     shift = origin - offset * width
@@ -201,6 +202,44 @@ def _narrow_intervals(
     index = _bind("(:number - :shift) // :width", "BIGINT", number=number, shift=shift, width=width)
     special = _beyond(spec, number, lambda bound: _bind(":bound", "BIGINT", bound=_scaled_bound(bound, 0)))
     return _labelled(spec, value, index, special, width, shift, 0, "BIGINT")
+
+
+def _long_intervals(spec: IntervalsHierarchy, value: exp.Expr, width: int, origin: int) -> list[exp.Expr]:
+    """The same for all of BIGINT, without a number beyond it.
+
+    No offset lies below all values, so the start of an interval is counted upwards from the first edge that is not
+    negative, or downwards from the edge before. The intervals that reach beyond an end of the type have known texts.
+    """
+    number = exp.cast(value.copy(), "BIGINT")
+    beyond = _beyond(spec, number, lambda bound: _bind(":bound", "BIGINT", bound=_scaled_bound(bound, 0)))
+    missing = exp.If(this=exp.Is(this=value.copy(), expression=exp.null()), true=exp.null())
+    result: list[exp.Expr] = []
+    for depth in range(len(spec.fanouts) + 1):
+        joined = width * math.prod(spec.fanouts[:depth])
+        zero = origin % joined
+        first, last = (zero + (end - zero) // joined * joined for end in (LEAST_LONG, MOST_LONG))
+        ends = [
+            exp.If(this=_bind(":number >= :last", "BIGINT", number=number, last=last), true=_told(spec, last, joined))
+        ]
+        if first < LEAST_LONG:
+            below = _bind(":number < :next", "BIGINT", number=number, next=first + joined)
+            ends.append(exp.If(this=below, true=_told(spec, first, joined)))
+        start = _bind(
+            "CASE WHEN :number >= :zero THEN :zero + (:number - :zero) // :width * :width WHEN :number >= :before "
+            "THEN :before ELSE :before - :width - (:before - :one - :number) // :width * :width END",
+            "BIGINT", number=number, zero=zero, before=zero - joined, width=joined, one=1,
+        )  # fmt: skip
+        label = _number_text(start, 0)
+        if spec.labels == "range":
+            end = _number_text(_bind(":start + :width", "BIGINT", start=start, width=joined), 0)
+            label = _bind("'[' || :start || ', ' || :end || ')'", start=label, end=end)
+        result.append(exp.Case(ifs=[item.copy() for item in (missing, *beyond, *ends)], default=label))
+    return [*result, _unless_null(value, exp.Literal.string(ROOT))]
+
+
+def _told(spec: IntervalsHierarchy, start: int, width: int) -> exp.Expr:
+    """The text of an interval that is known beforehand."""
+    return exp.Literal.string(f"[{start}, {start + width})" if spec.labels == "range" else str(start))
 
 
 def _labelled(

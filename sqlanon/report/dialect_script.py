@@ -14,17 +14,23 @@ from sqlglot import exp
 
 from sqlanon import names
 from sqlanon.catalog import Catalog
-from sqlanon.compiler.encode import EncodedColumn, branch
-from sqlanon.compiler.trees import both, column, number, table
+from sqlanon.compiler.encode import COVERED, EncodedColumn, branch
+from sqlanon.compiler.trees import both, column, named, number, table, total
 from sqlanon.dialects.base import Dialect
 from sqlanon.dialects.rendering import check_names, say
-from sqlanon.engines.relation_names import relation_parts
-from sqlanon.errors import InputError, UnsupportedError
+from sqlanon.errors import UnsupportedError
 from sqlanon.lattice import Node
+from sqlanon.report.script_source import (
+    check_relations,
+    is_source,
+    of_somebody,
+    parts_of,
+    source_named,
+    with_source,
+)
 
 RELEASE = names.PREFIX + "release"
 """The table that a script publishes into; whoever runs it gives it another name."""
-PARTS = ("catalog", "db", "this")
 STAGED = names.PREFIX + "released_entities"
 """The rows of a release with their entities, for the audits alone."""
 ROWS = 500
@@ -40,6 +46,7 @@ class ScriptParts:
     Attributes:
         source: the relation that the plan was made on.
         source_name: the table that the policy names, as written; None for a file.
+        entity: the column that tells whom a record is of; records of nobody (NULL) are no part of the source.
         types: the types of the encoded columns.
         items: the encoded columns, in their order.
         encoding: names and statements that were run to encode the source.
@@ -57,6 +64,7 @@ class ScriptParts:
 
     source: exp.Expr
     source_name: str | None
+    entity: str | None
     types: Mapping[str, str]
     items: Sequence[EncodedColumn]
     encoding: Sequence[tuple[str, exp.Expr]]
@@ -119,7 +127,8 @@ def dialect_script(parts: ScriptParts, dialect: Dialect, *, source_table: str | 
         ),
         *parts.facts,
         "Quasi-identifying values of the table that no hierarchy lists, or that these widths have no room for, have no "
-        "row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class.",
+        "row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class, "
+        "but for the audits it does.",
         f"The audits at the end say whether {RELEASE} meets the policy: each must give no row. They decide, because "
         "the table may hold other records than those above. Its name is for the time of the audits: rename it after.",
         *dialect.notes,
@@ -137,16 +146,17 @@ def told_statements(parts: ScriptParts, dialect: Dialect, *, source_table: str |
     """
     _check_texts(parts, dialect)
     check_names(parts.released, dialect, released=True)
-    wanted = _source_named(parts, dialect, source_table)
+    wanted = source_named(parts.source_name, dialect, source_table)
+    records = wanted if parts.entity is None else of_somebody(wanted, parts.entity)
     ours: list[exp.Table] = []
-    known = {_parts(wanted)}
+    known = {parts_of(wanted)}
 
     temporary = [exp.TemporaryProperty()] if dialect.temporary else []
 
     def told(title: str, tree: exp.Expr, *properties: exp.Expr) -> Told:
-        named = _with_source(tree, parts.source, wanted)
-        _check_relations(named, known)
-        return Told(" ".join(title.split()), say(named, dialect, properties=properties))
+        statement = with_source(tree, parts.source, records)
+        check_relations(statement, known)
+        return Told(" ".join(title.split()), say(statement, dialect, properties=properties))
 
     for number_, text in enumerate(dialect.preamble):
         yield Told("prepare the session" if not number_ else "and", text)
@@ -157,9 +167,10 @@ def told_statements(parts: ScriptParts, dialect: Dialect, *, source_table: str |
         for piece in _pieces(_roomed(tree, parts.items)):
             making = isinstance(piece, exp.Create)
             yield told(title, piece, *([*temporary, *dialect.properties] if making else ()))
-    yield told("records of the source, and those that take part", parts.counts)
-    total = exp.select(exp.Sum(this=column(names.COUNT)).as_("encoded")).from_(table(names.BASE))
-    yield told("records that were encoded", total)
+    somebodys = " that are of an entity" if parts.entity is not None else ""
+    yield told(f"records of the source{somebodys}, and those that take part", parts.counts)
+    encoded = exp.select(named(total(column(names.COUNT)), "encoded")).from_(table(names.BASE))
+    yield told("records that were encoded", encoded)
     listed = "; ".join(f"{i}: {node}" for i, node in enumerate(parts.nodes))
     yield told(f"the verdicts of some nodes ({listed})", parts.batch)
     if parts.staged is not None:
@@ -191,66 +202,10 @@ def _check_texts(parts: ScriptParts, dialect: Dialect) -> None:
             )
 
 
-def _source_named(parts: ScriptParts, dialect: Dialect, source_table: str | None) -> exp.Table:
-    written = source_table or parts.source_name
-    if not written:
-        raise InputError(
-            "The policy reads a file, and no table of the warehouse is named.", hint="add --source-table NAME."
-        )
-    identifiers = [exp.to_identifier(part, quoted=True) for part in relation_parts(written, dialect.writes)]
-    return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(identifiers), strict=False)))
-
-
-def _parts(relation: exp.Table) -> tuple[str, ...]:
-    return tuple(part.name for part in relation.parts)
-
-
-def _with_source(tree: exp.Expr, source: exp.Expr, wanted: exp.Table) -> exp.Expr:
-    """A copy of ``tree`` that reads ``wanted`` where it read ``source``."""
-
-    def replaced(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.Table) and _is(node, source):
-            made = wanted.copy()
-            made.set("alias", node.args.get("alias"))
-            return made
-        return node
-
-    return tree.copy().transform(replaced)
-
-
-def _is(relation: exp.Expr, source: exp.Expr) -> bool:
-    """True when both are one relation, by its name or by the function that reads it."""
-    if isinstance(relation.this, exp.Identifier) and isinstance(source.this, exp.Identifier):
-        return [relation.text(part) for part in PARTS] == [source.text(part) for part in PARTS]
-    return bool(relation.this == source.this)
-
-
-def _check_relations(tree: exp.Expr, known: set[tuple[str, ...]]) -> None:
-    """Every relation is the source, a table of the script, or a part of the statement."""
-    inside = {(cte.alias,) for cte in tree.find_all(exp.CTE)}
-    clashing = {name.casefold() for (name,) in inside} & {parts[0].casefold() for parts in known if len(parts) == 1}
-    if clashing:
-        raise UnsupportedError(
-            f"A statement has a part of its own that is called {', '.join(map(repr, sorted(clashing)))}, as the table "
-            "of the source is.",
-            hint="name the table with its schema: --source-table schema.table.",
-        )
-    made = {id(tree.this)} if isinstance(tree, exp.Create | exp.Insert) else set()
-    for relation in tree.find_all(exp.Table):
-        within_schema = isinstance(relation.parent, exp.Schema)
-        if id(relation) in made or within_schema or isinstance(tree, exp.Drop):
-            continue
-        if not isinstance(relation.this, exp.Identifier) or _parts(relation) not in known | inside:
-            raise UnsupportedError(
-                "A statement of the encoding reads a relation besides the source, which a script cannot carry.",
-                hint="make the join, or the subset as a column, a view, and let the policy read that.",
-            )
-
-
 def _ours(parts: ScriptParts) -> Iterator[tuple[str, exp.Expr]]:
     """The statements that encode; those before them brought the source to where it was planned on."""
     for title, tree in parts.encoding:
-        if isinstance(tree, exp.Create | exp.Insert) and not _is(_relation(tree), parts.source):
+        if isinstance(tree, exp.Create | exp.Insert) and not is_source(_relation(tree), parts.source):
             yield title, tree
 
 
@@ -260,15 +215,21 @@ def _relation(tree: exp.Expr) -> exp.Expr:
 
 
 def _roomed(tree: exp.Expr, items: Sequence[EncodedColumn]) -> exp.Expr:
-    """A lookup without the values whose branch does not fit its field: their codes would be those of others."""
+    """A lookup without the values whose branch does not fit its field: their codes would be those of others.
+
+    That of a sensitive column is also without the values that its hierarchy does not list: nothing else keeps these
+    from being counted by their codes.
+    """
     for position, item in enumerate(items):
         if isinstance(tree, exp.Create) and tree.this.name == names.lookup(position):
-            fits = both(
+            conditions: list[exp.Expr] = [
                 exp.LT(this=column(branch(level)), expression=number(1 << bits))
                 for level, (_, _, bits) in enumerate(item.fields)
-            )
+            ]
+            if item.sensitive:
+                conditions.append(exp.EQ(this=column(COVERED), expression=number(1)))
             made = tree.copy()
-            made.set("expression", made.expression.where(fits, copy=False))
+            made.set("expression", made.expression.where(both(conditions), copy=False))
             return made
     return tree
 

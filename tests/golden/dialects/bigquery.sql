@@ -2,9 +2,10 @@
 -- For the operator: it holds the texts of hierarchies; it does not travel with the release.
 -- The widths of the codes were measured on the 240 records of people: 0 of them excluded for a NULL, 0 with a value that no hierarchy lists.
 -- Distinct values by column, and by level of the quasi-identifiers: city 5 > 3 > 1; age 47 > 7 > 5 > 1; seen 125 > 6 > 4 > 2 > 1; zip 3 > 3 > 1 > 1; order 3 > 2 > 1; disease 4.
--- Quasi-identifying values of the table that no hierarchy lists, or that these widths have no room for, have no row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class.
+-- Quasi-identifying values of the table that no hierarchy lists, or that these widths have no room for, have no row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class, but for the audits it does.
 -- The audits at the end say whether sqlanon_release meets the policy: each must give no row. They decide, because the table may hold other records than those above. Its name is for the time of the audits: rename it after.
--- Run it as one script (a multi-statement query): its tables are temporary.
+-- Run it as one script (a multi-statement query): its tables are temporary. The release is not, and goes into the default dataset of the query, which must be set.
+-- BigQuery keeps no order of stored rows: the ORDER BY of the release is no promise, and its rows may stand in the order of the source, which can tell whose they are. Give readers a copy that is clustered by published columns (CLUSTER BY), or what SELECT * FROM it ORDER BY RAND() returns.
 
 -- 1. distinct values
 CREATE TEMPORARY TABLE `sqlanon_values_0` AS
@@ -1268,7 +1269,7 @@ SELECT
   ) AS `key_0`
 FROM `sqlanon_lookup_5_branches`
 WHERE
-  `branch_0` < 4;
+  `branch_0` < 4 AND `covered` = 1;
 
 -- 31. overall
 CREATE TEMPORARY TABLE `sqlanon_overall_0` AS
@@ -1434,7 +1435,7 @@ FROM `people`;
 
 -- 36. records that were encoded
 SELECT
-  SUM(`n`) AS `encoded`
+  CAST(COALESCE(SUM(`n`), 0) AS INT64) AS `encoded`
 FROM `sqlanon_base`;
 
 -- 37. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
@@ -1973,11 +1974,11 @@ SELECT
   COUNT(*) AS `records`
 FROM `sqlanon_release` AS `release`
 GROUP BY
-  `city`,
-  `age`,
-  `seen`,
-  `zip`,
-  `order`
+  `release`.`city`,
+  `release`.`age`,
+  `release`.`seen`,
+  `release`.`zip`,
+  `release`.`order`
 HAVING
   COUNT(*) BETWEEN 1 AND 4 - 1;
 
@@ -1986,11 +1987,11 @@ SELECT
   COUNT(*) AS `records`
 FROM `sqlanon_release` AS `release`
 GROUP BY
-  `city`,
-  `age`,
-  `seen`,
-  `zip`,
-  `order`
+  `release`.`city`,
+  `release`.`age`,
+  `release`.`seen`,
+  `release`.`zip`,
+  `release`.`order`
 HAVING
   COUNT(*) > 0
   AND COUNT(DISTINCT `disease`) + MAX(CASE WHEN `disease` IS NULL THEN 1 ELSE 0 END) < 2;
@@ -2023,30 +2024,13 @@ LEFT JOIN (
     CAST(`records` AS FLOAT64) / SUM(`records`) OVER () AS `sqlanon_share`
   FROM (
     SELECT
-      `s`.`value`,
-      `s`.`records`,
-      `o`.`place`
-    FROM (
-      SELECT
-        CAST(`disease` AS STRING) AS `value`,
-        CAST(COUNT(*) AS INT64) AS `records`
-      FROM `people`
-      WHERE
-        TRUE
-      GROUP BY
-        CAST(`disease` AS STRING)
-    ) AS `s`
-    JOIN `sqlanon_lookup_5` AS `l`
-      ON (
-        COALESCE(`s`.`value`, '') = COALESCE(`l`.`value`, '')
-        AND (
-          `s`.`value` IS NULL
-        ) = (
-          `l`.`value` IS NULL
-        )
-      )
-    JOIN `sqlanon_overall_0` AS `o`
-      ON `o`.`value` = `l`.`key_0` & 25165824
+      CAST(`disease` AS STRING) AS `value`,
+      CAST(COUNT(*) AS INT64) AS `records`
+    FROM `people`
+    WHERE
+      TRUE
+    GROUP BY
+      CAST(`disease` AS STRING)
   ) AS `reference`
 ) AS `overall`
   ON (
@@ -2058,11 +2042,11 @@ LEFT JOIN (
     )
   )
 GROUP BY
-  `city`,
-  `age`,
-  `seen`,
-  `zip`,
-  `order`
+  `counted`.`city`,
+  `counted`.`age`,
+  `counted`.`seen`,
+  `counted`.`zip`,
+  `counted`.`order`
 HAVING
   COUNT(*) > 0
   AND CAST(SUM(
@@ -2071,11 +2055,11 @@ HAVING
 
 -- 43. audit untranslated_values of city: no row
 SELECT
-  `released`.`records` AS `records`
+  `released`.`sqlanon_records` AS `records`
 FROM (
   SELECT
-    CAST(`city` AS STRING) AS `value`,
-    COUNT(*) AS `records`
+    CAST(`city` AS STRING) AS `sqlanon_value`,
+    COUNT(*) AS `sqlanon_records`
   FROM `sqlanon_release` AS `release`
   GROUP BY
     CAST(`city` AS STRING)
@@ -2091,11 +2075,11 @@ LEFT JOIN (
   ) AS `lookup`
 ) AS `texts`
   ON (
-    COALESCE(`texts`.`value`, '') = COALESCE(`released`.`value`, '')
+    COALESCE(`texts`.`value`, '') = COALESCE(`released`.`sqlanon_value`, '')
     AND (
       `texts`.`value` IS NULL
     ) = (
-      `released`.`value` IS NULL
+      `released`.`sqlanon_value` IS NULL
     )
   )
 WHERE
@@ -2103,11 +2087,11 @@ WHERE
 
 -- 44. audit untranslated_values of age: no row
 SELECT
-  `released`.`records` AS `records`
+  `released`.`sqlanon_records` AS `records`
 FROM (
   SELECT
-    CAST(`age` AS STRING) AS `value`,
-    COUNT(*) AS `records`
+    CAST(`age` AS STRING) AS `sqlanon_value`,
+    COUNT(*) AS `sqlanon_records`
   FROM `sqlanon_release` AS `release`
   GROUP BY
     CAST(`age` AS STRING)
@@ -2123,11 +2107,11 @@ LEFT JOIN (
   ) AS `lookup`
 ) AS `texts`
   ON (
-    COALESCE(`texts`.`value`, '') = COALESCE(`released`.`value`, '')
+    COALESCE(`texts`.`value`, '') = COALESCE(`released`.`sqlanon_value`, '')
     AND (
       `texts`.`value` IS NULL
     ) = (
-      `released`.`value` IS NULL
+      `released`.`sqlanon_value` IS NULL
     )
   )
 WHERE
@@ -2135,11 +2119,11 @@ WHERE
 
 -- 45. audit untranslated_values of seen: no row
 SELECT
-  `released`.`records` AS `records`
+  `released`.`sqlanon_records` AS `records`
 FROM (
   SELECT
-    CAST(`seen` AS STRING) AS `value`,
-    COUNT(*) AS `records`
+    CAST(`seen` AS STRING) AS `sqlanon_value`,
+    COUNT(*) AS `sqlanon_records`
   FROM `sqlanon_release` AS `release`
   GROUP BY
     CAST(`seen` AS STRING)
@@ -2155,11 +2139,11 @@ LEFT JOIN (
   ) AS `lookup`
 ) AS `texts`
   ON (
-    COALESCE(`texts`.`value`, '') = COALESCE(`released`.`value`, '')
+    COALESCE(`texts`.`value`, '') = COALESCE(`released`.`sqlanon_value`, '')
     AND (
       `texts`.`value` IS NULL
     ) = (
-      `released`.`value` IS NULL
+      `released`.`sqlanon_value` IS NULL
     )
   )
 WHERE
@@ -2167,11 +2151,11 @@ WHERE
 
 -- 46. audit untranslated_values of zip: no row
 SELECT
-  `released`.`records` AS `records`
+  `released`.`sqlanon_records` AS `records`
 FROM (
   SELECT
-    CAST(`zip` AS STRING) AS `value`,
-    COUNT(*) AS `records`
+    CAST(`zip` AS STRING) AS `sqlanon_value`,
+    COUNT(*) AS `sqlanon_records`
   FROM `sqlanon_release` AS `release`
   GROUP BY
     CAST(`zip` AS STRING)
@@ -2187,11 +2171,11 @@ LEFT JOIN (
   ) AS `lookup`
 ) AS `texts`
   ON (
-    COALESCE(`texts`.`value`, '') = COALESCE(`released`.`value`, '')
+    COALESCE(`texts`.`value`, '') = COALESCE(`released`.`sqlanon_value`, '')
     AND (
       `texts`.`value` IS NULL
     ) = (
-      `released`.`value` IS NULL
+      `released`.`sqlanon_value` IS NULL
     )
   )
 WHERE
@@ -2199,11 +2183,11 @@ WHERE
 
 -- 47. audit untranslated_values of order: no row
 SELECT
-  `released`.`records` AS `records`
+  `released`.`sqlanon_records` AS `records`
 FROM (
   SELECT
-    CAST(`order` AS STRING) AS `value`,
-    COUNT(*) AS `records`
+    CAST(`order` AS STRING) AS `sqlanon_value`,
+    COUNT(*) AS `sqlanon_records`
   FROM `sqlanon_release` AS `release`
   GROUP BY
     CAST(`order` AS STRING)
@@ -2219,11 +2203,11 @@ LEFT JOIN (
   ) AS `lookup`
 ) AS `texts`
   ON (
-    COALESCE(`texts`.`value`, '') = COALESCE(`released`.`value`, '')
+    COALESCE(`texts`.`value`, '') = COALESCE(`released`.`sqlanon_value`, '')
     AND (
       `texts`.`value` IS NULL
     ) = (
-      `released`.`value` IS NULL
+      `released`.`sqlanon_value` IS NULL
     )
   )
 WHERE

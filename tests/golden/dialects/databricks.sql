@@ -2,7 +2,7 @@
 -- For the operator: it holds the texts of hierarchies; it does not travel with the release.
 -- The widths of the codes were measured on the 240 records of people: 0 of them excluded for a NULL, 0 with a value that no hierarchy lists.
 -- Distinct values by column, and by level of the quasi-identifiers: city 5 > 3 > 1; age 47 > 7 > 5 > 1; seen 125 > 6 > 4 > 2 > 1; zip 3 > 3 > 1 > 1; order 3 > 2 > 1; disease 4.
--- Quasi-identifying values of the table that no hierarchy lists, or that these widths have no room for, have no row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class.
+-- Quasi-identifying values of the table that no hierarchy lists, or that these widths have no room for, have no row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class, but for the audits it does.
 -- The audits at the end say whether sqlanon_release meets the policy: each must give no row. They decide, because the table may hold other records than those above. Its name is for the time of the audits: rename it after.
 -- Its tables are ordinary ones of the current schema, dropped at the end: views would be computed anew by each statement that reads them. Two runs at once need two schemas.
 
@@ -1162,7 +1162,7 @@ SELECT
   ) AS `key_0`
 FROM `sqlanon_lookup_5_branches`
 WHERE
-  `branch_0` < 4;
+  `branch_0` < 4 AND `covered` = 1;
 
 -- 31. overall
 CREATE TABLE `sqlanon_overall_0` AS
@@ -1271,7 +1271,7 @@ FROM `people`;
 
 -- 36. records that were encoded
 SELECT
-  SUM(`n`) AS `encoded`
+  CAST(COALESCE(SUM(`n`), 0) AS BIGINT) AS `encoded`
 FROM `sqlanon_base`;
 
 -- 37. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
@@ -1689,11 +1689,11 @@ SELECT
   COUNT(*) AS `records`
 FROM `sqlanon_release` AS `release`
 GROUP BY
-  `city`,
-  `age`,
-  `seen`,
-  `zip`,
-  `order`
+  `release`.`city`,
+  `release`.`age`,
+  `release`.`seen`,
+  `release`.`zip`,
+  `release`.`order`
 HAVING
   COUNT(*) BETWEEN 1 AND 4 - 1;
 
@@ -1702,11 +1702,11 @@ SELECT
   COUNT(*) AS `records`
 FROM `sqlanon_release` AS `release`
 GROUP BY
-  `city`,
-  `age`,
-  `seen`,
-  `zip`,
-  `order`
+  `release`.`city`,
+  `release`.`age`,
+  `release`.`seen`,
+  `release`.`zip`,
+  `release`.`order`
 HAVING
   COUNT(*) > 0
   AND COUNT(DISTINCT `disease`) + MAX(CASE WHEN `disease` IS NULL THEN 1 ELSE 0 END) < 2;
@@ -1739,32 +1739,22 @@ LEFT JOIN (
     CAST(`records` AS DOUBLE) / SUM(`records`) OVER () AS `sqlanon_share`
   FROM (
     SELECT
-      `s`.`value`,
-      `s`.`records`,
-      `o`.`place`
-    FROM (
-      SELECT
-        CAST(`disease` AS STRING) AS `value`,
-        CAST(COUNT(*) AS BIGINT) AS `records`
-      FROM `people`
-      WHERE
-        TRUE
-      GROUP BY
-        CAST(`disease` AS STRING)
-    ) AS `s`
-    JOIN `sqlanon_lookup_5` AS `l`
-      ON `s`.`value` IS NOT DISTINCT FROM `l`.`value`
-    JOIN `sqlanon_overall_0` AS `o`
-      ON `o`.`value` = `l`.`key_0` & 25165824
+      CAST(`disease` AS STRING) AS `value`,
+      CAST(COUNT(*) AS BIGINT) AS `records`
+    FROM `people`
+    WHERE
+      TRUE
+    GROUP BY
+      CAST(`disease` AS STRING)
   ) AS `reference`
 ) AS `overall`
   ON `overall`.`sqlanon_text` IS NOT DISTINCT FROM `counted`.`sqlanon_value`
 GROUP BY
-  `city`,
-  `age`,
-  `seen`,
-  `zip`,
-  `order`
+  `counted`.`city`,
+  `counted`.`age`,
+  `counted`.`seen`,
+  `counted`.`zip`,
+  `counted`.`order`
 HAVING
   COUNT(*) > 0
   AND CAST(SUM(
@@ -1773,11 +1763,11 @@ HAVING
 
 -- 43. audit untranslated_values of city: no row
 SELECT
-  `released`.`records` AS `records`
+  `released`.`sqlanon_records` AS `records`
 FROM (
   SELECT
-    CAST(`city` AS STRING) AS `value`,
-    COUNT(*) AS `records`
+    CAST(`city` AS STRING) AS `sqlanon_value`,
+    COUNT(*) AS `sqlanon_records`
   FROM `sqlanon_release` AS `release`
   GROUP BY
     CAST(`city` AS STRING)
@@ -1792,17 +1782,17 @@ LEFT JOIN (
     FROM `sqlanon_lookup_0`
   ) AS `lookup`
 ) AS `texts`
-  ON `texts`.`value` IS NOT DISTINCT FROM `released`.`value`
+  ON `texts`.`value` IS NOT DISTINCT FROM `released`.`sqlanon_value`
 WHERE
   `texts`.`listed` IS NULL;
 
 -- 44. audit untranslated_values of age: no row
 SELECT
-  `released`.`records` AS `records`
+  `released`.`sqlanon_records` AS `records`
 FROM (
   SELECT
-    CAST(`age` AS STRING) AS `value`,
-    COUNT(*) AS `records`
+    CAST(`age` AS STRING) AS `sqlanon_value`,
+    COUNT(*) AS `sqlanon_records`
   FROM `sqlanon_release` AS `release`
   GROUP BY
     CAST(`age` AS STRING)
@@ -1817,17 +1807,17 @@ LEFT JOIN (
     FROM `sqlanon_lookup_1`
   ) AS `lookup`
 ) AS `texts`
-  ON `texts`.`value` IS NOT DISTINCT FROM `released`.`value`
+  ON `texts`.`value` IS NOT DISTINCT FROM `released`.`sqlanon_value`
 WHERE
   `texts`.`listed` IS NULL;
 
 -- 45. audit untranslated_values of seen: no row
 SELECT
-  `released`.`records` AS `records`
+  `released`.`sqlanon_records` AS `records`
 FROM (
   SELECT
-    CAST(`seen` AS STRING) AS `value`,
-    COUNT(*) AS `records`
+    CAST(`seen` AS STRING) AS `sqlanon_value`,
+    COUNT(*) AS `sqlanon_records`
   FROM `sqlanon_release` AS `release`
   GROUP BY
     CAST(`seen` AS STRING)
@@ -1842,17 +1832,17 @@ LEFT JOIN (
     FROM `sqlanon_lookup_2`
   ) AS `lookup`
 ) AS `texts`
-  ON `texts`.`value` IS NOT DISTINCT FROM `released`.`value`
+  ON `texts`.`value` IS NOT DISTINCT FROM `released`.`sqlanon_value`
 WHERE
   `texts`.`listed` IS NULL;
 
 -- 46. audit untranslated_values of zip: no row
 SELECT
-  `released`.`records` AS `records`
+  `released`.`sqlanon_records` AS `records`
 FROM (
   SELECT
-    CAST(`zip` AS STRING) AS `value`,
-    COUNT(*) AS `records`
+    CAST(`zip` AS STRING) AS `sqlanon_value`,
+    COUNT(*) AS `sqlanon_records`
   FROM `sqlanon_release` AS `release`
   GROUP BY
     CAST(`zip` AS STRING)
@@ -1867,17 +1857,17 @@ LEFT JOIN (
     FROM `sqlanon_lookup_3`
   ) AS `lookup`
 ) AS `texts`
-  ON `texts`.`value` IS NOT DISTINCT FROM `released`.`value`
+  ON `texts`.`value` IS NOT DISTINCT FROM `released`.`sqlanon_value`
 WHERE
   `texts`.`listed` IS NULL;
 
 -- 47. audit untranslated_values of order: no row
 SELECT
-  `released`.`records` AS `records`
+  `released`.`sqlanon_records` AS `records`
 FROM (
   SELECT
-    CAST(`order` AS STRING) AS `value`,
-    COUNT(*) AS `records`
+    CAST(`order` AS STRING) AS `sqlanon_value`,
+    COUNT(*) AS `sqlanon_records`
   FROM `sqlanon_release` AS `release`
   GROUP BY
     CAST(`order` AS STRING)
@@ -1892,7 +1882,7 @@ LEFT JOIN (
     FROM `sqlanon_lookup_4`
   ) AS `lookup`
 ) AS `texts`
-  ON `texts`.`value` IS NOT DISTINCT FROM `released`.`value`
+  ON `texts`.`value` IS NOT DISTINCT FROM `released`.`sqlanon_value`
 WHERE
   `texts`.`listed` IS NULL;
 

@@ -2,10 +2,11 @@
 -- For the operator: it holds the texts of hierarchies; it does not travel with the release.
 -- The widths of the codes were measured on the 240 records of people: 0 of them excluded for a NULL, 0 with a value that no hierarchy lists.
 -- Distinct values by column, and by level of the quasi-identifiers: city 5 > 3 > 1; age 47 > 7 > 5 > 1; seen 125 > 6 > 4 > 2 > 1; zip 3 > 3 > 1 > 1; order 3 > 2 > 1; disease 4.
--- Quasi-identifying values of the table that no hierarchy lists, or that these widths have no room for, have no row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class.
+-- Quasi-identifying values of the table that no hierarchy lists, or that these widths have no room for, have no row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class, but for the audits it does.
 -- The audits at the end say whether sqlanon_release meets the policy: each must give no row. They decide, because the table may hold other records than those above. Its name is for the time of the audits: rename it after.
 -- Trino has no temporary tables: those of the script are ordinary ones of the current schema, dropped at the end. Two runs at once need two schemas, and the connector must be able to write.
 -- Trino folds names to small letters, quoted ones too.
+-- Trino leaves out the ORDER BY of a CREATE TABLE, so that the rows of the release may stand in the order of the source, which can tell whose they are. Give readers a table that is sorted by published columns (sorted_by, where the connector has it), or what SELECT * FROM it ORDER BY RANDOM() returns.
 
 -- 1. distinct values
 CREATE TABLE "sqlanon_values_0" AS
@@ -1281,7 +1282,7 @@ SELECT
   ) AS "key_0"
 FROM "sqlanon_lookup_5_branches"
 WHERE
-  "branch_0" < 4;
+  "branch_0" < 4 AND "covered" = 1;
 
 -- 31. overall
 CREATE TABLE "sqlanon_overall_0" AS
@@ -1461,7 +1462,7 @@ FROM "people";
 
 -- 36. records that were encoded
 SELECT
-  SUM("n") AS "encoded"
+  CAST(COALESCE(SUM("n"), 0) AS BIGINT) AS "encoded"
 FROM "sqlanon_base";
 
 -- 37. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
@@ -2010,11 +2011,11 @@ SELECT
   COUNT(*) AS "records"
 FROM "sqlanon_release" AS "release"
 GROUP BY
-  "city",
-  "age",
-  "seen",
-  "zip",
-  "order"
+  "release"."city",
+  "release"."age",
+  "release"."seen",
+  "release"."zip",
+  "release"."order"
 HAVING
   COUNT(*) BETWEEN 1 AND 4 - 1;
 
@@ -2023,11 +2024,11 @@ SELECT
   COUNT(*) AS "records"
 FROM "sqlanon_release" AS "release"
 GROUP BY
-  "city",
-  "age",
-  "seen",
-  "zip",
-  "order"
+  "release"."city",
+  "release"."age",
+  "release"."seen",
+  "release"."zip",
+  "release"."order"
 HAVING
   COUNT(*) > 0
   AND COUNT(DISTINCT "disease") + MAX(CASE WHEN "disease" IS NULL THEN 1 ELSE 0 END) < 2;
@@ -2060,30 +2061,13 @@ LEFT JOIN (
     CAST("records" AS DOUBLE) / SUM("records") OVER () AS "sqlanon_share"
   FROM (
     SELECT
-      "s"."value",
-      "s"."records",
-      "o"."place"
-    FROM (
-      SELECT
-        CAST("disease" AS VARCHAR) AS "value",
-        CAST(COUNT(*) AS BIGINT) AS "records"
-      FROM "people"
-      WHERE
-        TRUE
-      GROUP BY
-        CAST("disease" AS VARCHAR)
-    ) AS "s"
-    JOIN "sqlanon_lookup_5" AS "l"
-      ON (
-        COALESCE("s"."value", '') = COALESCE("l"."value", '')
-        AND (
-          "s"."value" IS NULL
-        ) = (
-          "l"."value" IS NULL
-        )
-      )
-    JOIN "sqlanon_overall_0" AS "o"
-      ON "o"."value" = BITWISE_AND("l"."key_0", 25165824)
+      CAST("disease" AS VARCHAR) AS "value",
+      CAST(COUNT(*) AS BIGINT) AS "records"
+    FROM "people"
+    WHERE
+      TRUE
+    GROUP BY
+      CAST("disease" AS VARCHAR)
   ) AS "reference"
 ) AS "overall"
   ON (
@@ -2095,11 +2079,11 @@ LEFT JOIN (
     )
   )
 GROUP BY
-  "city",
-  "age",
-  "seen",
-  "zip",
-  "order"
+  "counted"."city",
+  "counted"."age",
+  "counted"."seen",
+  "counted"."zip",
+  "counted"."order"
 HAVING
   COUNT(*) > 0
   AND CAST(SUM(
@@ -2108,11 +2092,11 @@ HAVING
 
 -- 43. audit untranslated_values of city: no row
 SELECT
-  "released"."records" AS "records"
+  "released"."sqlanon_records" AS "records"
 FROM (
   SELECT
-    CAST("city" AS VARCHAR) AS "value",
-    COUNT(*) AS "records"
+    CAST("city" AS VARCHAR) AS "sqlanon_value",
+    COUNT(*) AS "sqlanon_records"
   FROM "sqlanon_release" AS "release"
   GROUP BY
     CAST("city" AS VARCHAR)
@@ -2128,11 +2112,11 @@ LEFT JOIN (
   ) AS "lookup"
 ) AS "texts"
   ON (
-    COALESCE("texts"."value", '') = COALESCE("released"."value", '')
+    COALESCE("texts"."value", '') = COALESCE("released"."sqlanon_value", '')
     AND (
       "texts"."value" IS NULL
     ) = (
-      "released"."value" IS NULL
+      "released"."sqlanon_value" IS NULL
     )
   )
 WHERE
@@ -2140,11 +2124,11 @@ WHERE
 
 -- 44. audit untranslated_values of age: no row
 SELECT
-  "released"."records" AS "records"
+  "released"."sqlanon_records" AS "records"
 FROM (
   SELECT
-    CAST("age" AS VARCHAR) AS "value",
-    COUNT(*) AS "records"
+    CAST("age" AS VARCHAR) AS "sqlanon_value",
+    COUNT(*) AS "sqlanon_records"
   FROM "sqlanon_release" AS "release"
   GROUP BY
     CAST("age" AS VARCHAR)
@@ -2160,11 +2144,11 @@ LEFT JOIN (
   ) AS "lookup"
 ) AS "texts"
   ON (
-    COALESCE("texts"."value", '') = COALESCE("released"."value", '')
+    COALESCE("texts"."value", '') = COALESCE("released"."sqlanon_value", '')
     AND (
       "texts"."value" IS NULL
     ) = (
-      "released"."value" IS NULL
+      "released"."sqlanon_value" IS NULL
     )
   )
 WHERE
@@ -2172,11 +2156,11 @@ WHERE
 
 -- 45. audit untranslated_values of seen: no row
 SELECT
-  "released"."records" AS "records"
+  "released"."sqlanon_records" AS "records"
 FROM (
   SELECT
-    CAST("seen" AS VARCHAR) AS "value",
-    COUNT(*) AS "records"
+    CAST("seen" AS VARCHAR) AS "sqlanon_value",
+    COUNT(*) AS "sqlanon_records"
   FROM "sqlanon_release" AS "release"
   GROUP BY
     CAST("seen" AS VARCHAR)
@@ -2192,11 +2176,11 @@ LEFT JOIN (
   ) AS "lookup"
 ) AS "texts"
   ON (
-    COALESCE("texts"."value", '') = COALESCE("released"."value", '')
+    COALESCE("texts"."value", '') = COALESCE("released"."sqlanon_value", '')
     AND (
       "texts"."value" IS NULL
     ) = (
-      "released"."value" IS NULL
+      "released"."sqlanon_value" IS NULL
     )
   )
 WHERE
@@ -2204,11 +2188,11 @@ WHERE
 
 -- 46. audit untranslated_values of zip: no row
 SELECT
-  "released"."records" AS "records"
+  "released"."sqlanon_records" AS "records"
 FROM (
   SELECT
-    CAST("zip" AS VARCHAR) AS "value",
-    COUNT(*) AS "records"
+    CAST("zip" AS VARCHAR) AS "sqlanon_value",
+    COUNT(*) AS "sqlanon_records"
   FROM "sqlanon_release" AS "release"
   GROUP BY
     CAST("zip" AS VARCHAR)
@@ -2224,11 +2208,11 @@ LEFT JOIN (
   ) AS "lookup"
 ) AS "texts"
   ON (
-    COALESCE("texts"."value", '') = COALESCE("released"."value", '')
+    COALESCE("texts"."value", '') = COALESCE("released"."sqlanon_value", '')
     AND (
       "texts"."value" IS NULL
     ) = (
-      "released"."value" IS NULL
+      "released"."sqlanon_value" IS NULL
     )
   )
 WHERE
@@ -2236,11 +2220,11 @@ WHERE
 
 -- 47. audit untranslated_values of order: no row
 SELECT
-  "released"."records" AS "records"
+  "released"."sqlanon_records" AS "records"
 FROM (
   SELECT
-    CAST("order" AS VARCHAR) AS "value",
-    COUNT(*) AS "records"
+    CAST("order" AS VARCHAR) AS "sqlanon_value",
+    COUNT(*) AS "sqlanon_records"
   FROM "sqlanon_release" AS "release"
   GROUP BY
     CAST("order" AS VARCHAR)
@@ -2256,11 +2240,11 @@ LEFT JOIN (
   ) AS "lookup"
 ) AS "texts"
   ON (
-    COALESCE("texts"."value", '') = COALESCE("released"."value", '')
+    COALESCE("texts"."value", '') = COALESCE("released"."sqlanon_value", '')
     AND (
       "texts"."value" IS NULL
     ) = (
-      "released"."value" IS NULL
+      "released"."sqlanon_value" IS NULL
     )
   )
 WHERE
