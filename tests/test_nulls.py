@@ -116,7 +116,7 @@ FORMS = {
 @pytest.mark.parametrize("word_bits", [62, 4])
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_equals_brute_force(form: str, word_bits: int) -> None:
-    @settings(PROPERTY, max_examples=cases(15))
+    @settings(PROPERTY, max_examples=cases(8))
     @given(RELATIONS, st.integers(1, 6))
     def holds(rows: list[Row], k: int) -> None:
         with pytest.MonkeyPatch.context() as patch:

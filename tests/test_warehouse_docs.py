@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from postgres_server import Server, binaries, postgres  # noqa: F401 - a fixture
+from spark_cluster import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "docs" / "warehouse.md").read_text(encoding="utf-8")
@@ -73,7 +74,11 @@ def test_the_way_through_spark(tmp_path: Path) -> None:
     (tmp_path / "spark.yaml").write_text(policy, encoding="utf-8")
     install, *steps = blocks(text, "sh")
     assert install == "python -m pip install 'sqlanon[spark]'\n"
-    told = follow(tmp_path, [quick(step) for step in steps], dict(os.environ))
+    defaults = tmp_path / "conf" / "spark-defaults.conf"  # of a cluster that warms up quickly
+    defaults.parent.mkdir()
+    defaults.write_text("".join(f"{name} {value}\n" for name, value in SETTINGS.items()), encoding="utf-8")
+    environment = os.environ | {"SPARK_CONF_DIR": str(defaults.parent)}
+    told = follow(tmp_path, [quick(step) for step in steps], environment)
     assert "proven optimal" in told[1] and "k_anonymity(k=5) holds" in told[1]
     released = tmp_path / "released.parquet"
     assert released.is_dir() and all(file.suffix == ".parquet" for file in released.iterdir())
