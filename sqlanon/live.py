@@ -25,7 +25,7 @@ from sqlanon.live_facts import Fact
 from sqlanon.live_lookups import has_lookup
 from sqlanon.policy import Output, Policy
 from sqlanon.sources import Source
-from sqlanon.targets import FACT_COLUMNS, FROZEN, LOOKUP, frozen_tables, place, released_table
+from sqlanon.targets import FACT_COLUMNS, FROZEN, LOOKUP, frozen_tables, place, tables_beneath
 
 KIND = "live_view"
 SNAPSHOT = "publish a snapshot (output: {view: …} or {table: …})"
@@ -95,7 +95,7 @@ def check_live(opened: Source, policy: Policy, output: Output) -> Place:
             hint=f"{SNAPSHOT}, or copy the rows that may be published into a table without it.",
         )
     found = engine.existing(where)
-    if found and policy.if_exists == "replace" and not (found == "view" and _ours(engine, where)):
+    if found and policy.if_exists == "replace" and not (found == "view" and tables_beneath(engine, where)):
         raise TargetError(
             f"The relation {where.schema}.{where.name} is a {found}, and no view that sqlanon made.",
             hint="choose another name for the live view, or drop it yourself.",
@@ -269,17 +269,11 @@ def _count(engine: Engine, name: str, relation: exp.Expr) -> int:
 
 def _drop_old(engine: Engine, where: Place) -> None:
     """The view and all that it stood on, if they are ours: the lookups of a live one, the table of a snapshot."""
-    beneath = _ours(engine, where)
+    beneath = tables_beneath(engine, where)
     if beneath and engine.existing(where) == "view":
         engine.run("drop old view", exp.Drop(tables=[where.table], kind="VIEW"))
     for old in beneath:
         engine.run("drop old lookups", exp.Drop(tables=[old.table], kind="TABLE"))
-
-
-def _ours(engine: Engine, where: Place) -> list[Place]:
-    """The tables beneath a release that is a view; none beneath a view of somebody else's."""
-    released = released_table(engine, where)
-    return frozen_tables(engine, where) or ([released] if released is not None else [])
 
 
 def _table(where: Place, query: exp.Query) -> exp.Create:

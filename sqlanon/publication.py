@@ -39,11 +39,10 @@ from sqlanon.targets import (
     Target,
     as_target_error,
     check_target,
-    frozen_tables,
     partial_file,
     place,
     put_in_place,
-    released_table,
+    tables_beneath,
 )
 from sqlanon.written_rows import (
     as_texts,
@@ -204,10 +203,10 @@ def _publish_relation(engine: Engine, draft: _Draft, where: Place) -> None:
         draft.audit(engine, temporary.table, draft.lookups, draft.models, draft.copied)
         draft.verify_source()
         if draft.target.if_exists == "replace":
-            beneath = [released_table(engine, where), *frozen_tables(engine, where)]
+            beneath = tables_beneath(engine, where)
             if found := engine.existing(where):
                 engine.run("drop old release", exp.Drop(tables=[where.table], kind=found.upper()))
-            for old in filter(None, beneath):
+            for old in beneath:
                 engine.run("drop old tables", exp.Drop(tables=[old.table], kind="TABLE"))
         rename = exp.AlterRename(this=exp.Table(this=exp.to_identifier(base.name, quoted=True)))
         engine.run("rename", exp.Alter(this=temporary.table, kind="TABLE", actions=[rename]))

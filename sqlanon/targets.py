@@ -130,16 +130,21 @@ def check_target(engine: Engine, target: Target, *, read: Sequence[exp.Expr] = (
         places[where.named(where.name + FROZEN)] = "table"
     for candidate, kind in places.items():
         _check_relation(engine, candidate, kind, target, (*target.read, *read))
-    ours = [released_table(engine, where), *frozen_tables(engine, where)]
     for candidate in list(places)[1:]:
-        if engine.existing(candidate) and candidate not in ours:
+        if engine.existing(candidate) and candidate not in tables_beneath(engine, where):
             raise TargetError(
                 f"The table {candidate.schema}.{candidate.name}, which a release would replace, is not beneath one.",
                 hint="choose another name, or drop it yourself.",
             )
 
 
-def released_table(engine: Engine, where: Place) -> Place | None:
+def tables_beneath(engine: Engine, where: Place) -> list[Place]:
+    """The tables that a view of ours at ``where`` stands on, a snapshot's or a live one's; none of somebody else's."""
+    released = _released_table(engine, where)
+    return [*([released] if released is not None else []), *frozen_tables(engine, where)]
+
+
+def _released_table(engine: Engine, where: Place) -> Place | None:
     """The table beneath a view release at ``where``: the one with its name that the view reads, and it alone."""
     base = where.named(where.name + RELEASED)
     if engine.existing(where) != "view" or engine.existing(base) != "table":

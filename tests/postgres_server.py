@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -48,6 +48,16 @@ class Server:
         """Where a driver connects to, as ``user`` or else the superuser."""
         host, name = quote(str(self.folder), safe=""), quote(user or self.user, safe="")
         return f"postgresql:///{quote(database or self.database, safe='')}?host={host}&user={name}"
+
+
+def execute(server: Server, *statements: str, user: str | None = None) -> list[tuple[Any, ...]]:
+    """Run statements in a session of their own; the rows of the last, if it is a SELECT."""
+    from adbc_driver_postgresql import dbapi
+
+    with closing(dbapi.connect(server.uri(user=user), autocommit=True)) as connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+        return cursor.fetchall() if statements[-1].startswith("SELECT") else []
 
 
 def binaries() -> Path | None:

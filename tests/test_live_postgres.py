@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from random import Random
 from typing import Any
 
 import pytest
 from live_worlds import VALUES, Wanted, World, published
-from postgres_server import Server, postgres  # noqa: F401 - a fixture
+from postgres_server import Server, execute, postgres  # noqa: F401 - a fixture
 
 import sqlanon
 from sqlanon.errors import TargetError, UncoveredValuesError
@@ -20,13 +19,6 @@ dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver o
 
 LISTED = VALUES[:6]
 TABLES = ("anon.v_frozen", "anon.v_lookup_0", "clinic.t")
-
-
-def execute(server: Server, *statements: str, user: str | None = None) -> list[tuple[Any, ...]]:
-    with closing(dbapi.connect(server.uri(user=user), autocommit=True)) as connection, connection.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement)
-        return cursor.fetchall() if statements[-1].startswith("SELECT") else []
 
 
 @pytest.fixture

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from typing import Any
 
 import pytest
-from postgres_server import Server, postgres  # noqa: F401 - a fixture
+from postgres_server import Server, execute, postgres  # noqa: F401 - a fixture
 from sqlglot import exp
 
 import sqlanon
@@ -22,13 +21,6 @@ dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver o
 
 ROLES = ("anonymizer", "keeper", "analyst")
 Rows = list[tuple[Any, ...]]
-
-
-def execute(server: Server, *statements: str, user: str | None = None) -> Rows:
-    with closing(dbapi.connect(server.uri(user=user), autocommit=True)) as connection, connection.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement)
-        return cursor.fetchall() if statements[-1].startswith("SELECT") else []
 
 
 @pytest.fixture

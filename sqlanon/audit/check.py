@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from sqlanon import names
 from sqlanon.audit.models import audit_of, seen_once
-from sqlanon.audit.trees import compared_by_bytes
+from sqlanon.audit.trees import compared_as_read
 from sqlanon.binding import bind
 from sqlanon.engines.base import Engine
 from sqlanon.errors import InputError, SourceError, UnsupportedError
@@ -86,7 +86,8 @@ def check_relation(
             hint="rename them in a view of the relation.",
         )
     _columns(engine, relation, "The relation", [m.column for m in models if m.column is not None])
-    relation = compared_by_bytes(relation, dict(engine.columns(relation)), keep=entity)
+    types = dict(engine.columns(relation))
+    relation = compared_as_read(relation, types, entity=entity, quasi_identifiers=wanted)
     query = bind("audit/class_sizes.sql", relations={"release": relation}, columns={"quasi_identifier": wanted})
     classes, records, smallest = engine.run("check classes", query)[0]
     entities = None
@@ -152,13 +153,15 @@ def _references(
             "quasi-identifiers generalized as in the relation (δ-presence).",
         )
     own = _columns(engine, reference, "The reference", [entity]) if entity is not None else []
-    reference = compared_by_bytes(reference, dict(engine.columns(reference)), keep=entity)
+    types = dict(engine.columns(reference))
     if "population" in wanted:
         found_in = _columns(engine, reference, "The reference", quasi_identifiers)
+        reference = compared_as_read(reference, types, entity=entity, quasi_identifiers=found_in)
         relation = seen_once(reference, found_in, own[0]) if own else reference
         return {"population": _population(relation, found_in, quasi_identifiers)}
     assert model.column is not None
     [name] = _columns(engine, reference, "The reference", [model.column])
+    reference = compared_as_read(reference, types, entity=entity, quasi_identifiers=[])
     reference = seen_once(reference, [name], own[0]) if own else reference
     value = exp.column(exp.to_identifier(name, quoted=True))
     distribution = (

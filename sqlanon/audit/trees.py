@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -53,22 +53,27 @@ def any_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
     return exp.paren(exp.or_(*items), copy=False) if items else exp.false()
 
 
-def compared_by_bytes(relation: exp.Expr, types: Mapping[str, str], *, keep: str | None) -> exp.Expr:
-    """A relation whose texts differ wherever a reader sees a difference, whatever the collations of its columns.
+ALIKE = ("DECIMAL", "FLOAT", "DOUBLE", "REAL")
+"""Types with values that are equal and read differently: 1 and 1.00 (of no scale), 0.0 and -0.0."""
+
+
+def compared_as_read(
+    relation: exp.Expr, types: Mapping[str, str], *, entity: str | None, quasi_identifiers: Sequence[str]
+) -> exp.Expr:
+    """A relation whose values differ wherever a reader sees a difference, whatever the collations of its columns.
 
     Args:
         types: of all its columns.
-        keep: the column of entities, which is compared as its database compares it; in any case of letters.
+        entity: the column of entities, which is compared as its database compares it; in any case of letters.
+        quasi_identifiers: their numbers are compared as texts. (Sensitive ones are not: fewer values are counted.)
     """
-    texts = [name for name, kind in types.items() if kind == "VARCHAR" and name.casefold() != (keep or "").casefold()]
-    if not texts:
+    compared: dict[str, exp.Expr] = {}
+    for name, kind in types.items():
+        if kind == "VARCHAR" and name.casefold() != (entity or "").casefold():
+            compared[name] = exp.Collate(this=column(name), expression=exp.to_identifier("C", quoted=True))
+        elif kind in ALIKE and name in quasi_identifiers:
+            compared[name] = exp.cast(column(name), "VARCHAR")
+    if not compared:
         return relation
-    cells = []
-    for name in types:
-        plain: exp.Expr = column(name)
-        if name in texts:
-            plain = exp.alias_(
-                exp.Collate(this=plain, expression=exp.to_identifier("C", quoted=True)), name, quoted=True
-            )
-        cells.append(plain)
+    cells = [exp.alias_(compared[name], name, quoted=True) if name in compared else column(name) for name in types]
     return exp.select(*cells).from_(relation.copy()).subquery("compared")
