@@ -29,9 +29,7 @@ from cases import search_case
 from sqlglot import exp
 
 import sqlanon
-from sqlanon import names
 from sqlanon.compiler import readable
-from sqlanon.compiler.trees import count_if, number, sum_if
 from sqlanon.driver import search
 from sqlanon.evaluator import Evaluator
 from sqlanon.lattice import Node
@@ -39,6 +37,8 @@ from sqlanon.models import least_size
 from sqlanon.policy import SearchOptions
 from sqlanon.search.base import Request
 from sqlanon.snapshots import SnapshotStore
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import count_if, number, sum_if
 
 CASES = {
     "adult": {"dataset": "adult", "columns": 9},

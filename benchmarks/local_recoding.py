@@ -24,11 +24,11 @@ from typing import Any
 from cases import QUASI_IDENTIFIERS, policy_of
 
 import sqlanon
-from sqlanon import names
 from sqlanon.lattice import Node
 from sqlanon.recoding.insertion import Found, choose
 from sqlanon.recoding.rules import Recoding
 from sqlanon.recoding.sequence import first_fit
+from sqlanon.sqltrees import names
 
 SENSITIVE = "occupation"
 LIMIT = 0.05

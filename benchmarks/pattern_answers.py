@@ -19,7 +19,6 @@ from pattern_data import Bools, Numbers, Records, RowTypes, records
 from pattern_figures import PaperTable
 
 import sqlanon
-from sqlanon import names
 from sqlanon.catalog import Catalog
 from sqlanon.encoding import encode_source
 from sqlanon.engines.duckdb import DuckDBEngine
@@ -28,6 +27,7 @@ from sqlanon.patterns.greedy import Assignment, greedy
 from sqlanon.patterns.pattern import Pattern, PatternSet, Ties, all_patterns, at_most, constrained
 from sqlanon.patterns.quality import quality
 from sqlanon.policy_source import open_policy_source
+from sqlanon.sqltrees import names
 
 
 def scenario(columns: Sequence[str], ties: Ties) -> PatternSet:

@@ -13,10 +13,10 @@ from typing import Protocol
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.catalog import Catalog
-from sqlanon.compiler.trees import table
 from sqlanon.errors import EngineError
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import table
 
 
 class Giving(Protocol):

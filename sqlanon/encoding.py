@@ -13,14 +13,12 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.catalog import Attribute, Catalog, SensitiveAttribute
 from sqlanon.compiler import encode, sensitive
 from sqlanon.compiler import entities as compiler_entities
 from sqlanon.compiler import evaluate as compiler
 from sqlanon.compiler.encode import EncodedColumn
 from sqlanon.compiler.entities import EntityColumn
-from sqlanon.compiler.trees import column, named, table, total
 from sqlanon.engines.base import Engine
 from sqlanon.errors import (
     HierarchyError,
@@ -33,6 +31,8 @@ from sqlanon.errors import (
 from sqlanon.hierarchy import specs
 from sqlanon.lookups import list_rows, uncovered_query
 from sqlanon.policy import Column, Policy
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import column, named, table, total
 from sqlanon.subset import with_membership
 
 WORD_BITS = 62

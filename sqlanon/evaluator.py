@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlanon import names
 from sqlanon.catalog import Catalog
 from sqlanon.compiler import distinct_entities
 from sqlanon.compiler import evaluate as compiler
@@ -19,6 +18,7 @@ from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel
 from sqlanon.search.base import Problem, Request, Verdict
 from sqlanon.snapshots import Snapshot, SnapshotStore
+from sqlanon.sqltrees import names
 
 CROSS_ROWS = 80_000
 """Up to this many grain rows a cross join with the masks beats a UNION ALL of the nodes (measured with keys of one to

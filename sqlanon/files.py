@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.compiler.trees import table
 from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb import DuckDBEngine, file_relation
 from sqlanon.errors import SourceError
 from sqlanon.extensions import NOTHING, Extensions
 from sqlanon.formats.base import FileFormat
+from sqlanon.sqltrees.trees import table
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.accounting import Entities, Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.catalog import Catalog
@@ -35,6 +34,7 @@ from sqlanon.references import plan_audits
 from sqlanon.report.proof_file import proof_document
 from sqlanon.search.base import Problem, Progress, Request, Verdict, rank
 from sqlanon.session import Session
+from sqlanon.sqltrees import names
 from sqlanon.targets import Target, check_target
 from sqlanon.written_rows import typed_texts
 

@@ -13,18 +13,18 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.release import audit_entities, audit_release
 from sqlanon.compiler.live import KEY, TEXT, VALUE, FrozenColumn, LiveView, live_view, member_flag, refuse_models
-from sqlanon.compiler.trees import column
 from sqlanon.engines.base import Engine, Place, rows_of
 from sqlanon.errors import EngineError, InputError, SourceChangedError, TargetError, UnsupportedError
 from sqlanon.live_facts import Fact
 from sqlanon.live_lookups import has_lookup
 from sqlanon.policy import Output, Policy
 from sqlanon.sources import Source
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import column
 from sqlanon.targets import FACT_COLUMNS, FROZEN, LOOKUP, frozen_tables, place, tables_beneath
 
 KIND = "live_view"

@@ -11,11 +11,8 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.compiler import encode
 from sqlanon.compiler.live import KEY, TEXT, VALUE
-from sqlanon.compiler.trees import canonical, column, named, number, same, table
-from sqlanon.data_types import data_type
 from sqlanon.encoding import Encoding
 from sqlanon.engines.base import Engine
 from sqlanon.errors import SourceChangedError
@@ -23,6 +20,9 @@ from sqlanon.hierarchy.specs import FileHierarchy, GroupsHierarchy, HierarchySpe
 from sqlanon.lattice import Node
 from sqlanon.lookups import list_rows
 from sqlanon.policy import Policy
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.data_types import data_type
+from sqlanon.sqltrees.trees import canonical, column, named, number, same, table
 
 
 def lists_its_values(hierarchy: HierarchySpec | None) -> bool:

@@ -9,9 +9,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.compiler import encode
-from sqlanon.compiler.trees import canonical, column, named, table
 from sqlanon.engines.base import Engine
 from sqlanon.errors import HierarchyError
 from sqlanon.extensions import NOTHING, Extensions
@@ -28,6 +26,8 @@ from sqlanon.hierarchy.specs import (
     TableHierarchy,
 )
 from sqlanon.policy import Column
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import canonical, column, named, table
 
 
 def list_rows(

@@ -16,14 +16,12 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.null_bias import NullBias, null_bias
 from sqlanon.audit.nulls import NullAudit, audit_nulls
 from sqlanon.catalog import Catalog
 from sqlanon.certificate import Certificate
-from sqlanon.compiler.trees import column, named, table
 from sqlanon.encoding import is_scalar
 from sqlanon.engines.base import Engine
 from sqlanon.errors import UnsupportedError
@@ -38,6 +36,8 @@ from sqlanon.report.proof_file import write_proof
 from sqlanon.report.script import replayable_script
 from sqlanon.session import Closing, Session
 from sqlanon.sources import Source
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import column, named, table
 from sqlanon.staging import staged_release
 from sqlanon.targets import CERTIFICATE, MANIFEST, Target
 from sqlanon.version import VERSION

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from sqlanon import names
-from sqlanon.compiler.trees import named, table
 from sqlanon.errors import EngineError, InputError, SourceError, UnsupportedError
 from sqlanon.files import Reading
 from sqlanon.hierarchy import specs
 from sqlanon.policy import Join, Policy
 from sqlanon.sources import Source, attached_as, open_source, other_relation, stamp
 from sqlanon.spark_source import Cluster
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import named, table
 
 BEFORE, OTHER = "before", "other"
 

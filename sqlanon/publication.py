@@ -21,16 +21,16 @@ from secrets import token_hex
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.release import audit_copies, audit_release, unmarked
-from sqlanon.compiler.trees import table
 from sqlanon.engines.base import Engine, Place
 from sqlanon.engines.duckdb import DuckDBEngine, file_relation
 from sqlanon.errors import AuditError, EngineError, SourceChangedError, SourceError
 from sqlanon.files import read_file
 from sqlanon.formats.base import FileFormat
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import table
 from sqlanon.target_folders import partial_folder, put_folder_in_place, tidy
 from sqlanon.targets import (
     CERTIFICATE,

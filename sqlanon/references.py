@@ -12,19 +12,20 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from sqlanon import names, sqlfiles
 from sqlanon.audit.models import ModelAudit, audit_of
-from sqlanon.binding import bind
 from sqlanon.catalog import Catalog
 from sqlanon.compiler import sensitive
 from sqlanon.compiler.encode import included
 from sqlanon.compiler.release import readable_grain
-from sqlanon.compiler.trees import bigint, canonical, column, named, table
-from sqlanon.data_types import data_type
 from sqlanon.encoding import Encoding
 from sqlanon.lattice import Node
 from sqlanon.models.base import PrivacyModel
 from sqlanon.models.delta_presence import DeltaPresence
+from sqlanon.sqltrees import files as sqlfiles
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.binding import bind
+from sqlanon.sqltrees.data_types import data_type
+from sqlanon.sqltrees.trees import bigint, canonical, column, named, table
 
 
 def plan_audits(

@@ -12,11 +12,11 @@ from sqlglot import exp
 from sqlanon.accounting import Ledger
 from sqlanon.audit.release import audit_release
 from sqlanon.certificate import Certificate
-from sqlanon.compiler.trees import table
 from sqlanon.files import read_file
 from sqlanon.paths import is_database
 from sqlanon.session import Closing
 from sqlanon.sources import open_source
+from sqlanon.sqltrees.trees import table
 from sqlanon.targets import place
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlanon import names
 from sqlanon.catalog import Catalog
 from sqlanon.compiler.evaluate import roll_up
 from sqlanon.engines.base import SNAPSHOT, Engine
 from sqlanon.lattice import Node, leq
+from sqlanon.sqltrees import names
 
 SHARE = 0.1
 """Of the rows read so far, what trials may cost."""

@@ -11,8 +11,6 @@ from urllib.parse import parse_qs, urlsplit
 
 from sqlglot import exp
 
-from sqlanon import names
-from sqlanon.compiler.trees import table
 from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb import DuckDBEngine, is_connection, parquet_relation
 from sqlanon.engines.sqlite import MAIN, SQLiteEngine, is_sqlite
@@ -20,6 +18,8 @@ from sqlanon.errors import EngineError, InputError, SourceChangedError, SourceEr
 from sqlanon.files import Reading
 from sqlanon.paths import is_connection_text, is_database, is_file, is_folder, is_server, is_url
 from sqlanon.spark_source import Cluster, is_session, parquet_files, start_engine
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import table
 
 ATTACHED = "sqlanon_source"
 

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.release import audit_entities
-from sqlanon.compiler.trees import column, table
 from sqlanon.engines.base import Engine
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import column, table
 
 
 @contextmanager

@@ -11,14 +11,14 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.compiler import subset as compiler
-from sqlanon.compiler.trees import column, count_if, named, table
 from sqlanon.engines.base import Engine
 from sqlanon.errors import EngineError, InputError, SourceError
 from sqlanon.files import Reading
 from sqlanon.paths import is_file
 from sqlanon.policy import Policy
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import column, count_if, named, table
 
 
 def with_membership(engine: Engine, source: exp.Expr, policy: Policy, types: Mapping[str, str]) -> exp.Expr:

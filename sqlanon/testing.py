@@ -23,9 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.anonymizer import plan
-from sqlanon.compiler.trees import column, table
 from sqlanon.errors import AuditError, NoSolutionError, SearchStoppedError, TargetError
 from sqlanon.extensions import NOTHING, Extensions
 from sqlanon.formats.checked import CheckedFormat
@@ -33,6 +31,8 @@ from sqlanon.full_domain import Plan
 from sqlanon.lattice import Node, leq
 from sqlanon.policy import Policy
 from sqlanon.search.base import TIE, Verdict
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import column, table
 
 Text = str | None
 Passes = Callable[[Counter[Text]], bool]

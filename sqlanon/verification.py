@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sqlanon import names
 from sqlanon.catalog import Attribute
 from sqlanon.compiler import readable
 from sqlanon.encoding import Encoding, check_columns, encode_source
@@ -29,6 +28,7 @@ from sqlanon.policy_source import open_policy_source
 from sqlanon.proof import first_gap, rests_soundly
 from sqlanon.report.proof_file import AT_LEAST, OPEN, Box, Statement, digest, read_proof, stated
 from sqlanon.search.base import Problem, Verdict
+from sqlanon.sqltrees import names
 
 TOLERANCE = 1e-9
 """Relative: sums of logarithms and means are not the same to the last digit when they are added up otherwise."""

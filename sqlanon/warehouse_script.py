@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.audit.release import release_audits
 from sqlanon.compiler.encode import record_counts
 from sqlanon.compiler.evaluate import literal_batch
-from sqlanon.compiler.trees import column, table
 from sqlanon.dialects import dialect_named
 from sqlanon.errors import UnsupportedError
 from sqlanon.full_domain import Plan
@@ -25,6 +23,8 @@ from sqlanon.report.dialect_script import (
     neighbours,
     script_facts,
 )
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import column, table
 from sqlanon.written_rows import release_query
 
 

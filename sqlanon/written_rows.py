@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from sqlanon import names
-from sqlanon.data_types import data_type
 from sqlanon.engines.base import Engine
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.data_types import data_type
 
 NOT_IN_PARQUET = ("HUGEINT", "UHUGEINT", "BIT", "BIGNUM", "VARINT")
 """Types that Parquet would turn into floats, or refuse; they are written as text."""

@@ -19,7 +19,6 @@ import pytest
 from postgres_server import Server
 
 import sqlanon
-from sqlanon.compiler.trees import table
 from sqlanon.encoding import Encoding, encode_source
 from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb import DuckDBEngine
@@ -31,6 +30,7 @@ from sqlanon.search.base import Problem, Request, Verdict
 from sqlanon.session import Session
 from sqlanon.snapshots import SnapshotStore
 from sqlanon.sources import Source
+from sqlanon.sqltrees.trees import table
 
 SOURCE = "t"
 

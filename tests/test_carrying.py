@@ -13,9 +13,7 @@ import pytest
 from sqlglot import exp
 
 import sqlanon
-from sqlanon import names
 from sqlanon.carrying import carried_tables, carry
-from sqlanon.compiler.trees import table
 from sqlanon.encoding import encode_source
 from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.errors import EngineError
@@ -23,6 +21,8 @@ from sqlanon.evaluator import Evaluator
 from sqlanon.formulation import formulate
 from sqlanon.search.base import Request
 from sqlanon.snapshots import SnapshotStore
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import table
 
 SECRET = "canary-7f3a"
 NODES = [(0, 0), (1, 0), (0, 1), (1, 1)]

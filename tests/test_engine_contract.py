@@ -25,9 +25,8 @@ from test_against_brute_force import random_case
 from test_models import MEASURES
 
 import sqlanon
-from sqlanon import evaluator, names, snapshots
+from sqlanon import evaluator, snapshots
 from sqlanon.compiler.evaluate import roll_up
-from sqlanon.compiler.trees import bigint, column, named, number, table, total
 from sqlanon.engines.base import FEATURES, Engine, Job, rows_of
 from sqlanon.engines.described import capability_table
 from sqlanon.errors import AuditError, EngineError, SourceChangedError, TargetError, UnsupportedError
@@ -35,6 +34,8 @@ from sqlanon.full_domain import Plan
 from sqlanon.models import MODELS
 from sqlanon.policy import Output
 from sqlanon.publication import publish
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import bigint, column, named, number, table, total
 from sqlanon.targets import Target, check_target
 
 SECRET = "canary-7f3a"

@@ -26,12 +26,10 @@ from test_against_brute_force import random_tree
 from test_models import document, ordered_models, random_models
 
 import sqlanon
-from sqlanon import names
 from sqlanon.audit.check import check_relation
 from sqlanon.catalog import Catalog
 from sqlanon.cli import main
 from sqlanon.compiler import distinct_entities
-from sqlanon.compiler.trees import column, named, table, total
 from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.errors import (
     AuditError,
@@ -46,6 +44,8 @@ from sqlanon.lattice import leq
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import Output
 from sqlanon.report.proof_file import write_proof
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import column, named, table, total
 
 TABLES = cases(40)
 BLOCKS = 8

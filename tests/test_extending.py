@@ -24,11 +24,11 @@ import yaml
 
 import sqlanon
 from sqlanon import Extensions, Parameter, extensions, testing
-from sqlanon.compiler.trees import table
 from sqlanon.measures.base import AttributeMeasure
 from sqlanon.parameters import whole
 from sqlanon.policy.parsing import TOP_KEYS
 from sqlanon.search.base import Claim, Request
+from sqlanon.sqltrees.trees import table
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")

@@ -17,7 +17,6 @@ from sqlglot import exp
 
 from sqlanon.audit.check import check_relation
 from sqlanon.compiler.live import FrozenColumn, LiveView, live_view, refuse_models, takes_part
-from sqlanon.compiler.trees import table
 from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.errors import UnsupportedError
 from sqlanon.models.base import PrivacyModel
@@ -26,6 +25,7 @@ from sqlanon.models.distinct_l_diversity import DistinctLDiversity
 from sqlanon.models.entropy_l_diversity import EntropyLDiversity
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.models.t_closeness import TCloseness
+from sqlanon.sqltrees.trees import table
 
 Rows = list[tuple[Any, ...]]
 STREAMS, STEPS = 60, 5

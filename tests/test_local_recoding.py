@@ -23,7 +23,6 @@ from brute_models import World
 from test_models import document, load, random_world
 
 import sqlanon
-from sqlanon import names
 from sqlanon.compiler.encode import COVERED
 from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.lattice import Node
@@ -32,6 +31,7 @@ from sqlanon.recoding.insertion import Found, choose
 from sqlanon.recoding.rules import Recoding
 from sqlanon.recoding.sequence import REPLAYED, first_fit
 from sqlanon.recoding.state import opened
+from sqlanon.sqltrees import names
 
 TABLES = effort.cases(24)
 BLOCKS = 3

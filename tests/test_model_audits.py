@@ -18,8 +18,8 @@ from test_models import document, load, random_world
 import sqlanon
 from sqlanon.audit.check import check_relation
 from sqlanon.cli import main
-from sqlanon.compiler.trees import table
 from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.sqltrees.trees import table
 
 
 def test_audits_agree_with_brute_force_about_every_model_alone() -> None:

@@ -20,10 +20,7 @@ from conftest import text_table
 from effort import cases
 
 import sqlanon
-from sqlanon import names
-from sqlanon.binding import bind
 from sqlanon.compiler import patterns as compiler
-from sqlanon.compiler.trees import table
 from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.patterns import greedy as module
 from sqlanon.patterns.greedy import Assignment, greedy
@@ -38,6 +35,9 @@ from sqlanon.patterns.pattern import (
     stars,
 )
 from sqlanon.patterns.quality import quality
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.binding import bind
+from sqlanon.sqltrees.trees import table
 
 Row = tuple[str | None, ...]
 TABLES = cases(30)

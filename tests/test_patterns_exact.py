@@ -24,8 +24,6 @@ from hypothesis import strategies as st
 from test_patterns import Row, assigned_rows, check_script, planned, random_rows, random_set, suppressed
 
 import sqlanon
-from sqlanon import names
-from sqlanon.compiler.trees import table
 from sqlanon.errors import InputError, NoSolutionError, SearchStoppedError, UnsupportedError
 from sqlanon.patterns import exact, solver
 from sqlanon.patterns.exact import ExactSolution, solve, whole
@@ -35,6 +33,8 @@ from sqlanon.patterns.pairs import Ints, first_fit, program, reduced
 from sqlanon.patterns.pattern import all_patterns, at_most, listed
 from sqlanon.patterns.quality import quality
 from sqlanon.patterns.shares import Share, broken, stretches
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import table
 
 TABLES = cases(15)
 Pattern = tuple[int, ...]

@@ -23,10 +23,8 @@ from test_models import document as world_policy
 from test_models import random_world
 
 import sqlanon
-from sqlanon import names
 from sqlanon.audit.check import check_relation
 from sqlanon.compiler import release as compiler
-from sqlanon.compiler.trees import bigint, column, named, number, table, total
 from sqlanon.driver import search
 from sqlanon.encoding import encode_source
 from sqlanon.engines.duckdb import DuckDBEngine, Job
@@ -36,6 +34,8 @@ from sqlanon.formulation import formulate
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.search.base import Request
 from sqlanon.snapshots import SnapshotStore
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import bigint, column, named, number, table, total
 
 postgres_engine = pytest.importorskip("sqlanon.engines.postgres", reason="the driver of PostgreSQL is not installed")
 PostgresEngine = postgres_engine.PostgresEngine

@@ -19,7 +19,6 @@ from sqlanon import anonymizer, publication
 from sqlanon.audit.check import check_relation
 from sqlanon.cli import main
 from sqlanon.compiler import entities
-from sqlanon.compiler.trees import column
 from sqlanon.errors import (
     AuditError,
     EngineError,
@@ -31,6 +30,7 @@ from sqlanon.errors import (
     UnsupportedError,
 )
 from sqlanon.models.k_anonymity import KAnonymity
+from sqlanon.sqltrees.trees import column
 
 postgres_engine = pytest.importorskip("sqlanon.engines.postgres", reason="the driver of PostgreSQL is not installed")
 refuse_session = pytest.importorskip("sqlanon.engines.postgres_errors").refuse_session

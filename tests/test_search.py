@@ -118,9 +118,9 @@ def test_a_verdict_from_a_snapshot_equals_the_verdict_from_the_base(plan: sqlano
 
 
 def _forced(plan: sqlanon.Plan):
-    from sqlanon import names
     from sqlanon.compiler.evaluate import roll_up
     from sqlanon.snapshots import Snapshot
+    from sqlanon.sqltrees import names
 
     node = (1, 1, 0, 0)
     engine = plan._session.source.engine

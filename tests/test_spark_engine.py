@@ -20,11 +20,9 @@ import pytest
 from sqlglot import exp
 
 import sqlanon
-from sqlanon import names
 from sqlanon.audit.check import check_relation
 from sqlanon.carrying import carry
 from sqlanon.compiler import release as compiler
-from sqlanon.compiler.trees import bigint, canonical, column, named, number, table, total
 from sqlanon.driver import search
 from sqlanon.encoding import encode_source
 from sqlanon.engines.base import Job
@@ -35,6 +33,8 @@ from sqlanon.formulation import formulate
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.search.base import Request
 from sqlanon.snapshots import SnapshotStore
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import bigint, canonical, column, named, number, table, total
 
 HOSTILE = (
     "order",

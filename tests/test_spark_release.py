@@ -17,9 +17,9 @@ from sqlglot import exp
 
 import sqlanon
 from sqlanon import Output
-from sqlanon.compiler.trees import column, named, number
 from sqlanon.engines.base import Place
 from sqlanon.errors import AuditError, SourceChangedError, SourceError, TargetError, UnsupportedError
+from sqlanon.sqltrees.trees import column, named, number
 
 SECRET = "canary-7f3a"
 ROWS = 400

@@ -17,9 +17,9 @@ from test_models import document as world_policy
 from test_models import load, random_world
 
 import sqlanon
-from sqlanon import names
 from sqlanon.compiler import evaluate as compiler
 from sqlanon.evaluator import verdicts
+from sqlanon.sqltrees import names
 
 
 def copy_relations(plan: sqlanon.Plan, sqlite: sqlite3.Connection) -> None:

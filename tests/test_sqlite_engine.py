@@ -21,7 +21,6 @@ from engine_kinds import duckdb, planned, rows_of_table
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.compiler.trees import bigint, canonical, column, count_if, named, number, table
 from sqlanon.engines.sqlite import SQLiteEngine, is_sqlite
 from sqlanon.engines.sqlite_values import word
 from sqlanon.errors import (
@@ -32,6 +31,7 @@ from sqlanon.errors import (
     TargetError,
     UnsupportedError,
 )
+from sqlanon.sqltrees.trees import bigint, canonical, column, count_if, named, number, table
 
 SECRET = "canary-7f3a"
 

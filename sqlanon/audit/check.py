@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.audit.models import audit_of, seen_once
 from sqlanon.audit.trees import compared_as_read
-from sqlanon.binding import bind
 from sqlanon.engines.base import Engine
 from sqlanon.errors import InputError, SourceError, UnsupportedError
 from sqlanon.models.base import PrivacyModel
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.binding import bind
 
 
 @dataclass(frozen=True, slots=True)

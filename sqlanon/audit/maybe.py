@@ -26,9 +26,9 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.audit.null_patterns import CLASSES, PATTERNS, Layout, known
 from sqlanon.audit.trees import any_of, bigint, both_bits, column, number, table, total, value_if
+from sqlanon.sqltrees import names
 
 MEETS = names.PREFIX + "null_meets"
 SIZES = (names.PREFIX + "null_sizes_0", names.PREFIX + "null_sizes_1")

@@ -13,8 +13,8 @@ from pathlib import PurePath
 from sqlglot import exp
 
 from sqlanon.audit.trees import column
-from sqlanon.binding import Value, bind
 from sqlanon.models.base import PrivacyModel
+from sqlanon.sqltrees.binding import Value, bind
 
 
 @dataclass(frozen=True, slots=True)

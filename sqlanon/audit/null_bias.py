@@ -28,11 +28,11 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.audit.chance import chi_square_tail
 from sqlanon.audit.nulls import columns_of, nothing_to_audit, printable
-from sqlanon.binding import bind
 from sqlanon.engines.base import Engine
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.binding import bind
 
 NUMBERS = {
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL"),

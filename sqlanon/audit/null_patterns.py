@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.audit.trees import any_of, bigint, column, is_null, number, table, total, value_if
+from sqlanon.sqltrees import names
 
 WORD_BITS = 62
 GROUPS = names.PREFIX + "null_groups"

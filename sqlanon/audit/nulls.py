@@ -23,13 +23,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.audit import maybe, null_patterns
 from sqlanon.audit.check import columns_hint
 from sqlanon.audit.null_patterns import Layout
-from sqlanon.binding import bind
 from sqlanon.engines.base import Engine
 from sqlanon.errors import InputError, SourceError, UnsupportedError
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.binding import bind
 
 REMARK = "An audit of what an attacker gains; it judges nothing and is never used to justify a release."
 STEP = 4_000_000

@@ -8,9 +8,9 @@ from sqlglot import exp
 
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.trees import column
-from sqlanon.binding import bind
 from sqlanon.engines.base import Engine
 from sqlanon.errors import AuditError
+from sqlanon.sqltrees.binding import bind
 
 
 def audit_release(

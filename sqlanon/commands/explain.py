@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import click
 
-from sqlanon import names
 from sqlanon.anonymizer import plan, recode
 from sqlanon.commands.common import guarded, policy_of
 from sqlanon.compiler import evaluate as compiler
@@ -17,6 +16,7 @@ from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.full_domain import Plan
 from sqlanon.live import KIND
 from sqlanon.policy import Policy
+from sqlanon.sqltrees import names
 from sqlanon.warehouse_script import script_in
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.compiler.evaluate import Question, grouped_node, judged
-from sqlanon.compiler.trees import bigint, column, cte, named, number, table, total, with_ctes
 from sqlanon.lattice import Node
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import bigint, column, cte, named, number, table, total, with_ctes
 
 
 def class_sizes(question: Question, grain: str, node: Node, *, published: bool) -> exp.Query:

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.catalog import Catalog
-from sqlanon.compiler.trees import bigint, both, column, count_if, cte, masked, named, number, table, total
 from sqlanon.models.base import PrivacyModel
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import bigint, both, column, count_if, cte, masked, named, number, table, total
 
 SUPPRESSED = "suppressed_entities"
 """Count of a node: the entities with a record in a failing class;"""

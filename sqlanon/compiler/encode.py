@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlanon import names
-from sqlanon.compiler.trees import (
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.data_types import data_type
+from sqlanon.sqltrees.trees import (
     aliased,
     bigint,
     both,
@@ -28,7 +29,6 @@ from sqlanon.compiler.trees import (
     table,
     total,
 )
-from sqlanon.data_types import data_type
 
 SOURCE = "source"
 COVERED = "covered"

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.compiler.encode import SOURCE, included
-from sqlanon.compiler.trees import bigint, column, count_if, named, number, own_text, table, total
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import bigint, column, count_if, named, number, own_text, table, total
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,15 @@ from typing import Literal
 
 from sqlglot import exp
 
-from sqlanon import names
-from sqlanon.binding import bind
 from sqlanon.catalog import Catalog
 from sqlanon.compiler import distinct_entities
 from sqlanon.compiler.encode import least_cost
-from sqlanon.compiler.trees import (
+from sqlanon.lattice import Node
+from sqlanon.measures.base import Need
+from sqlanon.models.base import PrivacyModel
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.binding import bind
+from sqlanon.sqltrees.trees import (
     bigint,
     both,
     column,
@@ -33,9 +36,6 @@ from sqlanon.compiler.trees import (
     wide_sum,
     with_ctes,
 )
-from sqlanon.lattice import Node
-from sqlanon.measures.base import Need
-from sqlanon.models.base import PrivacyModel
 
 Form = Literal["cross", "union"]
 TOTALS = -1

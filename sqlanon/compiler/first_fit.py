@@ -10,21 +10,10 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.compiler.evaluate import Question
 from sqlanon.compiler.recoding import chain, class_of, kept_sums, masked_name, value_ctes
-from sqlanon.compiler.trees import (
-    bigint,
-    column,
-    cte,
-    keys,
-    masked,
-    named,
-    number,
-    table,
-    total,
-    with_ctes,
-)
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import bigint, column, cte, keys, masked, named, number, table, total, with_ctes
 
 ROWS = names.PREFIX + "rows"
 FITTED = names.PREFIX + "fitted"

@@ -33,7 +33,6 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.compiler.encode import SOURCE
 from sqlanon.compiler.live_models import (
     ENTITY,
@@ -56,9 +55,10 @@ from sqlanon.compiler.live_models import (
     watched,
 )
 from sqlanon.compiler.release import typed
-from sqlanon.compiler.trees import aliased, both, canonical, column, cte, named, number, table, with_ctes
-from sqlanon.data_types import data_type
 from sqlanon.errors import UnsupportedError
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.data_types import data_type
+from sqlanon.sqltrees.trees import aliased, both, canonical, column, cte, named, number, table, with_ctes
 
 __all__ = [
     "KEY",

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.compiler.encode import SOURCE
-from sqlanon.compiler.trees import aliased, both, column, named, number
 from sqlanon.errors import UnsupportedError
 from sqlanon.models.base import PrivacyModel, fraction
 from sqlanon.models.delta_presence import DeltaPresence
 from sqlanon.models.distinct_l_diversity import DistinctLDiversity
 from sqlanon.models.k_anonymity import KAnonymity
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import aliased, both, column, named, number
 
 ENTITY, ENTITY_RANK, ENTITY_RANK_OF_ALL = "entity", "entity_rank", "entity_rank_of_all"
 UNPLACED, LEAST = "unplaced", "least"

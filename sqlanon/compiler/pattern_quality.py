@@ -8,10 +8,10 @@ from functools import reduce
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.catalog import Catalog
 from sqlanon.compiler.patterns import masks
-from sqlanon.compiler.trees import bigint, both, column, cte, masked, named, number, table, total, with_ctes
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import bigint, both, column, cte, masked, named, number, table, total, with_ctes
 
 TAKEN = "taken"
 

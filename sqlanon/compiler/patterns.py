@@ -49,21 +49,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlanon import names
-from sqlanon.binding import bind
 from sqlanon.catalog import Catalog
-from sqlanon.compiler.trees import (
-    both,
-    column,
-    cte,
-    keys,
-    masked,
-    named,
-    number,
-    table,
-    total,
-    with_ctes,
-)
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.binding import bind
+from sqlanon.sqltrees.trees import both, column, cte, keys, masked, named, number, table, total, with_ctes
 
 Pattern = tuple[int, ...]
 REST, CROSSED, GROUPS, PAIRS = "rest", "crossed", "groups", "pairs"

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sqlanon import names
-from sqlanon.binding import bind
 from sqlanon.catalog import Catalog
 from sqlanon.compiler.distinct_entities import classes_of_records, knows_parts, lost_name
 from sqlanon.compiler.encode import (
@@ -24,7 +22,11 @@ from sqlanon.compiler.encode import (
     takes_part,
 )
 from sqlanon.compiler.entities import EntityColumn
-from sqlanon.compiler.trees import (
+from sqlanon.lattice import Node
+from sqlanon.models.base import PrivacyModel
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.binding import bind
+from sqlanon.sqltrees.trees import (
     bigint,
     both,
     canonical,
@@ -40,8 +42,6 @@ from sqlanon.compiler.trees import (
     wide_sum,
     with_ctes,
 )
-from sqlanon.lattice import Node
-from sqlanon.models.base import PrivacyModel
 
 CLASS = "class"
 

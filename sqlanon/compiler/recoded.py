@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.catalog import Catalog
 from sqlanon.compiler.encode import COVERED, SOURCE, EncodedColumn, joined_lookups, packed, takes_part
 from sqlanon.compiler.release import typed
-from sqlanon.compiler.trees import both, column, cte, keys, masked, named, number, table, total, with_ctes
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import both, column, cte, keys, masked, named, number, table, total, with_ctes
 
 Levels = Sequence[Sequence[int]]
 """Per quasi-identifier, the levels at which some rule publishes it."""

@@ -18,10 +18,12 @@ from functools import partial, reduce
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.catalog import Catalog
 from sqlanon.compiler.evaluate import Question, digit_of, digits, judged
-from sqlanon.compiler.trees import (
+from sqlanon.lattice import Node
+from sqlanon.models.k_anonymity import KAnonymity
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import (
     aliased,
     bigint,
     both,
@@ -35,8 +37,6 @@ from sqlanon.compiler.trees import (
     total,
     with_ctes,
 )
-from sqlanon.lattice import Node
-from sqlanon.models.k_anonymity import KAnonymity
 
 STATE = names.PREFIX + "state"
 """What a batch of candidates is judged from: a view of the table of the present state."""

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.compiler.encode import SOURCE, EncodedColumn, joined_lookups, packed, takes_part
 from sqlanon.compiler.entities import EntityColumn
 from sqlanon.compiler.evaluate import Question, grouped_node, judged
-from sqlanon.compiler.trees import bigint, both, column, cte, keys, masked, named, number, table, with_ctes
-from sqlanon.data_types import data_type
 from sqlanon.lattice import Node
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.data_types import data_type
+from sqlanon.sqltrees.trees import bigint, both, column, cte, keys, masked, named, number, table, with_ctes
 
 
 def readable_grain(

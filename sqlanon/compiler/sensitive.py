@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.compiler.encode import EncodedColumn, included
-from sqlanon.compiler.trees import bigint, column, masked, named, number, same, table
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import bigint, column, masked, named, number, same, table
 
 
 def overall(position: int, item: EncodedColumn, *, listed_order: bool, counted: str = names.COUNT) -> exp.Select:

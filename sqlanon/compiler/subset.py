@@ -6,10 +6,21 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.compiler.encode import SOURCE
-from sqlanon.compiler.trees import bigint, both, canonical, column, count_if, greatest, named, number, same, total
-from sqlanon.data_types import data_type
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.data_types import data_type
+from sqlanon.sqltrees.trees import (
+    bigint,
+    both,
+    canonical,
+    column,
+    count_if,
+    greatest,
+    named,
+    number,
+    same,
+    total,
+)
 
 
 def memberships(

@@ -15,10 +15,10 @@ from typing import Any
 
 import yaml
 
-from sqlanon import sqlfiles
 from sqlanon.dbt.release import DbtRelease, files, properties
 from sqlanon.dbt.template import SIGNS
 from sqlanon.errors import TargetError
+from sqlanon.sqltrees import files as sqlfiles
 
 PACKAGE = "packages/sqlanon"
 """Where the package of generic tests is copied to in a project."""

@@ -8,9 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.compiler.live import TEXT, VALUE, FrozenColumn, LiveView
-from sqlanon.compiler.trees import column, named, table
 from sqlanon.dbt.rules import computed_lookup, refuse_extension, refuse_settings
 from sqlanon.dbt.seeds import seed
 from sqlanon.dbt.statements import broken_classes, model, needs_source, too_many_suppressed
@@ -23,6 +21,8 @@ from sqlanon.live_lookups import has_lookup, lists_its_values, with_key
 from sqlanon.models.distinct_l_diversity import DistinctLDiversity
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import Policy
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import column, named, table
 
 Lookup = tuple[tuple[str | None, str | None], ...]
 """The rows of a lookup: a value, and what is published for it."""

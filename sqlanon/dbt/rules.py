@@ -11,8 +11,6 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sqlanon.compiler.live import TEXT, VALUE
-from sqlanon.compiler.trees import canonical, column, named, number, same
-from sqlanon.data_types import data_type
 from sqlanon.engines.texts import TextFacts
 from sqlanon.errors import UnsupportedError
 from sqlanon.hierarchy.builders import levels as builder_levels
@@ -24,6 +22,8 @@ from sqlanon.hierarchy.specs import (
     RedactHierarchy,
 )
 from sqlanon.policy import Column
+from sqlanon.sqltrees.data_types import data_type
+from sqlanon.sqltrees.trees import canonical, column, named, number, same
 
 _RAW, _DISTINCT, _COMPUTED = "raw", "distinct_values", "computed"
 

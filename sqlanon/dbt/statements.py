@@ -11,12 +11,12 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.compiler.live import LiveView, live_view, losing, member_flag, takes_part
-from sqlanon.compiler.trees import both, column, cte, named, number, table, with_ctes
 from sqlanon.models.base import fraction
 from sqlanon.models.delta_presence import DeltaPresence
 from sqlanon.models.k_anonymity import KAnonymity
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import both, column, cte, named, number, table, with_ctes
 
 _SOURCED, _RELEASED, _TAKING_PART = "sourced", "released", "taking_part"
 _RECORDS, _MEMBERS, _POPULATION = "records", "members", "population"

@@ -6,8 +6,8 @@ from functools import reduce
 
 from sqlglot import exp
 
-from sqlanon.compiler.trees import number
 from sqlanon.dialects.base import Rewrite
+from sqlanon.sqltrees.trees import number
 
 
 def function(name: str, *arguments: str) -> Rewrite:

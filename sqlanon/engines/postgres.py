@@ -28,7 +28,7 @@ from sqlanon.engines.relation_names import relation_parts
 from sqlanon.engines.texts import POSTGRES
 from sqlanon.errors import EngineError, TargetError, UnsupportedError
 from sqlanon.journal import Journal
-from sqlanon.names import CARRIED
+from sqlanon.sqltrees.names import CARRIED
 
 OLDEST = 150000
 """The oldest ``server_version_num`` that the tests run on."""

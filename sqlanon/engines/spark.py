@@ -30,7 +30,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.engines import spark_dialect, spark_values
 from sqlanon.engines.base import SNAPSHOT, Job, Statement, rows_of, temporary_table
 from sqlanon.engines.spark_dialect import quoted, type_word
@@ -40,6 +39,7 @@ from sqlanon.engines.spark_held import MOST_ROWS, HeldTables
 from sqlanon.engines.spark_places import SparkPlaces
 from sqlanon.errors import EngineError, InputError
 from sqlanon.journal import Journal
+from sqlanon.sqltrees import names
 
 JOB_KEYS = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
 """What a thread tells of its jobs."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.engines.duckdb import DuckDBEngine
 from sqlanon.engines.spark_dialect import quoted
 from sqlanon.journal import Journal
+from sqlanon.sqltrees import names
 
 HELD = tuple(
     names.PREFIX + start for start in ("values_", "listed_", "lookup_", "leaf", "masks", "overall_", "ancestors_")

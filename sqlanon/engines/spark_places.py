@@ -13,11 +13,11 @@ from uuid import uuid4
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.engines.base import Engine, Place
 from sqlanon.engines.relation_names import relation_parts
 from sqlanon.engines.spark_dialect import DIALECT, quoted
 from sqlanon.errors import EngineError, TargetError, UnsupportedError
+from sqlanon.sqltrees import names
 
 OWN_CATALOG = "spark_catalog"
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_]+")

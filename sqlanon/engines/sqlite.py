@@ -19,7 +19,6 @@ from urllib.parse import quote
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.data_types import data_type
 from sqlanon.engines import sqlite_dialect
 from sqlanon.engines.base import SNAPSHOT, Capabilities, Engine, Job, Lack, Place, Statement, rows_of, temporary_table
 from sqlanon.engines.duckdb import DuckDBEngine
@@ -29,6 +28,7 @@ from sqlanon.engines.sqlite_errors import REFUSALS, TOO_MANY_TABLES, describe, h
 from sqlanon.engines.sqlite_values import Functions, column, declared, stored, word
 from sqlanon.errors import EngineError, HierarchyError, InputError, SourceError, TargetError, UnsupportedError
 from sqlanon.journal import Journal
+from sqlanon.sqltrees.data_types import data_type
 
 OLDEST = (3, 39, 0)
 """The oldest version with HAVING without GROUP BY, which some audits use."""

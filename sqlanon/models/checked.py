@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from sqlanon import sqlfiles
 from sqlanon.errors import InputError
 from sqlanon.foreign import attempt
 from sqlanon.models.base import PrivacyModel
+from sqlanon.sqltrees import files as sqlfiles
 
 ATTRIBUTES = (
     "type", "parameters", "watches", "column", "file", "audit_file", "references", "size", "monotone",

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sqlanon import names
 from sqlanon.catalog import Catalog
 from sqlanon.compiler import patterns as compiler
 from sqlanon.engines.base import Engine
 from sqlanon.patterns.order import Pattern, columns_of
+from sqlanon.sqltrees import names
 
 WORD_BITS = 62
 """Columns whose sets fit an integer of numpy."""

@@ -25,7 +25,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
-from sqlanon import names
 from sqlanon.catalog import Catalog
 from sqlanon.compiler import patterns as compiler
 from sqlanon.engines.base import Engine
@@ -38,6 +37,7 @@ from sqlanon.patterns.pairs import Ints, check_size, numbered
 from sqlanon.patterns.pattern import PatternSet
 from sqlanon.patterns.shares import Share, stretches
 from sqlanon.patterns.solver import highs_module
+from sqlanon.sqltrees import names
 
 
 @dataclass(frozen=True, slots=True)

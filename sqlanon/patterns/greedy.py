@@ -21,16 +21,16 @@ from typing import NamedTuple
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.catalog import Catalog
 from sqlanon.compiler import pattern_quality
 from sqlanon.compiler import patterns as compiler
-from sqlanon.compiler.trees import number
 from sqlanon.engines.base import Engine
 from sqlanon.errors import UnsupportedError, check_time
 from sqlanon.patterns.bounds import Bounds, pattern_table
 from sqlanon.patterns.order import Pattern, columns_of, stars, weight
 from sqlanon.patterns.pattern import PatternSet
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import number
 
 BLOCK_PAIRS = 150_000
 """Pairs of a row type and a pattern that a block looks at, unless one pattern makes more."""

@@ -13,7 +13,6 @@ from dataclasses import replace
 from functools import partial
 from secrets import randbits
 
-from sqlanon import names
 from sqlanon.catalog import Catalog
 from sqlanon.certificate import Certificate
 from sqlanon.compiler.evaluate import Question
@@ -34,6 +33,7 @@ from sqlanon.recoding.rules import Rule
 from sqlanon.recoding.sequence import first_fit
 from sqlanon.search.base import Problem
 from sqlanon.session import Session
+from sqlanon.sqltrees import names
 
 MEASURE = "suppressed_cells"
 """The loss of a solution by patterns: the share of the cells that are suppressed, by the weights of their columns. It

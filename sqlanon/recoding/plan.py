@@ -13,14 +13,12 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.catalog import Catalog
 from sqlanon.certificate import Certificate
 from sqlanon.compiler import recoded as compiler
 from sqlanon.compiler.class_sizes import in_buckets
-from sqlanon.compiler.trees import column
 from sqlanon.errors import NoSolutionError
 from sqlanon.full_domain import Solution
 from sqlanon.hierarchy.specs import HierarchySpec, SuppressHierarchy
@@ -30,6 +28,8 @@ from sqlanon.policy import Column
 from sqlanon.recoding.rules import Rule
 from sqlanon.references import plan_audits
 from sqlanon.session import Session
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import column
 
 NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
            "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL")  # fmt: skip

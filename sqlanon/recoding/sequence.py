@@ -11,7 +11,6 @@ from functools import partial
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.compiler import first_fit as compiler
 from sqlanon.compiler import recoding
 from sqlanon.compiler.evaluate import Question
@@ -21,6 +20,7 @@ from sqlanon.lattice import Node
 from sqlanon.recoding.kept import Kept, adds, check_models, has_costs, kept_by_levels, loss, summed
 from sqlanon.recoding.rules import Recoding, Rule
 from sqlanon.search.base import Problem
+from sqlanon.sqltrees import names
 
 BLOCK_ROWS = 500_000
 """Rows that are left times nodes of one look at which nodes can publish anything."""

@@ -12,10 +12,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlanon import names
 from sqlanon.catalog import Catalog
 from sqlanon.compiler.encode import COVERED, EncodedColumn, branch
-from sqlanon.compiler.trees import both, column, named, number, table, total
 from sqlanon.dialects.base import Dialect
 from sqlanon.dialects.rendering import check_names, say
 from sqlanon.errors import UnsupportedError
@@ -28,6 +26,8 @@ from sqlanon.report.script_source import (
     source_named,
     with_source,
 )
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import both, column, named, number, table, total
 
 RELEASE = names.PREFIX + "release"
 """The table that a script publishes into; whoever runs it gives it another name."""

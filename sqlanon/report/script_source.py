@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlanon import names
-from sqlanon.compiler.trees import aliased, column
 from sqlanon.dialects.base import Dialect
 from sqlanon.engines.relation_names import relation_parts
 from sqlanon.errors import InputError, UnsupportedError
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import aliased, column
 
 PARTS = ("catalog", "db", "this")
 SOMEBODYS = names.PREFIX + "somebodys"

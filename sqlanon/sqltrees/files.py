@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from sqlanon.errors import SqlanonError
 
-_PACKAGE = Path(__file__).resolve().parent
+_PACKAGE = Path(__file__).resolve().parents[1]
 _FOLDERS = (_PACKAGE / "_sql", _PACKAGE.parent / "sql")
 
 

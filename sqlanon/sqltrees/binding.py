@@ -13,9 +13,9 @@ from functools import partial
 
 from sqlglot import exp
 
-from sqlanon.data_types import data_type
 from sqlanon.errors import InputError
-from sqlanon.sqlfiles import parse
+from sqlanon.sqltrees.data_types import data_type
+from sqlanon.sqltrees.files import parse
 
 Value = int | float | str
 

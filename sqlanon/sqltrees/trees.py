@@ -7,7 +7,7 @@ from functools import reduce
 
 from sqlglot import exp
 
-from sqlanon import names
+from sqlanon.sqltrees import names
 
 TRIMMED = "TRIM_SCALE"
 """The function that takes the zeros from the end of a DECIMAL; an engine with DECIMALs without a scale has it."""
