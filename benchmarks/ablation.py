@@ -32,7 +32,7 @@ import sqlanon
 from sqlanon.compiler import readable
 from sqlanon.driver import search
 from sqlanon.evaluator import Evaluator
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 from sqlanon.models import least_size
 from sqlanon.policy import SearchOptions
 from sqlanon.search.base import Request

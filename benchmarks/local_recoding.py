@@ -24,7 +24,7 @@ from typing import Any
 from cases import QUASI_IDENTIFIERS, policy_of
 
 import sqlanon
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 from sqlanon.recoding.insertion import Found, choose
 from sqlanon.recoding.rules import Recoding
 from sqlanon.recoding.sequence import first_fit

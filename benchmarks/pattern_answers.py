@@ -19,9 +19,9 @@ from pattern_data import Bools, Numbers, Records, RowTypes, records
 from pattern_figures import PaperTable
 
 import sqlanon
-from sqlanon.catalog import Catalog
 from sqlanon.encoding import encode_source
 from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.patterns.exactly import exactly
 from sqlanon.patterns.greedy import Assignment, greedy
 from sqlanon.patterns.pattern import Pattern, PatternSet, Ties, all_patterns, at_most, constrained

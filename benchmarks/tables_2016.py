@@ -40,7 +40,7 @@ from cases import Plans
 from tables_2015 import Cell, drive, report, same
 
 import sqlanon
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 from sqlanon.search import best_first, flash_two_phase
 from sqlanon.search.antichain import OPTIONS, Antichain, Direction, Option, RankedTree, antichain
 from sqlanon.search.base import Progress

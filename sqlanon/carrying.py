@@ -13,8 +13,8 @@ from typing import Protocol
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.catalog import Catalog
 from sqlanon.errors import EngineError
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import table
 

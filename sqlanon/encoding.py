@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.catalog import Attribute, Catalog, SensitiveAttribute
 from sqlanon.compiler import encode, sensitive
 from sqlanon.compiler import entities as compiler_entities
 from sqlanon.compiler import evaluate as compiler
@@ -29,6 +28,7 @@ from sqlanon.errors import (
     UnsupportedError,
 )
 from sqlanon.hierarchy import specs
+from sqlanon.lattice.catalog import Attribute, Catalog, SensitiveAttribute
 from sqlanon.lookups import list_rows, uncovered_query
 from sqlanon.policy import Column, Policy
 from sqlanon.sqltrees import names

@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlanon.catalog import Catalog
 from sqlanon.compiler import distinct_entities
 from sqlanon.compiler import evaluate as compiler
 from sqlanon.compiler.evaluate import Question
 from sqlanon.engines.base import Engine, Job
-from sqlanon.lattice import Node
+from sqlanon.lattice.catalog import Catalog
+from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Certain, Ground, Tally
 from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel

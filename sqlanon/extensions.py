@@ -20,7 +20,6 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from sqlanon.catalog import Catalog
 from sqlanon.errors import InputError
 from sqlanon.foreign import attempt
 from sqlanon.formats import FORMATS
@@ -28,6 +27,7 @@ from sqlanon.formats.base import FileFormat
 from sqlanon.formats.checked import CheckedFormat
 from sqlanon.hierarchy.builders import HierarchyBuilder
 from sqlanon.hierarchy.specs import KINDS as HIERARCHIES
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.measures import MEASURES, MeasureKind
 from sqlanon.measures.base import Measure
 from sqlanon.measures.checked import refuse_unsound as refuse_unsound_measure

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlanon.catalog import Attribute, Catalog
 from sqlanon.encoding import Encoding, with_surprisals
 from sqlanon.engines.base import Engine
 from sqlanon.errors import HierarchyError, NoSolutionError
 from sqlanon.evaluator import batch_size
 from sqlanon.foreign import attempt
-from sqlanon.lattice import Lattice
+from sqlanon.lattice.catalog import Attribute, Catalog
+from sqlanon.lattice.nodes import Lattice
 from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel
 from sqlanon.policy import Column, Policy

@@ -12,7 +12,6 @@ from sqlglot import exp
 
 from sqlanon.accounting import Entities, Ledger
 from sqlanon.audit.models import ModelAudit
-from sqlanon.catalog import Catalog
 from sqlanon.compiler import release as compiler
 from sqlanon.compiler.class_sizes import class_sizes
 from sqlanon.compiler.evaluate import Question
@@ -22,7 +21,8 @@ from sqlanon.engines.base import Place
 from sqlanon.errors import InputError
 from sqlanon.evaluator import Evaluator
 from sqlanon.formulation import formulate
-from sqlanon.lattice import Node
+from sqlanon.lattice.catalog import Catalog
+from sqlanon.lattice.nodes import Node
 from sqlanon.live import LiveDraft, check_live, frozen_view, publish_live
 from sqlanon.live_facts import facts_of
 from sqlanon.live_lookups import freeze

@@ -17,7 +17,7 @@ from sqlanon.encoding import Encoding
 from sqlanon.engines.base import Engine
 from sqlanon.errors import SourceChangedError
 from sqlanon.hierarchy.specs import FileHierarchy, GroupsHierarchy, HierarchySpec, LevelsHierarchy, TableHierarchy
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 from sqlanon.lookups import list_rows
 from sqlanon.policy import Policy
 from sqlanon.sqltrees import names

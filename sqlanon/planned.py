@@ -20,12 +20,12 @@ from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.null_bias import NullBias, null_bias
 from sqlanon.audit.nulls import NullAudit, audit_nulls
-from sqlanon.catalog import Catalog
 from sqlanon.certificate import Certificate
 from sqlanon.encoding import is_scalar
 from sqlanon.engines.base import Engine
 from sqlanon.errors import UnsupportedError
 from sqlanon.hierarchy.specs import HierarchySpec
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.live import KIND, SNAPSHOT, WARNING
 from sqlanon.models import least_size
 from sqlanon.policy import Column, EngineOptions, Output, Policy

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sqlanon.lattice import Node, leq
+from sqlanon.lattice.nodes import Node, leq
 from sqlanon.measures.base import Certain
 from sqlanon.search.antichain import RankedTree
 from sqlanon.search.base import TIE, Claim, Problem, Verdict

@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from sqlanon.audit.models import ModelAudit, audit_of
-from sqlanon.catalog import Catalog
 from sqlanon.compiler import sensitive
 from sqlanon.compiler.encode import included
 from sqlanon.compiler.release import readable_grain
 from sqlanon.encoding import Encoding
-from sqlanon.lattice import Node
+from sqlanon.lattice.catalog import Catalog
+from sqlanon.lattice.nodes import Node
 from sqlanon.models.base import PrivacyModel
 from sqlanon.models.delta_presence import DeltaPresence
 from sqlanon.sqltrees import files as sqlfiles

@@ -17,10 +17,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlanon.catalog import Catalog
 from sqlanon.compiler.evaluate import roll_up
 from sqlanon.engines.base import SNAPSHOT, Engine
-from sqlanon.lattice import Node, leq
+from sqlanon.lattice.catalog import Catalog
+from sqlanon.lattice.nodes import Node, leq
 from sqlanon.sqltrees import names
 
 SHARE = 0.1

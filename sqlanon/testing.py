@@ -28,7 +28,7 @@ from sqlanon.errors import AuditError, NoSolutionError, SearchStoppedError, Targ
 from sqlanon.extensions import NOTHING, Extensions
 from sqlanon.formats.checked import CheckedFormat
 from sqlanon.full_domain import Plan
-from sqlanon.lattice import Node, leq
+from sqlanon.lattice.nodes import Node, leq
 from sqlanon.policy import Policy
 from sqlanon.search.base import TIE, Verdict
 from sqlanon.sqltrees import names

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sqlanon.catalog import Attribute
 from sqlanon.compiler import readable
 from sqlanon.encoding import Encoding, check_columns, encode_source
 from sqlanon.engines.base import Engine
 from sqlanon.formulation import formulate, measured
-from sqlanon.lattice import Lattice, Node
+from sqlanon.lattice.catalog import Attribute
+from sqlanon.lattice.nodes import Lattice, Node
 from sqlanon.measures.base import Certain, Ground, Tally
 from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel

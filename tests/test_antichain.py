@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sqlanon.lattice import leq
+from sqlanon.lattice.nodes import leq
 from sqlanon.search.antichain import OPTIONS, antichain
 
 NAMES = [name for name, _ in OPTIONS]

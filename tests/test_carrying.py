@@ -114,7 +114,7 @@ class Wide:
 
 
 def catalog() -> Any:
-    return sqlanon.catalog.Catalog((), 1, 1, 0, 0, 1, 0)
+    return sqlanon.lattice.catalog.Catalog((), 1, 1, 0, 0, 1, 0)
 
 
 def test_counts_arrive_as_bigint_or_not_at_all() -> None:

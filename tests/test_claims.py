@@ -8,7 +8,7 @@ from effort import cases
 from test_against_brute_force import random_case
 
 import sqlanon
-from sqlanon.lattice import leq
+from sqlanon.lattice.nodes import leq
 
 
 def test_f_rises_g_falls_and_suppression_falls_with_generalization() -> None:

@@ -27,7 +27,6 @@ from test_models import document, ordered_models, random_models
 
 import sqlanon
 from sqlanon.audit.check import check_relation
-from sqlanon.catalog import Catalog
 from sqlanon.cli import main
 from sqlanon.compiler import distinct_entities
 from sqlanon.engines.duckdb import DuckDBEngine
@@ -40,7 +39,8 @@ from sqlanon.errors import (
     SourceError,
     UnsupportedError,
 )
-from sqlanon.lattice import leq
+from sqlanon.lattice.catalog import Catalog
+from sqlanon.lattice.nodes import leq
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import Output
 from sqlanon.report.proof_file import write_proof

@@ -18,7 +18,7 @@ from effort import cases
 from test_against_brute_force import random_tree
 
 import sqlanon
-from sqlanon.lattice import leq
+from sqlanon.lattice.nodes import leq
 
 TABLES = cases(120)
 BLOCKS = 12

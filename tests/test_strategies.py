@@ -21,8 +21,8 @@ from effort import cases
 from test_models import document, load, random_world
 
 import sqlanon
-from sqlanon.catalog import Attribute, Catalog
-from sqlanon.lattice import Lattice, Node, leq
+from sqlanon.lattice.catalog import Attribute, Catalog
+from sqlanon.lattice.nodes import Lattice, Node, leq
 from sqlanon.measures.base import Certain
 from sqlanon.measures.loss import Loss
 from sqlanon.measures.weighted_information_loss import WeightedInformationLoss

@@ -14,7 +14,7 @@ from test_models import document, load, random_world
 from test_search import plan  # noqa: F401  (a fixture)
 
 import sqlanon
-from sqlanon.lattice import Lattice
+from sqlanon.lattice.nodes import Lattice
 from sqlanon.proof import first_gap
 from sqlanon.report.proof_file import digest, write_proof
 from sqlanon.search import STRATEGIES

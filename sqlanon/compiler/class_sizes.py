@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sqlanon.compiler.evaluate import Question, grouped_node, judged
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import bigint, column, cte, named, number, table, total, with_ctes
 

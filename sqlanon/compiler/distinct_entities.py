@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sqlanon.catalog import Catalog
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.models.base import PrivacyModel
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import bigint, both, column, count_if, cte, masked, named, number, table, total

@@ -12,10 +12,10 @@ from typing import Literal
 
 from sqlglot import exp
 
-from sqlanon.catalog import Catalog
 from sqlanon.compiler import distinct_entities
 from sqlanon.compiler.encode import least_cost
-from sqlanon.lattice import Node
+from sqlanon.lattice.catalog import Catalog
+from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Need
 from sqlanon.models.base import PrivacyModel
 from sqlanon.sqltrees import names

@@ -8,8 +8,8 @@ from functools import reduce
 
 from sqlglot import exp
 
-from sqlanon.catalog import Catalog
 from sqlanon.compiler.patterns import masks
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import bigint, both, column, cte, masked, named, number, table, total, with_ctes
 

@@ -49,7 +49,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlanon.catalog import Catalog
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
 from sqlanon.sqltrees.trees import both, column, cte, keys, masked, named, number, table, total, with_ctes

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sqlanon.catalog import Catalog
 from sqlanon.compiler.distinct_entities import classes_of_records, knows_parts, lost_name
 from sqlanon.compiler.encode import (
     COVERED,
@@ -22,7 +21,8 @@ from sqlanon.compiler.encode import (
     takes_part,
 )
 from sqlanon.compiler.entities import EntityColumn
-from sqlanon.lattice import Node
+from sqlanon.lattice.catalog import Catalog
+from sqlanon.lattice.nodes import Node
 from sqlanon.models.base import PrivacyModel
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind

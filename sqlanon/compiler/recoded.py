@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from sqlanon.catalog import Catalog
 from sqlanon.compiler.encode import COVERED, SOURCE, EncodedColumn, joined_lookups, packed, takes_part
 from sqlanon.compiler.release import typed
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import both, column, cte, keys, masked, named, number, table, total, with_ctes
 

@@ -18,9 +18,9 @@ from functools import partial, reduce
 
 from sqlglot import exp
 
-from sqlanon.catalog import Catalog
 from sqlanon.compiler.evaluate import Question, digit_of, digits, judged
-from sqlanon.lattice import Node
+from sqlanon.lattice.catalog import Catalog
+from sqlanon.lattice.nodes import Node
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import (

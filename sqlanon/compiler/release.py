@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlanon.compiler.encode import SOURCE, EncodedColumn, joined_lookups, packed, takes_part
 from sqlanon.compiler.entities import EntityColumn
 from sqlanon.compiler.evaluate import Question, grouped_node, judged
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.data_types import data_type
 from sqlanon.sqltrees.trees import bigint, both, column, cte, keys, masked, named, number, table, with_ctes

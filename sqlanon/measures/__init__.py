@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlanon.catalog import Catalog
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.measures.average_class_size import AverageClassSize
 from sqlanon.measures.base import Measure
 from sqlanon.measures.discernibility import Discernibility

@@ -10,7 +10,7 @@ suppressed.
 
 from __future__ import annotations
 
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Certain, ClassMeasure, Ground, Tally
 
 

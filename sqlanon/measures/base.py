@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Protocol
 
-from sqlanon.catalog import Catalog
-from sqlanon.lattice import Node
+from sqlanon.lattice.catalog import Catalog
+from sqlanon.lattice.nodes import Node
 
 AGGREGATES = ("arithmetic_mean", "sum", "geometric_mean", "maximum")
 Need = Literal["costs", "surprisals", "classes"]

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from sqlanon.catalog import Catalog
 from sqlanon.errors import InputError
 from sqlanon.foreign import attempt
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.measures.base import AGGREGATES, AttributeMeasure, Certain, Ground, Measure, Tally
 
 NOISE = 1e-9

@@ -11,7 +11,7 @@ cost N; their classes at z lie within y, so what the first sum counts for each o
 
 from __future__ import annotations
 
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Certain, ClassMeasure, Ground, Tally
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlanon.catalog import Catalog
-from sqlanon.lattice import Node
+from sqlanon.lattice.catalog import Catalog
+from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import AttributeMeasure
 
 

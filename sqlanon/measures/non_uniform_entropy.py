@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import AttributeMeasure, Need
 
 NOISE = 1e-12

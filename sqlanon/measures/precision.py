@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import AttributeMeasure
 
 

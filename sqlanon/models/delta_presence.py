@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from sqlanon.catalog import Catalog
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.models.base import fraction, labelled
 from sqlanon.parameters import Parameter, choice, exact
 

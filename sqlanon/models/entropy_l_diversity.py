@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlanon.catalog import Catalog
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.models.base import labelled, too_few_values
 from sqlanon.parameters import Parameter, number
 

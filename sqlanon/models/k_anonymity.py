@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlanon.catalog import Catalog
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.models.base import labelled
 from sqlanon.parameters import Parameter, whole
 

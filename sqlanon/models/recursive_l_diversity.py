@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from sqlanon.catalog import Catalog
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.models.base import fraction, labelled, too_few_values
 from sqlanon.parameters import Parameter, exact, whole
 

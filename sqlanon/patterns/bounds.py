@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sqlanon.catalog import Catalog
 from sqlanon.compiler import patterns as compiler
 from sqlanon.engines.base import Engine
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.patterns.order import Pattern, columns_of
 from sqlanon.sqltrees import names
 

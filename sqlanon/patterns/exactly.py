@@ -25,10 +25,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
-from sqlanon.catalog import Catalog
 from sqlanon.compiler import patterns as compiler
 from sqlanon.engines.base import Engine
 from sqlanon.errors import UnsupportedError
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.patterns.bounds import pattern_table
 from sqlanon.patterns.exact import MOST_COST, ExactSolution, Status, solve, whole
 from sqlanon.patterns.greedy import Assignment, forget, greedy, uses

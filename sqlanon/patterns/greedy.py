@@ -21,11 +21,11 @@ from typing import NamedTuple
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.catalog import Catalog
 from sqlanon.compiler import pattern_quality
 from sqlanon.compiler import patterns as compiler
 from sqlanon.engines.base import Engine
 from sqlanon.errors import UnsupportedError, check_time
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.patterns.bounds import Bounds, pattern_table
 from sqlanon.patterns.order import Pattern, columns_of, stars, weight
 from sqlanon.patterns.pattern import PatternSet

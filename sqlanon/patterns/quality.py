@@ -7,9 +7,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sqlanon.catalog import Catalog
 from sqlanon.compiler import pattern_quality as compiler
 from sqlanon.engines.base import Engine
+from sqlanon.lattice.catalog import Catalog
 
 
 @dataclass(frozen=True, slots=True)

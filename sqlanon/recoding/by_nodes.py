@@ -13,7 +13,7 @@ from sqlanon.driver import Watcher
 from sqlanon.errors import AuditError, HierarchyError
 from sqlanon.formulation import formulate
 from sqlanon.full_domain import search_plan
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 from sqlanon.models import least_size
 from sqlanon.planned import ignored_options
 from sqlanon.policy import LocalRecoding, Policy

@@ -13,13 +13,13 @@ from dataclasses import replace
 from functools import partial
 from secrets import randbits
 
-from sqlanon.catalog import Catalog
 from sqlanon.certificate import Certificate
 from sqlanon.compiler.evaluate import Question
 from sqlanon.errors import UnsupportedError
 from sqlanon.formulation import formulate
 from sqlanon.hierarchy.specs import SuppressHierarchy
-from sqlanon.lattice import Node
+from sqlanon.lattice.catalog import Catalog
+from sqlanon.lattice.nodes import Node
 from sqlanon.models import least_size
 from sqlanon.patterns.bounds import pattern_table
 from sqlanon.patterns.exactly import exactly

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 
 from sqlanon.compiler.evaluate import Question
 from sqlanon.engines.base import Engine
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 from sqlanon.recoding.kept import check_measure, check_models
 from sqlanon.recoding.state import Candidate, State, opened
 from sqlanon.search.base import TIE, Problem

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sqlanon.errors import UnsupportedError
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import fold
 from sqlanon.measures.loss import Loss
 from sqlanon.measures.precision import Precision

@@ -15,13 +15,13 @@ from sqlglot import exp
 
 from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
-from sqlanon.catalog import Catalog
 from sqlanon.certificate import Certificate
 from sqlanon.compiler import recoded as compiler
 from sqlanon.compiler.class_sizes import in_buckets
 from sqlanon.errors import NoSolutionError
 from sqlanon.full_domain import Solution
 from sqlanon.hierarchy.specs import HierarchySpec, SuppressHierarchy
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.patterns.quality import Quality, quality
 from sqlanon.planned import Planned
 from sqlanon.policy import Column

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from sqlanon.compiler import recoding
 from sqlanon.compiler.evaluate import Question
 from sqlanon.engines.base import Engine
 from sqlanon.errors import check_time
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 from sqlanon.recoding.kept import Kept, adds, check_models, has_costs, kept_by_levels, loss, summed
 from sqlanon.recoding.rules import Recoding, Rule
 from sqlanon.search.base import Problem

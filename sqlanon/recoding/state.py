@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from sqlanon.catalog import Catalog
 from sqlanon.compiler import recoding as compiler
 from sqlanon.compiler.evaluate import Question
 from sqlanon.engines.base import Engine, Job
-from sqlanon.lattice import Node
+from sqlanon.lattice.catalog import Catalog
+from sqlanon.lattice.nodes import Node
 from sqlanon.recoding.kept import Kept, generalization, has_costs, kept_by_levels, loss, summed
 from sqlanon.search.base import Problem
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlanon.catalog import Catalog
 from sqlanon.compiler.encode import COVERED, EncodedColumn, branch
 from sqlanon.dialects.base import Dialect
 from sqlanon.dialects.rendering import check_names, say
 from sqlanon.errors import UnsupportedError
-from sqlanon.lattice import Node
+from sqlanon.lattice.catalog import Catalog
+from sqlanon.lattice.nodes import Node
 from sqlanon.report.script_source import (
     check_relations,
     is_source,

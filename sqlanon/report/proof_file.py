@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sqlanon.catalog import Catalog
 from sqlanon.certificate import Certificate
 from sqlanon.errors import InputError
-from sqlanon.lattice import Lattice, Node
+from sqlanon.lattice.catalog import Catalog
+from sqlanon.lattice.nodes import Lattice, Node
 from sqlanon.measures.base import Certain
 from sqlanon.proof import Proof
 from sqlanon.search.base import TIE, Claim, Problem, Verdict

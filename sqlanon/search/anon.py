@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import heapq
 
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Certain
 from sqlanon.measures.weighted_information_loss import WeightedInformationLoss
 from sqlanon.search.base import Problem, Progress, Request, Strategy

@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, Literal
 
-from sqlanon.lattice import Node, leq
+from sqlanon.lattice.nodes import Node, leq
 
 Direction = Literal["up", "down"]
 Option = Literal["list", "antichain_list", "tree", "ranked_tree"]

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 
-from sqlanon.catalog import Catalog
-from sqlanon.lattice import Lattice, Node
+from sqlanon.lattice.catalog import Catalog
+from sqlanon.lattice.nodes import Lattice, Node
 from sqlanon.measures.base import Certain, Ground, Measure
 
 TIE = 1e-12

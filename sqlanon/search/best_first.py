@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import heapq
 
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Certain
 from sqlanon.search.antichain import Option, antichain
 from sqlanon.search.base import TIE, Problem, Progress, Request, Strategy, Verdict

@@ -20,7 +20,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field
 
-from sqlanon.lattice import Node, leq
+from sqlanon.lattice.nodes import Node, leq
 from sqlanon.search.antichain import RankedTree
 from sqlanon.search.base import TIE, Claim, Problem, Progress, Request, Strategy, Verdict
 from sqlanon.search.branching import Branching, Cut

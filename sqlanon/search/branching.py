@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 from sqlanon.search.base import Problem, Verdict
 
 TRUST = 0.5

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlanon.errors import InputError
 from sqlanon.foreign import attempt
-from sqlanon.lattice import leq
+from sqlanon.lattice.nodes import leq
 from sqlanon.search.base import Problem, Progress, Request, Search, Strategy, Verdict
 
 

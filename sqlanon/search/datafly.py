@@ -9,7 +9,7 @@ A heuristic: it returns the first feasible node of its path or nothing, and clai
 
 from __future__ import annotations
 
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 from sqlanon.search.base import Problem, Progress, Request, Strategy
 
 

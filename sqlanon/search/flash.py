@@ -19,7 +19,7 @@ import heapq
 from collections.abc import Generator
 from typing import Protocol
 
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 from sqlanon.search.antichain import Option, antichain
 from sqlanon.search.base import Problem, Progress, Request, Strategy, Verdict
 from sqlanon.search.traversal import Order, height, of_rank, without_suppression

@@ -24,7 +24,7 @@ from __future__ import annotations
 from typing import Literal
 
 import sqlanon.search.flash as flash
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 from sqlanon.search.antichain import Option, antichain
 from sqlanon.search.base import TIE, Problem, Progress, Request, Strategy
 from sqlanon.search.traversal import Order, generalization_bound, without_suppression

@@ -11,7 +11,7 @@ A heuristic: it returns the best of the first feasible successors or nothing, an
 
 from __future__ import annotations
 
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 from sqlanon.search.base import Problem, Progress, Request, Strategy, Verdict
 from sqlanon.search.traversal import successors
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from sqlanon.lattice import Lattice, Node
+from sqlanon.lattice.nodes import Lattice, Node
 from sqlanon.search.antichain import Option, antichain
 from sqlanon.search.base import Problem, Progress, Request, Strategy
 from sqlanon.search.traversal import of_rank, without_suppression

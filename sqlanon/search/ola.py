@@ -13,7 +13,7 @@ Only the sub-lattice at hand is walked, one node at a time; what is tagged is he
 
 from __future__ import annotations
 
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 from sqlanon.search.antichain import Antichain, Option, antichain
 from sqlanon.search.base import Problem, Progress, Request, Strategy
 from sqlanon.search.traversal import of_rank, without_suppression

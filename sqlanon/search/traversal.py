@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sqlanon.lattice import Lattice, Node
+from sqlanon.lattice.nodes import Lattice, Node
 from sqlanon.measures.base import Certain
 from sqlanon.search.base import Problem
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlanon.lattice import Node
+from sqlanon.lattice.nodes import Node
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Nodes of the generalization lattice, and the catalog: frozen facts about an encoded source."""
