@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sqlanon.certificate import Certificate
 from sqlanon.errors import NoSolutionError, SearchStoppedError
 from sqlanon.evaluator import Evaluator
 from sqlanon.extensions import NOTHING, Extensions
 from sqlanon.policy import SearchOptions
-from sqlanon.proof import Proof, first_gap, proof_of
 from sqlanon.search.base import TIE, Claim, Problem, Progress, Request, Verdict
 from sqlanon.search.box import useful_top
+from sqlanon.search.certificate import Certificate
+from sqlanon.search.proof import Proof, first_gap, proof_of
 
 
 @dataclass(frozen=True, slots=True)

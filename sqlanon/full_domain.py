@@ -29,10 +29,10 @@ from sqlanon.live_lookups import freeze
 from sqlanon.measures.base import Measure
 from sqlanon.planned import Planned, ignored_options, versions
 from sqlanon.policy import Model, Output, Policy
-from sqlanon.proof import Proof
 from sqlanon.references import plan_audits
 from sqlanon.report.proof_file import proof_document
 from sqlanon.search.base import Problem, Progress, Request, Verdict, rank
+from sqlanon.search.proof import Proof
 from sqlanon.session import Session
 from sqlanon.sqltrees import names
 from sqlanon.targets import Target, check_target

@@ -20,7 +20,6 @@ from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.null_bias import NullBias, null_bias
 from sqlanon.audit.nulls import NullAudit, audit_nulls
-from sqlanon.certificate import Certificate
 from sqlanon.encoding import is_scalar
 from sqlanon.engines.base import Engine
 from sqlanon.errors import UnsupportedError
@@ -34,6 +33,7 @@ from sqlanon.release import Release
 from sqlanon.report.manifest import manifest, write_manifest
 from sqlanon.report.proof_file import write_proof
 from sqlanon.report.script import replayable_script
+from sqlanon.search.certificate import Certificate
 from sqlanon.session import Closing, Session
 from sqlanon.sources import Source
 from sqlanon.sqltrees import names

@@ -11,9 +11,9 @@ from sqlglot import exp
 
 from sqlanon.accounting import Ledger
 from sqlanon.audit.release import audit_release
-from sqlanon.certificate import Certificate
 from sqlanon.files import read_file
 from sqlanon.paths import is_database
+from sqlanon.search.certificate import Certificate
 from sqlanon.session import Closing
 from sqlanon.sources import open_source
 from sqlanon.sqltrees.trees import table

@@ -25,9 +25,9 @@ from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel
 from sqlanon.policy import Policy
 from sqlanon.policy_source import open_policy_source
-from sqlanon.proof import first_gap, rests_soundly
 from sqlanon.report.proof_file import AT_LEAST, OPEN, Box, Statement, digest, read_proof, stated
 from sqlanon.search.base import Problem, Verdict
+from sqlanon.search.proof import first_gap, rests_soundly
 from sqlanon.sqltrees import names
 
 TOLERANCE = 1e-9

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import pytest
 
 from sqlanon.accounting import Ledger
-from sqlanon.certificate import Certificate
 from sqlanon.errors import AuditError
 from sqlanon.report.manifest import manifest
+from sqlanon.search.certificate import Certificate
 
 
 def ledger(published: int, failing_class: int, uncovered: int, null: int, /, **changes: int) -> Ledger:

@@ -23,7 +23,6 @@ from test_models import AGGREGATES, FOLDED, MEASURES, document, load, random_wor
 
 import sqlanon
 from sqlanon.accounting import Ledger
-from sqlanon.certificate import Certificate
 from sqlanon.hierarchy import specs
 from sqlanon.measures.base import fold
 from sqlanon.recoding.plan import RecodedPlan
@@ -45,6 +44,7 @@ from sqlanon.report.summary import (
 )
 from sqlanon.report.text import cells, text_report
 from sqlanon.report.wording import count, describe_level, describe_levels, describe_proof, share, visible
+from sqlanon.search.certificate import Certificate
 
 NOW = "2026-01-02T03:04:05Z"
 CANARY = "Zz7canaryqQ"

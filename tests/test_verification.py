@@ -15,11 +15,11 @@ from test_search import plan  # noqa: F401  (a fixture)
 
 import sqlanon
 from sqlanon.lattice.nodes import Lattice
-from sqlanon.proof import first_gap
 from sqlanon.report.proof_file import digest, write_proof
 from sqlanon.search import STRATEGIES
 from sqlanon.search.base import Claim
 from sqlanon.search.branching import Branching
+from sqlanon.search.proof import first_gap
 
 EXACT = ("box", "exhaustive", "best_first", "flash_two_phase")
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from secrets import randbits
 
-from sqlanon.certificate import Certificate
 from sqlanon.compiler.evaluate import Question
 from sqlanon.driver import Watcher
 from sqlanon.errors import AuditError, HierarchyError
@@ -22,6 +21,7 @@ from sqlanon.recoding.plan import RecodedPlan, accounted, load_rules
 from sqlanon.recoding.rules import Recoding
 from sqlanon.recoding.sequence import first_fit
 from sqlanon.search.base import TIE, Problem, Progress
+from sqlanon.search.certificate import Certificate
 from sqlanon.session import Session
 
 PREDICTABLE = (

@@ -13,7 +13,6 @@ from dataclasses import replace
 from functools import partial
 from secrets import randbits
 
-from sqlanon.certificate import Certificate
 from sqlanon.compiler.evaluate import Question
 from sqlanon.errors import UnsupportedError
 from sqlanon.formulation import formulate
@@ -32,6 +31,7 @@ from sqlanon.recoding.plan import RecodedPlan, accounted, load_rules
 from sqlanon.recoding.rules import Rule
 from sqlanon.recoding.sequence import first_fit
 from sqlanon.search.base import Problem
+from sqlanon.search.certificate import Certificate
 from sqlanon.session import Session
 from sqlanon.sqltrees import names
 

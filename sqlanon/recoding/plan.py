@@ -15,7 +15,6 @@ from sqlglot import exp
 
 from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
-from sqlanon.certificate import Certificate
 from sqlanon.compiler import recoded as compiler
 from sqlanon.compiler.class_sizes import in_buckets
 from sqlanon.errors import NoSolutionError
@@ -27,6 +26,7 @@ from sqlanon.planned import Planned
 from sqlanon.policy import Column
 from sqlanon.recoding.rules import Rule
 from sqlanon.references import plan_audits
+from sqlanon.search.certificate import Certificate
 from sqlanon.session import Session
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column

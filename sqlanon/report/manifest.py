@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.accounting import Ledger
-from sqlanon.certificate import Certificate
+from sqlanon.search.certificate import Certificate
 from sqlanon.targets import check_directory, partial_file, put_in_place
 
 

@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sqlanon.certificate import Certificate
 from sqlanon.errors import InputError
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Lattice, Node
 from sqlanon.measures.base import Certain
-from sqlanon.proof import Proof
 from sqlanon.search.base import TIE, Claim, Problem, Verdict
+from sqlanon.search.certificate import Certificate
+from sqlanon.search.proof import Proof
 from sqlanon.targets import check_directory, partial_file, put_in_place
 
 VERSION = 1

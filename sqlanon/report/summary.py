@@ -13,7 +13,6 @@ from typing import Any
 from sqlanon.accounting import Ledger
 from sqlanon.audit.null_bias import NullBias
 from sqlanon.audit.nulls import NullAudit
-from sqlanon.certificate import Certificate
 from sqlanon.engines.duckdb import VERSION as DUCKDB_VERSION
 from sqlanon.errors import NoSolutionError, PolicyError, SqlanonError, UnsupportedError
 from sqlanon.planned import Planned
@@ -32,6 +31,7 @@ from sqlanon.report.wording import (
     figure,
     share,
 )
+from sqlanon.search.certificate import Certificate
 from sqlanon.version import VERSION
 
 MOST_RULES = 30

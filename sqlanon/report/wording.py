@@ -7,8 +7,8 @@ import unicodedata
 from collections.abc import Sequence
 
 from sqlanon.audit.nulls import Matches, NullAudit
-from sqlanon.certificate import Certificate
 from sqlanon.hierarchy import specs
+from sqlanon.search.certificate import Certificate
 
 FOR_THE_OPERATOR = "For the operator: holds exact counts; do not hand it on with the release."
 UNGENERALIZED = "ungeneralized"
