@@ -16,10 +16,10 @@ from sqlanon.errors import (
     UncoveredValuesError,
     UnsupportedError,
 )
-from sqlanon.extensions import Extensions
 from sqlanon.full_domain import Plan, Solution
 from sqlanon.parameters import Parameter
 from sqlanon.policy import Column, Join, LocalRecoding, Model, Output, Patterns, Policy, Quality, SearchOptions
+from sqlanon.policy.extensions import Extensions
 from sqlanon.recoding.plan import RecodedPlan
 from sqlanon.refreshing import Refresh, refresh
 from sqlanon.release import Release

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from sqlanon.errors import NoSolutionError, SearchStoppedError
 from sqlanon.evaluator import Evaluator
-from sqlanon.extensions import NOTHING, Extensions
 from sqlanon.policy import SearchOptions
+from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.search.base import TIE, Claim, Problem, Progress, Request, Verdict
 from sqlanon.search.box import useful_top
 from sqlanon.search.certificate import Certificate

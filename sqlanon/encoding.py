@@ -27,10 +27,10 @@ from sqlanon.errors import (
     UncoveredValuesError,
     UnsupportedError,
 )
-from sqlanon.hierarchy import specs
 from sqlanon.lattice.catalog import Attribute, Catalog, SensitiveAttribute
 from sqlanon.lookups import list_rows, uncovered_query
 from sqlanon.policy import Column, Policy
+from sqlanon.policy.hierarchy import specs
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, named, table, total
 from sqlanon.subset import with_membership

@@ -13,8 +13,8 @@ from sqlglot import exp
 from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb import DuckDBEngine, file_relation
 from sqlanon.errors import SourceError
-from sqlanon.extensions import NOTHING, Extensions
-from sqlanon.formats.base import FileFormat
+from sqlanon.policy.extensions import NOTHING, Extensions
+from sqlanon.policy.formats.base import FileFormat
 from sqlanon.sqltrees.trees import table
 
 

@@ -16,10 +16,16 @@ from sqlanon.compiler.live import KEY, TEXT, VALUE
 from sqlanon.encoding import Encoding
 from sqlanon.engines.base import Engine
 from sqlanon.errors import SourceChangedError
-from sqlanon.hierarchy.specs import FileHierarchy, GroupsHierarchy, HierarchySpec, LevelsHierarchy, TableHierarchy
 from sqlanon.lattice.nodes import Node
 from sqlanon.lookups import list_rows
 from sqlanon.policy import Policy
+from sqlanon.policy.hierarchy.specs import (
+    FileHierarchy,
+    GroupsHierarchy,
+    HierarchySpec,
+    LevelsHierarchy,
+    TableHierarchy,
+)
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.data_types import data_type
 from sqlanon.sqltrees.trees import canonical, column, named, number, same, table

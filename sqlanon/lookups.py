@@ -12,11 +12,12 @@ from sqlglot import exp
 from sqlanon.compiler import encode
 from sqlanon.engines.base import Engine
 from sqlanon.errors import HierarchyError
-from sqlanon.extensions import NOTHING, Extensions
 from sqlanon.foreign import attempt
-from sqlanon.hierarchy.builders import levels as builder_levels
-from sqlanon.hierarchy.readers import check_rows, read_rows
-from sqlanon.hierarchy.specs import (
+from sqlanon.policy import Column
+from sqlanon.policy.extensions import NOTHING, Extensions
+from sqlanon.policy.hierarchy.builders import levels as builder_levels
+from sqlanon.policy.hierarchy.readers import check_rows, read_rows
+from sqlanon.policy.hierarchy.specs import (
     ExtensionHierarchy,
     FileHierarchy,
     GroupsHierarchy,
@@ -25,7 +26,6 @@ from sqlanon.hierarchy.specs import (
     SuppressHierarchy,
     TableHierarchy,
 )
-from sqlanon.policy import Column
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import canonical, column, named, table
 

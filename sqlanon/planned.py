@@ -23,11 +23,11 @@ from sqlanon.audit.nulls import NullAudit, audit_nulls
 from sqlanon.encoding import is_scalar
 from sqlanon.engines.base import Engine
 from sqlanon.errors import UnsupportedError
-from sqlanon.hierarchy.specs import HierarchySpec
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.live import KIND, SNAPSHOT, WARNING
 from sqlanon.models import least_size
 from sqlanon.policy import Column, EngineOptions, Output, Policy
+from sqlanon.policy.hierarchy.specs import HierarchySpec
 from sqlanon.publication import Publication, publish
 from sqlanon.release import Release
 from sqlanon.report.manifest import manifest, write_manifest

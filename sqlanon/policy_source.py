@@ -15,8 +15,8 @@ from sqlglot import exp
 
 from sqlanon.errors import EngineError, InputError, SourceError, UnsupportedError
 from sqlanon.files import Reading
-from sqlanon.hierarchy import specs
 from sqlanon.policy import Join, Policy
+from sqlanon.policy.hierarchy import specs
 from sqlanon.sources import Source, attached_as, open_source, other_relation, stamp
 from sqlanon.spark_source import Cluster
 from sqlanon.sqltrees import names

@@ -16,7 +16,7 @@ from sqlanon.engines.duckdb import DuckDBEngine, is_connection, parquet_relation
 from sqlanon.engines.sqlite import MAIN, SQLiteEngine, is_sqlite
 from sqlanon.errors import EngineError, InputError, SourceChangedError, SourceError, UnsupportedError
 from sqlanon.files import Reading
-from sqlanon.paths import is_connection_text, is_database, is_file, is_folder, is_server, is_url
+from sqlanon.policy.paths import is_connection_text, is_database, is_file, is_folder, is_server, is_url
 from sqlanon.spark_source import Cluster, is_session, parquet_files, start_engine
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import table

@@ -15,10 +15,10 @@ from sqlglot.errors import SqlglotError
 from sqlanon.engines.base import Engine, Place
 from sqlanon.engines.relation_names import relation_parts
 from sqlanon.errors import EngineError, InputError, TargetError
-from sqlanon.extensions import NOTHING, Extensions
-from sqlanon.formats.base import FileFormat
-from sqlanon.paths import TARGET_ENDINGS, is_folder, same_file
 from sqlanon.policy import Output, Policy
+from sqlanon.policy.extensions import NOTHING, Extensions
+from sqlanon.policy.formats.base import FileFormat
+from sqlanon.policy.paths import TARGET_ENDINGS, is_folder, same_file
 from sqlanon.sources import Source
 
 RELEASED = "_released"

@@ -25,11 +25,11 @@ from sqlglot import exp
 
 from sqlanon.anonymizer import plan
 from sqlanon.errors import AuditError, NoSolutionError, SearchStoppedError, TargetError
-from sqlanon.extensions import NOTHING, Extensions
-from sqlanon.formats.checked import CheckedFormat
 from sqlanon.full_domain import Plan
 from sqlanon.lattice.nodes import Node, leq
 from sqlanon.policy import Policy
+from sqlanon.policy.extensions import NOTHING, Extensions
+from sqlanon.policy.formats.checked import CheckedFormat
 from sqlanon.search.base import TIE, Verdict
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, table

@@ -16,9 +16,9 @@ from test_definition import EXAMPLE
 
 import sqlanon
 from sqlanon.errors import HierarchyError, InputError, PolicyError, TargetError
-from sqlanon.interop.convert import WRITERS, convert
-from sqlanon.interop.definition_reading import parse_definition, read_definition
-from sqlanon.interop.definition_writing import write_definition
+from sqlanon.policy.anon.convert import WRITERS, convert
+from sqlanon.policy.anon.definition_reading import parse_definition, read_definition
+from sqlanon.policy.anon.definition_writing import write_definition
 
 POLICY = """
 # a comment

@@ -18,9 +18,9 @@ from policy_documents import as_toml, documents, texts, typed
 
 import sqlanon
 from sqlanon.errors import InputError, PolicyError, SqlanonError
-from sqlanon.interop import definition_opening
-from sqlanon.interop.definition_reading import parse_definition, read_definition
-from sqlanon.interop.definition_writing import write_definition
+from sqlanon.policy.anon import definition_opening
+from sqlanon.policy.anon.definition_reading import parse_definition, read_definition
+from sqlanon.policy.anon.definition_writing import write_definition
 from sqlanon.policy.parsing import parse
 
 DOCS = (Path(__file__).parent.parent / "docs" / "definition.md").read_text(encoding="utf-8")
@@ -547,14 +547,14 @@ def test_a_damaged_definition_is_read_or_refused(at: int, inserted: str, cut: in
 
 
 def test_every_attribute_of_the_schema_says_what_its_values_are() -> None:
-    from sqlanon.interop.definition_schema import _attributes
+    from sqlanon.policy.anon.definition_schema import _attributes
 
     assert all(told for attributes in _attributes().values() for told in attributes.values())
     assert _attributes()["k-attribute"].keys() == {"name", "priority", "hierarchy", "minimum", "limit", "uncovered"}
 
 
 def test_the_document_is_pretty_and_valid_for_any_validator() -> None:
-    from sqlanon.interop.definition_schema import SCHEMA
+    from sqlanon.policy.anon.definition_schema import SCHEMA
 
     data = write_definition(parse_definition(EXAMPLE.encode(), "d.xml"))
     assert data.startswith(b"<?xml version='1.0' encoding='UTF-8'?>\n<definition version=\"1\">\n  <parameters>\n")

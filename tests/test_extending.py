@@ -23,9 +23,10 @@ import pytest
 import yaml
 
 import sqlanon
-from sqlanon import Extensions, Parameter, extensions, testing
+from sqlanon import Extensions, Parameter, testing
 from sqlanon.measures.base import AttributeMeasure
 from sqlanon.parameters import whole
+from sqlanon.policy import extensions
 from sqlanon.policy.parsing import TOP_KEYS
 from sqlanon.search.base import Claim, Request
 from sqlanon.sqltrees.trees import table

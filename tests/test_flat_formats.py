@@ -22,8 +22,8 @@ from test_hostile import NAMES
 import sqlanon
 from sqlanon.cli import main
 from sqlanon.errors import AuditError, SourceChangedError, SourceError, TargetError
-from sqlanon.extensions import BUILT_IN
-from sqlanon.formats.xml import Xml
+from sqlanon.policy.extensions import BUILT_IN
+from sqlanon.policy.formats.xml import Xml
 from sqlanon.policy_source import open_policy_source
 
 Text = str | None

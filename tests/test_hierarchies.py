@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sqlanon
-from sqlanon.hierarchy.readers import check_rows, read_rows
+from sqlanon.policy.hierarchy.readers import check_rows, read_rows
 
 
 def qi(hierarchy: dict, **keys: object) -> dict:

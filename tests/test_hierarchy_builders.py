@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from sqlanon.errors import HierarchyError, UnsupportedError
-from sqlanon.hierarchy.builders import levels
-from sqlanon.hierarchy.specs import (
+from sqlanon.policy.hierarchy.builders import levels
+from sqlanon.policy.hierarchy.specs import (
     DatesHierarchy,
     HierarchySpec,
     IntervalsHierarchy,

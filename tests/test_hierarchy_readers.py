@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sqlanon.errors import HierarchyError
-from sqlanon.hierarchy.readers import CheckedRows, Row, check_rows, read_rows
+from sqlanon.policy.hierarchy.readers import CheckedRows, Row, check_rows, read_rows
 
 CANARY = "Zq7canary"
 

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 import sqlanon
 from sqlanon.cli import main
 from sqlanon.errors import PolicyError, SourceChangedError, SourceError, TargetError, UnsupportedError
-from sqlanon.formats.xml import Xml
+from sqlanon.policy.formats.xml import Xml
 from sqlanon.policy_source import open_policy_source
 
 Text = str | None

@@ -30,9 +30,9 @@ from sqlanon.errors import (
     TargetError,
     UnsupportedError,
 )
-from sqlanon.interop.convert import convert
 from sqlanon.models.distinct_l_diversity import DistinctLDiversity
 from sqlanon.models.k_anonymity import KAnonymity
+from sqlanon.policy.anon.convert import convert
 
 KINDS = {"s": "VARCHAR", "flag": "BOOLEAN", "person": "VARCHAR", "id": "BIGINT"}
 

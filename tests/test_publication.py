@@ -18,9 +18,9 @@ from sqlanon.accounting import Ledger
 from sqlanon.audit.models import audit_of
 from sqlanon.engines.duckdb import DuckDBEngine, file_relation
 from sqlanon.errors import AuditError, SourceChangedError, SqlanonError, TargetError
-from sqlanon.formats.xml import Xml
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import Output
+from sqlanon.policy.formats.xml import Xml
 from sqlanon.publication import publish
 from sqlanon.report.manifest import write_manifest
 from sqlanon.targets import Target, check_target

@@ -23,8 +23,8 @@ from test_models import AGGREGATES, FOLDED, MEASURES, document, load, random_wor
 
 import sqlanon
 from sqlanon.accounting import Ledger
-from sqlanon.hierarchy import specs
 from sqlanon.measures.base import fold
+from sqlanon.policy.hierarchy import specs
 from sqlanon.recoding.plan import RecodedPlan
 from sqlanon.report.charts import blocks, histogram, loss_scale, stacked
 from sqlanon.report.files import check_report, write_report

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlanon.errors import SourceError, TargetError
-from sqlanon.formats import FORMATS
-from sqlanon.formats import xml_document as reading
-from sqlanon.formats.safe_xml import HEAD, PIECE, refuse_doctype
-from sqlanon.formats.xml import LONGEST, Xml
+from sqlanon.policy.formats import FORMATS
+from sqlanon.policy.formats import xml_document as reading
+from sqlanon.policy.formats.safe_xml import HEAD, PIECE, refuse_doctype
+from sqlanon.policy.formats.xml import LONGEST, Xml
 
 CANARY = "Zz7canaryqQ"
 HOSTILE = [

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from sqlanon.commands.common import guarded
-from sqlanon.interop.convert import convert
+from sqlanon.policy.anon.convert import convert
 
 
 @click.command("convert")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from sqlanon.commands.common import guarded
-from sqlanon.hierarchy.readers import check_rows, read_rows
+from sqlanon.policy.hierarchy.readers import check_rows, read_rows
 
 
 @click.group()

@@ -18,8 +18,8 @@ from sqlanon.anonymizer import anonymize
 from sqlanon.commands.common import STDERR, guarded, policy_of
 from sqlanon.driver import Watcher
 from sqlanon.errors import InputError, SqlanonError, TargetError
-from sqlanon.paths import same_file
 from sqlanon.policy import Policy
+from sqlanon.policy.paths import same_file
 from sqlanon.recoding.plan import RecodedPlan
 from sqlanon.release import Release
 from sqlanon.report.files import check_report, write_report

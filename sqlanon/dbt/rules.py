@@ -13,15 +13,15 @@ from sqlglot import exp
 from sqlanon.compiler.live import TEXT, VALUE
 from sqlanon.engines.texts import TextFacts
 from sqlanon.errors import UnsupportedError
-from sqlanon.hierarchy.builders import levels as builder_levels
-from sqlanon.hierarchy.specs import (
+from sqlanon.policy import Column
+from sqlanon.policy.hierarchy.builders import levels as builder_levels
+from sqlanon.policy.hierarchy.specs import (
     DatesHierarchy,
     ExtensionHierarchy,
     HierarchySpec,
     IntervalsHierarchy,
     RedactHierarchy,
 )
-from sqlanon.policy import Column
 from sqlanon.sqltrees.data_types import data_type
 from sqlanon.sqltrees.trees import canonical, column, named, number, same
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sqlanon.compiler import patterns as compiler
 from sqlanon.engines.base import Engine
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.patterns.order import Pattern, columns_of
+from sqlanon.policy.pattern_order import Pattern, columns_of
 from sqlanon.sqltrees import names
 
 WORD_BITS = 62

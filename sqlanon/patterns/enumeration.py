@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import reduce
 from operator import or_
 
-from sqlanon.patterns.order import Never, Pattern, rank, stars, weight
+from sqlanon.policy.pattern_order import Never, Pattern, rank, stars, weight
 
 
 @dataclass(frozen=True, slots=True)

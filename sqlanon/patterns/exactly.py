@@ -32,11 +32,11 @@ from sqlanon.lattice.catalog import Catalog
 from sqlanon.patterns.bounds import pattern_table
 from sqlanon.patterns.exact import MOST_COST, ExactSolution, Status, solve, whole
 from sqlanon.patterns.greedy import Assignment, forget, greedy, uses
-from sqlanon.patterns.order import Pattern, weight
 from sqlanon.patterns.pairs import Ints, check_size, numbered
 from sqlanon.patterns.pattern import PatternSet
 from sqlanon.patterns.shares import Share, stretches
 from sqlanon.patterns.solver import highs_module
+from sqlanon.policy.pattern_order import Pattern, weight
 from sqlanon.sqltrees import names
 
 

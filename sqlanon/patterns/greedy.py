@@ -27,8 +27,8 @@ from sqlanon.engines.base import Engine
 from sqlanon.errors import UnsupportedError, check_time
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.patterns.bounds import Bounds, pattern_table
-from sqlanon.patterns.order import Pattern, columns_of, stars, weight
 from sqlanon.patterns.pattern import PatternSet
+from sqlanon.policy.pattern_order import Pattern, columns_of, stars, weight
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import number
 

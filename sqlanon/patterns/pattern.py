@@ -10,7 +10,18 @@ from itertools import combinations
 
 from sqlanon.errors import InputError
 from sqlanon.patterns.enumeration import Rules
-from sqlanon.patterns.order import TIES, Never, Pattern, Rank, Ties, places, rank, shuffled, stars, weight
+from sqlanon.policy.pattern_order import (
+    TIES,
+    Never,
+    Pattern,
+    Rank,
+    Ties,
+    places,
+    rank,
+    shuffled,
+    stars,
+    weight,
+)
 
 __all__ = [
     "TIES",

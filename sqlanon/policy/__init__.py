@@ -10,10 +10,10 @@ from decimal import ROUND_FLOOR, Decimal
 from pathlib import Path
 from typing import Any
 
-from sqlanon.extensions import NOTHING, Extensions
-from sqlanon.hierarchy import specs
 from sqlanon.models.base import PrivacyModel
-from sqlanon.paths import is_url
+from sqlanon.policy.extensions import NOTHING, Extensions
+from sqlanon.policy.hierarchy import specs
+from sqlanon.policy.paths import is_url
 from sqlanon.policy.transformation import LocalRecoding, Patterns, Transformation
 
 __all__ = [

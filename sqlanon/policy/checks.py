@@ -7,9 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 from sqlanon.errors import InputError, SqlanonError
-from sqlanon.extensions import Extensions
 from sqlanon.measures.base import AGGREGATES
 from sqlanon.policy import ROLES, WHERE, Column, Model, Policy, Quality, SearchOptions
+from sqlanon.policy.extensions import Extensions
 from sqlanon.policy.faults import Faults
 from sqlanon.policy.transformation import CELL_AGGREGATES, CELL_MEASURES, Patterns, Transformation, check_transformation
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.errors import InputError
-from sqlanon.extensions import Extensions
-from sqlanon.hierarchy import specs
-from sqlanon.paths import is_file
+from sqlanon.policy.extensions import Extensions
 from sqlanon.policy.faults import Faults
+from sqlanon.policy.hierarchy import specs
+from sqlanon.policy.paths import is_file
 
 OPTIONS = {
     "file": ("file", "delimiter", "null", "encoding"),

@@ -17,14 +17,14 @@ from typing import Any
 import yaml
 
 from sqlanon.errors import InputError
-from sqlanon.extensions import NOTHING, Extensions
-from sqlanon.interop.definition_reading import read_definition
 from sqlanon.parameters import is_number
-from sqlanon.paths import is_database, is_server
 from sqlanon.policy import ENGINES, ROLES, Column, EngineOptions, Model, Policy, Quality, SearchOptions
+from sqlanon.policy.anon.definition_reading import read_definition
 from sqlanon.policy.checks import CHOICES, check_entity, check_parts
+from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.faults import Faults
 from sqlanon.policy.hierarchies import parse_hierarchy
+from sqlanon.policy.paths import is_database, is_server
 from sqlanon.policy.sources import parse_csv, parse_formats, parse_join, parse_output, parse_report
 from sqlanon.policy.transformation import Patterns, parse_transformation
 

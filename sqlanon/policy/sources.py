@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.errors import InputError
-from sqlanon.extensions import Extensions
 from sqlanon.parameters import Parameter, flag, text
-from sqlanon.paths import REPORT_ENDINGS, TARGET_ENDINGS, is_database
 from sqlanon.policy import Join, Output
 from sqlanon.policy.checks import check_key
+from sqlanon.policy.extensions import Extensions
 from sqlanon.policy.faults import Faults
+from sqlanon.policy.paths import REPORT_ENDINGS, TARGET_ENDINGS, is_database
 
 CSV_OPTIONS = (
     Parameter("delimiter", text(), required=False),

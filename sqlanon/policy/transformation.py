@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlanon.patterns.order import TIES, Ties
 from sqlanon.policy.faults import Faults
+from sqlanon.policy.pattern_order import TIES, Ties
 
 TYPES = ("full_domain", "patterns", "local_recoding")
 SOLVERS = ("greedy", "exact")

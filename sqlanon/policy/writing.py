@@ -8,8 +8,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from sqlanon.hierarchy import specs
 from sqlanon.policy import Column, Join, Model, Output, Policy
+from sqlanon.policy.hierarchy import specs
 from sqlanon.policy.transformation import written
 
 

@@ -16,17 +16,17 @@ from secrets import randbits
 from sqlanon.compiler.evaluate import Question
 from sqlanon.errors import UnsupportedError
 from sqlanon.formulation import formulate
-from sqlanon.hierarchy.specs import SuppressHierarchy
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.models import least_size
 from sqlanon.patterns.bounds import pattern_table
 from sqlanon.patterns.exactly import exactly
 from sqlanon.patterns.greedy import Assignment, greedy
-from sqlanon.patterns.order import Pattern
 from sqlanon.patterns.pattern import PatternSet, constrained, listed
 from sqlanon.planned import ignored_options
 from sqlanon.policy import Patterns, Policy
+from sqlanon.policy.hierarchy.specs import SuppressHierarchy
+from sqlanon.policy.pattern_order import Pattern
 from sqlanon.recoding.plan import RecodedPlan, accounted, load_rules
 from sqlanon.recoding.rules import Rule
 from sqlanon.recoding.sequence import first_fit

@@ -19,11 +19,11 @@ from sqlanon.compiler import recoded as compiler
 from sqlanon.compiler.class_sizes import in_buckets
 from sqlanon.errors import NoSolutionError
 from sqlanon.full_domain import Solution
-from sqlanon.hierarchy.specs import HierarchySpec, SuppressHierarchy
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.patterns.quality import Quality, quality
 from sqlanon.planned import Planned
 from sqlanon.policy import Column
+from sqlanon.policy.hierarchy.specs import HierarchySpec, SuppressHierarchy
 from sqlanon.recoding.rules import Rule
 from sqlanon.references import plan_audits
 from sqlanon.search.certificate import Certificate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sqlanon.errors import TargetError
-from sqlanon.paths import REPORT_ENDINGS
+from sqlanon.policy.paths import REPORT_ENDINGS
 from sqlanon.report.html import html_report
 from sqlanon.report.summary import RunSummary
 from sqlanon.report.text import text_report

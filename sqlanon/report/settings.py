@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlanon.paths import is_url
 from sqlanon.policy import Column, LocalRecoding, Policy
+from sqlanon.policy.paths import is_url
 from sqlanon.report.wording import figure, share
 
 NULLS = {

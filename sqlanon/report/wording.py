@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from sqlanon.audit.nulls import Matches, NullAudit
-from sqlanon.hierarchy import specs
+from sqlanon.policy.hierarchy import specs
 from sqlanon.search.certificate import Certificate
 
 FOR_THE_OPERATOR = "For the operator: holds exact counts; do not hand it on with the release."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlanon.formats.base import FileFormat
-from sqlanon.formats.xml import Xml
+from sqlanon.policy.formats.base import FileFormat
+from sqlanon.policy.formats.xml import Xml
 
 FORMATS: tuple[FileFormat, ...] = (Xml(),)

@@ -9,9 +9,9 @@ from typing import Any
 from lxml import etree
 
 from sqlanon.errors import Fault
-from sqlanon.interop import definition_words as words
-from sqlanon.interop.definition_schema import note
-from sqlanon.interop.definition_values import NUMBER, read_mapping
+from sqlanon.policy.anon import definition_words as words
+from sqlanon.policy.anon.definition_schema import note
+from sqlanon.policy.anon.definition_values import NUMBER, read_mapping
 
 Rows = list[tuple[str | None, ...]]
 

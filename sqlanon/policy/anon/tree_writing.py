@@ -8,8 +8,8 @@ from typing import Any
 from lxml import etree
 
 from sqlanon.errors import Fault
-from sqlanon.interop import definition_words as words
-from sqlanon.interop.definition_values import NUMBER, listed, mapping, put, write_mapping
+from sqlanon.policy.anon import definition_words as words
+from sqlanon.policy.anon.definition_values import NUMBER, listed, mapping, put, write_mapping
 from sqlanon.policy.hierarchies import canonical_text
 
 DEEPEST_TREE = 50

@@ -19,16 +19,16 @@ from typing import Any
 import yaml
 
 from sqlanon.errors import Fault, InputError, PolicyError, TargetError
-from sqlanon.extensions import NOTHING, Extensions
-from sqlanon.hierarchy.readers import check_rows, read_rows
-from sqlanon.hierarchy.specs import FileHierarchy
-from sqlanon.interop.definition_reading import not_kept, parse_definition
-from sqlanon.interop.definition_values import binary
-from sqlanon.interop.definition_writing import write_definition
-from sqlanon.interop.relocation import relocated
-from sqlanon.paths import same_file
 from sqlanon.policy import Policy
+from sqlanon.policy.anon.definition_reading import not_kept, parse_definition
+from sqlanon.policy.anon.definition_values import binary
+from sqlanon.policy.anon.definition_writing import write_definition
+from sqlanon.policy.anon.relocation import relocated
+from sqlanon.policy.extensions import NOTHING, Extensions
+from sqlanon.policy.hierarchy.readers import check_rows, read_rows
+from sqlanon.policy.hierarchy.specs import FileHierarchy
 from sqlanon.policy.parsing import parse, read_document
+from sqlanon.policy.paths import same_file
 from sqlanon.policy.writing import document as keys_of
 
 READ = (".xml", ".yaml", ".yml", ".json", ".toml")

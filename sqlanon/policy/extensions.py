@@ -22,11 +22,6 @@ from typing import Any
 
 from sqlanon.errors import InputError
 from sqlanon.foreign import attempt
-from sqlanon.formats import FORMATS
-from sqlanon.formats.base import FileFormat
-from sqlanon.formats.checked import CheckedFormat
-from sqlanon.hierarchy.builders import HierarchyBuilder
-from sqlanon.hierarchy.specs import KINDS as HIERARCHIES
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.measures import MEASURES, MeasureKind
 from sqlanon.measures.base import Measure
@@ -34,7 +29,12 @@ from sqlanon.measures.checked import refuse_unsound as refuse_unsound_measure
 from sqlanon.models import MODELS, ModelKind
 from sqlanon.models.base import PrivacyModel
 from sqlanon.models.checked import refuse_unsound as refuse_unsound_model
-from sqlanon.paths import DATABASE_ENDINGS, FLAT_ENDINGS
+from sqlanon.policy.formats import FORMATS
+from sqlanon.policy.formats.base import FileFormat
+from sqlanon.policy.formats.checked import CheckedFormat
+from sqlanon.policy.hierarchy.builders import HierarchyBuilder
+from sqlanon.policy.hierarchy.specs import KINDS as HIERARCHIES
+from sqlanon.policy.paths import DATABASE_ENDINGS, FLAT_ENDINGS
 from sqlanon.search import STRATEGIES
 from sqlanon.search.base import Search
 from sqlanon.search.checked import checked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlanon.interop.definition_values import (
+from sqlanon.policy.anon.definition_values import (
     EXACT,
     FLAG,
     NUMBER,

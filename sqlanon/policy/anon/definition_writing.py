@@ -12,11 +12,11 @@ from typing import Any
 from lxml import etree
 
 from sqlanon.errors import Fault, PolicyError
-from sqlanon.interop import definition_words as words
-from sqlanon.interop.definition_opening import opened
-from sqlanon.interop.definition_schema import validated
-from sqlanon.interop.definition_values import items, listed, mapping, needs_decimals, put, write_mapping
-from sqlanon.interop.tree_writing import write_hierarchy
+from sqlanon.policy.anon import definition_words as words
+from sqlanon.policy.anon.definition_opening import opened
+from sqlanon.policy.anon.definition_schema import validated
+from sqlanon.policy.anon.definition_values import items, listed, mapping, needs_decimals, put, write_mapping
+from sqlanon.policy.anon.tree_writing import write_hierarchy
 
 
 def write_definition(document: Mapping[str, Any]) -> bytes:

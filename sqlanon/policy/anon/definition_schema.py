@@ -17,8 +17,8 @@ from typing import Any
 from lxml import etree
 
 from sqlanon.errors import Fault, PolicyError
-from sqlanon.formats.safe_xml import NOTHING_RESOLVED
-from sqlanon.interop.definition_opening import Opened
+from sqlanon.policy.anon.definition_opening import Opened
+from sqlanon.policy.formats.safe_xml import NOTHING_RESOLVED
 
 SCHEMA = Path(__file__).with_name("anon_definition.xsd")
 MOST = 100

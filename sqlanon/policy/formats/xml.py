@@ -26,9 +26,9 @@ import pyarrow.compute as pc
 from lxml import etree
 
 from sqlanon.errors import TargetError
-from sqlanon.formats.safe_xml import refuse_doctype
-from sqlanon.formats.xml_document import INSTANCE, NIL, Document
 from sqlanon.parameters import Parameter, text
+from sqlanon.policy.formats.safe_xml import refuse_doctype
+from sqlanon.policy.formats.xml_document import INSTANCE, NIL, Document
 
 RECORD = "record"
 PLAIN = re.compile(r"(?![Xx][Mm][Ll])[A-Za-z_À-ÖØ-öø-ÿ][A-Za-z0-9_.À-ÖØ-öø-ÿ-]{0,249}")

@@ -10,7 +10,7 @@ import pyarrow as pa
 from lxml import etree
 
 from sqlanon.errors import SourceError
-from sqlanon.formats.safe_xml import fed_from, pull_parser
+from sqlanon.policy.formats.safe_xml import fed_from, pull_parser
 
 INSTANCE = "http://www.w3.org/2001/XMLSchema-instance"
 NIL = f"{{{INSTANCE}}}nil"

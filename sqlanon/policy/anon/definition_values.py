@@ -17,8 +17,8 @@ from typing import Any
 from lxml import etree
 
 from sqlanon.errors import Fault
-from sqlanon.interop.definition_schema import note
 from sqlanon.parameters import is_number
+from sqlanon.policy.anon.definition_schema import note
 
 WHOLE_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,999})")
 LARGEST_WHOLE = 10**18

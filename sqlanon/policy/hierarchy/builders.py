@@ -16,14 +16,14 @@ import sqlglot
 from sqlglot import exp
 
 from sqlanon.errors import HierarchyError, UnsupportedError
-from sqlanon.hierarchy.specs import (
+from sqlanon.parameters import Parameter
+from sqlanon.policy.hierarchy.specs import (
     DatesHierarchy,
     HierarchySpec,
     IntervalsHierarchy,
     RedactHierarchy,
     SuppressHierarchy,
 )
-from sqlanon.parameters import Parameter
 
 ROOT = "*"
 INTEGERS = (

@@ -13,11 +13,11 @@ from typing import Any
 from lxml import etree
 
 from sqlanon.errors import Fault, InputError, PolicyError
-from sqlanon.interop import definition_words as words
-from sqlanon.interop.definition_opening import LARGEST, opened
-from sqlanon.interop.definition_schema import note, validated
-from sqlanon.interop.definition_values import Table, binary, read_mapping
-from sqlanon.interop.tree_reading import read_hierarchy
+from sqlanon.policy.anon import definition_words as words
+from sqlanon.policy.anon.definition_opening import LARGEST, opened
+from sqlanon.policy.anon.definition_schema import note, validated
+from sqlanon.policy.anon.definition_values import Table, binary, read_mapping
+from sqlanon.policy.anon.tree_reading import read_hierarchy
 
 
 def read_definition(path: Path) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from xml.parsers import expat
 from lxml import etree
 
 from sqlanon.errors import InputError
-from sqlanon.formats.safe_xml import NOTHING_RESOLVED
+from sqlanon.policy.formats.safe_xml import NOTHING_RESOLVED
 
 LARGEST = 64 << 20
 """Bytes of a definition; values by the million belong in hierarchy files."""

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from sqlanon.errors import AuditError, SourceError, SqlanonError, TargetError
 from sqlanon.foreign import attempt
-from sqlanon.formats.base import FileFormat
 from sqlanon.parameters import Parameter
+from sqlanon.policy.formats.base import FileFormat
 
 ROWS = 5_000
 """Rows that are texts of Python at once."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sqlanon.paths import is_url
+from sqlanon.policy.paths import is_url
 
 
 def relocated(document: Mapping[str, Any], old: Path, new: Path) -> tuple[Mapping[str, Any], int]:
