@@ -20,7 +20,7 @@ from pattern_figures import PaperTable
 
 import sqlanon
 from sqlanon.encoding import encode_source
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.patterns.exactly import exactly
 from sqlanon.patterns.greedy import Assignment, greedy

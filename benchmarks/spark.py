@@ -82,7 +82,7 @@ def ledger(told: Any) -> list[int]:
 
 def cluster(data: Path, folder: Path, executors: int, memory: int, *, publishing: bool) -> dict[str, Any]:
     """Start a cluster, anonymize on it (or encode and search alone), and tell how long each part took."""
-    from sqlanon.engines.spark import SparkEngine
+    from sqlanon.engines.spark.engine import SparkEngine
 
     begun = time.perf_counter()
     settings = {"spark.executor.memory": f"{memory}m", "spark.driver.memory": "3g"}

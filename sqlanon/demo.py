@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from sqlanon.engines.duckdb import write_table
+from sqlanon.engines.duckdb.files import write_table
 from sqlanon.errors import TargetError
 
 SEED = 20240229

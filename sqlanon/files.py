@@ -11,7 +11,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.engines.base import Engine
-from sqlanon.engines.duckdb import DuckDBEngine, file_relation
+from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.engines.duckdb.files import file_relation
 from sqlanon.errors import SourceError
 from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.formats.base import FileFormat

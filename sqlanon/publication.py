@@ -25,7 +25,8 @@ from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.release import audit_copies, audit_release, unmarked
 from sqlanon.engines.base import Engine, Place
-from sqlanon.engines.duckdb import DuckDBEngine, file_relation
+from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.engines.duckdb.files import file_relation
 from sqlanon.errors import AuditError, EngineError, SourceChangedError, SourceError
 from sqlanon.files import read_file
 from sqlanon.policy.formats.base import FileFormat

@@ -10,7 +10,7 @@ from typing import Self
 from sqlanon.carrying import Carried, carry
 from sqlanon.encoding import Encoding
 from sqlanon.engines.base import Engine
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.policy import EngineOptions
 from sqlanon.snapshots import SnapshotStore
 from sqlanon.sources import Source

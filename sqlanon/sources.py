@@ -12,8 +12,9 @@ from urllib.parse import parse_qs, urlsplit
 from sqlglot import exp
 
 from sqlanon.engines.base import Engine
-from sqlanon.engines.duckdb import DuckDBEngine, is_connection, parquet_relation
-from sqlanon.engines.sqlite import MAIN, SQLiteEngine, is_sqlite
+from sqlanon.engines.duckdb.engine import DuckDBEngine, is_connection
+from sqlanon.engines.duckdb.files import parquet_relation
+from sqlanon.engines.sqlite.engine import MAIN, SQLiteEngine, is_sqlite
 from sqlanon.errors import EngineError, InputError, SourceChangedError, SourceError, UnsupportedError
 from sqlanon.files import Reading
 from sqlanon.policy.paths import is_connection_text, is_database, is_file, is_folder, is_server, is_url
@@ -206,7 +207,7 @@ def _open_server(url: str, table_name: str | None) -> Source:
             hint="leave it out; it is taken from PGPASSWORD, a password file (~/.pgpass) or a service (PGSERVICE).",
         )
     try:
-        from sqlanon.engines.postgres import PostgresEngine
+        from sqlanon.engines.postgres.engine import PostgresEngine
     except ImportError:
         driver = False
     else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sqlanon.errors import InputError, SourceError
 
 if TYPE_CHECKING:
-    from sqlanon.engines.spark import SparkEngine
+    from sqlanon.engines.spark.engine import SparkEngine
 
 PARQUET_ENDINGS = (".parquet", ".pq")
 
@@ -37,8 +37,8 @@ def start_engine(source: object, cluster: Cluster | None) -> SparkEngine:
         InputError: PySpark is not installed, or the cluster cannot be started.
     """
     try:
-        from sqlanon.engines.spark import SparkEngine
-        from sqlanon.engines.spark_facts import MASTER
+        from sqlanon.engines.spark.engine import SparkEngine
+        from sqlanon.engines.spark.facts import MASTER
     except ImportError:
         installed = False
     else:

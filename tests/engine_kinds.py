@@ -21,8 +21,8 @@ from postgres_server import Server
 import sqlanon
 from sqlanon.encoding import Encoding, encode_source
 from sqlanon.engines.base import Engine
-from sqlanon.engines.duckdb import DuckDBEngine
-from sqlanon.engines.sqlite import SQLiteEngine
+from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.engines.sqlite.engine import SQLiteEngine
 from sqlanon.evaluator import Evaluator
 from sqlanon.formulation import formulate
 from sqlanon.full_domain import Plan, search_plan
@@ -67,7 +67,7 @@ def _spark(request: pytest.FixtureRequest) -> Engine:
 
 def _module(name: str) -> Any:
     try:
-        return importlib.import_module(f"sqlanon.engines.{name}")
+        return importlib.import_module(f"sqlanon.engines.{name}.engine")
     except ImportError as error:
         pytest.skip(f"the engine {name} cannot be used here: {error.name or error} is missing")
 

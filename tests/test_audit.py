@@ -14,7 +14,7 @@ import sqlanon
 from sqlanon.audit.check import check_relation
 from sqlanon.audit.models import audit_of
 from sqlanon.audit.release import audit_release
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.errors import AuditError, InputError, SourceError
 from sqlanon.models.k_anonymity import KAnonymity
 

@@ -15,7 +15,7 @@ from sqlglot import exp
 import sqlanon
 from sqlanon.carrying import carried_tables, carry
 from sqlanon.encoding import encode_source
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.errors import EngineError
 from sqlanon.evaluator import Evaluator
 from sqlanon.formulation import formulate

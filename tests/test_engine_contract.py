@@ -791,8 +791,8 @@ def test_roles_are_given_or_refused_before_any_work(engine: Engine) -> None:
 
 
 def test_the_table_of_capabilities_tells_every_lack_with_its_reason() -> None:
-    from sqlanon.engines.duckdb import DuckDBEngine
-    from sqlanon.engines.sqlite import SQLiteEngine
+    from sqlanon.engines.duckdb.engine import DuckDBEngine
+    from sqlanon.engines.sqlite.engine import SQLiteEngine
 
     told = capability_table([DuckDBEngine.capabilities, SQLiteEngine.capabilities])
     lines = told.splitlines()

@@ -29,7 +29,7 @@ import sqlanon
 from sqlanon.audit.check import check_relation
 from sqlanon.cli import main
 from sqlanon.compiler import distinct_entities
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.errors import (
     AuditError,
     InputError,

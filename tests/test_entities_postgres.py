@@ -18,7 +18,7 @@ from sqlanon.compiler import distinct_entities
 from sqlanon.errors import AuditError
 from sqlanon.report.proof_file import write_proof
 
-pytest.importorskip("sqlanon.engines.postgres", reason="the driver of PostgreSQL is not installed")
+pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver of PostgreSQL is not installed")
 
 

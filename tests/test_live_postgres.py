@@ -14,7 +14,7 @@ from postgres_server import Server, execute, postgres  # noqa: F401 - a fixture
 import sqlanon
 from sqlanon.errors import TargetError, UncoveredValuesError
 
-pytest.importorskip("sqlanon.engines.postgres", reason="the driver of PostgreSQL is not installed")
+pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver of PostgreSQL is not installed")
 
 LISTED = VALUES[:6]

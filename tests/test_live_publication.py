@@ -20,7 +20,7 @@ import sqlanon
 from sqlanon import live
 from sqlanon.audit.check import check_relation
 from sqlanon.cli import main
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.errors import (
     AuditError,
     InputError,

@@ -12,11 +12,11 @@ from sqlglot import exp
 
 import sqlanon
 from sqlanon.compiler.live import FrozenColumn, LiveView, live_view
-from sqlanon.engines import postgres_dialect
+from sqlanon.engines.postgres import dialect as postgres_dialect
 from sqlanon.errors import EngineError, TargetError, UnsupportedError
 from sqlanon.models.k_anonymity import KAnonymity
 
-module = pytest.importorskip("sqlanon.engines.postgres", reason="the driver of PostgreSQL is not installed")
+module = pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver of PostgreSQL is not installed")
 
 ROLES = ("anonymizer", "keeper", "analyst")

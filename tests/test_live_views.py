@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from sqlanon.audit.check import check_relation
 from sqlanon.compiler.live import FrozenColumn, LiveView, live_view, refuse_models, takes_part
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.errors import UnsupportedError
 from sqlanon.models.base import PrivacyModel
 from sqlanon.models.delta_presence import DeltaPresence
@@ -127,7 +127,7 @@ def test_sqlite_publishes_the_same_records() -> None:
 
 
 def test_postgres_publishes_the_same_records(postgres: Server) -> None:  # noqa: F811
-    module = pytest.importorskip("sqlanon.engines.postgres", reason="the driver of PostgreSQL is not installed")
+    module = pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
     engine = module.PostgresEngine(postgres.uri())
     try:
         for world in worlds(60, 2):

@@ -24,7 +24,7 @@ from test_models import document, load, random_world
 
 import sqlanon
 from sqlanon.compiler.encode import COVERED
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.lattice.nodes import Node
 from sqlanon.recoding import insertion, sequence, state
 from sqlanon.recoding.insertion import Found, choose

@@ -18,7 +18,7 @@ from test_models import document, load, random_world
 import sqlanon
 from sqlanon.audit.check import check_relation
 from sqlanon.cli import main
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.sqltrees.trees import table
 
 

@@ -24,7 +24,7 @@ from sqlanon.audit import null_patterns, nulls
 from sqlanon.audit.chance import chi_square_tail
 from sqlanon.audit.null_bias import null_bias
 from sqlanon.audit.nulls import Matches, NullAudit, OnlyWildcards, audit_nulls
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.errors import InputError, SourceError, UnsupportedError
 from sqlanon.sqltrees.binding import bind
 

@@ -21,7 +21,7 @@ from effort import cases
 
 import sqlanon
 from sqlanon.compiler import patterns as compiler
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.patterns import greedy as module
 from sqlanon.patterns.greedy import Assignment, greedy
 from sqlanon.patterns.pattern import (

@@ -27,7 +27,7 @@ from sqlanon.audit.check import check_relation
 from sqlanon.compiler import release as compiler
 from sqlanon.driver import search
 from sqlanon.encoding import encode_source
-from sqlanon.engines.duckdb import DuckDBEngine, Job
+from sqlanon.engines.duckdb.engine import DuckDBEngine, Job
 from sqlanon.errors import EngineError, InputError, UnsupportedError
 from sqlanon.evaluator import Evaluator
 from sqlanon.formulation import formulate
@@ -37,7 +37,9 @@ from sqlanon.snapshots import SnapshotStore
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import bigint, column, named, number, table, total
 
-postgres_engine = pytest.importorskip("sqlanon.engines.postgres", reason="the driver of PostgreSQL is not installed")
+postgres_engine = pytest.importorskip(
+    "sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed"
+)
 PostgresEngine = postgres_engine.PostgresEngine
 
 HOSTILE = ("order", 'a"b', "key_0", "n", "Case", "case", "x; DROP TABLE y", "$1", "?", "%s", "\\", "é", "n" * 63)

@@ -23,7 +23,9 @@ from postgres_server import Server, postgres  # noqa: F401 - a fixture
 import sqlanon
 from sqlanon.errors import AuditError, InputError, SourceError, TargetError, UnsupportedError
 
-postgres_engine = pytest.importorskip("sqlanon.engines.postgres", reason="the driver of PostgreSQL is not installed")
+postgres_engine = pytest.importorskip(
+    "sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed"
+)
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver of PostgreSQL is not installed")
 
 RECORDS = 3_000
@@ -340,7 +342,7 @@ def test_a_password_in_a_url_is_refused_and_not_repeated() -> None:
 
 
 def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sqlanon.engines.postgres", None)
+    monkeypatch.setitem(sys.modules, "sqlanon.engines.postgres.engine", None)
     with pytest.raises(InputError, match=r"driver of PostgreSQL") as raised:
         sqlanon.plan(None, policy())
     assert "sqlanon[postgres]" in raised.value.hint

@@ -16,7 +16,8 @@ from sqlglot import exp, parse_one
 
 from sqlanon.accounting import Ledger
 from sqlanon.audit.models import audit_of
-from sqlanon.engines.duckdb import DuckDBEngine, file_relation
+from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.engines.duckdb.files import file_relation
 from sqlanon.errors import AuditError, SourceChangedError, SqlanonError, TargetError
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import Output

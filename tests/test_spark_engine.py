@@ -26,7 +26,7 @@ from sqlanon.compiler import release as compiler
 from sqlanon.driver import search
 from sqlanon.encoding import encode_source
 from sqlanon.engines.base import Job
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.errors import EngineError, UnsupportedError
 from sqlanon.evaluator import Evaluator
 from sqlanon.formulation import formulate

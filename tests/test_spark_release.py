@@ -138,7 +138,7 @@ def test_names_are_looked_for_where_the_user_is(session: Any) -> None:
     user = session.newSession()
     user.sql("CREATE SCHEMA IF NOT EXISTS shelf")
     user.sql("USE shelf")
-    engine = importlib.import_module("sqlanon.engines.spark").SparkEngine(user)
+    engine = importlib.import_module("sqlanon.engines.spark.engine").SparkEngine(user)
     try:
         user.sql("CREATE TABLE kept AS SELECT TIMESTAMP_NTZ '2020-01-01 00:00:00' AS at, 'x' AS n")
         user.sql("CREATE TEMPORARY VIEW shown AS SELECT 1 AS n")

@@ -21,8 +21,8 @@ from engine_kinds import duckdb, planned, rows_of_table
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.engines.sqlite import SQLiteEngine, is_sqlite
-from sqlanon.engines.sqlite_values import word
+from sqlanon.engines.sqlite.engine import SQLiteEngine, is_sqlite
+from sqlanon.engines.sqlite.values import word
 from sqlanon.errors import (
     EngineError,
     HierarchyError,
@@ -467,7 +467,7 @@ def test_a_library_that_is_too_old_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_functions_of_a_library_without_mathematics_are_ours() -> None:
-    from sqlanon.engines.sqlite_values import Functions
+    from sqlanon.engines.sqlite.values import Functions
 
     with closing(sqlite3.connect(":memory:")) as connection:
         Functions().register_mathematics(connection.create_function)

@@ -45,7 +45,7 @@ def follow(folder: Path, steps: list[str], environment: dict[str, str]) -> list[
 
 
 def test_the_way_to_a_granted_view(postgres: Server, tmp_path: Path) -> None:  # noqa: F811
-    pytest.importorskip("sqlanon.engines.postgres", reason="the driver of PostgreSQL is not installed")
+    pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
     programs = binaries()
     assert programs is not None
     if shutil.which("psql", path=str(programs)) is None:
@@ -66,7 +66,7 @@ def test_the_way_to_a_granted_view(postgres: Server, tmp_path: Path) -> None:  #
 
 
 def test_the_way_through_spark(tmp_path: Path) -> None:
-    pytest.importorskip("sqlanon.engines.spark", reason="PySpark is not installed")
+    pytest.importorskip("sqlanon.engines.spark.engine", reason="PySpark is not installed")
     if shutil.which("java") is None:
         pytest.skip("Java is not installed")
     text = section("Spark")
@@ -91,11 +91,11 @@ def quick(step: str) -> str:
 
 def test_the_table_of_what_engines_lack_is_what_they_declare() -> None:
     from sqlanon.engines.described import capability_table
-    from sqlanon.engines.duckdb import DuckDBEngine
-    from sqlanon.engines.spark_facts import CAPABILITIES
-    from sqlanon.engines.sqlite import SQLiteEngine
+    from sqlanon.engines.duckdb.engine import DuckDBEngine
+    from sqlanon.engines.spark.facts import CAPABILITIES
+    from sqlanon.engines.sqlite.engine import SQLiteEngine
 
-    module = pytest.importorskip("sqlanon.engines.postgres", reason="the driver of PostgreSQL is not installed")
+    module = pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
     engines = [DuckDBEngine.capabilities, module.PostgresEngine.capabilities, SQLiteEngine.capabilities, CAPABILITIES]
     told = section("What each engine lacks").split("<!-- capabilities -->\n")[1].split("<!-- end -->")[0]
     assert told == capability_table(engines)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlanon.engines import postgres_dialect
+from sqlanon.engines.postgres import dialect as postgres_dialect
 from sqlanon.engines.texts import DUCKDB, POSTGRES, TextFacts
 from sqlanon.errors import InputError, UnsupportedError
 

@@ -7,7 +7,7 @@ from functools import partial
 from sqlglot import exp
 
 from sqlanon.dialects.base import PORTABLE, SAME, TEXTS, VARIED, Dialect
-from sqlanon.engines.postgres_dialect import HELPERS, LONGEST_NAME, PATTERNS, TYPES, render
+from sqlanon.engines.postgres.dialect import HELPERS, LONGEST_NAME, PATTERNS, TYPES, render
 from sqlanon.sqltrees.trees import TRIMMED
 
 POSTGRES = Dialect(

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlanon.engines.journal import Journal
 from sqlanon.engines.texts import UNKNOWN, TextFacts
 from sqlanon.errors import UnsupportedError
-from sqlanon.journal import Journal
 
 Statement = exp.Expr | Callable[[], exp.Expr]
 """A statement of the script: a tree, or what makes it when the script is asked for."""

@@ -13,7 +13,7 @@ from typing import Any
 from sqlanon.accounting import Ledger
 from sqlanon.audit.null_bias import NullBias
 from sqlanon.audit.nulls import NullAudit
-from sqlanon.engines.duckdb import VERSION as DUCKDB_VERSION
+from sqlanon.engines.duckdb.engine import VERSION as DUCKDB_VERSION
 from sqlanon.errors import NoSolutionError, PolicyError, SqlanonError, UnsupportedError
 from sqlanon.planned import Planned
 from sqlanon.policy import Policy

@@ -19,15 +19,23 @@ import pyarrow as pa
 from adbc_driver_postgresql import dbapi
 from sqlglot import exp
 
-from sqlanon.engines import postgres_catalog, postgres_dialect, postgres_files
 from sqlanon.engines.base import SNAPSHOT, Capabilities, Engine, Job, Lack, Place, Statement, rows_of, temporary_table
-from sqlanon.engines.postgres_dialect import DIALECT, HELPERS, NAMED_TYPES, quoted
-from sqlanon.engines.postgres_errors import describe, hint_of, refuse_session
-from sqlanon.engines.postgres_values import decimals, precision, values
+from sqlanon.engines.journal import Journal
+from sqlanon.engines.postgres import (
+    catalog as postgres_catalog,
+)
+from sqlanon.engines.postgres import (
+    dialect as postgres_dialect,
+)
+from sqlanon.engines.postgres import (
+    files as postgres_files,
+)
+from sqlanon.engines.postgres.dialect import DIALECT, HELPERS, NAMED_TYPES, quoted
+from sqlanon.engines.postgres.errors import describe, hint_of, refuse_session
+from sqlanon.engines.postgres.values import decimals, precision, values
 from sqlanon.engines.relation_names import relation_parts
 from sqlanon.engines.texts import POSTGRES
 from sqlanon.errors import EngineError, TargetError, UnsupportedError
-from sqlanon.journal import Journal
 from sqlanon.sqltrees.names import CARRIED
 
 OLDEST = 150000

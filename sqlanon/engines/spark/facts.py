@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sqlanon.engines.base import Capabilities, Lack
-from sqlanon.engines.spark_dialect import DIALECT
+from sqlanon.engines.spark.dialect import DIALECT
 
 MASTER = "local-cluster[2,1,1024]"
 """Two executors with a core and 1,024 MiB each, on this machine."""

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from sqlanon.engines.base import Engine, Place
 from sqlanon.engines.relation_names import relation_parts
-from sqlanon.engines.spark_dialect import DIALECT, quoted
+from sqlanon.engines.spark.dialect import DIALECT, quoted
 from sqlanon.errors import EngineError, TargetError, UnsupportedError
 from sqlanon.sqltrees import names
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from sqlanon.engines import sqlite_dialect
-from sqlanon.engines.sqlite_dialect import LARGEST, OVERFLOW
+from sqlanon.engines.sqlite import dialect as sqlite_dialect
+from sqlanon.engines.sqlite.dialect import LARGEST, OVERFLOW
 from sqlanon.errors import UnsupportedError
 
 WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)

@@ -17,18 +17,24 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.engines.base import SNAPSHOT, Capabilities, Engine, Job, Lack, Place, Statement, rows_of, temporary_table
+from sqlanon.engines.journal import Journal
 from sqlanon.engines.relation_names import relation_parts
 from sqlanon.engines.texts import DUCKDB
-from sqlanon.errors import EngineError, InputError, SourceError
-from sqlanon.journal import Journal
+from sqlanon.errors import EngineError, InputError
 
 DIALECT = "duckdb"
+
+
 VERSION = duckdb.__version__
+
 
 BATCH_ROWS = 50_000
 """Rows that are handed to a file format at once."""
+
+
 MOST_LANES = 8
 """Most cursors that judge nodes side by side."""
+
 
 SAFE_KINDS = (
     duckdb.OutOfMemoryException,
@@ -41,6 +47,7 @@ SAFE_KINDS = (
 )
 """Errors whose first line speaks of names, paths and sizes only; the text of all others may quote a value."""
 
+
 HINTS: dict[str, str] = {
     "OutOfMemoryException": "raise engine.memory_limit, or give engine.temp_directory more room.",
     "IOException": "check that the path exists, that it can be read or written, and that the disk has room.",
@@ -51,6 +58,7 @@ HINTS: dict[str, str] = {
 
 
 ATTACHING = threading.Lock()
+
 
 Fetch = Callable[[str, list[Any]], Any]
 
@@ -514,53 +522,3 @@ def _quoted(name: str) -> str:
 def is_connection(source: object) -> bool:
     """True when ``source`` is an open DuckDB connection."""
     return isinstance(source, duckdb.DuckDBPyConnection)
-
-
-def file_relation(path: Path, csv: Mapping[str, Any]) -> exp.Expr:
-    """The table function that reads a Parquet or CSV file; CSV is read as text.
-
-    Only an unquoted empty field of a CSV file is NULL, unless ``csv`` has a ``null`` text. No line is a comment: DuckDB
-    would leave out records whose first text begins with ``#``.
-
-    Raises:
-        SourceError: the file's ending is not known.
-    """
-    suffix = path.suffix.lower()
-    if suffix in (".parquet", ".pq"):
-        return parquet_relation([path])
-    if suffix in (".csv", ".tsv", ".txt"):
-        options: dict[str, exp.Expr] = {
-            "delim": exp.Literal.string(csv.get("delimiter") or ("\t" if suffix == ".tsv" else ",")),
-            "quote": exp.Literal.string(csv.get("quote") or '"'),
-            "nullstr": exp.Literal.string(csv.get("null") or ""),
-            "encoding": exp.Literal.string(csv.get("encoding") or "utf-8"),
-            "header": exp.Boolean(this=csv.get("header", True)),
-            "all_varchar": exp.true(),
-            "allow_quoted_nulls": exp.false(),
-            "null_padding": exp.false(),
-            "strict_mode": exp.true(),
-            "comment": exp.Literal.string(""),
-        }
-        if not csv.get("header", True):
-            options["skip"] = exp.Literal.number(0)  # with a header, blank lines may stand before it
-        arguments: list[exp.Expr] = [exp.Literal.string(str(path))]
-        arguments += [exp.PropertyEQ(this=exp.to_identifier(name), expression=value) for name, value in options.items()]
-        return exp.Table(this=exp.Anonymous(this="read_csv", expressions=arguments))
-    raise SourceError(
-        f"The source file {path.name!r} has an ending that is not known.",
-        hint="give a .duckdb, .db, .parquet, .csv, .tsv or .xml file, or an open DuckDB connection.",
-    )
-
-
-def parquet_relation(files: Sequence[Path]) -> exp.Expr:
-    """The table function that reads Parquet files with the same columns."""
-    listed: list[exp.Expr] = [exp.Literal.string(str(file)) for file in files]
-    read = listed[0] if len(listed) == 1 else exp.Array(expressions=listed)
-    return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[read]))
-
-
-def write_table(path: Path, table: str, data: pa.Table) -> None:
-    """Write an Arrow table into a DuckDB file, which is made when it is not there."""
-    with duckdb.connect(str(path)) as connection:
-        connection.register("data", data)
-        connection.execute(f"CREATE TABLE {_quoted(table)} AS SELECT * FROM data")

@@ -30,15 +30,16 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from sqlglot import exp
 
-from sqlanon.engines import spark_dialect, spark_values
 from sqlanon.engines.base import SNAPSHOT, Job, Statement, rows_of, temporary_table
-from sqlanon.engines.spark_dialect import quoted, type_word
-from sqlanon.engines.spark_errors import describe, quiet
-from sqlanon.engines.spark_facts import CAPABILITIES, DRIVER, LOGGING, MASTER, SETTINGS, STARTED
-from sqlanon.engines.spark_held import MOST_ROWS, HeldTables
-from sqlanon.engines.spark_places import SparkPlaces
+from sqlanon.engines.journal import Journal
+from sqlanon.engines.spark import dialect as spark_dialect
+from sqlanon.engines.spark import values as spark_values
+from sqlanon.engines.spark.dialect import quoted, type_word
+from sqlanon.engines.spark.errors import describe, quiet
+from sqlanon.engines.spark.facts import CAPABILITIES, DRIVER, LOGGING, MASTER, SETTINGS, STARTED
+from sqlanon.engines.spark.held import MOST_ROWS, HeldTables
+from sqlanon.engines.spark.places import SparkPlaces
 from sqlanon.errors import EngineError, InputError
-from sqlanon.journal import Journal
 from sqlanon.sqltrees import names
 
 JOB_KEYS = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.engines.duckdb import DuckDBEngine
-from sqlanon.engines.spark_dialect import quoted
-from sqlanon.journal import Journal
+from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.engines.journal import Journal
+from sqlanon.engines.spark.dialect import quoted
 from sqlanon.sqltrees import names
 
 HELD = tuple(

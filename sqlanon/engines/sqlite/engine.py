@@ -19,15 +19,15 @@ from urllib.parse import quote
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.engines import sqlite_dialect
 from sqlanon.engines.base import SNAPSHOT, Capabilities, Engine, Job, Lack, Place, Statement, rows_of, temporary_table
-from sqlanon.engines.duckdb import DuckDBEngine
+from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.engines.journal import Journal
 from sqlanon.engines.relation_names import relation_parts
-from sqlanon.engines.sqlite_dialect import DIALECT, quoted, shielded
-from sqlanon.engines.sqlite_errors import REFUSALS, TOO_MANY_TABLES, describe, hint
-from sqlanon.engines.sqlite_values import Functions, column, declared, stored, word
+from sqlanon.engines.sqlite import dialect as sqlite_dialect
+from sqlanon.engines.sqlite.dialect import DIALECT, quoted, shielded
+from sqlanon.engines.sqlite.errors import REFUSALS, TOO_MANY_TABLES, describe, hint
+from sqlanon.engines.sqlite.values import Functions, column, declared, stored, word
 from sqlanon.errors import EngineError, HierarchyError, InputError, SourceError, TargetError, UnsupportedError
-from sqlanon.journal import Journal
 from sqlanon.sqltrees.data_types import data_type
 
 OLDEST = (3, 39, 0)

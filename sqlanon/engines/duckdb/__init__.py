@@ -1,0 +1,1 @@
+"""DuckDB: files, frames and databases, embedded in the process."""
