@@ -19,14 +19,14 @@ from pattern_data import Bools, Numbers, Records, RowTypes, records
 from pattern_figures import PaperTable
 
 import sqlanon
-from sqlanon.encoding import encode_source
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.patterns.exactly import exactly
 from sqlanon.patterns.greedy import Assignment, greedy
 from sqlanon.patterns.pattern import Pattern, PatternSet, Ties, all_patterns, at_most, constrained
 from sqlanon.patterns.quality import quality
-from sqlanon.policy_source import open_policy_source
+from sqlanon.source.encoding import encode_source
+from sqlanon.source.joining import open_policy_source
 from sqlanon.sqltrees import names
 
 

@@ -7,18 +7,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sqlanon.driver import Watcher
-from sqlanon.encoding import check_columns, encode_source
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.full_domain import Plan, search_plan
 from sqlanon.live import KIND, check_live, refuse_policy
 from sqlanon.planned import Planned
 from sqlanon.policy import Patterns, Policy, Transformation
-from sqlanon.policy_source import open_policy_source
 from sqlanon.recoding.by_nodes import nodes_plan
 from sqlanon.recoding.by_patterns import patterns_plan, with_suppression
 from sqlanon.recoding.plan import RecodedPlan
 from sqlanon.release import Release
 from sqlanon.session import Session
+from sqlanon.source.columns import check_columns
+from sqlanon.source.encoding import encode_source
+from sqlanon.source.joining import open_policy_source
 from sqlanon.targets import Target, check_target
 
 

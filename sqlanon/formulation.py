@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlanon.encoding import Encoding, with_surprisals
 from sqlanon.engines.base import Engine
 from sqlanon.errors import HierarchyError, NoSolutionError
 from sqlanon.evaluator import batch_size
@@ -16,6 +15,7 @@ from sqlanon.models.base import PrivacyModel
 from sqlanon.policy import Column, Policy
 from sqlanon.search.base import Problem
 from sqlanon.search.box import useful_top
+from sqlanon.source.encoding import Encoding, with_surprisals
 
 
 def formulate(

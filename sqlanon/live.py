@@ -22,7 +22,7 @@ from sqlanon.errors import EngineError, InputError, SourceChangedError, TargetEr
 from sqlanon.live_facts import Fact
 from sqlanon.live_lookups import has_lookup
 from sqlanon.policy import Output, Policy
-from sqlanon.sources import Source
+from sqlanon.source.opening import Source
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column
 from sqlanon.targets import FACT_COLUMNS, FROZEN, LOOKUP, frozen_tables, place, tables_beneath

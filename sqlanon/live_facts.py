@@ -15,9 +15,9 @@ from sqlglot import exp
 
 from sqlanon.engines.base import Engine, Place
 from sqlanon.errors import HierarchyError, TargetError
-from sqlanon.lookups import table_rows
 from sqlanon.policy import Policy
 from sqlanon.policy.hierarchy.specs import FileHierarchy, TableHierarchy
+from sqlanon.source.lookups import table_rows
 from sqlanon.sqltrees import files as sqlfiles
 from sqlanon.sqltrees.trees import column
 from sqlanon.targets import FACT_COLUMNS, FROZEN, frozen_tables

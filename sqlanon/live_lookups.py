@@ -13,11 +13,9 @@ from sqlglot import exp
 
 from sqlanon.compiler import encode
 from sqlanon.compiler.live import KEY, TEXT, VALUE
-from sqlanon.encoding import Encoding
 from sqlanon.engines.base import Engine
 from sqlanon.errors import SourceChangedError
 from sqlanon.lattice.nodes import Node
-from sqlanon.lookups import list_rows
 from sqlanon.policy import Policy
 from sqlanon.policy.hierarchy.specs import (
     FileHierarchy,
@@ -26,6 +24,8 @@ from sqlanon.policy.hierarchy.specs import (
     LevelsHierarchy,
     TableHierarchy,
 )
+from sqlanon.source.encoding import Encoding
+from sqlanon.source.lookups import list_rows
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.data_types import data_type
 from sqlanon.sqltrees.trees import canonical, column, named, number, same, table

@@ -20,7 +20,6 @@ from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.null_bias import NullBias, null_bias
 from sqlanon.audit.nulls import NullAudit, audit_nulls
-from sqlanon.encoding import is_scalar
 from sqlanon.engines.base import Engine
 from sqlanon.errors import UnsupportedError
 from sqlanon.lattice.catalog import Catalog
@@ -35,7 +34,8 @@ from sqlanon.report.proof_file import write_proof
 from sqlanon.report.script import replayable_script
 from sqlanon.search.certificate import Certificate
 from sqlanon.session import Closing, Session
-from sqlanon.sources import Source
+from sqlanon.source.columns import is_scalar
+from sqlanon.source.opening import Source
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, named, table
 from sqlanon.staging import staged_release

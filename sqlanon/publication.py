@@ -28,8 +28,8 @@ from sqlanon.engines.base import Engine, Place
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.engines.duckdb.files import file_relation
 from sqlanon.errors import AuditError, EngineError, SourceChangedError, SourceError
-from sqlanon.files import read_file
 from sqlanon.policy.formats.base import FileFormat
+from sqlanon.source.files import read_file
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import table
 from sqlanon.target_folders import partial_folder, put_folder_in_place, tidy

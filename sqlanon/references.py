@@ -16,11 +16,11 @@ from sqlanon.audit.models import ModelAudit, audit_of
 from sqlanon.compiler import sensitive
 from sqlanon.compiler.encode import included
 from sqlanon.compiler.release import readable_grain
-from sqlanon.encoding import Encoding
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.models.base import PrivacyModel
 from sqlanon.models.delta_presence import DeltaPresence
+from sqlanon.source.encoding import Encoding
 from sqlanon.sqltrees import files as sqlfiles
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind

@@ -16,14 +16,14 @@ from sqlglot import exp
 from sqlanon.anonymizer import anonymize
 from sqlanon.compiler.live import losing, persons, takes_part
 from sqlanon.driver import Watcher
-from sqlanon.encoding import check_columns
 from sqlanon.engines.base import Engine, Place
 from sqlanon.errors import EngineError
 from sqlanon.live import KIND, check_live, counted_view, frozen_view, live_output, refuse_policy
 from sqlanon.live_facts import Fact, facts_of, frozen_facts
 from sqlanon.policy import Policy
-from sqlanon.policy_source import open_policy_source
-from sqlanon.sources import Source
+from sqlanon.source.columns import check_columns
+from sqlanon.source.joining import open_policy_source
+from sqlanon.source.opening import Source
 
 REASONS: Mapping[str, str] = {
     "missing": "there is no live view",

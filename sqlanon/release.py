@@ -11,11 +11,11 @@ from sqlglot import exp
 
 from sqlanon.accounting import Ledger
 from sqlanon.audit.release import audit_release
-from sqlanon.files import read_file
 from sqlanon.policy.paths import is_database
 from sqlanon.search.certificate import Certificate
 from sqlanon.session import Closing
-from sqlanon.sources import open_source
+from sqlanon.source.files import read_file
+from sqlanon.source.opening import open_source
 from sqlanon.sqltrees.trees import table
 from sqlanon.targets import place
 

@@ -8,12 +8,12 @@ from types import TracebackType
 from typing import Self
 
 from sqlanon.carrying import Carried, carry
-from sqlanon.encoding import Encoding
 from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.policy import EngineOptions
 from sqlanon.snapshots import SnapshotStore
-from sqlanon.sources import Source
+from sqlanon.source.encoding import Encoding
+from sqlanon.source.opening import Source
 
 
 class Closing(ABC):

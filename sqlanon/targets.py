@@ -19,7 +19,7 @@ from sqlanon.policy import Output, Policy
 from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.formats.base import FileFormat
 from sqlanon.policy.paths import TARGET_ENDINGS, is_folder, same_file
-from sqlanon.sources import Source
+from sqlanon.source.opening import Source
 
 RELEASED = "_released"
 """A view release stands on a table of its own: the view's name with this ending."""

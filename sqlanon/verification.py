@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.compiler import readable
-from sqlanon.encoding import Encoding, check_columns, encode_source
 from sqlanon.engines.base import Engine
 from sqlanon.formulation import formulate, measured
 from sqlanon.lattice.catalog import Attribute
@@ -24,10 +23,12 @@ from sqlanon.measures.base import Certain, Ground, Tally
 from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel
 from sqlanon.policy import Policy
-from sqlanon.policy_source import open_policy_source
 from sqlanon.report.proof_file import AT_LEAST, OPEN, Box, Statement, digest, read_proof, stated
 from sqlanon.search.base import Problem, Verdict
 from sqlanon.search.proof import first_gap, rests_soundly
+from sqlanon.source.columns import check_columns
+from sqlanon.source.encoding import Encoding, encode_source
+from sqlanon.source.joining import open_policy_source
 from sqlanon.sqltrees import names
 
 TOLERANCE = 1e-9

@@ -19,7 +19,6 @@ import pytest
 from postgres_server import Server
 
 import sqlanon
-from sqlanon.encoding import Encoding, encode_source
 from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.engines.sqlite.engine import SQLiteEngine
@@ -29,7 +28,8 @@ from sqlanon.full_domain import Plan, search_plan
 from sqlanon.search.base import Problem, Request, Verdict
 from sqlanon.session import Session
 from sqlanon.snapshots import SnapshotStore
-from sqlanon.sources import Source
+from sqlanon.source.encoding import Encoding, encode_source
+from sqlanon.source.opening import Source
 from sqlanon.sqltrees.trees import table
 
 SOURCE = "t"

@@ -14,13 +14,13 @@ from sqlglot import exp
 
 import sqlanon
 from sqlanon.carrying import carried_tables, carry
-from sqlanon.encoding import encode_source
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.errors import EngineError
 from sqlanon.evaluator import Evaluator
 from sqlanon.formulation import formulate
 from sqlanon.search.base import Request
 from sqlanon.snapshots import SnapshotStore
+from sqlanon.source.encoding import encode_source
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import table
 

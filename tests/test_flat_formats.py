@@ -24,7 +24,7 @@ from sqlanon.cli import main
 from sqlanon.errors import AuditError, SourceChangedError, SourceError, TargetError
 from sqlanon.policy.extensions import BUILT_IN
 from sqlanon.policy.formats.xml import Xml
-from sqlanon.policy_source import open_policy_source
+from sqlanon.source.joining import open_policy_source
 
 Text = str | None
 CANARY = "Zz7canaryqQ"

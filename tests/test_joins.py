@@ -27,7 +27,7 @@ import sqlanon
 from sqlanon.cli import main
 from sqlanon.errors import PolicyError, SourceChangedError, SourceError, TargetError, UnsupportedError
 from sqlanon.policy.formats.xml import Xml
-from sqlanon.policy_source import open_policy_source
+from sqlanon.source.joining import open_policy_source
 
 Text = str | None
 Rows = Sequence[tuple[Any, ...]]

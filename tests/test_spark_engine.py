@@ -24,7 +24,6 @@ from sqlanon.audit.check import check_relation
 from sqlanon.carrying import carry
 from sqlanon.compiler import release as compiler
 from sqlanon.driver import search
-from sqlanon.encoding import encode_source
 from sqlanon.engines.base import Job
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.errors import EngineError, UnsupportedError
@@ -33,6 +32,7 @@ from sqlanon.formulation import formulate
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.search.base import Request
 from sqlanon.snapshots import SnapshotStore
+from sqlanon.source.encoding import encode_source
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import bigint, canonical, column, named, number, table, total
 

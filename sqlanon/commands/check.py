@@ -15,8 +15,6 @@ from sqlanon.audit.check import CheckResult, check_relation
 from sqlanon.commands.common import guarded
 from sqlanon.engines.base import Engine
 from sqlanon.errors import EngineError, InputError, SourceError
-from sqlanon.files import Reading
-from sqlanon.lookups import list_ancestors
 from sqlanon.models.base import PrivacyModel
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import Model
@@ -24,7 +22,9 @@ from sqlanon.policy.checks import check_model
 from sqlanon.policy.extensions import NOTHING
 from sqlanon.policy.faults import Faults
 from sqlanon.policy.hierarchy.readers import check_rows, read_rows
-from sqlanon.sources import Source, open_source, other_relation
+from sqlanon.source.files import Reading
+from sqlanon.source.lookups import list_ancestors
+from sqlanon.source.opening import Source, open_source, other_relation
 
 REFERENCE = "sqlanon_reference"
 

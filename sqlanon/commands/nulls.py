@@ -11,8 +11,8 @@ from sqlanon.audit.null_bias import null_bias
 from sqlanon.audit.nulls import REMARK, audit_nulls
 from sqlanon.commands.common import guarded
 from sqlanon.errors import InputError
-from sqlanon.files import Reading
-from sqlanon.sources import open_source
+from sqlanon.source.files import Reading
+from sqlanon.source.opening import open_source
 
 
 @click.command()

@@ -16,9 +16,9 @@ from sqlanon.engines.duckdb.engine import DuckDBEngine, is_connection
 from sqlanon.engines.duckdb.files import parquet_relation
 from sqlanon.engines.sqlite.engine import MAIN, SQLiteEngine, is_sqlite
 from sqlanon.errors import EngineError, InputError, SourceChangedError, SourceError, UnsupportedError
-from sqlanon.files import Reading
 from sqlanon.policy.paths import is_connection_text, is_database, is_file, is_folder, is_server, is_url
-from sqlanon.spark_source import Cluster, is_session, parquet_files, start_engine
+from sqlanon.source.files import Reading
+from sqlanon.source.spark import Cluster, is_session, parquet_files, start_engine
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import table
 

@@ -14,9 +14,9 @@ from sqlglot import exp
 from sqlanon.compiler import subset as compiler
 from sqlanon.engines.base import Engine
 from sqlanon.errors import EngineError, InputError, SourceError
-from sqlanon.files import Reading
 from sqlanon.policy import Policy
 from sqlanon.policy.paths import is_file
+from sqlanon.source.files import Reading
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, count_if, named, table
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from sqlglot import exp
 
 from sqlanon.errors import EngineError, InputError, SourceError, UnsupportedError
-from sqlanon.files import Reading
 from sqlanon.policy import Join, Policy
 from sqlanon.policy.hierarchy import specs
-from sqlanon.sources import Source, attached_as, open_source, other_relation, stamp
-from sqlanon.spark_source import Cluster
+from sqlanon.source.files import Reading
+from sqlanon.source.opening import Source, attached_as, open_source, other_relation, stamp
+from sqlanon.source.spark import Cluster
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import named, table
 

@@ -23,25 +23,17 @@ from sqlanon.errors import (
     HierarchyError,
     InputError,
     SourceChangedError,
-    SourceError,
     UncoveredValuesError,
     UnsupportedError,
 )
 from sqlanon.lattice.catalog import Attribute, Catalog, SensitiveAttribute
-from sqlanon.lookups import list_rows, uncovered_query
 from sqlanon.policy import Column, Policy
 from sqlanon.policy.hierarchy import specs
+from sqlanon.source.lookups import list_rows, uncovered_query
+from sqlanon.source.packing import _fields, _Measured, _pack
+from sqlanon.source.subset import with_membership
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, named, table, total
-from sqlanon.subset import with_membership
-
-WORD_BITS = 62
-"""Usable bits of a signed BIGINT word."""
-SCALAR_TYPES = (
-    "VARCHAR", "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT",
-    "UINTEGER", "UBIGINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S",
-    "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE", "UUID", "ENUM",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,80 +50,6 @@ class Encoding:
     types: dict[str, str]
     warnings: tuple[str, ...]
     entity: EntityColumn | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Measured:
-    """A column after its hierarchy met the source: what packing needs to know."""
-
-    item: EncodedColumn
-    domain: int
-    bits: tuple[int, ...]
-    widths: tuple[int, ...]
-    keeps_type: tuple[bool, ...]
-    values: int
-    uncovered_values: int
-    uncovered_records: int
-    single_root: bool
-    quasi_identifiers: int
-
-
-def check_columns(policy: Policy, types: dict[str, str]) -> None:
-    """Every declared column exists, every column of the source is declared (or dropped by ``undeclared: drop``).
-
-    Raises:
-        SourceError: a declared column is not in the source.
-        InputError: a column of the source has no role.
-        UnsupportedError: a quasi-identifier has a type without a canonical text.
-    """
-    own = [policy.entity] if policy.entity is not None else []
-    missing = list(dict.fromkeys(name for name in (*(c.name for c in policy.columns), *own) if name not in types))
-    if missing:
-        hint = f"its columns are {', '.join(map(repr, types))}; names are matched exactly."
-        if len(missing) >= len(policy.columns):  # its first line may be a record
-            hint = "check the table or, of a file, the format and that its first line names the columns."
-        raise SourceError(
-            f"The source has no column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}.", hint=hint
-        )
-    ours = [name for name in types if name.casefold().startswith(names.PREFIX)]
-    if ours:
-        raise UnsupportedError(
-            f"The source has columns with the prefix that sqlanon keeps for itself: {', '.join(map(repr, ours))}.",
-            hint="rename them in a view of the source.",
-        )
-    declared = {*(c.name for c in policy.columns), *own}
-    undeclared = [name for name in types if name not in declared]
-    if undeclared and policy.undeclared == "error":
-        raise InputError(
-            f"The columns {', '.join(map(repr, undeclared))} of the source have no role in the policy.",
-            hint="give each a role (quasi_identifier, keep, drop), or set undeclared: drop.",
-        )
-    for item in (*policy.quasi_identifiers, *policy.sensitive):
-        if not is_scalar(types[item.name]):
-            raise UnsupportedError(
-                f"Column {item.name!r} has the type {_base_type(types[item.name])}, which cannot be "
-                f"{_article(item.role)}.",
-                hint="cast it to text in a view of the source, or give the column the role drop.",
-            )
-    if policy.entity is not None and not is_scalar(types[policy.entity]):
-        raise UnsupportedError(
-            f"Column {policy.entity!r} has the type {_base_type(types[policy.entity])}, which cannot tell entities "
-            "apart.",
-            hint="cast it to text in a view of the source.",
-        )
-
-
-def is_scalar(type_name: str) -> bool:
-    """True for a type whose values have a canonical text, and can be compared."""
-    return _base_type(type_name) in SCALAR_TYPES and not type_name.endswith("]")
-
-
-def _base_type(type_name: str) -> str:
-    return type_name.split("(")[0].upper()
-
-
-def _article(role: str) -> str:
-    return "a quasi-identifier" if role == "quasi_identifier" else "sensitive"
 
 
 def _entity(engine: Engine, source: exp.Expr, policy: Policy, types: dict[str, str]) -> EntityColumn | None:
@@ -492,47 +410,3 @@ def _refuse_uncovered(
             counts=counts,
             queries=queries,
         )
-
-
-def _pack(
-    measured: Sequence[_Measured],
-) -> tuple[tuple[EncodedColumn, ...], list[list[list[int]]], int]:
-    """Give every (attribute, level) its field of bits; first fit into words of 62 bits.
-
-    Returns:
-        the columns with fields, the masks by attribute, level and word, and the number of words.
-    """
-    word, used = 0, 0
-    items = []
-    for fact in measured:
-        fields = []
-        if fact.item.sensitive:
-            if sum(fact.bits) > WORD_BITS:
-                raise UnsupportedError(
-                    f"The hierarchy of column {fact.item.name!r} branches too often: its codes take {sum(fact.bits)} "
-                    f"bits, {WORD_BITS} are there.",
-                    hint="leave out a level, or use the distance equal without a hierarchy.",
-                )
-            if used + sum(fact.bits) > WORD_BITS:  # a sensitive code stands in one word
-                word, used = word + 1, 0
-        for bits in fact.bits:
-            if used + bits > WORD_BITS:
-                word, used = word + 1, 0
-            fields.append((word, used, bits))
-            used += bits
-        items.append(replace(fact.item, fields=tuple(fields)))
-    words = word + 1
-    masks = []
-    for item in items:
-        per_level = _fields(item, words)
-        masks.append(
-            [[sum(field[w] for field in per_level[level:]) for w in range(words)] for level in range(item.height)]
-        )
-    return tuple(items), masks, words
-
-
-def _fields(item: EncodedColumn, words: int) -> tuple[tuple[int, ...], ...]:
-    return tuple(
-        tuple(((1 << bits) - 1) << shift if owner == word else 0 for word in range(words))
-        for owner, shift, bits in item.fields
-    )
