@@ -30,13 +30,13 @@ from sqlglot import exp
 
 import sqlanon
 from sqlanon.compiler import readable
-from sqlanon.driver import search
-from sqlanon.evaluator import Evaluator
+from sqlanon.evaluate.driver import search
+from sqlanon.evaluate.evaluator import Evaluator
+from sqlanon.evaluate.snapshots import SnapshotStore
 from sqlanon.lattice.nodes import Node
 from sqlanon.models import least_size
 from sqlanon.policy import SearchOptions
 from sqlanon.search.base import Request
-from sqlanon.snapshots import SnapshotStore
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import count_if, number, sum_if
 

@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlanon.driver import Watcher
 from sqlanon.errors import InputError, UnsupportedError
+from sqlanon.evaluate.driver import Watcher
+from sqlanon.evaluate.session import Session
 from sqlanon.full_domain import Plan, search_plan
 from sqlanon.live import KIND, check_live, refuse_policy
 from sqlanon.planned import Planned
@@ -16,7 +17,6 @@ from sqlanon.recoding.by_nodes import nodes_plan
 from sqlanon.recoding.by_patterns import patterns_plan, with_suppression
 from sqlanon.recoding.plan import RecodedPlan
 from sqlanon.release import Release
-from sqlanon.session import Session
 from sqlanon.source.columns import check_columns
 from sqlanon.source.encoding import encode_source
 from sqlanon.source.joining import open_policy_source

@@ -16,11 +16,12 @@ from sqlanon.compiler import release as compiler
 from sqlanon.compiler.class_sizes import class_sizes
 from sqlanon.compiler.evaluate import Question
 from sqlanon.compiler.live import LiveView, live_view
-from sqlanon.driver import Watcher, search
 from sqlanon.engines.base import Place
 from sqlanon.errors import InputError
-from sqlanon.evaluator import Evaluator
-from sqlanon.formulation import formulate
+from sqlanon.evaluate.driver import Watcher, search
+from sqlanon.evaluate.evaluator import Evaluator
+from sqlanon.evaluate.formulation import formulate
+from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.live import LiveDraft, check_live, frozen_view, publish_live
@@ -33,7 +34,6 @@ from sqlanon.references import plan_audits
 from sqlanon.report.proof_file import proof_document
 from sqlanon.search.base import Problem, Progress, Request, Verdict, rank
 from sqlanon.search.proof import Proof
-from sqlanon.session import Session
 from sqlanon.sqltrees import names
 from sqlanon.targets import Target, check_target
 from sqlanon.written_rows import typed_texts

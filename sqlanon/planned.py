@@ -22,6 +22,7 @@ from sqlanon.audit.null_bias import NullBias, null_bias
 from sqlanon.audit.nulls import NullAudit, audit_nulls
 from sqlanon.engines.base import Engine
 from sqlanon.errors import UnsupportedError
+from sqlanon.evaluate.session import Closing, Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.live import KIND, SNAPSHOT, WARNING
 from sqlanon.models import least_size
@@ -33,7 +34,6 @@ from sqlanon.report.manifest import manifest, write_manifest
 from sqlanon.report.proof_file import write_proof
 from sqlanon.report.script import replayable_script
 from sqlanon.search.certificate import Certificate
-from sqlanon.session import Closing, Session
 from sqlanon.source.columns import is_scalar
 from sqlanon.source.opening import Source
 from sqlanon.sqltrees import names

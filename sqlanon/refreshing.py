@@ -15,9 +15,9 @@ from sqlglot import exp
 
 from sqlanon.anonymizer import anonymize
 from sqlanon.compiler.live import losing, persons, takes_part
-from sqlanon.driver import Watcher
 from sqlanon.engines.base import Engine, Place
 from sqlanon.errors import EngineError
+from sqlanon.evaluate.driver import Watcher
 from sqlanon.live import KIND, check_live, counted_view, frozen_view, live_output, refuse_policy
 from sqlanon.live_facts import Fact, facts_of, frozen_facts
 from sqlanon.policy import Policy

@@ -11,9 +11,9 @@ from sqlglot import exp
 
 from sqlanon.accounting import Ledger
 from sqlanon.audit.release import audit_release
+from sqlanon.evaluate.session import Closing
 from sqlanon.policy.paths import is_database
 from sqlanon.search.certificate import Certificate
-from sqlanon.session import Closing
 from sqlanon.source.files import read_file
 from sqlanon.source.opening import open_source
 from sqlanon.sqltrees.trees import table

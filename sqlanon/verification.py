@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlanon.compiler import readable
 from sqlanon.engines.base import Engine
-from sqlanon.formulation import formulate, measured
+from sqlanon.evaluate.formulation import formulate, measured
 from sqlanon.lattice.catalog import Attribute
 from sqlanon.lattice.nodes import Lattice, Node
 from sqlanon.measures.base import Certain, Ground, Tally

@@ -22,12 +22,12 @@ import sqlanon
 from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.engines.sqlite.engine import SQLiteEngine
-from sqlanon.evaluator import Evaluator
-from sqlanon.formulation import formulate
+from sqlanon.evaluate.evaluator import Evaluator
+from sqlanon.evaluate.formulation import formulate
+from sqlanon.evaluate.session import Session
+from sqlanon.evaluate.snapshots import SnapshotStore
 from sqlanon.full_domain import Plan, search_plan
 from sqlanon.search.base import Problem, Request, Verdict
-from sqlanon.session import Session
-from sqlanon.snapshots import SnapshotStore
 from sqlanon.source.encoding import Encoding, encode_source
 from sqlanon.source.opening import Source
 from sqlanon.sqltrees.trees import table

@@ -13,13 +13,13 @@ import pytest
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.carrying import carried_tables, carry
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.errors import EngineError
-from sqlanon.evaluator import Evaluator
-from sqlanon.formulation import formulate
+from sqlanon.evaluate.carrying import carried_tables, carry
+from sqlanon.evaluate.evaluator import Evaluator
+from sqlanon.evaluate.formulation import formulate
+from sqlanon.evaluate.snapshots import SnapshotStore
 from sqlanon.search.base import Request
-from sqlanon.snapshots import SnapshotStore
 from sqlanon.source.encoding import encode_source
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import table

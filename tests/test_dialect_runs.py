@@ -33,7 +33,7 @@ from test_models import random_world
 
 import sqlanon
 from sqlanon.dialects import dialect_named
-from sqlanon.evaluator import verdicts
+from sqlanon.evaluate.evaluator import verdicts
 from sqlanon.report.dialect_script import NEIGHBOURS, RELEASE, neighbours, told_statements
 from sqlanon.warehouse_script import script_in, script_parts
 

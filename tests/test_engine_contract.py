@@ -25,11 +25,11 @@ from test_against_brute_force import random_case
 from test_models import MEASURES
 
 import sqlanon
-from sqlanon import evaluator, snapshots
 from sqlanon.compiler.evaluate import roll_up
 from sqlanon.engines.base import FEATURES, Engine, Job, rows_of
 from sqlanon.engines.described import capability_table
 from sqlanon.errors import AuditError, EngineError, SourceChangedError, TargetError, UnsupportedError
+from sqlanon.evaluate import evaluator, snapshots
 from sqlanon.full_domain import Plan
 from sqlanon.models import MODELS
 from sqlanon.policy import Output

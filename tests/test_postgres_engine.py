@@ -25,14 +25,14 @@ from test_models import random_world
 import sqlanon
 from sqlanon.audit.check import check_relation
 from sqlanon.compiler import release as compiler
-from sqlanon.driver import search
 from sqlanon.engines.duckdb.engine import DuckDBEngine, Job
 from sqlanon.errors import EngineError, InputError, UnsupportedError
-from sqlanon.evaluator import Evaluator
-from sqlanon.formulation import formulate
+from sqlanon.evaluate.driver import search
+from sqlanon.evaluate.evaluator import Evaluator
+from sqlanon.evaluate.formulation import formulate
+from sqlanon.evaluate.snapshots import SnapshotStore
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.search.base import Request
-from sqlanon.snapshots import SnapshotStore
 from sqlanon.source.encoding import encode_source
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import bigint, column, named, number, table, total

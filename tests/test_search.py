@@ -7,8 +7,8 @@ import pytest
 from conftest import text_table
 
 import sqlanon
-from sqlanon.driver import search
-from sqlanon.evaluator import Evaluator
+from sqlanon.evaluate.driver import search
+from sqlanon.evaluate.evaluator import Evaluator
 from sqlanon.policy import SearchOptions
 from sqlanon.search import box
 from sqlanon.search.base import Progress
@@ -119,7 +119,7 @@ def test_a_verdict_from_a_snapshot_equals_the_verdict_from_the_base(plan: sqlano
 
 def _forced(plan: sqlanon.Plan):
     from sqlanon.compiler.evaluate import roll_up
-    from sqlanon.snapshots import Snapshot
+    from sqlanon.evaluate.snapshots import Snapshot
     from sqlanon.sqltrees import names
 
     node = (1, 1, 0, 0)

@@ -21,17 +21,17 @@ from sqlglot import exp
 
 import sqlanon
 from sqlanon.audit.check import check_relation
-from sqlanon.carrying import carry
 from sqlanon.compiler import release as compiler
-from sqlanon.driver import search
 from sqlanon.engines.base import Job
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.errors import EngineError, UnsupportedError
-from sqlanon.evaluator import Evaluator
-from sqlanon.formulation import formulate
+from sqlanon.evaluate.carrying import carry
+from sqlanon.evaluate.driver import search
+from sqlanon.evaluate.evaluator import Evaluator
+from sqlanon.evaluate.formulation import formulate
+from sqlanon.evaluate.snapshots import SnapshotStore
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.search.base import Request
-from sqlanon.snapshots import SnapshotStore
 from sqlanon.source.encoding import encode_source
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import bigint, canonical, column, named, number, table, total
@@ -442,7 +442,7 @@ def test_the_search_runs_on_the_cluster_with_snapshots(
     engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """``search: {where: engine}``: the same optimum, and a node rolled up from a snapshot has the same verdict."""
-    monkeypatch.setattr("sqlanon.snapshots.SMALL", 0)
+    monkeypatch.setattr("sqlanon.evaluate.snapshots.SMALL", 0)
     data = hostile_records(300).select(["a.b`c", "order", "x; DROP TABLE y"])
     policy = sqlanon.Policy.from_dict(
         {

@@ -18,7 +18,7 @@ from test_models import load, random_world
 
 import sqlanon
 from sqlanon.compiler import evaluate as compiler
-from sqlanon.evaluator import verdicts
+from sqlanon.evaluate.evaluator import verdicts
 from sqlanon.sqltrees import names
 
 

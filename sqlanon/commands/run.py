@@ -16,8 +16,8 @@ from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from sqlanon.anonymizer import anonymize
 from sqlanon.commands.common import STDERR, guarded, policy_of
-from sqlanon.driver import Watcher
 from sqlanon.errors import InputError, SqlanonError, TargetError
+from sqlanon.evaluate.driver import Watcher
 from sqlanon.policy import Policy
 from sqlanon.policy.paths import same_file
 from sqlanon.recoding.plan import RecodedPlan

@@ -8,9 +8,10 @@ from dataclasses import replace
 from secrets import randbits
 
 from sqlanon.compiler.evaluate import Question
-from sqlanon.driver import Watcher
 from sqlanon.errors import AuditError, HierarchyError
-from sqlanon.formulation import formulate
+from sqlanon.evaluate.driver import Watcher
+from sqlanon.evaluate.formulation import formulate
+from sqlanon.evaluate.session import Session
 from sqlanon.full_domain import search_plan
 from sqlanon.lattice.nodes import Node
 from sqlanon.models import least_size
@@ -22,7 +23,6 @@ from sqlanon.recoding.rules import Recoding
 from sqlanon.recoding.sequence import first_fit
 from sqlanon.search.base import TIE, Problem, Progress
 from sqlanon.search.certificate import Certificate
-from sqlanon.session import Session
 
 PREDICTABLE = (
     "Records are recoded locally: who knows or guesses the order of the nodes learns from a record's own node that "

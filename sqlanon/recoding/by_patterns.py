@@ -15,7 +15,8 @@ from secrets import randbits
 
 from sqlanon.compiler.evaluate import Question
 from sqlanon.errors import UnsupportedError
-from sqlanon.formulation import formulate
+from sqlanon.evaluate.formulation import formulate
+from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.models import least_size
@@ -32,7 +33,6 @@ from sqlanon.recoding.rules import Rule
 from sqlanon.recoding.sequence import first_fit
 from sqlanon.search.base import Problem
 from sqlanon.search.certificate import Certificate
-from sqlanon.session import Session
 from sqlanon.sqltrees import names
 
 MEASURE = "suppressed_cells"

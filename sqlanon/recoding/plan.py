@@ -18,6 +18,7 @@ from sqlanon.audit.models import ModelAudit
 from sqlanon.compiler import recoded as compiler
 from sqlanon.compiler.class_sizes import in_buckets
 from sqlanon.errors import NoSolutionError
+from sqlanon.evaluate.session import Session
 from sqlanon.full_domain import Solution
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.patterns.quality import Quality, quality
@@ -27,7 +28,6 @@ from sqlanon.policy.hierarchy.specs import HierarchySpec, SuppressHierarchy
 from sqlanon.recoding.rules import Rule
 from sqlanon.references import plan_audits
 from sqlanon.search.certificate import Certificate
-from sqlanon.session import Session
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sqlanon.errors import NoSolutionError, SearchStoppedError
-from sqlanon.evaluator import Evaluator
+from sqlanon.evaluate.evaluator import Evaluator
 from sqlanon.policy import SearchOptions
 from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.search.base import TIE, Claim, Problem, Progress, Request, Verdict

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from sqlanon.carrying import Carried, carry
 from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.evaluate.carrying import Carried, carry
+from sqlanon.evaluate.snapshots import SnapshotStore
 from sqlanon.policy import EngineOptions
-from sqlanon.snapshots import SnapshotStore
 from sqlanon.source.encoding import Encoding
 from sqlanon.source.opening import Source
 

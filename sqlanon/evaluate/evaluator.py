@@ -11,13 +11,13 @@ from sqlanon.compiler import distinct_entities
 from sqlanon.compiler import evaluate as compiler
 from sqlanon.compiler.evaluate import Question
 from sqlanon.engines.base import Engine, Job
+from sqlanon.evaluate.snapshots import Snapshot, SnapshotStore
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Certain, Ground, Tally
 from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel
 from sqlanon.search.base import Problem, Request, Verdict
-from sqlanon.snapshots import Snapshot, SnapshotStore
 from sqlanon.sqltrees import names
 
 CROSS_ROWS = 80_000

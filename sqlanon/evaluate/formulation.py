@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlanon.engines.base import Engine
 from sqlanon.errors import HierarchyError, NoSolutionError
-from sqlanon.evaluator import batch_size
+from sqlanon.evaluate.evaluator import batch_size
 from sqlanon.foreign import attempt
 from sqlanon.lattice.catalog import Attribute, Catalog
 from sqlanon.lattice.nodes import Lattice
