@@ -37,7 +37,7 @@ import generated
 from cases import search_case
 
 import sqlanon
-from sqlanon.report.proof_file import write_proof
+from sqlanon.publish.proof_file import write_proof
 from sqlanon.search import STRATEGIES
 from sqlanon.version import VERSION
 

@@ -10,9 +10,10 @@ from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.evaluate.driver import Watcher
 from sqlanon.evaluate.session import Session
 from sqlanon.full_domain import Plan, search_plan
-from sqlanon.live import KIND, check_live, refuse_policy
 from sqlanon.planned import Planned
 from sqlanon.policy import Patterns, Policy, Transformation
+from sqlanon.publish.live.view import KIND, check_live, refuse_policy
+from sqlanon.publish.targets import Target, check_target
 from sqlanon.recoding.by_nodes import nodes_plan
 from sqlanon.recoding.by_patterns import patterns_plan, with_suppression
 from sqlanon.recoding.plan import RecodedPlan
@@ -20,7 +21,6 @@ from sqlanon.release import Release
 from sqlanon.source.columns import check_columns
 from sqlanon.source.encoding import encode_source
 from sqlanon.source.joining import open_policy_source
-from sqlanon.targets import Target, check_target
 
 
 def plan(source: object, policy: Policy, *, watch: Watcher | None = None, writable: bool | None = None) -> Plan:

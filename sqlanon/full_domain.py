@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.accounting import Entities, Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.compiler import release as compiler
 from sqlanon.compiler.class_sizes import class_sizes
@@ -24,19 +23,20 @@ from sqlanon.evaluate.formulation import formulate
 from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
-from sqlanon.live import LiveDraft, check_live, frozen_view, publish_live
-from sqlanon.live_facts import facts_of
-from sqlanon.live_lookups import freeze
 from sqlanon.measures.base import Measure
 from sqlanon.planned import Planned, ignored_options, versions
 from sqlanon.policy import Model, Output, Policy
-from sqlanon.references import plan_audits
-from sqlanon.report.proof_file import proof_document
+from sqlanon.publish.ledger import Entities, Ledger
+from sqlanon.publish.live.facts import facts_of
+from sqlanon.publish.live.lookups import freeze
+from sqlanon.publish.live.view import LiveDraft, check_live, frozen_view, publish_live
+from sqlanon.publish.proof_file import proof_document
+from sqlanon.publish.references import plan_audits
+from sqlanon.publish.targets import Target, check_target
+from sqlanon.publish.written_rows import typed_texts
 from sqlanon.search.base import Problem, Progress, Request, Verdict, rank
 from sqlanon.search.proof import Proof
 from sqlanon.sqltrees import names
-from sqlanon.targets import Target, check_target
-from sqlanon.written_rows import typed_texts
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.null_bias import NullBias, null_bias
 from sqlanon.audit.nulls import NullAudit, audit_nulls
@@ -24,22 +23,23 @@ from sqlanon.engines.base import Engine
 from sqlanon.errors import UnsupportedError
 from sqlanon.evaluate.session import Closing, Session
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.live import KIND, SNAPSHOT, WARNING
 from sqlanon.models import least_size
 from sqlanon.policy import Column, EngineOptions, Output, Policy
 from sqlanon.policy.hierarchy.specs import HierarchySpec
-from sqlanon.publication import Publication, publish
+from sqlanon.publish.ledger import Ledger
+from sqlanon.publish.live.view import KIND, SNAPSHOT, WARNING
+from sqlanon.publish.manifest import manifest, write_manifest
+from sqlanon.publish.proof_file import write_proof
+from sqlanon.publish.publication import Publication, publish
+from sqlanon.publish.script import replayable_script
+from sqlanon.publish.staging import staged_release
+from sqlanon.publish.targets import CERTIFICATE, MANIFEST, Target
 from sqlanon.release import Release
-from sqlanon.report.manifest import manifest, write_manifest
-from sqlanon.report.proof_file import write_proof
-from sqlanon.report.script import replayable_script
 from sqlanon.search.certificate import Certificate
 from sqlanon.source.columns import is_scalar
 from sqlanon.source.opening import Source
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, named, table
-from sqlanon.staging import staged_release
-from sqlanon.targets import CERTIFICATE, MANIFEST, Target
 from sqlanon.version import VERSION
 
 COMPARED_CLASSES = 20_000

@@ -18,9 +18,9 @@ from sqlanon.compiler.live import losing, persons, takes_part
 from sqlanon.engines.base import Engine, Place
 from sqlanon.errors import EngineError
 from sqlanon.evaluate.driver import Watcher
-from sqlanon.live import KIND, check_live, counted_view, frozen_view, live_output, refuse_policy
-from sqlanon.live_facts import Fact, facts_of, frozen_facts
 from sqlanon.policy import Policy
+from sqlanon.publish.live.facts import Fact, facts_of, frozen_facts
+from sqlanon.publish.live.view import KIND, check_live, counted_view, frozen_view, live_output, refuse_policy
 from sqlanon.source.columns import check_columns
 from sqlanon.source.joining import open_policy_source
 from sqlanon.source.opening import Source

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.accounting import Ledger
 from sqlanon.audit.release import audit_release
 from sqlanon.evaluate.session import Closing
 from sqlanon.policy.paths import is_database
+from sqlanon.publish.ledger import Ledger
+from sqlanon.publish.targets import place
 from sqlanon.search.certificate import Certificate
 from sqlanon.source.files import read_file
 from sqlanon.source.opening import open_source
 from sqlanon.sqltrees.trees import table
-from sqlanon.targets import place
 
 if TYPE_CHECKING:
     from sqlanon.planned import Planned

@@ -13,7 +13,8 @@ from sqlanon.compiler.evaluate import literal_batch
 from sqlanon.dialects import dialect_named
 from sqlanon.errors import UnsupportedError
 from sqlanon.full_domain import Plan
-from sqlanon.references import unplaced_audits
+from sqlanon.publish.references import unplaced_audits
+from sqlanon.publish.written_rows import release_query
 from sqlanon.report.dialect_script import (
     NEIGHBOURS,
     RELEASE,
@@ -25,7 +26,6 @@ from sqlanon.report.dialect_script import (
 )
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, table
-from sqlanon.written_rows import release_query
 
 
 def script_in(plan: Plan, dialect: str, *, source_table: str | None = None) -> str:

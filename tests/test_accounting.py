@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from sqlanon.accounting import Ledger
 from sqlanon.errors import AuditError
-from sqlanon.report.manifest import manifest
+from sqlanon.publish.ledger import Ledger
+from sqlanon.publish.manifest import manifest
 from sqlanon.search.certificate import Certificate
 
 

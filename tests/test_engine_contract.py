@@ -33,10 +33,10 @@ from sqlanon.evaluate import evaluator, snapshots
 from sqlanon.full_domain import Plan
 from sqlanon.models import MODELS
 from sqlanon.policy import Output
-from sqlanon.publication import publish
+from sqlanon.publish.publication import publish
+from sqlanon.publish.targets import Target, check_target
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import bigint, column, named, number, table, total
-from sqlanon.targets import Target, check_target
 
 SECRET = "canary-7f3a"
 HOSTILE = ("order", 'a"b', "key_0", "n", "Case", "x; DROP TABLE y", "$1", "?", "%s", "\\", "é", "a.b", "`", " ")

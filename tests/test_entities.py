@@ -43,7 +43,7 @@ from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import leq
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import Output
-from sqlanon.report.proof_file import write_proof
+from sqlanon.publish.proof_file import write_proof
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, named, table, total
 
@@ -296,7 +296,7 @@ def test_other_rows_than_were_audited_are_refused(
     connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str
 ) -> None:
     """The written rows satisfy every audit but the one that compares them with the audited ones."""
-    from sqlanon import publication
+    from sqlanon.publish import publication
 
     few_people(connection)
     right = publication.release_query

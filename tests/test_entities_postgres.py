@@ -16,7 +16,7 @@ from postgres_server import Server, postgres  # noqa: F401 - a fixture
 import sqlanon
 from sqlanon.compiler import distinct_entities
 from sqlanon.errors import AuditError
-from sqlanon.report.proof_file import write_proof
+from sqlanon.publish.proof_file import write_proof
 
 pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver of PostgreSQL is not installed")

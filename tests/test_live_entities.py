@@ -129,7 +129,7 @@ def test_an_audit_by_persons_stands_before_the_view(
     for name in ("age", "sex"):
         columns[name]["max_level"] = 0
     # the first look is at the number of rows, which is wrong here too
-    monkeypatch.setattr("sqlanon.live._audit", lambda *_: None)
+    monkeypatch.setattr("sqlanon.publish.live.view._audit", lambda *_: None)
     with pytest.raises(AuditError, match=r"small_classes \(2 offending\)"):
         sqlanon.anonymize(clinic, policy(suppression_limit=1, columns=columns))
     assert clinic.execute("SELECT count(*) FROM duckdb_views() WHERE view_name = 'shown'").fetchall() == [(0,)]

@@ -17,7 +17,6 @@ from live_worlds import VALUES, Row, Wanted, World, published
 from sqlglot import exp
 
 import sqlanon
-from sqlanon import live
 from sqlanon.audit.check import check_relation
 from sqlanon.cli import main
 from sqlanon.engines.duckdb.engine import DuckDBEngine
@@ -33,6 +32,7 @@ from sqlanon.errors import (
 from sqlanon.models.distinct_l_diversity import DistinctLDiversity
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy.anon.convert import convert
+from sqlanon.publish.live import view as live
 
 KINDS = {"s": "VARCHAR", "flag": "BOOLEAN", "person": "VARCHAR", "id": "BIGINT"}
 

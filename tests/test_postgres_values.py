@@ -15,7 +15,7 @@ from postgres_server import Server, postgres  # noqa: F401 - a fixture
 from sqlglot import exp
 
 import sqlanon
-from sqlanon import anonymizer, publication
+from sqlanon import anonymizer
 from sqlanon.audit.check import check_relation
 from sqlanon.cli import main
 from sqlanon.compiler import entities
@@ -30,6 +30,7 @@ from sqlanon.errors import (
     UnsupportedError,
 )
 from sqlanon.models.k_anonymity import KAnonymity
+from sqlanon.publish import publication
 from sqlanon.sqltrees.trees import column
 
 postgres_engine = pytest.importorskip(

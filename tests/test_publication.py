@@ -14,7 +14,6 @@ import duckdb
 import pytest
 from sqlglot import exp, parse_one
 
-from sqlanon.accounting import Ledger
 from sqlanon.audit.models import audit_of
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.engines.duckdb.files import file_relation
@@ -22,9 +21,10 @@ from sqlanon.errors import AuditError, SourceChangedError, SqlanonError, TargetE
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import Output
 from sqlanon.policy.formats.xml import Xml
-from sqlanon.publication import publish
-from sqlanon.report.manifest import write_manifest
-from sqlanon.targets import Target, check_target
+from sqlanon.publish.ledger import Ledger
+from sqlanon.publish.manifest import write_manifest
+from sqlanon.publish.publication import publish
+from sqlanon.publish.targets import Target, check_target
 
 ROWS = 2000
 CANARY = "canary-7f3a9"

@@ -22,9 +22,9 @@ from effort import cases
 from test_models import AGGREGATES, FOLDED, MEASURES, document, load, random_world
 
 import sqlanon
-from sqlanon.accounting import Ledger
 from sqlanon.measures.base import fold
 from sqlanon.policy.hierarchy import specs
+from sqlanon.publish.ledger import Ledger
 from sqlanon.recoding.plan import RecodedPlan
 from sqlanon.report.charts import blocks, histogram, loss_scale, stacked
 from sqlanon.report.files import check_report, write_report

@@ -15,7 +15,7 @@ from test_search import plan  # noqa: F401  (a fixture)
 
 import sqlanon
 from sqlanon.lattice.nodes import Lattice
-from sqlanon.report.proof_file import digest, write_proof
+from sqlanon.publish.proof_file import digest, write_proof
 from sqlanon.search import STRATEGIES
 from sqlanon.search.base import Claim
 from sqlanon.search.branching import Branching

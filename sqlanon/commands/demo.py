@@ -10,7 +10,7 @@ from sqlanon.commands.common import guarded
 from sqlanon.commands.run import run_policy
 from sqlanon.demo import generate
 from sqlanon.policy import Policy
-from sqlanon.targets import CERTIFICATE, MANIFEST
+from sqlanon.publish.targets import CERTIFICATE, MANIFEST
 
 
 @click.command()

@@ -14,8 +14,8 @@ from sqlanon.compiler import evaluate as compiler
 from sqlanon.dialects import DIALECTS
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.full_domain import Plan
-from sqlanon.live import KIND
 from sqlanon.policy import Policy
+from sqlanon.publish.live.view import KIND
 from sqlanon.sqltrees import names
 from sqlanon.warehouse_script import script_in
 

@@ -20,14 +20,15 @@ from sqlanon.errors import InputError, SqlanonError, TargetError
 from sqlanon.evaluate.driver import Watcher
 from sqlanon.policy import Policy
 from sqlanon.policy.paths import same_file
+from sqlanon.publish.partial_files import check_directory
+from sqlanon.publish.proof_file import write_proof
+from sqlanon.publish.targets import CERTIFICATE, MANIFEST
 from sqlanon.recoding.plan import RecodedPlan
 from sqlanon.release import Release
 from sqlanon.report.files import check_report, write_report
-from sqlanon.report.proof_file import write_proof
 from sqlanon.report.summary import summarize, summarize_failure
 from sqlanon.report.wording import describe_proof, judged
 from sqlanon.search.base import Progress
-from sqlanon.targets import CERTIFICATE, MANIFEST, check_directory
 
 MOST_RULES = 20
 """Rules of a recoding that are told to a person; ``--json`` has all."""

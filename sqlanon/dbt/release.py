@@ -16,11 +16,11 @@ from sqlanon.dbt.template import TEXTS, Call, ref, refuse_signs, written
 from sqlanon.engines.base import Place
 from sqlanon.errors import UnsupportedError
 from sqlanon.full_domain import Plan
-from sqlanon.live import frozen_view, refuse_policy
-from sqlanon.live_lookups import has_lookup, lists_its_values, with_key
 from sqlanon.models.distinct_l_diversity import DistinctLDiversity
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import Policy
+from sqlanon.publish.live.lookups import has_lookup, lists_its_values, with_key
+from sqlanon.publish.live.view import frozen_view, refuse_policy
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, named, table
 

@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.compiler import recoded as compiler
 from sqlanon.compiler.class_sizes import in_buckets
@@ -25,8 +24,9 @@ from sqlanon.patterns.quality import Quality, quality
 from sqlanon.planned import Planned
 from sqlanon.policy import Column
 from sqlanon.policy.hierarchy.specs import HierarchySpec, SuppressHierarchy
+from sqlanon.publish.ledger import Ledger
+from sqlanon.publish.references import plan_audits
 from sqlanon.recoding.rules import Rule
-from sqlanon.references import plan_audits
 from sqlanon.search.certificate import Certificate
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from sqlanon.errors import TargetError
 from sqlanon.policy.paths import REPORT_ENDINGS
+from sqlanon.publish.partial_files import check_directory, partial_file, put_in_place
 from sqlanon.report.html import html_report
 from sqlanon.report.summary import RunSummary
 from sqlanon.report.text import text_report
-from sqlanon.targets import check_directory, partial_file, put_in_place
 
 FORMS = dict(zip(REPORT_ENDINGS, (html_report, text_report), strict=True))
 

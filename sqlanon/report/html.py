@@ -12,9 +12,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from sqlanon.accounting import Ledger
 from sqlanon.audit.null_bias import ColumnBias, NullBias
 from sqlanon.audit.nulls import REMARK, NullAudit
+from sqlanon.publish.ledger import Ledger
 from sqlanon.report.charts import bar, histogram, loss_scale, stacked
 from sqlanon.report.summary import RecodingSummary, RunSummary, SearchSummary
 from sqlanon.report.wording import (

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlanon.accounting import Ledger
 from sqlanon.audit.null_bias import NullBias
 from sqlanon.audit.nulls import NullAudit
 from sqlanon.engines.duckdb.engine import VERSION as DUCKDB_VERSION
 from sqlanon.errors import NoSolutionError, PolicyError, SqlanonError, UnsupportedError
 from sqlanon.planned import Planned
 from sqlanon.policy import Policy
+from sqlanon.publish.ledger import Ledger
 from sqlanon.recoding.plan import RecodedPlan
 from sqlanon.release import Release
 from sqlanon.report.settings import Setting, file_name, settings_of

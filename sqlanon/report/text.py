@@ -6,9 +6,9 @@ import textwrap
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from sqlanon.accounting import Ledger
 from sqlanon.audit.null_bias import NullBias
 from sqlanon.audit.nulls import REMARK, NullAudit
+from sqlanon.publish.ledger import Ledger
 from sqlanon.report.charts import blocks, loss_scale
 from sqlanon.report.summary import FailureSummary, RecodingSummary, RunSummary, SearchSummary
 from sqlanon.report.wording import (

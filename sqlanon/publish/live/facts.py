@@ -17,10 +17,10 @@ from sqlanon.engines.base import Engine, Place
 from sqlanon.errors import HierarchyError, TargetError
 from sqlanon.policy import Policy
 from sqlanon.policy.hierarchy.specs import FileHierarchy, TableHierarchy
+from sqlanon.publish.targets import FACT_COLUMNS, FROZEN, frozen_tables
 from sqlanon.source.lookups import table_rows
 from sqlanon.sqltrees import files as sqlfiles
 from sqlanon.sqltrees.trees import column
-from sqlanon.targets import FACT_COLUMNS, FROZEN, frozen_tables
 from sqlanon.version import VERSION
 
 Fact = tuple[str, str, str]

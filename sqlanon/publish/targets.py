@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,25 +12,38 @@ from sqlglot.errors import SqlglotError
 
 from sqlanon.engines.base import Engine, Place
 from sqlanon.engines.relation_names import relation_parts
-from sqlanon.errors import EngineError, InputError, TargetError
+from sqlanon.errors import InputError, TargetError
 from sqlanon.policy import Output, Policy
 from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.formats.base import FileFormat
 from sqlanon.policy.paths import TARGET_ENDINGS, is_folder, same_file
+from sqlanon.publish.partial_files import check_directory
 from sqlanon.source.opening import Source
 
 RELEASED = "_released"
 """A view release stands on a table of its own: the view's name with this ending."""
+
+
 LOOKUP = "_lookup_"
+
+
 FROZEN = "_frozen"
 """A live view stands on its source and on tables of its own: its name with ``_lookup_<i>`` for the lookups of its
 quasi-identifiers, and with ``_frozen`` for the facts that it was made with."""
+
+
 FACT_COLUMNS = ("kind", "name", "value")
 """The columns of these facts; those of the kind ``lookup`` name the lookups."""
+
+
 MANIFEST = ".manifest.json"
 """A file release has its manifest beside it: the file's name with this ending,"""
+
+
 CERTIFICATE = ".certificate.json"
 """and its certificate."""
+
+
 FOLDER_ENDING = ".parquet"
 """A release that many machines write is a folder of Parquet files (``target_folders``): its ending and theirs."""
 
@@ -237,106 +248,4 @@ def _is_release(folder: Path) -> bool:
         return False
     return all(
         entry.suffix == FOLDER_ENDING and entry.is_file() and not entry.is_symlink() for entry in folder.iterdir()
-    )
-
-
-def check_directory(path: Path) -> None:
-    """Raise TargetError unless a file can be made beside ``path``."""
-    directory = path.absolute().parent
-    if not directory.is_dir():
-        raise TargetError(
-            f"The directory {str(directory)!r} of the target {path.name!r} is not there.",
-            hint="make it first, or choose another target.",
-        )
-    probe = partial_name(path)
-    failure = None
-    try:
-        probe.touch(exist_ok=False)
-        probe.unlink()
-    except OSError as error:
-        failure = error.strerror
-    if failure:
-        raise TargetError(
-            f"The directory {str(directory)!r} of the target {path.name!r} cannot be written ({failure}).",
-            hint="check its permissions and the room on the disk.",
-        )
-
-
-def partial_name(path: Path) -> Path:
-    """A name beside ``path`` that nobody else uses, and that says whose it is."""
-    path = path.absolute()
-    return path.with_name(f".{path.name}.sqlanon-{os.getpid()}-{secrets.token_hex(4)}.partial{path.suffix}")
-
-
-@contextmanager
-def partial_file(path: Path) -> Iterator[Path]:
-    """A name beside ``path`` to write under; whatever is left of it is removed at the end, come what may.
-
-    Partial files of the same target whose process is dead (kill -9, power cut) are removed first. The name
-    keeps the ending of ``path``, by which files are read back.
-    """
-    _remove_stale(path)
-    partial = partial_name(path)
-    try:
-        yield partial
-    finally:
-        for leftover in (partial, Path(f"{partial}.wal"), Path(f"{partial}.tmp")):
-            with suppress(OSError):
-                leftover.unlink()
-
-
-def _remove_stale(path: Path) -> None:
-    start = f".{path.name}.sqlanon-"
-    for candidate in path.absolute().parent.iterdir():
-        pid = candidate.name.removeprefix(start).split("-")[0]
-        if candidate.name.startswith(start) and ".partial" in candidate.name and pid.isdigit() and not _alive(int(pid)):
-            with suppress(OSError):
-                candidate.unlink()
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def put_in_place(partial: Path, path: Path, *, if_exists: str = "replace") -> None:
-    """Rename ``partial`` to ``path`` atomically; file and name are on the disk when this returns.
-
-    Raises:
-        TargetError: the target appeared meanwhile and must not be replaced, or the disk refused.
-    """
-    failure = None
-    try:
-        _sync(partial)
-        if if_exists != "replace" and os.path.lexists(path):
-            failure = "it appeared meanwhile"
-        else:
-            os.replace(partial, path)
-            _sync(path.absolute().parent)
-    except OSError as error:
-        failure = str(error.strerror)
-    if failure:
-        raise TargetError(f"The target file {path.name!r} could not be put in place ({failure}).", hint="run again.")
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def as_target_error(error: EngineError, path: Path) -> TargetError | EngineError:
-    """A failed write of a file is a fault of the target; anything else stays what it is."""
-    if error.kind != "IOException":
-        return error
-    return TargetError(
-        f"The target file {path.name!r} could not be written. {error.message}",
-        hint="check the permissions and the room on the disk, also of engine.temp_directory.",
     )

@@ -8,9 +8,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from sqlanon.accounting import Ledger
+from sqlanon.publish.ledger import Ledger
+from sqlanon.publish.partial_files import check_directory, partial_file, put_in_place
 from sqlanon.search.certificate import Certificate
-from sqlanon.targets import check_directory, partial_file, put_in_place
 
 
 def manifest(

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sqlanon.errors import TargetError
-from sqlanon.targets import FOLDER_ENDING, check_folder, partial_name
+from sqlanon.publish.partial_files import partial_name
+from sqlanon.publish.targets import FOLDER_ENDING, check_folder
 
 
 @contextmanager

@@ -20,10 +20,10 @@ from sqlanon.errors import InputError
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Lattice, Node
 from sqlanon.measures.base import Certain
+from sqlanon.publish.partial_files import check_directory, partial_file, put_in_place
 from sqlanon.search.base import TIE, Claim, Problem, Verdict
 from sqlanon.search.certificate import Certificate
 from sqlanon.search.proof import Proof
-from sqlanon.targets import check_directory, partial_file, put_in_place
 
 VERSION = 1
 AT_LEAST = "loss"

@@ -13,19 +13,19 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.accounting import Ledger
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.release import audit_entities, audit_release
 from sqlanon.compiler.live import KEY, TEXT, VALUE, FrozenColumn, LiveView, live_view, member_flag, refuse_models
 from sqlanon.engines.base import Engine, Place, rows_of
 from sqlanon.errors import EngineError, InputError, SourceChangedError, TargetError, UnsupportedError
-from sqlanon.live_facts import Fact
-from sqlanon.live_lookups import has_lookup
 from sqlanon.policy import Output, Policy
+from sqlanon.publish.ledger import Ledger
+from sqlanon.publish.live.facts import Fact
+from sqlanon.publish.live.lookups import has_lookup
+from sqlanon.publish.targets import FACT_COLUMNS, FROZEN, LOOKUP, frozen_tables, place, tables_beneath
 from sqlanon.source.opening import Source
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column
-from sqlanon.targets import FACT_COLUMNS, FROZEN, LOOKUP, frozen_tables, place, tables_beneath
 
 KIND = "live_view"
 SNAPSHOT = "publish a snapshot (output: {view: …} or {table: …})"

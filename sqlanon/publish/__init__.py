@@ -1,0 +1,1 @@
+"""Write a release, audit what was written, and put it in place."""
