@@ -25,9 +25,9 @@ from cases import QUASI_IDENTIFIERS, policy_of
 
 import sqlanon
 from sqlanon.lattice.nodes import Node
-from sqlanon.recoding.insertion import Found, choose
-from sqlanon.recoding.rules import Recoding
-from sqlanon.recoding.sequence import first_fit
+from sqlanon.plan.recoding.insertion import Found, choose
+from sqlanon.plan.recoding.rules import Recoding
+from sqlanon.plan.recoding.sequence import first_fit
 from sqlanon.sqltrees import names
 
 SENSITIVE = "occupation"

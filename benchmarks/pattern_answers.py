@@ -21,10 +21,10 @@ from pattern_figures import PaperTable
 import sqlanon
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.patterns.exactly import exactly
-from sqlanon.patterns.greedy import Assignment, greedy
-from sqlanon.patterns.pattern import Pattern, PatternSet, Ties, all_patterns, at_most, constrained
-from sqlanon.patterns.quality import quality
+from sqlanon.plan.patterns.exact_assignment import exactly
+from sqlanon.plan.patterns.greedy import Assignment, greedy
+from sqlanon.plan.patterns.pattern_set import Pattern, PatternSet, Ties, all_patterns, at_most, constrained
+from sqlanon.plan.patterns.quality import quality
 from sqlanon.source.encoding import encode_source
 from sqlanon.source.joining import open_policy_source
 from sqlanon.sqltrees import names

@@ -16,13 +16,13 @@ from sqlanon.errors import (
     UncoveredValuesError,
     UnsupportedError,
 )
-from sqlanon.full_domain import Plan, Solution
 from sqlanon.parameters import Parameter
+from sqlanon.plan.full_domain import Plan, Solution
+from sqlanon.plan.recoding.recoded_plan import RecodedPlan
+from sqlanon.plan.release import Release
 from sqlanon.policy import Column, Join, LocalRecoding, Model, Output, Patterns, Policy, Quality, SearchOptions
 from sqlanon.policy.extensions import Extensions
-from sqlanon.recoding.plan import RecodedPlan
 from sqlanon.refreshing import Refresh, refresh
-from sqlanon.release import Release
 from sqlanon.report.files import write_report
 from sqlanon.report.summary import RunSummary, summarize
 from sqlanon.verification import Verification, verify

@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.evaluate.driver import Watcher
 from sqlanon.evaluate.session import Session
-from sqlanon.full_domain import Plan, search_plan
-from sqlanon.planned import Planned
+from sqlanon.plan.full_domain import Plan, search_plan
+from sqlanon.plan.planned import Planned
+from sqlanon.plan.recoding.node_plan import nodes_plan
+from sqlanon.plan.recoding.pattern_plan import patterns_plan, with_suppression
+from sqlanon.plan.recoding.recoded_plan import RecodedPlan
+from sqlanon.plan.release import Release
 from sqlanon.policy import Patterns, Policy, Transformation
 from sqlanon.publish.live.view import KIND, check_live, refuse_policy
 from sqlanon.publish.targets import Target, check_target
-from sqlanon.recoding.by_nodes import nodes_plan
-from sqlanon.recoding.by_patterns import patterns_plan, with_suppression
-from sqlanon.recoding.plan import RecodedPlan
-from sqlanon.release import Release
 from sqlanon.source.columns import check_columns
 from sqlanon.source.encoding import encode_source
 from sqlanon.source.joining import open_policy_source

@@ -25,8 +25,8 @@ from sqlglot import exp
 
 from sqlanon.anonymizer import plan
 from sqlanon.errors import AuditError, NoSolutionError, SearchStoppedError, TargetError
-from sqlanon.full_domain import Plan
 from sqlanon.lattice.nodes import Node, leq
+from sqlanon.plan.full_domain import Plan
 from sqlanon.policy import Policy
 from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.formats.checked import CheckedFormat

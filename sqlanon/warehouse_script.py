@@ -12,7 +12,7 @@ from sqlanon.compiler.encode import record_counts
 from sqlanon.compiler.evaluate import literal_batch
 from sqlanon.dialects import dialect_named
 from sqlanon.errors import UnsupportedError
-from sqlanon.full_domain import Plan
+from sqlanon.plan.full_domain import Plan
 from sqlanon.publish.references import unplaced_audits
 from sqlanon.publish.written_rows import release_query
 from sqlanon.report.dialect_script import (

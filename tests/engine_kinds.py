@@ -26,7 +26,7 @@ from sqlanon.evaluate.evaluator import Evaluator
 from sqlanon.evaluate.formulation import formulate
 from sqlanon.evaluate.session import Session
 from sqlanon.evaluate.snapshots import SnapshotStore
-from sqlanon.full_domain import Plan, search_plan
+from sqlanon.plan.full_domain import Plan, search_plan
 from sqlanon.search.base import Problem, Request, Verdict
 from sqlanon.source.encoding import Encoding, encode_source
 from sqlanon.source.opening import Source

@@ -30,8 +30,8 @@ from sqlanon.engines.base import FEATURES, Engine, Job, rows_of
 from sqlanon.engines.described import capability_table
 from sqlanon.errors import AuditError, EngineError, SourceChangedError, TargetError, UnsupportedError
 from sqlanon.evaluate import evaluator, snapshots
-from sqlanon.full_domain import Plan
 from sqlanon.models import MODELS
+from sqlanon.plan.full_domain import Plan
 from sqlanon.policy import Output
 from sqlanon.publish.publication import publish
 from sqlanon.publish.targets import Target, check_target

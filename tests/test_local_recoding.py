@@ -26,11 +26,11 @@ import sqlanon
 from sqlanon.compiler.encode import COVERED
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.lattice.nodes import Node
-from sqlanon.recoding import insertion, sequence, state
-from sqlanon.recoding.insertion import Found, choose
-from sqlanon.recoding.rules import Recoding
-from sqlanon.recoding.sequence import REPLAYED, first_fit
-from sqlanon.recoding.state import opened
+from sqlanon.plan.recoding import insertion, sequence, state
+from sqlanon.plan.recoding.insertion import Found, choose
+from sqlanon.plan.recoding.rules import Recoding
+from sqlanon.plan.recoding.sequence import REPLAYED, first_fit
+from sqlanon.plan.recoding.state import opened
 from sqlanon.sqltrees import names
 
 TABLES = effort.cases(24)

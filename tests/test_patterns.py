@@ -22,9 +22,9 @@ from effort import cases
 import sqlanon
 from sqlanon.compiler import patterns as compiler
 from sqlanon.engines.duckdb.engine import DuckDBEngine
-from sqlanon.patterns import greedy as module
-from sqlanon.patterns.greedy import Assignment, greedy
-from sqlanon.patterns.pattern import (
+from sqlanon.plan.patterns import greedy as module
+from sqlanon.plan.patterns.greedy import Assignment, greedy
+from sqlanon.plan.patterns.pattern_set import (
     TIES,
     Pattern,
     PatternSet,
@@ -34,7 +34,7 @@ from sqlanon.patterns.pattern import (
     listed,
     stars,
 )
-from sqlanon.patterns.quality import quality
+from sqlanon.plan.patterns.quality import quality
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
 from sqlanon.sqltrees.trees import table

@@ -25,14 +25,15 @@ from test_patterns import Row, assigned_rows, check_script, planned, random_rows
 
 import sqlanon
 from sqlanon.errors import InputError, NoSolutionError, SearchStoppedError, UnsupportedError
-from sqlanon.patterns import exact, solver
-from sqlanon.patterns.exact import ExactSolution, solve, whole
-from sqlanon.patterns.exactly import exactly
-from sqlanon.patterns.greedy import REPLAYED, Assignment, greedy
-from sqlanon.patterns.pairs import Ints, first_fit, program, reduced
-from sqlanon.patterns.pattern import all_patterns, at_most, listed
-from sqlanon.patterns.quality import quality
-from sqlanon.patterns.shares import Share, broken, stretches
+from sqlanon.plan.patterns import integer_program as exact
+from sqlanon.plan.patterns import solver
+from sqlanon.plan.patterns.exact_assignment import exactly
+from sqlanon.plan.patterns.greedy import REPLAYED, Assignment, greedy
+from sqlanon.plan.patterns.integer_program import ExactSolution, solve, whole
+from sqlanon.plan.patterns.pattern_set import all_patterns, at_most, listed
+from sqlanon.plan.patterns.quality import quality
+from sqlanon.plan.patterns.reductions import Ints, first_fit, program, reduced
+from sqlanon.plan.patterns.shares import Share, broken, stretches
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import table
 

@@ -23,9 +23,9 @@ from test_models import AGGREGATES, FOLDED, MEASURES, document, load, random_wor
 
 import sqlanon
 from sqlanon.measures.base import fold
+from sqlanon.plan.recoding.recoded_plan import RecodedPlan
 from sqlanon.policy.hierarchy import specs
 from sqlanon.publish.ledger import Ledger
-from sqlanon.recoding.plan import RecodedPlan
 from sqlanon.report.charts import blocks, histogram, loss_scale, stacked
 from sqlanon.report.files import check_report, write_report
 from sqlanon.report.html import html_report

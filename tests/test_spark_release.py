@@ -175,7 +175,7 @@ def test_what_does_not_pass_the_audit_leaves_nothing(
     spoilt = exp.select(*[named(_lone(name), name) for name in planned._released()]).from_(every.subquery("r"))
     outputs = [Output("file", str(tmp_path / "release.parquet")), Output("table", "released")]
     for query, error, asked in ((few, SourceChangedError, outputs[:1]), (spoilt, AuditError, outputs)):
-        monkeypatch.setattr("sqlanon.full_domain.Plan._release_query", lambda self, query=query: query.copy())
+        monkeypatch.setattr("sqlanon.plan.full_domain.Plan._release_query", lambda self, query=query: query.copy())
         for output in asked:
             with pytest.raises(error) as raised:
                 planned.publish(output)

@@ -15,7 +15,7 @@ from sqlanon.dbt.release import LOOKUP, DbtRelease, dbt_release, refuse_release
 from sqlanon.dbt.seeds import ROWS
 from sqlanon.dbt.template import DIALECTS, Call
 from sqlanon.errors import InputError, UnsupportedError
-from sqlanon.full_domain import Plan
+from sqlanon.plan.full_domain import Plan
 from sqlanon.policy import Policy
 
 SUFFIX = "_released"

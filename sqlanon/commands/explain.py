@@ -13,7 +13,7 @@ from sqlanon.commands.common import guarded, policy_of
 from sqlanon.compiler import evaluate as compiler
 from sqlanon.dialects import DIALECTS
 from sqlanon.errors import InputError, UnsupportedError
-from sqlanon.full_domain import Plan
+from sqlanon.plan.full_domain import Plan
 from sqlanon.policy import Policy
 from sqlanon.publish.live.view import KIND
 from sqlanon.sqltrees import names

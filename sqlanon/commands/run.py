@@ -18,13 +18,13 @@ from sqlanon.anonymizer import anonymize
 from sqlanon.commands.common import STDERR, guarded, policy_of
 from sqlanon.errors import InputError, SqlanonError, TargetError
 from sqlanon.evaluate.driver import Watcher
+from sqlanon.plan.recoding.recoded_plan import RecodedPlan
+from sqlanon.plan.release import Release
 from sqlanon.policy import Policy
 from sqlanon.policy.paths import same_file
 from sqlanon.publish.partial_files import check_directory
 from sqlanon.publish.proof_file import write_proof
 from sqlanon.publish.targets import CERTIFICATE, MANIFEST
-from sqlanon.recoding.plan import RecodedPlan
-from sqlanon.release import Release
 from sqlanon.report.files import check_report, write_report
 from sqlanon.report.summary import summarize, summarize_failure
 from sqlanon.report.wording import describe_proof, judged

@@ -15,9 +15,9 @@ from sqlanon.dbt.statements import broken_classes, model, needs_source, too_many
 from sqlanon.dbt.template import TEXTS, Call, ref, refuse_signs, written
 from sqlanon.engines.base import Place
 from sqlanon.errors import UnsupportedError
-from sqlanon.full_domain import Plan
 from sqlanon.models.distinct_l_diversity import DistinctLDiversity
 from sqlanon.models.k_anonymity import KAnonymity
+from sqlanon.plan.full_domain import Plan
 from sqlanon.policy import Policy
 from sqlanon.publish.live.lookups import has_lookup, lists_its_values, with_key
 from sqlanon.publish.live.view import frozen_view, refuse_policy

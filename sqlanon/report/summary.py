@@ -14,11 +14,11 @@ from sqlanon.audit.null_bias import NullBias
 from sqlanon.audit.nulls import NullAudit
 from sqlanon.engines.duckdb.engine import VERSION as DUCKDB_VERSION
 from sqlanon.errors import NoSolutionError, PolicyError, SqlanonError, UnsupportedError
-from sqlanon.planned import Planned
+from sqlanon.plan.planned import Planned
+from sqlanon.plan.recoding.recoded_plan import RecodedPlan
+from sqlanon.plan.release import Release
 from sqlanon.policy import Policy
 from sqlanon.publish.ledger import Ledger
-from sqlanon.recoding.plan import RecodedPlan
-from sqlanon.release import Release
 from sqlanon.report.settings import Setting, file_name, settings_of
 from sqlanon.report.wording import (
     RULE,

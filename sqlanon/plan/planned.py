@@ -24,6 +24,7 @@ from sqlanon.errors import UnsupportedError
 from sqlanon.evaluate.session import Closing, Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.models import least_size
+from sqlanon.plan.release import Release
 from sqlanon.policy import Column, EngineOptions, Output, Policy
 from sqlanon.policy.hierarchy.specs import HierarchySpec
 from sqlanon.publish.ledger import Ledger
@@ -34,7 +35,6 @@ from sqlanon.publish.publication import Publication, publish
 from sqlanon.publish.script import replayable_script
 from sqlanon.publish.staging import staged_release
 from sqlanon.publish.targets import CERTIFICATE, MANIFEST, Target
-from sqlanon.release import Release
 from sqlanon.search.certificate import Certificate
 from sqlanon.source.columns import is_scalar
 from sqlanon.source.opening import Source

@@ -12,15 +12,15 @@ from sqlanon.errors import AuditError, HierarchyError
 from sqlanon.evaluate.driver import Watcher
 from sqlanon.evaluate.formulation import formulate
 from sqlanon.evaluate.session import Session
-from sqlanon.full_domain import search_plan
 from sqlanon.lattice.nodes import Node
 from sqlanon.models import least_size
-from sqlanon.planned import ignored_options
+from sqlanon.plan.full_domain import search_plan
+from sqlanon.plan.planned import ignored_options
+from sqlanon.plan.recoding.insertion import choose
+from sqlanon.plan.recoding.recoded_plan import RecodedPlan, accounted, load_rules
+from sqlanon.plan.recoding.rules import Recoding
+from sqlanon.plan.recoding.sequence import first_fit
 from sqlanon.policy import LocalRecoding, Policy
-from sqlanon.recoding.insertion import choose
-from sqlanon.recoding.plan import RecodedPlan, accounted, load_rules
-from sqlanon.recoding.rules import Recoding
-from sqlanon.recoding.sequence import first_fit
 from sqlanon.search.base import TIE, Problem, Progress
 from sqlanon.search.certificate import Certificate
 

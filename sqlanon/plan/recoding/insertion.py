@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 from sqlanon.compiler.evaluate import Question
 from sqlanon.engines.base import Engine
 from sqlanon.lattice.nodes import Node
-from sqlanon.recoding.kept import check_measure, check_models
-from sqlanon.recoding.state import Candidate, State, opened
+from sqlanon.plan.recoding.kept import check_measure, check_models
+from sqlanon.plan.recoding.state import Candidate, State, opened
 from sqlanon.search.base import TIE, Problem
 
 NEARLY = 0.01

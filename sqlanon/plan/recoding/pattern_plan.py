@@ -20,17 +20,17 @@ from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.models import least_size
-from sqlanon.patterns.bounds import pattern_table
-from sqlanon.patterns.exactly import exactly
-from sqlanon.patterns.greedy import Assignment, greedy
-from sqlanon.patterns.pattern import PatternSet, constrained, listed
-from sqlanon.planned import ignored_options
+from sqlanon.plan.patterns.bounds import pattern_table
+from sqlanon.plan.patterns.exact_assignment import exactly
+from sqlanon.plan.patterns.greedy import Assignment, greedy
+from sqlanon.plan.patterns.pattern_set import PatternSet, constrained, listed
+from sqlanon.plan.planned import ignored_options
+from sqlanon.plan.recoding.recoded_plan import RecodedPlan, accounted, load_rules
+from sqlanon.plan.recoding.rules import Rule
+from sqlanon.plan.recoding.sequence import first_fit
 from sqlanon.policy import Patterns, Policy
 from sqlanon.policy.hierarchy.specs import SuppressHierarchy
 from sqlanon.policy.pattern_order import Pattern
-from sqlanon.recoding.plan import RecodedPlan, accounted, load_rules
-from sqlanon.recoding.rules import Rule
-from sqlanon.recoding.sequence import first_fit
 from sqlanon.search.base import Problem
 from sqlanon.search.certificate import Certificate
 from sqlanon.sqltrees import names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from sqlanon.patterns.pairs import Ints
+from sqlanon.plan.patterns.reductions import Ints
 
 
 class Share(NamedTuple):

@@ -25,9 +25,9 @@ from typing import Any, Literal
 import numpy as np
 
 from sqlanon.errors import AuditError, InputError, NoSolutionError, SearchStoppedError
-from sqlanon.patterns.pairs import Ints, Program, components, first_fit, program, reduced, total
-from sqlanon.patterns.shares import Share, broken
-from sqlanon.patterns.solver import Model, highs_module
+from sqlanon.plan.patterns.reductions import Ints, Program, components, first_fit, program, reduced, total
+from sqlanon.plan.patterns.shares import Share, broken
+from sqlanon.plan.patterns.solver import Model, highs_module
 
 Status = Literal["optimal", "gap reached", "time limit", "not proven"]
 _NONE = np.iinfo(np.int64).max
@@ -254,7 +254,7 @@ def _prices(
     if faults:
         raise InputError(
             f"The exact solution was asked wrongly: {'; '.join(faults)}.",
-            hint="see sqlanon.patterns.exact.solve; weights need few digits.",
+            hint="see sqlanon.plan.patterns.integer_program.solve; weights need few digits.",
         )
     return [
         sum(int(rated[position]) for position in pattern) + (surcharge if len(pattern) == width else 0)

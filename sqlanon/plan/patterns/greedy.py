@@ -26,8 +26,8 @@ from sqlanon.compiler import patterns as compiler
 from sqlanon.engines.base import Engine
 from sqlanon.errors import UnsupportedError, check_time
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.patterns.bounds import Bounds, pattern_table
-from sqlanon.patterns.pattern import PatternSet
+from sqlanon.plan.patterns.bounds import Bounds, pattern_table
+from sqlanon.plan.patterns.pattern_set import PatternSet
 from sqlanon.policy.pattern_order import Pattern, columns_of, stars, weight
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import number

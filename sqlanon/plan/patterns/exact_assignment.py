@@ -29,13 +29,13 @@ from sqlanon.compiler import patterns as compiler
 from sqlanon.engines.base import Engine
 from sqlanon.errors import UnsupportedError
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.patterns.bounds import pattern_table
-from sqlanon.patterns.exact import MOST_COST, ExactSolution, Status, solve, whole
-from sqlanon.patterns.greedy import Assignment, forget, greedy, uses
-from sqlanon.patterns.pairs import Ints, check_size, numbered
-from sqlanon.patterns.pattern import PatternSet
-from sqlanon.patterns.shares import Share, stretches
-from sqlanon.patterns.solver import highs_module
+from sqlanon.plan.patterns.bounds import pattern_table
+from sqlanon.plan.patterns.greedy import Assignment, forget, greedy, uses
+from sqlanon.plan.patterns.integer_program import MOST_COST, ExactSolution, Status, solve, whole
+from sqlanon.plan.patterns.pattern_set import PatternSet
+from sqlanon.plan.patterns.reductions import Ints, check_size, numbered
+from sqlanon.plan.patterns.shares import Share, stretches
+from sqlanon.plan.patterns.solver import highs_module
 from sqlanon.policy.pattern_order import Pattern, weight
 from sqlanon.sqltrees import names
 

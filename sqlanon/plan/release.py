@@ -20,7 +20,7 @@ from sqlanon.source.opening import open_source
 from sqlanon.sqltrees.trees import table
 
 if TYPE_CHECKING:
-    from sqlanon.planned import Planned
+    from sqlanon.plan.planned import Planned
 
 
 @dataclass(frozen=True, slots=True)

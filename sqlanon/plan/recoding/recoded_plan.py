@@ -18,15 +18,15 @@ from sqlanon.compiler import recoded as compiler
 from sqlanon.compiler.class_sizes import in_buckets
 from sqlanon.errors import NoSolutionError
 from sqlanon.evaluate.session import Session
-from sqlanon.full_domain import Solution
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.patterns.quality import Quality, quality
-from sqlanon.planned import Planned
+from sqlanon.plan.full_domain import Solution
+from sqlanon.plan.patterns.quality import Quality, quality
+from sqlanon.plan.planned import Planned
+from sqlanon.plan.recoding.rules import Rule
 from sqlanon.policy import Column
 from sqlanon.policy.hierarchy.specs import HierarchySpec, SuppressHierarchy
 from sqlanon.publish.ledger import Ledger
 from sqlanon.publish.references import plan_audits
-from sqlanon.recoding.rules import Rule
 from sqlanon.search.certificate import Certificate
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column

@@ -17,8 +17,8 @@ from sqlanon.compiler.evaluate import Question
 from sqlanon.engines.base import Engine
 from sqlanon.errors import check_time
 from sqlanon.lattice.nodes import Node
-from sqlanon.recoding.kept import Kept, adds, check_models, has_costs, kept_by_levels, loss, summed
-from sqlanon.recoding.rules import Recoding, Rule
+from sqlanon.plan.recoding.kept import Kept, adds, check_models, has_costs, kept_by_levels, loss, summed
+from sqlanon.plan.recoding.rules import Recoding, Rule
 from sqlanon.search.base import Problem
 from sqlanon.sqltrees import names
 

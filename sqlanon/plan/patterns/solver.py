@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sqlanon.errors import UnsupportedError
-from sqlanon.patterns.pairs import Bools, Ints, Program, total
+from sqlanon.plan.patterns.reductions import Bools, Ints, Program, total
 
 if TYPE_CHECKING:
     import highspy

@@ -19,7 +19,7 @@ from sqlanon.compiler.evaluate import Question
 from sqlanon.engines.base import Engine, Job
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
-from sqlanon.recoding.kept import Kept, generalization, has_costs, kept_by_levels, loss, summed
+from sqlanon.plan.recoding.kept import Kept, generalization, has_costs, kept_by_levels, loss, summed
 from sqlanon.search.base import Problem
 
 MOST_ROWS = 2_000_000

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import combinations
 
 from sqlanon.errors import InputError
-from sqlanon.patterns.enumeration import Rules
+from sqlanon.plan.patterns.enumeration import Rules
 from sqlanon.policy.pattern_order import (
     TIES,
     Never,

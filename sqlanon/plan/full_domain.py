@@ -24,7 +24,7 @@ from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Measure
-from sqlanon.planned import Planned, ignored_options, versions
+from sqlanon.plan.planned import Planned, ignored_options, versions
 from sqlanon.policy import Model, Output, Policy
 from sqlanon.publish.ledger import Entities, Ledger
 from sqlanon.publish.live.facts import facts_of
