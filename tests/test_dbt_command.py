@@ -29,12 +29,12 @@ from sqlglot import exp
 from sqlanon import Policy, plan
 from sqlanon.cli import main
 from sqlanon.compiler.live import FrozenColumn, LiveView, live_view
-from sqlanon.dbt.release import dbt_release
-from sqlanon.dbt.seeds import seed
-from sqlanon.dbt.statements import too_many_suppressed
-from sqlanon.dbt.template import Call, refuse_signs, written
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.models.k_anonymity import KAnonymity
+from sqlanon.scripts.dbt.release import dbt_release
+from sqlanon.scripts.dbt.seeds import seed
+from sqlanon.scripts.dbt.statements import too_many_suppressed
+from sqlanon.scripts.dbt.template import Call, refuse_signs, written
 
 K, L = 4, 2
 NOTE = 'no"te'

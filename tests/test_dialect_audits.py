@@ -17,9 +17,9 @@ from dialect_world import Table, duckdb_run, in_duckdb
 from test_models import hierarchy
 
 import sqlanon
-from sqlanon.dialects import dialect_named
-from sqlanon.report.dialect_script import RELEASE, Told, told_statements
-from sqlanon.warehouse_script import script_parts
+from sqlanon.scripts.dialect_script import RELEASE, Told, told_statements
+from sqlanon.scripts.dialects import dialect_named
+from sqlanon.scripts.warehouse import script_parts
 
 T = {"type": "t_closeness", "t": 0.3}
 MODELS: list[dict[str, Any]] = [

@@ -32,10 +32,10 @@ from test_models import document as world_policy
 from test_models import random_world
 
 import sqlanon
-from sqlanon.dialects import dialect_named
 from sqlanon.evaluate.evaluator import verdicts
-from sqlanon.report.dialect_script import NEIGHBOURS, RELEASE, neighbours, told_statements
-from sqlanon.warehouse_script import script_in, script_parts
+from sqlanon.scripts.dialect_script import NEIGHBOURS, RELEASE, neighbours, told_statements
+from sqlanon.scripts.dialects import dialect_named
+from sqlanon.scripts.warehouse import script_in, script_parts
 
 ENGINES = ("duckdb", "sqlite", "clickhouse", "postgres")
 WORLDS = cases(12)

@@ -7,9 +7,9 @@ from typing import Any
 from dialect_world import POLICY, Ran, Table, in_duckdb, multiset, people
 
 import sqlanon
-from sqlanon.dialects import dialect_named
-from sqlanon.report.dialect_script import told_statements
-from sqlanon.warehouse_script import script_parts
+from sqlanon.scripts.dialect_script import told_statements
+from sqlanon.scripts.dialects import dialect_named
+from sqlanon.scripts.warehouse import script_parts
 
 SMALL = ("city", "age", "disease")
 TYPES = {"VARCHAR": "STRING", "INTEGER": "INT"}

@@ -27,11 +27,11 @@ from sqlglot import exp
 
 import sqlanon
 from sqlanon.cli import main
-from sqlanon.dialects import DIALECTS, dialect_named
-from sqlanon.dialects.base import ARGUMENTS, ASOF, PORTABLE, VARIED, WIDE, Dialect, Lacks
-from sqlanon.dialects.rendering import say
-from sqlanon.report.dialect_script import told_statements
-from sqlanon.warehouse_script import script_in, script_parts
+from sqlanon.scripts.dialect_script import told_statements
+from sqlanon.scripts.dialects import DIALECTS, dialect_named
+from sqlanon.scripts.dialects.base import ARGUMENTS, ASOF, PORTABLE, VARIED, WIDE, Dialect, Lacks
+from sqlanon.scripts.dialects.rendering import say
+from sqlanon.scripts.warehouse import script_in, script_parts
 
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 

@@ -10,13 +10,13 @@ import click
 
 from sqlanon.commands.common import guarded, policy_of
 from sqlanon.commands.explain import planned_at
-from sqlanon.dbt.project import Written, write
-from sqlanon.dbt.release import LOOKUP, DbtRelease, dbt_release, refuse_release
-from sqlanon.dbt.seeds import ROWS
-from sqlanon.dbt.template import DIALECTS, Call
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.plan.full_domain import Plan
 from sqlanon.policy import Policy
+from sqlanon.scripts.dbt.project import Written, write
+from sqlanon.scripts.dbt.release import LOOKUP, DbtRelease, dbt_release, refuse_release
+from sqlanon.scripts.dbt.seeds import ROWS
+from sqlanon.scripts.dbt.template import DIALECTS, Call
 
 SUFFIX = "_released"
 LONGEST = 40

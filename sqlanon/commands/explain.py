@@ -11,13 +11,13 @@ import click
 from sqlanon.anonymizer import plan, recode
 from sqlanon.commands.common import guarded, policy_of
 from sqlanon.compiler import evaluate as compiler
-from sqlanon.dialects import DIALECTS
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.plan.full_domain import Plan
 from sqlanon.policy import Policy
 from sqlanon.publish.live.view import KIND
+from sqlanon.scripts.dialects import DIALECTS
+from sqlanon.scripts.warehouse import script_in
 from sqlanon.sqltrees import names
-from sqlanon.warehouse_script import script_in
 
 
 @click.command()

@@ -10,12 +10,11 @@ from sqlglot import exp
 from sqlanon.audit.release import release_audits
 from sqlanon.compiler.encode import record_counts
 from sqlanon.compiler.evaluate import literal_batch
-from sqlanon.dialects import dialect_named
 from sqlanon.errors import UnsupportedError
 from sqlanon.plan.full_domain import Plan
 from sqlanon.publish.references import unplaced_audits
 from sqlanon.publish.written_rows import release_query
-from sqlanon.report.dialect_script import (
+from sqlanon.scripts.dialect_script import (
     NEIGHBOURS,
     RELEASE,
     STAGED,
@@ -24,6 +23,7 @@ from sqlanon.report.dialect_script import (
     neighbours,
     script_facts,
 )
+from sqlanon.scripts.dialects import dialect_named
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, table
 

@@ -8,8 +8,8 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel
 from sqlglot.errors import UnsupportedError as NotWritten
 
-from sqlanon.dialects.base import ARGUMENTS, ASOF, WIDE, Dialect, Lacks, Same
 from sqlanon.errors import UnsupportedError
+from sqlanon.scripts.dialects.base import ARGUMENTS, ASOF, WIDE, Dialect, Lacks, Same
 
 WIDEST = 2**63 - 1
 """The largest integer that every dialect reads as 64 bits."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlanon.dialects.base import Dialect
 from sqlanon.engines.relation_names import relation_parts
 from sqlanon.errors import InputError, UnsupportedError
+from sqlanon.scripts.dialects.base import Dialect
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import aliased, column
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import yaml
 
-from sqlanon.dbt.release import DbtRelease, files, properties
-from sqlanon.dbt.template import SIGNS
 from sqlanon.errors import TargetError
+from sqlanon.scripts.dbt.release import DbtRelease, files, properties
+from sqlanon.scripts.dbt.template import SIGNS
 from sqlanon.sqltrees import files as sqlfiles
 
 PACKAGE = "packages/sqlanon"

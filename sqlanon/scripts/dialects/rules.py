@@ -6,7 +6,7 @@ from functools import reduce
 
 from sqlglot import exp
 
-from sqlanon.dialects.base import Rewrite
+from sqlanon.scripts.dialects.base import Rewrite
 from sqlanon.sqltrees.trees import number
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlanon.dialects.base import PORTABLE, SAME, TEXTS, VARIED, Dialect
+from sqlanon.scripts.dialects.base import PORTABLE, SAME, TEXTS, VARIED, Dialect
 
 DUCKDB = Dialect(
     name="duckdb",

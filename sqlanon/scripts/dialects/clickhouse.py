@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlanon.dialects.base import DECIMAL_INTERVALS, PORTABLE, SAME, TEXTS, VARIED, Dialect, Said
-from sqlanon.dialects.rules import (
+from sqlanon.scripts.dialects.base import DECIMAL_INTERVALS, PORTABLE, SAME, TEXTS, VARIED, Dialect, Said
+from sqlanon.scripts.dialects.rules import (
     always,
     call,
     function,

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlanon.dialects.base import DECIMAL_INTERVALS, PORTABLE, SAME, TEXTS, VARIED, WEEKS, Dialect, Lacks, Said
-from sqlanon.dialects.rules import (
+from sqlanon.scripts.dialects.base import (
+    DECIMAL_INTERVALS,
+    PORTABLE,
+    SAME,
+    TEXTS,
+    VARIED,
+    WEEKS,
+    Dialect,
+    Lacks,
+    Said,
+)
+from sqlanon.scripts.dialects.rules import (
     always,
     first_characters,
     function,

@@ -9,10 +9,6 @@ from typing import Any
 from sqlglot import exp
 
 from sqlanon.compiler.live import TEXT, VALUE, FrozenColumn, LiveView
-from sqlanon.dbt.rules import computed_lookup, refuse_extension, refuse_settings
-from sqlanon.dbt.seeds import seed
-from sqlanon.dbt.statements import broken_classes, model, needs_source, too_many_suppressed
-from sqlanon.dbt.template import TEXTS, Call, ref, refuse_signs, written
 from sqlanon.engines.base import Place
 from sqlanon.errors import UnsupportedError
 from sqlanon.models.distinct_l_diversity import DistinctLDiversity
@@ -21,6 +17,10 @@ from sqlanon.plan.full_domain import Plan
 from sqlanon.policy import Policy
 from sqlanon.publish.live.lookups import has_lookup, lists_its_values, with_key
 from sqlanon.publish.live.view import frozen_view, refuse_policy
+from sqlanon.scripts.dbt.rules import computed_lookup, refuse_extension, refuse_settings
+from sqlanon.scripts.dbt.seeds import seed
+from sqlanon.scripts.dbt.statements import broken_classes, model, needs_source, too_many_suppressed
+from sqlanon.scripts.dbt.template import TEXTS, Call, ref, refuse_signs, written
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, named, table
 

@@ -6,8 +6,25 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from sqlanon.dialects.base import DECIMAL_INTERVALS, PORTABLE, SAME, TEXTS, VARIED, WEEKS, Dialect, Said
-from sqlanon.dialects.rules import always, in_double, period, piped, placed_in_integers, plain_extreme, plain_part
+from sqlanon.scripts.dialects.base import (
+    DECIMAL_INTERVALS,
+    PORTABLE,
+    SAME,
+    TEXTS,
+    VARIED,
+    WEEKS,
+    Dialect,
+    Said,
+)
+from sqlanon.scripts.dialects.rules import (
+    always,
+    in_double,
+    period,
+    piped,
+    placed_in_integers,
+    plain_extreme,
+    plain_part,
+)
 
 _NODES: dict[type[exp.Expr], Said] = {
     exp.Concat: piped,

@@ -6,8 +6,8 @@ from functools import partial
 
 from sqlglot import exp
 
-from sqlanon.dialects.base import PORTABLE, SAME, TEXTS, VARIED, Dialect
 from sqlanon.engines.postgres.dialect import HELPERS, LONGEST_NAME, PATTERNS, TYPES, render
+from sqlanon.scripts.dialects.base import PORTABLE, SAME, TEXTS, VARIED, Dialect
 from sqlanon.sqltrees.trees import TRIMMED
 
 POSTGRES = Dialect(

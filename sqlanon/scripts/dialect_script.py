@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlanon.compiler.encode import COVERED, EncodedColumn, branch
-from sqlanon.dialects.base import Dialect
-from sqlanon.dialects.rendering import check_names, say
 from sqlanon.errors import UnsupportedError
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
-from sqlanon.report.script_source import (
+from sqlanon.scripts.dialects.base import Dialect
+from sqlanon.scripts.dialects.rendering import check_names, say
+from sqlanon.scripts.script_source import (
     check_relations,
     is_source,
     of_somebody,
