@@ -21,7 +21,7 @@ import duckdb
 import pyarrow.parquet as parquet
 import yaml
 
-from sqlanon.demo import POLICY, codes, discharge_batches
+from sqlanon.commands.demo_world import POLICY, codes, discharge_batches
 
 NINE = {
     "department": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},

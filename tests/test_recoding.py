@@ -21,7 +21,7 @@ from test_models import load, random_world
 
 import sqlanon
 from sqlanon.cli import main
-from sqlanon.demo import generate
+from sqlanon.commands.demo_world import generate
 
 Row = tuple[str | None, ...]
 COLUMNS = ["a", "b", "c", "d"]

@@ -13,7 +13,7 @@ from effort import cases
 from test_models import document, load, random_world
 
 import sqlanon
-from sqlanon.demo import generate
+from sqlanon.commands.demo_world import generate
 
 
 def test_the_script_replays_to_the_same_release(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from sqlanon.commands.common import guarded
+from sqlanon.commands.demo_world import generate
 from sqlanon.commands.run import run_policy
-from sqlanon.demo import generate
 from sqlanon.policy import Policy
 from sqlanon.publish.targets import CERTIFICATE, MANIFEST
 
