@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlanon.compiler.evaluate import Question, grouped_node, judged
+from sqlanon.compiler.judged import grouped_node, judged
+from sqlanon.compiler.question import Question
 from sqlanon.lattice.nodes import Node
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import bigint, column, cte, named, number, table, total, with_ctes

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sqlanon.compiler.evaluate import Question
+from sqlanon.compiler.question import Question
 from sqlanon.compiler.recoding import chain, class_of, kept_sums, masked_name, value_ctes
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import bigint, column, cte, keys, masked, named, number, table, total, with_ctes

@@ -18,7 +18,9 @@ from functools import partial, reduce
 
 from sqlglot import exp
 
-from sqlanon.compiler.evaluate import Question, digit_of, digits, judged
+from sqlanon.compiler.judged import judged
+from sqlanon.compiler.question import Question
+from sqlanon.compiler.tallies import digit_of, digits
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.models.k_anonymity import KAnonymity

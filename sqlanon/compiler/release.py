@@ -8,7 +8,8 @@ from sqlglot import exp
 
 from sqlanon.compiler.encode import SOURCE, EncodedColumn, joined_lookups, packed, takes_part
 from sqlanon.compiler.entities import EntityColumn
-from sqlanon.compiler.evaluate import Question, grouped_node, judged
+from sqlanon.compiler.judged import grouped_node, judged
+from sqlanon.compiler.question import Question
 from sqlanon.lattice.nodes import Node
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.data_types import data_type

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlanon.compiler import distinct_entities
 from sqlanon.compiler import evaluate as compiler
-from sqlanon.compiler.evaluate import Question
+from sqlanon.compiler.question import Question
 from sqlanon.engines.base import Engine, Job
 from sqlanon.evaluate.snapshots import Snapshot, SnapshotStore
 from sqlanon.lattice.catalog import Catalog

@@ -13,8 +13,8 @@ from sqlglot import exp
 from sqlanon.audit.models import ModelAudit
 from sqlanon.compiler import release as compiler
 from sqlanon.compiler.class_sizes import class_sizes
-from sqlanon.compiler.evaluate import Question
 from sqlanon.compiler.live import LiveView, live_view
+from sqlanon.compiler.question import Question
 from sqlanon.engines.base import Place
 from sqlanon.errors import InputError
 from sqlanon.evaluate.driver import Watcher, search

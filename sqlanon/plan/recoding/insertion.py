@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sqlanon.compiler.evaluate import Question
+from sqlanon.compiler.question import Question
 from sqlanon.engines.base import Engine
 from sqlanon.lattice.nodes import Node
 from sqlanon.plan.recoding.kept import check_measure, check_models

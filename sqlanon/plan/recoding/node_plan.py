@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from secrets import randbits
 
-from sqlanon.compiler.evaluate import Question
+from sqlanon.compiler.question import Question
 from sqlanon.errors import AuditError, HierarchyError
 from sqlanon.evaluate.driver import Watcher
 from sqlanon.evaluate.formulation import formulate

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from secrets import randbits
 
-from sqlanon.compiler.evaluate import Question
+from sqlanon.compiler.question import Question
 from sqlanon.errors import UnsupportedError
 from sqlanon.evaluate.formulation import formulate
 from sqlanon.evaluate.session import Session

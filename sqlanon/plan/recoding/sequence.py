@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from sqlanon.compiler import first_fit as compiler
 from sqlanon.compiler import recoding
-from sqlanon.compiler.evaluate import Question
+from sqlanon.compiler.question import Question
 from sqlanon.engines.base import Engine
 from sqlanon.errors import check_time
 from sqlanon.lattice.nodes import Node

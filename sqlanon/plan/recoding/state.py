@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from sqlanon.compiler import recoding as compiler
-from sqlanon.compiler.evaluate import Question
+from sqlanon.compiler.question import Question
 from sqlanon.engines.base import Engine, Job
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
