@@ -21,9 +21,11 @@ holds a cell value.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeVar
+
+Answer = TypeVar("Answer")
 
 
 class SqlanonError(Exception):
@@ -157,3 +159,21 @@ def check_time(deadline: float | None, what: str) -> None:
             f"The time limit was reached before all {what} were tried.",
             hint=f"raise search.time_limit, or allow fewer {what}.",
         )
+
+
+def attempt(what: str, call: Callable[[], Answer], error: type[SqlanonError] = InputError) -> Answer:
+    """Call code from outside the package. Errors of sqlanon pass through; the text of any other may quote a value.
+
+    Raises:
+        SqlanonError: of the class ``error``, when anything else is raised; ``what`` begins its message.
+    """
+    try:
+        return call()
+    except (SqlanonError, StopIteration):
+        raise
+    except Exception as raised:  # of foreign code
+        failure = type(raised).__name__
+    raise error(
+        f"{what} failed ({failure}).",
+        hint="it comes from outside of sqlanon: see its documentation, or tell its author.",
+    )

@@ -25,7 +25,7 @@ from test_against_brute_force import random_case
 from test_models import MEASURES
 
 import sqlanon
-from sqlanon.compiler.evaluate import roll_up
+from sqlanon.compiler.batch import roll_up
 from sqlanon.engines.base import FEATURES, Engine, Job, rows_of
 from sqlanon.engines.described import capability_table
 from sqlanon.errors import AuditError, EngineError, SourceChangedError, TargetError, UnsupportedError

@@ -118,7 +118,7 @@ def test_a_verdict_from_a_snapshot_equals_the_verdict_from_the_base(plan: sqlano
 
 
 def _forced(plan: sqlanon.Plan):
-    from sqlanon.compiler.evaluate import roll_up
+    from sqlanon.compiler.batch import roll_up
     from sqlanon.evaluate.snapshots import Snapshot
     from sqlanon.sqltrees import names
 

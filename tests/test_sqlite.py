@@ -17,7 +17,7 @@ from test_models import document as world_policy
 from test_models import load, random_world
 
 import sqlanon
-from sqlanon.compiler import evaluate as compiler
+from sqlanon.compiler import batch as compiler
 from sqlanon.evaluate.evaluator import verdicts
 from sqlanon.sqltrees import names
 

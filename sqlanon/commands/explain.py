@@ -10,7 +10,7 @@ import click
 
 from sqlanon.anonymizer import plan, recode
 from sqlanon.commands.common import guarded, policy_of
-from sqlanon.compiler import evaluate as compiler
+from sqlanon.compiler import batch as compiler
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.plan.full_domain import Plan
 from sqlanon.policy import Policy

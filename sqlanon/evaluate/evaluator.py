@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from sqlanon.compiler import batch as compiler
 from sqlanon.compiler import distinct_entities
-from sqlanon.compiler import evaluate as compiler
 from sqlanon.compiler.question import Question
+from sqlanon.compiler.tallies import TOTALS
 from sqlanon.engines.base import Engine, Job
 from sqlanon.evaluate.snapshots import Snapshot, SnapshotStore
 from sqlanon.lattice.catalog import Catalog
@@ -187,7 +188,7 @@ def verdicts(
     costs = [[(0,) * width] * len(catalog.attributes) for _ in nodes]
     for row in rows:
         position, attribute = row[0], row[1]
-        if attribute == compiler.TOTALS:
+        if attribute == TOTALS:
             totals[position] = dict(zip(question.columns, row, strict=True))
         else:
             costs[position][attribute] = row[-width:]

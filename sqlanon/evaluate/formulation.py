@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sqlanon.engines.base import Engine
-from sqlanon.errors import HierarchyError, NoSolutionError
+from sqlanon.errors import HierarchyError, NoSolutionError, attempt
 from sqlanon.evaluate.evaluator import batch_size
-from sqlanon.foreign import attempt
 from sqlanon.lattice.catalog import Attribute, Catalog
 from sqlanon.lattice.nodes import Lattice
 from sqlanon.models import least_size

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlanon.compiler.evaluate import roll_up
+from sqlanon.compiler.batch import roll_up
 from sqlanon.engines.base import SNAPSHOT, Engine
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node, leq

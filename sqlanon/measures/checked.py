@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from sqlanon.errors import InputError
-from sqlanon.foreign import attempt
+from sqlanon.errors import InputError, attempt
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.measures.base import AGGREGATES, AttributeMeasure, Certain, Ground, Measure, Tally
 

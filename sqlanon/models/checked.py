@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from sqlanon.errors import InputError
-from sqlanon.foreign import attempt
+from sqlanon.errors import InputError, attempt
 from sqlanon.models.base import PrivacyModel
 from sqlanon.sqltrees import files as sqlfiles
 

@@ -20,8 +20,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from sqlanon.errors import InputError
-from sqlanon.foreign import attempt
+from sqlanon.errors import InputError, attempt
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.measures import MEASURES, MeasureKind
 from sqlanon.measures.base import Measure

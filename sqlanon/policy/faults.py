@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from sqlanon.errors import Fault, PolicyError
-from sqlanon.foreign import attempt
+from sqlanon.errors import Fault, PolicyError, attempt
 from sqlanon.parameters import Parameter, is_number
 
 

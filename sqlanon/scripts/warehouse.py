@@ -8,8 +8,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sqlanon.audit.release import release_audits
+from sqlanon.compiler.batch import literal_batch
 from sqlanon.compiler.encode import record_counts
-from sqlanon.compiler.evaluate import literal_batch
 from sqlanon.errors import UnsupportedError
 from sqlanon.plan.full_domain import Plan
 from sqlanon.publish.references import unplaced_audits

@@ -6,8 +6,7 @@ it is sent counts, whether it accounts for it or not, and the proof is made from
 
 from __future__ import annotations
 
-from sqlanon.errors import InputError
-from sqlanon.foreign import attempt
+from sqlanon.errors import InputError, attempt
 from sqlanon.lattice.nodes import leq
 from sqlanon.search.base import Problem, Progress, Request, Search, Strategy, Verdict
 

@@ -15,9 +15,9 @@ from sqlglot import exp
 
 from sqlanon.compiler import encode, sensitive
 from sqlanon.compiler import entities as compiler_entities
-from sqlanon.compiler import evaluate as compiler
 from sqlanon.compiler.encode import EncodedColumn
 from sqlanon.compiler.entities import EntityColumn
+from sqlanon.compiler.tallies import mask_rows
 from sqlanon.engines.base import Engine
 from sqlanon.errors import (
     HierarchyError,
@@ -311,7 +311,7 @@ def with_surprisals(engine: Engine, encoding: Encoding, catalog: Catalog, *, bas
 def _mask_columns(catalog: Catalog) -> dict[str, pa.Array]:
     return {
         name: pa.array(values, pa.string() if name == "digit" else pa.int64())
-        for name, values in compiler.mask_rows(catalog).items()
+        for name, values in mask_rows(catalog).items()
     }
 
 

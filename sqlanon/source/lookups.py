@@ -11,8 +11,7 @@ from sqlglot import exp
 
 from sqlanon.compiler import encode
 from sqlanon.engines.base import Engine
-from sqlanon.errors import HierarchyError
-from sqlanon.foreign import attempt
+from sqlanon.errors import HierarchyError, attempt
 from sqlanon.policy import Column
 from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.hierarchy.builders import levels as builder_levels

@@ -1,1 +1,1 @@
-"""The small words of which all our SQL is made: names, types, trees, and the files of the top-level ``sql/`` bound on the tree."""
+"""The small words of which all our SQL is made: names, types, trees, and the files of ``sql/`` bound on the tree."""

@@ -9,8 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sqlanon.errors import AuditError, SourceError, SqlanonError, TargetError
-from sqlanon.foreign import attempt
+from sqlanon.errors import AuditError, SourceError, SqlanonError, TargetError, attempt
 from sqlanon.parameters import Parameter
 from sqlanon.policy.formats.base import FileFormat
 
