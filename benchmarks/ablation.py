@@ -30,7 +30,7 @@ from sqlglot import exp
 
 import sqlanon
 from sqlanon.compiler import readable
-from sqlanon.evaluate.driver import search
+from sqlanon.evaluate.driver import run_search
 from sqlanon.evaluate.evaluator import Evaluator
 from sqlanon.evaluate.snapshots import SnapshotStore
 from sqlanon.lattice.nodes import Node
@@ -72,7 +72,7 @@ def ablation(data: Path, name: str) -> dict[str, Any]:
 
         recorder = fresh(_Recorder, 0)
         recorder.batches = []  # type: ignore[attr-defined]
-        search(problem, recorder, SearchOptions())
+        run_search(problem, recorder, SearchOptions())
         batches: list[list[Request]] = recorder.batches  # type: ignore[attr-defined]
         asked = [request for batch in batches for request in batch]
         right = {verdict.node: verdict.suppressed for verdict in recorder.judged}

@@ -137,7 +137,7 @@ def check_model(
     """Hold a privacy model against what can be counted, at every node of random tables.
 
     Its meaning and its audit fail the same classes, and those that ``passes`` says; no class smaller than ``size`` is
-    published; below a failing class at least ``lost`` records are suppressed; ``box`` finds the optimum.
+    published; below a failing class at least ``min_suppressed`` records are suppressed; ``box`` finds the optimum.
 
     Args:
         parameters: as in a policy. Models that need a subset cannot be checked here.
@@ -211,9 +211,9 @@ def _check_judgement(world: _World, made: Plan, name: str, passes: Passes | None
         for below in verdicts:
             if leq(below.node, top.node):
                 compared += 1
-                least = top.certain.suppressed
+                least = top.lower_bounds.suppressed
                 assert below.suppressed >= least, (
-                    f"{world.context}: at least {least} records are said to be suppressed below {top.node} (lost, "
+                    f"{world.context}: at least {least} records are said to be suppressed below {top.node} (min_suppressed, "
                     f"monotone), but {below.node} suppresses {below.suppressed}."
                 )
     return compared
@@ -295,11 +295,11 @@ def _check_bounds(world: _World, made: Plan) -> int:
             if not leq(node, top.node):
                 continue
             compared += 1
-            climbs = problem.climbs(bottom, top, grounds[bottom])
+            bounds_along_axes = problem.bounds_along_axes(bottom, top, grounds[bottom])
             bounds = [
                 problem.bound(node, top, grounds[node]),
                 problem.bound(bottom, top, grounds[bottom]),
-                *(steps[level] for steps, level in zip(climbs, node, strict=True)),
+                *(steps[level] for steps, level in zip(bounds_along_axes, node, strict=True)),
             ]
             assert max(bounds) <= enough, (
                 f"{world.context}: every candidate below {top.node} is said to lose at least {max(bounds)}, but {node} "

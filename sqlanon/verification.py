@@ -16,10 +16,10 @@ from typing import Any
 
 from sqlanon.compiler import readable
 from sqlanon.engines.base import Engine
-from sqlanon.evaluate.formulation import formulate, measured
+from sqlanon.evaluate.problem import build_problem, measured
 from sqlanon.lattice.catalog import Attribute
 from sqlanon.lattice.nodes import Lattice, Node
-from sqlanon.measures.base import Certain, Ground, Tally
+from sqlanon.measures.base import BottomFacts, Counts, LowerBounds
 from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel
 from sqlanon.policy import Policy
@@ -89,7 +89,7 @@ def verify(
     try:
         check_columns(policy, opened.types)
         encoding = encode_source(opened.engine, opened.relation, policy, opened.types)
-        problem, models = formulate(opened.engine, encoding, policy)
+        problem, models = build_problem(opened.engine, encoding, policy)
         return _Verifier(opened.engine, encoding, policy, problem, models).run(document, watch)
     finally:
         opened.engine.close()
@@ -195,7 +195,7 @@ class _Verifier:
         witness = judged[claim.witness] if claim.witness is not None else None
         alone = witness is not None and claim.bottom == claim.top == witness.node
         if claim.bound is None:
-            if witness is None or not (self._problem.hopeless(witness) or (alone and not witness.feasible)):
+            if witness is None or not (self._problem.infeasible_below(witness) or (alone and not witness.feasible)):
                 blame("A box is said to hold no candidate, but its node does not show it.")
                 return -float("inf")
             return None
@@ -203,9 +203,9 @@ class _Verifier:
             holds = witness.loss if witness.feasible else float("inf")
         else:
             ground = judged[claim.ground].ground if claim.ground is not None else None
-            certain = witness.certain if witness is not None else Certain(self._catalog.uncovered)
-            holds = self._problem.measure.bound(claim.bottom, ground, certain)
-            if witness is not None and self._problem.hopeless(witness):
+            lower_bounds = witness.lower_bounds if witness is not None else LowerBounds(self._catalog.uncovered)
+            holds = self._problem.measure.bound(claim.bottom, ground, lower_bounds)
+            if witness is not None and self._problem.infeasible_below(witness):
                 holds = float("inf")
         if box.kind == AT_LEAST:
             if judged[told.chosen].loss > holds + self._noise(holds):
@@ -257,7 +257,7 @@ class _Verifier:
         problem, catalog = self._problem, self._catalog
         measure = problem.measure
         counts = self._counts(node)
-        suppressed, lost = int(counts["suppressed"]), int(counts["lost"])
+        suppressed, min_suppressed = int(counts["suppressed"]), int(counts["min_suppressed"])
         own: Sequence[float] = [0.0] * len(node)
         least: Sequence[Sequence[float]] = [[0.0] * (level + 1) for level in node]
         if with_costs and suppressed and node and measure.needs in ("costs", "surprisals"):
@@ -266,14 +266,17 @@ class _Verifier:
         ruled_out = bool(rejects and catalog.has_population and counts["public_only"])
         everything = suppressed + catalog.uncovered
         entities = int(counts["suppressed_entities"]) if catalog.has_entity else None
-        charged = everything if entities is None else entities
+        counted_against_limit = everything if entities is None else entities
         certain_entities = None
         if catalog.has_entity:
-            certain_entities = max(int(counts["lost_entities"]), catalog.fewest_entities(lost))
-        certain = Certain(
-            lost + catalog.uncovered, measure.penalty(node, lost, least), int(counts["forced"]), certain_entities
+            certain_entities = max(int(counts["min_suppressed_entities"]), catalog.fewest_entities(min_suppressed))
+        lower_bounds = LowerBounds(
+            min_suppressed + catalog.uncovered,
+            measure.penalty(node, min_suppressed, least),
+            int(counts["forced"]),
+            certain_entities,
         )
-        tally = Tally(everything, own, int(counts["classes"]), int(counts["squares"]))
+        told = Counts(everything, own, int(counts["classes"]), int(counts["squares"]))
         grounded = measure.needs == "classes"
         return Verdict(
             node=node,
@@ -281,12 +284,12 @@ class _Verifier:
             suppressed=everything,
             smallest=counts["smallest"],
             largest=counts["largest"],
-            loss=measure.loss(node, tally),
-            feasible=counts["classes"] > 0 and charged <= catalog.allowed and not ruled_out,
+            loss=measure.loss(node, told),
+            feasible=counts["classes"] > 0 and counted_against_limit <= catalog.allowed and not ruled_out,
             grain=int(counts["grain"]),
-            certain=certain,
+            lower_bounds=lower_bounds,
             ruled_out=ruled_out,
-            ground=Ground(int(counts["spread"]), int(counts["large"]), int(counts["small_records"]))
+            ground=BottomFacts(int(counts["spread"]), int(counts["large"]), int(counts["small_records"]))
             if grounded
             else None,
             suppressed_entities=entities,

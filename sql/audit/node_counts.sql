@@ -1,24 +1,24 @@
 -- What the classes of one node come to, for the verification of a certificate.
 --
 -- judged: per class its records n, the records of the population beside them (n itself without a subset), fails: 1 when
--- any model fails it, lost: how many of its records are suppressed at every more special node, at least.
+-- any model fails it, min_suppressed: how many of its records are suppressed at every more special node, at least.
 -- :size, :population: least records of a class that can pass the models, and all records that count.
 --
 -- judged                           node_counts, :size = 2, :population = 4
--- n | population | fails | lost    classes | suppressed | lost | smallest | largest | squares | …
+-- n | population | fails | min_suppressed    classes | suppressed | min_suppressed | smallest | largest | squares | …
 -- 3 | 3          | 0     | 0       1       | 1          | 1    | 3        | 3       | 9       | …
 -- 1 | 1          | 1     | 1
 SELECT
   COUNT(*) AS grain,
   COUNT(*) FILTER (WHERE fails = 0 AND n > 0) AS classes,
   COALESCE(SUM(n) FILTER (WHERE fails = 1 AND n > 0), 0) AS suppressed,
-  COALESCE(SUM(lost) FILTER (WHERE fails = 1 AND n > 0), 0) AS lost,
+  COALESCE(SUM(min_suppressed) FILTER (WHERE fails = 1 AND n > 0), 0) AS min_suppressed,
   MIN(n) FILTER (WHERE fails = 0 AND n > 0) AS smallest,
   MAX(n) FILTER (WHERE fails = 0 AND n > 0) AS largest,
   COALESCE(SUM(CAST(n AS HUGEINT) * n) FILTER (WHERE fails = 0), 0) AS squares,
   COALESCE(SUM(CAST(n AS HUGEINT) * GREATEST(n, :size)), 0) AS spread,
   COALESCE(
-    SUM(CAST(lost AS HUGEINT) * GREATEST(:population - GREATEST(n, :size), 0)) FILTER (WHERE fails = 1 AND n > 0),
+    SUM(CAST(min_suppressed AS HUGEINT) * GREATEST(:population - GREATEST(n, :size), 0)) FILTER (WHERE fails = 1 AND n > 0),
     0
   ) AS forced,
   COUNT(*) FILTER (WHERE n >= :size) AS large,

@@ -5,13 +5,13 @@
 -- all of its records it is certain whom it loses.
 --
 -- judged                                                node_entities
--- entity | n | fails | lost | records | entities        suppressed_entities | lost_entities | smallest_entities
+-- entity | n | fails | min_suppressed | records | entities        suppressed_entities | min_suppressed_entities | smallest_entities
 -- 7      | 2 | 0     | 0    | 9       | 5               2                   | 1             | 5
 -- 7      | 1 | 1     | 3    | 3       | 2
 -- 8      | 1 | 1     | 1    | 4       | 3
 SELECT
   COUNT(DISTINCT CASE WHEN fails = 1 THEN entity END) AS suppressed_entities,
-  COUNT(DISTINCT CASE WHEN fails = 1 AND lost >= records THEN entity END) AS lost_entities,
+  COUNT(DISTINCT CASE WHEN fails = 1 AND min_suppressed >= records THEN entity END) AS min_suppressed_entities,
   MIN(CASE WHEN fails = 0 THEN entities END) AS smallest_entities
 FROM judged
 WHERE

@@ -3,14 +3,14 @@
 -- nothing; whether they forbid the node is the policy's word (public_only).
 --
 -- classes                           delta_presence, min 0.1, max 0.5
--- class | n | population            class | fails | lost
+-- class | n | population            class | fails | min_suppressed
 -- 20-29 | 2 | 8                     20-29 | 0     | 0
 -- 30-39 | 3 | 4                     30-39 | 1     | 2     <- (3 - 0.5 * 4) / (1 - 0.5)
 -- 40-49 | 1 | 99                    40-49 | 1     | :below
 --
--- lost, above max: (n - max * population) / (1 - max) rounded up, because what is published together keeps its share at
+-- min_suppressed, above max: (n - max * population) / (1 - max) rounded up, because what is published together keeps its share at
 -- most max, and what is suppressed takes at least as many records of the population as of the subset with it.
--- lost, below min: :below, 1 where classes without records of the subset are forbidden at a candidate (the parts cannot
+-- min_suppressed, below min: :below, 1 where classes without records of the subset are forbidden at a candidate (the parts cannot
 -- all reach min when the whole does not), else 0.
 SELECT
   class_key,
@@ -33,5 +33,5 @@ SELECT
       )
     )
     ELSE :below
-  END AS lost
+  END AS min_suppressed
 FROM classes

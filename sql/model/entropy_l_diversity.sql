@@ -2,13 +2,13 @@
 -- With counts m of n records this is ln n - (Σ m ln m) / n. A tolerance of 1e-12 lets a uniform class over ℓ values pass.
 --
 -- histogram                      entropy_l_diversity, :l = 2
--- class | value | n              class | fails | lost
+-- class | value | n              class | fails | min_suppressed
 -- 20-29 | flu   | 2              20-29 | 0     | 0
 -- 20-29 | cold  | 2              30-39 | 1     | 3     <- entropy 0.451 = 0.65 ln 2: at most 3.9 of 6 can stay
 -- 30-39 | flu   | 5
 -- 30-39 | cold  | 1
 --
--- lost: the parts published have together at most n * entropy / ln ℓ records (entropy is concave); all n are lost
+-- min_suppressed: the parts published have together at most n * entropy / ln ℓ records (entropy is concave); all n are min_suppressed
 -- when the class holds fewer than ℓ values. Reckoned with an entropy too large by 1e-11, and rounded down by 1e-9 of n,
 -- so that floating error cannot make it too large.
 SELECT
@@ -18,7 +18,7 @@ SELECT
     WHEN LN(distinct_values) < LN(:l) - 1e-12
     THEN n
     ELSE CAST(CEIL(n * GREATEST(1 - (entropy + 1e-11) / NULLIF(LN(:l), 0) - 1e-9, 0)) AS BIGINT)
-  END AS lost
+  END AS min_suppressed
 FROM (
   SELECT
     class_key,

@@ -8,7 +8,7 @@
 -- 20-29 | cold  | 1      cold  | 0.5      30-39 | 1     <- 1 - 1/2
 -- 30-39 | flu   | 3
 --
--- lost: n * (distance - t) / (farthest - t), farthest being the largest distance of a single value of the class: the
+-- min_suppressed: n * (distance - t) / (farthest - t), farthest being the largest distance of a single value of the class: the
 -- distance is convex, so what is published brings the class at most that close. Reckoned
 -- with distances off by 1e-11 and rounded down by 1e-9 of n first, so that floating error cannot make it too large.
 SELECT
@@ -18,7 +18,7 @@ SELECT
     WHEN distance > :t + 1e-12
     THEN CAST(CEIL(n * GREATEST((distance - :t - 1e-11) / (farthest - :t + 1e-11) - 1e-9, 0)) AS BIGINT)
     ELSE 0
-  END AS lost
+  END AS min_suppressed
 FROM (
   SELECT
     class_key,

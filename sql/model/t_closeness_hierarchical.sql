@@ -5,7 +5,7 @@
 --   1/:levels * Σ over levels ½ Σ |p - P| over the ancestors of the level
 --
 -- ancestors: per value, level and ancestor, with the ancestor's share among all records, and per value the distance of
--- that value alone. fails, lost: see t_closeness_equal.sql.
+-- that value alone. fails, min_suppressed: see t_closeness_equal.sql.
 --
 -- histogram              ancestors                                         distance of 30-39, :levels = 2
 -- class | value | n      value | level | ancestor | share | alone         level 0: 1 - 0.25 = 0.75
@@ -18,7 +18,7 @@ SELECT
     WHEN distance > :t + 1e-12
     THEN CAST(CEIL(n * GREATEST((distance - :t - 1e-11) / (farthest - :t + 1e-11) - 1e-9, 0)) AS BIGINT)
     ELSE 0
-  END AS lost
+  END AS min_suppressed
 FROM (
   SELECT
     class_key,

@@ -18,7 +18,7 @@ from sqlanon.sqltrees.trees import bigint, both, column, count_if, cte, masked, 
 
 SUPPRESSED = "suppressed_entities"
 """Count of a node: the entities with a record in a failing class;"""
-LOST = "lost_entities"
+MIN_SUPPRESSED = "min_suppressed_entities"
 """those with one in a class whose records are suppressed at every more special node;"""
 SMALLEST = "smallest_entities"
 """and the entities of the published class that has the fewest."""
@@ -59,7 +59,7 @@ def totals(catalog: Catalog, counts: exp.Query, columns: Sequence[str], monotone
     """
     return [
         cte("counts", counts),
-        cte("charged", charged(_key_names(catalog), monotone=monotone)),
+        cte("charged", counted_against_limit(_key_names(catalog), monotone=monotone)),
         cte("totals", with_charges(columns), materialized=True),
     ]
 
@@ -68,23 +68,25 @@ def lasting(models: Sequence[PrivacyModel], failing: Sequence[exp.Expr]) -> tupl
     """The failures that last at every more special node, and the records that they lose.
 
     A failure of a monotone model lasts: of no value has a part of a class more entities than the class. So does that of
-    a class with fewer records than the model lets pass. What the other models say of ``lost`` rests on each record
+    a class with fewer records than the model lets pass. What the other models say of ``min_suppressed`` rests on each record
     being in one part only; an entity may be in several, so nothing is certain of it. (Persons 1 to 9 are ill with a, 10
     with b, and 10 has nine records, each in another part with one of the others: all parts pass, the class does not.)
     Unless the model knows it (``knows_parts``).
     """
     lasts: list[exp.Expr] = []
-    lost: list[exp.Expr] = []
+    min_suppressed: list[exp.Expr] = []
     for position, (model, fails) in enumerate(zip(models, failing, strict=True)):
         few = exp.LT(this=column("records", "classes"), expression=number(model.size))
         known = knows_parts(model)
         lasts.append(fails if model.monotone or known else exp.and_(fails.copy(), few))
-        lost.append(column("lost", lost_name(position)) if known else column("records", "classes"))
-    return lasts, lost
+        min_suppressed.append(
+            column("min_suppressed", min_suppressed_name(position)) if known else column("records", "classes")
+        )
+    return lasts, min_suppressed
 
 
 def knows_parts(model: PrivacyModel) -> bool:
-    """A model that is not monotone says ``lost`` where an entity may be in several parts of a class.
+    """A model that is not monotone says ``min_suppressed`` where an entity may be in several parts of a class.
 
     It does so by the formula of its file when ``n`` of a class is its records, and of a value its entities: see
     ``models.t_closeness``. What it says is less than all records only if the class has parts that may pass.
@@ -92,9 +94,9 @@ def knows_parts(model: PrivacyModel) -> bool:
     return not model.monotone and bool(getattr(model, "in_parts", False))
 
 
-def lost_name(position: int) -> str:
+def min_suppressed_name(position: int) -> str:
     """What the relation is called in which the model at ``position`` says so."""
-    return f"lost_{position}"
+    return f"min_cost_{position}"
 
 
 def classes_of_records(key_names: Sequence[str]) -> exp.Select:
@@ -103,11 +105,13 @@ def classes_of_records(key_names: Sequence[str]) -> exp.Select:
     return exp.select(*keys, named(column("records"), names.COUNT)).from_(table("classes"))
 
 
-def with_lost_in_parts(query: exp.Select, models: Sequence[PrivacyModel], key_names: Sequence[str]) -> exp.Select:
-    """A query over ``classes``, joined with what the models say of ``lost`` (``knows_parts``)."""
+def with_min_suppressed_in_parts(
+    query: exp.Select, models: Sequence[PrivacyModel], key_names: Sequence[str]
+) -> exp.Select:
+    """A query over ``classes``, joined with what the models say of ``min_suppressed`` (``knows_parts``)."""
     for position, model in enumerate(models):
         if knows_parts(model):
-            name = lost_name(position)
+            name = min_suppressed_name(position)
             on = both(exp.EQ(this=column(k, "classes"), expression=column(k, name)) for k in key_names)
             query = query.join(table(name), on=on, join_type="left", copy=False)
     return query
@@ -175,19 +179,19 @@ def weights(position: int, key_names: Sequence[str]) -> exp.Select:
     )
 
 
-def charged(key_names: Sequence[str], *, monotone: bool) -> exp.Select:
+def counted_against_limit(key_names: Sequence[str], *, monotone: bool) -> exp.Select:
     """Per node the entities with a suppressed record, and unless all of these are lost, those in a class that loses all
     of its records. (Of a class that loses some, whose they are is not certain.)"""
     records = column(names.COUNT, "judged")
     sure = exp.Case(
-        ifs=[exp.If(this=exp.GTE(this=column("lost", "judged"), expression=records), true=number(1))],
+        ifs=[exp.If(this=exp.GTE(this=column("min_suppressed", "judged"), expression=records), true=number(1))],
         default=number(0),
     )
     hit = (
         exp.select(
             column("node", "entities"),
             column(names.ENTITY, "entities"),
-            *([] if monotone else [named(exp.Max(this=sure), "lost")]),
+            *([] if monotone else [named(exp.Max(this=sure), "min_suppressed")]),
         )
         .from_(table("entities"))
         .join(
@@ -202,13 +206,13 @@ def charged(key_names: Sequence[str], *, monotone: bool) -> exp.Select:
     )
     counted = [named(_rows(), SUPPRESSED)]
     if not monotone:
-        counted.append(named(total(column("lost")), LOST))
+        counted.append(named(total(column("min_suppressed")), MIN_SUPPRESSED))
     return exp.select(column("node"), *counted).from_(hit.subquery("hit")).group_by(column("node"))
 
 
 def with_charges(columns: Sequence[str]) -> exp.Select:
-    """The counts of the nodes (``counts``) with their entities (``charged``), in the order of ``columns``."""
-    own = (SUPPRESSED, LOST)
+    """The counts of the nodes (``counts``) with their entities (``counted_against_limit``), in the order of ``columns``."""
+    own = (SUPPRESSED, MIN_SUPPRESSED)
     wanted = [
         named(exp.Coalesce(this=column(name, "charged"), expressions=[number(0)]), name)
         if name in own

@@ -53,7 +53,7 @@ def grouped_node(
 
 
 def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
-    """From the grouped grain of some nodes to ``judged``: per node and class its counters, ``fails`` and ``lost``.
+    """From the grouped grain of some nodes to ``judged``: per node and class its counters, ``fails`` and ``min_suppressed``.
 
     ``grouped`` holds ``node``, the keys (with the sensitive codes where a model counts values), with an entity its
     number, and the counters. ``n`` is what the models see while they judge; in ``judged`` it is always records.
@@ -86,41 +86,43 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
     else:
         query = query.select(*[column(c, "classes") for c in _counter_names(catalog)], copy=False)
     fails: list[exp.Expr] = []
-    lost: list[exp.Expr] = []
+    min_suppressed: list[exp.Expr] = []
     for position, model in enumerate(question.models):
         says = _bound(question, model, key_names)
         if model.column is None:
             fails.append(_projection(says, "fails"))
-            lost.append(_projection(says, "lost"))
+            min_suppressed.append(_projection(says, "min_suppressed"))
             continue
         name = f"model_{position}"
         ctes.append(cte(name, says))
         matches = both(exp.EQ(this=column(k, "classes"), expression=column(k, name)) for k in key_names)
         query = query.join(table(name), on=matches, join_type="left", copy=False)
         fails.append(column("fails", name))
-        lost.append(column("lost", name))
+        min_suppressed.append(column("min_suppressed", name))
     failing: list[exp.Expr] = [exp.EQ(this=f, expression=number(1)) for f in fails]
     query = query.select(
         named(_case(exp.or_(*failing) if failing else exp.false(), number(1), number(0)), "fails"), copy=False
     )
     if not question.monotone:
         if catalog.has_entity:
-            ctes += _lost_in_parts(question, key_names)
-            query = distinct_entities.with_lost_in_parts(query, question.models, key_names)
-            failing, lost = distinct_entities.lasting(question.models, failing)
-        amounts: list[exp.Expr] = [_case(f.copy(), amount, number(0)) for f, amount in zip(failing, lost, strict=True)]
-        query = query.select(named(_greatest(amounts), "lost"), copy=False)
+            ctes += _min_suppressed_in_parts(question, key_names)
+            query = distinct_entities.with_min_suppressed_in_parts(query, question.models, key_names)
+            failing, min_suppressed = distinct_entities.lasting(question.models, failing)
+        amounts: list[exp.Expr] = [
+            _case(f.copy(), amount, number(0)) for f, amount in zip(failing, min_suppressed, strict=True)
+        ]
+        query = query.select(named(_greatest(amounts), "min_suppressed"), copy=False)
     if question.by_model:
         query = query.select(*[named(f.copy(), f"fails_{i}") for i, f in enumerate(fails)], copy=False)
     ctes.append(cte("judged", query, materialized=True))
     return ctes
 
 
-def _lost_in_parts(question: Question, key_names: Sequence[str]) -> list[exp.CTE]:
-    """What models that know it say of ``lost`` where an entity may be in several parts of a class."""
+def _min_suppressed_in_parts(question: Question, key_names: Sequence[str]) -> list[exp.CTE]:
+    """What models that know it say of ``min_suppressed`` where an entity may be in several parts of a class."""
     of_records = distinct_entities.classes_of_records(key_names)
     return [
-        cte(distinct_entities.lost_name(position), _bound(question, model, key_names, classes=of_records))
+        cte(distinct_entities.min_suppressed_name(position), _bound(question, model, key_names, classes=of_records))
         for position, model in enumerate(question.models)
         if distinct_entities.knows_parts(model)
     ]

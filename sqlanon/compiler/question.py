@@ -37,10 +37,10 @@ class Question:
     def columns(self) -> tuple[str, ...]:
         """The columns of the result: ``node``, ``attribute``, counts and costs; a totals row has no costs, a cost row
         nothing else."""
-        counts = list(COUNTS) if self.monotone else [*COUNTS, "lost"]
+        counts = list(COUNTS) if self.monotone else [*COUNTS, "min_suppressed"]
         if self.catalog.has_entity:
             counts += [distinct_entities.SMALLEST, distinct_entities.SUPPRESSED]
-            counts += [] if self.monotone else [distinct_entities.LOST]
+            counts += [] if self.monotone else [distinct_entities.MIN_SUPPRESSED]
         if self.needs == "classes":
             counts += ["squares", "spread", "forced", "large", "small_records"]
         if self.rejects:
@@ -62,8 +62,8 @@ class Question:
     def limited(self) -> str:
         """The count that the limit is held against, of what is certain."""
         if self.catalog.has_entity:
-            return distinct_entities.SUPPRESSED if self.monotone else distinct_entities.LOST
-        return "suppressed" if self.monotone else "lost"
+            return distinct_entities.SUPPRESSED if self.monotone else distinct_entities.MIN_SUPPRESSED
+        return "suppressed" if self.monotone else "min_suppressed"
 
     @property
     def cost_columns(self) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ class Question:
             return ()
         tallest = max(attribute.height for attribute in self.catalog.attributes)
         levels = 1 if self.needs == "surprisals" else tallest
-        return (*(() if self.monotone else ("cost",)), *(f"lost_{level}" for level in range(levels)))
+        return (*(() if self.monotone else ("cost",)), *(f"min_cost_{level}" for level in range(levels)))
 
     @property
     def rejects(self) -> bool:

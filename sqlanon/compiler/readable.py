@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sqlanon.compiler.distinct_entities import classes_of_records, knows_parts, lost_name
+from sqlanon.compiler.distinct_entities import classes_of_records, knows_parts, min_suppressed_name
 from sqlanon.compiler.encode import (
     COVERED,
     SOURCE,
@@ -145,7 +145,7 @@ def node_counts(catalog: Catalog, models: Sequence[PrivacyModel], node: Node, si
         hit = (
             exp.select(
                 named(column(names.ENTITY, "records"), "entity"),
-                *[column(name, "judged") for name in ("fails", "lost")],
+                *[column(name, "judged") for name in ("fails", "min_suppressed")],
                 named(column(names.COUNT, "judged"), "records"),
                 named(column(names.COUNT, "records"), names.COUNT),
                 named(column("entities", "judged"), "entities"),
@@ -191,9 +191,11 @@ def _costly(position: int, level: int, tallest: int) -> exp.Select:
     def cost(counter: str, of: int) -> exp.Expr:
         return wide_sum(exp.Mul(this=column(counter, "judged"), expression=column(least_cost(of), "costs")))
 
-    lost = [cost("lost", lower) if lower <= level else bigint(exp.null()) for lower in range(tallest)]
+    min_suppressed = [
+        cost("min_suppressed", lower) if lower <= level else bigint(exp.null()) for lower in range(tallest)
+    ]
     return (
-        exp.select(number(position), cost(names.COUNT, level), *lost)
+        exp.select(number(position), cost(names.COUNT, level), *min_suppressed)
         .from_(table("judged"))
         .join(
             table(names.least_costs(position, level), "costs"),
@@ -205,14 +207,17 @@ def _costly(position: int, level: int, tallest: int) -> exp.Select:
 
 def _surprising(position: int) -> exp.Select:
     grouped = (
-        exp.select(named(exp.Sum(this=column(names.COUNT)), names.COUNT), named(exp.Sum(this=column("lost")), "lost"))
+        exp.select(
+            named(exp.Sum(this=column(names.COUNT)), names.COUNT),
+            named(exp.Sum(this=column("min_suppressed")), "min_suppressed"),
+        )
         .from_(table("judged"))
         .where(exp.EQ(this=column("fails"), expression=number(1)))
         .group_by(column(_text(position)))
     )
     sums = [
         exp.Coalesce(this=exp.Sum(this=_n_ln_n(column(name))), expressions=[number(0)])
-        for name in (names.COUNT, "lost")
+        for name in (names.COUNT, "min_suppressed")
     ]
     return exp.select(number(position), *sums).from_(grouped.subquery("grouped"))
 
@@ -265,7 +270,7 @@ def _judged(catalog: Catalog, models: Sequence[PrivacyModel], node: Node) -> lis
         query = query.select(column(names.POPULATION, "classes"))
     else:
         query = query.select(*[column(name, "classes") for name in counters])
-    fails, lost = [], []
+    fails, min_suppressed = [], []
     for position, model in enumerate(models):
         name = f"model_{position}"
         ctes.append(cte(name, _says(catalog, model)))
@@ -273,21 +278,23 @@ def _judged(catalog: Catalog, models: Sequence[PrivacyModel], node: Node) -> lis
             table(name), on=exp.EQ(this=column(CLASS, "classes"), expression=column(CLASS, name)), join_type="left"
         )
         fails.append(exp.EQ(this=column("fails", name), expression=number(1)))
-        loses: exp.Expr = column("lost", name)
+        loses: exp.Expr = column("min_suppressed", name)
         if catalog.has_entity:  # an entity may be in several parts of a class: only what holds of each part is certain
             few = exp.LT(this=column("records", "classes"), expression=number(model.size))
             lasts = exp.true() if model.monotone else few
             loses = exp.Case(ifs=[exp.If(this=lasts, true=column("records", "classes"))], default=number(0))
             if knows_parts(model):
-                ctes.append(cte(lost_name(position), _says(catalog, model, classes=classes_of_records([CLASS]))))
-                on = exp.EQ(this=column(CLASS, "classes"), expression=column(CLASS, lost_name(position)))
-                query = query.join(table(lost_name(position)), on=on, join_type="left", copy=False)
-                loses = column("lost", lost_name(position))
-        lost.append(exp.Case(ifs=[exp.If(this=fails[-1].copy(), true=loses)], default=number(0)))
+                ctes.append(
+                    cte(min_suppressed_name(position), _says(catalog, model, classes=classes_of_records([CLASS])))
+                )
+                on = exp.EQ(this=column(CLASS, "classes"), expression=column(CLASS, min_suppressed_name(position)))
+                query = query.join(table(min_suppressed_name(position)), on=on, join_type="left", copy=False)
+                loses = column("min_suppressed", min_suppressed_name(position))
+        min_suppressed.append(exp.Case(ifs=[exp.If(this=fails[-1].copy(), true=loses)], default=number(0)))
     any_fails = exp.or_(*fails) if fails else exp.false()
     query = query.select(
         named(exp.Case(ifs=[exp.If(this=any_fails, true=number(1))], default=number(0)), "fails"),
-        named(greatest(*lost) if lost else number(0), "lost"),
+        named(greatest(*min_suppressed) if min_suppressed else number(0), "min_suppressed"),
     )
     return [*ctes, cte("judged", query, materialized=True)]
 

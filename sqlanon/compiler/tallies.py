@@ -51,7 +51,7 @@ def _totals(question: Question) -> exp.Select:
         "grain": bigint(exp.Count(this=exp.Star())),
         "classes": count_if(passes),
         "suppressed": sum_if(fails.copy(), size.copy()),
-        "lost": sum_if(fails.copy(), column("lost")),
+        "min_suppressed": sum_if(fails.copy(), column("min_suppressed")),
         "smallest": exp.Min(this=exp.Case(ifs=[exp.If(this=passes.copy(), true=size.copy())])),
         "largest": exp.Max(this=exp.Case(ifs=[exp.If(this=passes.copy(), true=size.copy())])),
         distinct_entities.SMALLEST: exp.Min(this=exp.Case(ifs=[exp.If(this=passes.copy(), true=column("entities"))])),
@@ -61,7 +61,7 @@ def _totals(question: Question) -> exp.Select:
             _case(
                 fails.copy(),
                 exp.Mul(
-                    this=exp.cast(_lost(question), "HUGEINT"),
+                    this=exp.cast(_min_suppressed(question), "HUGEINT"),
                     expression=exp.paren(
                         greatest(exp.Sub(this=number(catalog.population), expression=at_least.copy()), number(0))
                     ),
@@ -85,9 +85,9 @@ def _totals(question: Question) -> exp.Select:
     return exp.select(column("node"), attribute, *wanted).from_(table("judged")).group_by(column("node"))
 
 
-def _lost(question: Question, relation: str | None = None) -> exp.Expr:
+def _min_suppressed(question: Question, relation: str | None = None) -> exp.Expr:
     """The lost records of a failing class."""
-    return column(names.COUNT if question.monotone else "lost", relation)
+    return column(names.COUNT if question.monotone else "min_suppressed", relation)
 
 
 def _no_cost(question: Question) -> exp.Expr:
@@ -115,7 +115,7 @@ def _cost_ctes(question: Question, mask_names: Sequence[str]) -> list[exp.CTE]:
             *[item.copy() for item in dimensions],
             *[named(part, names.key(w)) for w, part in enumerate(parts)],
             named(total(column(names.COUNT, "judged")), names.COUNT),
-            *([] if question.monotone else [named(total(column("lost", "judged")), "lost")]),
+            *([] if question.monotone else [named(total(column("min_suppressed", "judged")), "min_suppressed")]),
         )
         .from_(table("judged"))
         .join(table("levels"), on=exp.EQ(this=column("node", "judged"), expression=column("node", "levels")))
@@ -141,15 +141,18 @@ def _costs(question: Question) -> exp.Select:
     words = question.catalog.words
     costs = question.cost_columns
     nothing = [exp.null() for _ in question.columns[2 : -len(costs)]]
-    count, lost = column(names.COUNT, "failing"), _lost(question, "failing")
+    count, min_suppressed = column(names.COUNT, "failing"), _min_suppressed(question, "failing")
     query = exp.select(column("node", "failing"), column("attribute", "failing"), *nothing).from_(table("failing"))
     query = query.group_by(column("node", "failing"), column("attribute", "failing"))
     if question.needs == "surprisals":
-        return query.select(*[_surprisal(count if name == "cost" else lost) for name in costs])
+        return query.select(*[_surprisal(count if name == "cost" else min_suppressed) for name in costs])
     leaf_keys = ["attribute", "level", *[names.key(w) for w in range(words)]]
     own = [] if question.monotone else [total(exp.Mul(this=count, expression=column("cost", "leaf")))]
     tallest = len(costs) - len(own)
-    least = [total(exp.Mul(this=lost.copy(), expression=column(least_cost(level), "leaf"))) for level in range(tallest)]
+    least = [
+        total(exp.Mul(this=min_suppressed.copy(), expression=column(least_cost(level), "leaf")))
+        for level in range(tallest)
+    ]
     return query.join(
         table(names.LEAF, "leaf"),
         on=both(exp.EQ(this=column(c, "failing"), expression=column(c, "leaf")) for c in leaf_keys),

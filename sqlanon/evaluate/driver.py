@@ -31,7 +31,7 @@ Watcher = Callable[[Progress], None]
 """Called after every batch of verdicts, to show progress."""
 
 
-def search(
+def run_search(
     problem: Problem,
     evaluator: Evaluator,
     options: SearchOptions,
@@ -158,7 +158,7 @@ def _give_up(
         lacking = _lacking(evaluator, nearest)
         report = {
             "levels": catalog.levels(nearest.node),
-            "suppressed": nearest.charged,
+            "suppressed": nearest.counted_against_limit,
             "allowed": catalog.allowed,
             "models": [{"model": label, "suppressed": count} for label, count in lacking],
         }
@@ -183,8 +183,8 @@ def _shortfall(problem: Problem, nearest: Verdict, lacking: list[tuple[str, int]
     if nearest.ruled_out:
         return " holds classes without records of the subset, which rule it out (public_only: reject)"
     unit = problem.catalog.unit
-    excess = nearest.charged - problem.catalog.allowed
-    told = f" suppresses {nearest.charged} {unit}" + (" in part or whole" if unit != "records" else "")
+    excess = nearest.counted_against_limit - problem.catalog.allowed
+    told = f" suppresses {nearest.counted_against_limit} {unit}" + (" in part or whole" if unit != "records" else "")
     if excess > 0:
         told += f", {excess} more than allowed"
     if lacking:

@@ -15,7 +15,7 @@ from sqlanon.engines.base import Engine, Job
 from sqlanon.evaluate.snapshots import Snapshot, SnapshotStore
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
-from sqlanon.measures.base import Certain, Ground, Tally
+from sqlanon.measures.base import BottomFacts, Counts, LowerBounds
 from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel
 from sqlanon.search.base import Problem, Request, Verdict
@@ -195,26 +195,31 @@ def verdicts(
     result = []
     for position, node in enumerate(nodes):
         counts = totals.get(position, nothing)
-        lost = counts["suppressed"] if question.monotone else counts["lost"]
-        suppressed_entities = lost_entities = None
+        min_suppressed = counts["suppressed"] if question.monotone else counts["min_suppressed"]
+        suppressed_entities = min_suppressed_entities = None
         if catalog.has_entity:
-            suppressed_entities, lost_entities = counts[distinct_entities.SUPPRESSED], counts[question.limited]
+            suppressed_entities, min_suppressed_entities = (
+                counts[distinct_entities.SUPPRESSED],
+                counts[question.limited],
+            )
         suppressed = counts["suppressed"] + catalog.uncovered
         measure = problem.measure
         own, least = _costs(question, node, costs[position])
-        certain = Certain(
-            suppressed=lost + catalog.uncovered,
-            penalty=measure.penalty(node, lost, least),
+        lower_bounds = LowerBounds(
+            suppressed=min_suppressed + catalog.uncovered,
+            penalty=measure.penalty(node, min_suppressed, least),
             forced=int(counts.get("forced", 0)),
-            entities=None if lost_entities is None else max(lost_entities, catalog.fewest_entities(lost)),
+            entities=None
+            if min_suppressed_entities is None
+            else max(min_suppressed_entities, catalog.fewest_entities(min_suppressed)),
         )
         ground = None
         if question.needs == "classes":
-            ground = Ground(int(counts["spread"]), counts["large"], counts["small_records"])
-        tally = Tally(suppressed, own, counts["classes"], int(counts.get("squares", 0)))
+            ground = BottomFacts(int(counts["spread"]), counts["large"], counts["small_records"])
+        judged = Counts(suppressed, own, counts["classes"], int(counts.get("squares", 0)))
         ruled_out = bool(question.rejects and counts["public_only"])
-        charged = suppressed if suppressed_entities is None else suppressed_entities
-        certainly = lost if lost_entities is None else lost_entities
+        counted_against_limit = suppressed if suppressed_entities is None else suppressed_entities
+        certainly = min_suppressed if min_suppressed_entities is None else min_suppressed_entities
         has_costs = not question.has_costs or question.limit is None or certainly <= question.limit
         result.append(
             Verdict(
@@ -223,10 +228,10 @@ def verdicts(
                 suppressed=suppressed,
                 smallest=counts["smallest"],
                 largest=counts["largest"],
-                loss=measure.loss(node, tally),
-                feasible=counts["classes"] > 0 and charged <= catalog.allowed and not ruled_out,
+                loss=measure.loss(node, judged),
+                feasible=counts["classes"] > 0 and counted_against_limit <= catalog.allowed and not ruled_out,
                 grain=counts["grain"],
-                certain=certain,
+                lower_bounds=lower_bounds,
                 ruled_out=ruled_out,
                 ground=ground,
                 exact=has_costs,
@@ -235,7 +240,7 @@ def verdicts(
                 else (),
                 suppressed_entities=suppressed_entities,
                 smallest_entities=counts.get(distinct_entities.SMALLEST),
-                by_attribute=measure.losses(node, tally) if question.by_model else (),
+                by_attribute=measure.losses(node, judged) if question.by_model else (),
             )
         )
     return result

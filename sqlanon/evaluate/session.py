@@ -9,8 +9,8 @@ from typing import Self
 
 from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb.engine import DuckDBEngine
-from sqlanon.evaluate.carrying import Carried, carry
 from sqlanon.evaluate.snapshots import SnapshotStore
+from sqlanon.evaluate.transfer import Transferred, transfer
 from sqlanon.policy import EngineOptions
 from sqlanon.source.encoding import Encoding
 from sqlanon.source.opening import Source
@@ -47,7 +47,7 @@ class Session:
     encoding: Encoding
     snapshots: SnapshotStore
     judging: Engine
-    carried: tuple[Carried, ...] = ()
+    carried: tuple[Transferred, ...] = ()
     closed: bool = False
 
     @classmethod
@@ -62,7 +62,7 @@ class Session:
             return cls(source, encoding, SnapshotStore(engine, encoding.catalog), engine)
         embedded = DuckDBEngine(settings=options.embedded)
         try:
-            carried = carry(engine, embedded, encoding.catalog)
+            carried = transfer(engine, embedded, encoding.catalog)
             return cls(source, encoding, SnapshotStore(embedded, encoding.catalog), embedded, carried)
         except BaseException:
             embedded.close()

@@ -11,7 +11,7 @@ suppressed.
 from __future__ import annotations
 
 from sqlanon.lattice.nodes import Node
-from sqlanon.measures.base import Certain, ClassMeasure, Ground, Tally
+from sqlanon.measures.base import BottomFacts, ClassMeasure, Counts, LowerBounds
 
 
 class AverageClassSize(ClassMeasure):
@@ -19,18 +19,18 @@ class AverageClassSize(ClassMeasure):
 
     name = "average_class_size"
 
-    def loss(self, node: Node, tally: Tally) -> float:
+    def loss(self, node: Node, counts: Counts) -> float:
         """The loss of a node; N when nothing is published (no solution anyway)."""
-        return self._catalog.population / max(tally.classes + (1 if tally.suppressed else 0), 1)
+        return self._catalog.population / max(counts.classes + (1 if counts.suppressed else 0), 1)
 
-    def bound(self, bottom: Node, ground: Ground | None, certain: Certain) -> float:
+    def bound(self, bottom: Node, ground: BottomFacts | None, lower_bounds: LowerBounds) -> float:
         """See the module's docstring."""
         population, size = self._catalog.population, self._size
         most = population // size
         if ground is not None:
             most = min(most, ground.large + ground.small_records // size)
-        nothing_suppressed = most if certain.suppressed == 0 else 0
+        nothing_suppressed = most if lower_bounds.suppressed == 0 else 0
         some_suppressed = 0
         if self._catalog.allowed > 0:
-            some_suppressed = min(most, (population - max(certain.suppressed, 1)) // size) + 1
+            some_suppressed = min(most, (population - max(lower_bounds.suppressed, 1)) // size) + 1
         return population / max(nothing_suppressed, some_suppressed, 1)

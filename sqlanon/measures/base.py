@@ -1,8 +1,8 @@
 """What a quality measure answers, and the aggregates that fold the losses of the attributes into one number.
 
 A search needs two things of a measure: the loss of a judged node, and a lower bound for all candidates of a box
-[a, b] of nodes. The bound may use what is certain because of the box's top (``Certain``), and what the classes of a
-judged node at or below the box's bottom say (``Ground``).
+[a, b] of nodes. The bound may use what is certain because of the box's top (``LowerBounds``), and what the classes of a
+judged node at or below the box's bottom say (``BottomFacts``).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from sqlanon.lattice.nodes import Node
 AGGREGATES = ("arithmetic_mean", "sum", "geometric_mean", "maximum")
 Need = Literal["costs", "surprisals", "classes"]
 """What a measure asks of every node: per attribute the sum of D - leaves over its suppressed records, or the sum of
-s ln s over the generalized values of its suppressed records; or what ``Ground`` and ``Tally`` say about its classes."""
+s ln s over the generalized values of its suppressed records; or what ``BottomFacts`` and ``Counts`` say about its classes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class Counts:
     """What a node does to the records: exact counts.
 
     Attributes:
@@ -41,14 +41,14 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Certain:
-    """What holds for every candidate at or below a judged node y, by the bounds of the models (``lost``).
+class LowerBounds:
+    """What holds for every candidate at or below a judged node y, by the bounds of the models (``min_suppressed``).
 
     Attributes:
         suppressed: at least so many records are suppressed, those of ``uncovered: suppress`` included.
         penalty: per attribute and level up to that of y, what suppressing them adds at least to what generalizing
             everything to that level costs; () when nothing is certain.
-        forced: sum over the failing classes of y of lost * (N - max(m, n)), m being the least size of a class.
+        forced: sum over the failing classes of y of min_suppressed * (N - max(m, n)), m being the least size of a class.
         entities: at least so many entities have a suppressed record; None when records are counted, or none is.
     """
 
@@ -58,13 +58,13 @@ class Certain:
     entities: int | None = None
 
     @property
-    def charged(self) -> int:
+    def counted_against_limit(self) -> int:
         """What is certain to count against the limit on suppression."""
         return self.suppressed if self.entities is None else self.entities
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class BottomFacts:
     """What the classes of a judged node z say about every node above it; m is the least size of a class that can pass.
 
     Attributes:
@@ -101,15 +101,17 @@ class Measure(Protocol):
         """The aggregate it folds with."""
         ...
 
-    def loss(self, node: Node, tally: Tally) -> float:
+    def loss(self, node: Node, counts: Counts) -> float:
         """The loss of a node."""
         ...
 
-    def losses(self, node: Node, tally: Tally) -> tuple[float, ...]:
+    def losses(self, node: Node, counts: Counts) -> tuple[float, ...]:
         """The own loss of each attribute at a node, before weights and folding; () for measures of classes."""
         ...
 
-    def penalty(self, node: Node, lost: int, costs: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], ...]:
+    def penalty(
+        self, node: Node, min_suppressed: int, costs: Sequence[Sequence[float]]
+    ) -> tuple[tuple[float, ...], ...]:
         """g of the lost encoded records per attribute and level up to that of ``node``; () for measures of classes.
 
         Args:
@@ -117,11 +119,13 @@ class Measure(Protocol):
         """
         ...
 
-    def bound(self, bottom: Node, ground: Ground | None, certain: Certain) -> float:
-        """A lower bound on the loss of every candidate between ``bottom`` and the node that ``certain`` is of."""
+    def bound(self, bottom: Node, ground: BottomFacts | None, lower_bounds: LowerBounds) -> float:
+        """A lower bound on the loss of every candidate between ``bottom`` and the node that ``lower_bounds`` is of."""
         ...
 
-    def climbs(self, bottom: Node, top: Node, ground: Ground | None, certain: Certain) -> list[list[float]]:
+    def bounds_along_axes(
+        self, bottom: Node, top: Node, ground: BottomFacts | None, lower_bounds: LowerBounds
+    ) -> list[list[float]]:
         """Per attribute, the bounds when ``bottom`` climbs along it alone, level by level, up to ``top``."""
         ...
 
@@ -160,30 +164,34 @@ class AttributeMeasure(ABC):
     def added(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
         """g per attribute of so many suppressed encoded records."""
 
-    def penalty(self, node: Node, lost: int, costs: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], ...]:
+    def penalty(
+        self, node: Node, min_suppressed: int, costs: Sequence[Sequence[float]]
+    ) -> tuple[tuple[float, ...], ...]:
         """g of the lost records, at every lower level too."""
         rows = []
         for level in range(max(node, default=-1) + 1):
             lower = tuple(min(own, level) for own in node)
-            rows.append(self.added(lower, lost, [per[at] for per, at in zip(costs, lower, strict=True)]))
+            rows.append(self.added(lower, min_suppressed, [per[at] for per, at in zip(costs, lower, strict=True)]))
         return tuple(tuple(rows[level][i] for level in range(own + 1)) for i, own in enumerate(node))
 
-    def loss(self, node: Node, tally: Tally) -> float:
+    def loss(self, node: Node, counts: Counts) -> float:
         """The folded loss."""
-        return fold(self.aggregate or "sum", self.losses(node, tally), self._weights)
+        return fold(self.aggregate or "sum", self.losses(node, counts), self._weights)
 
-    def losses(self, node: Node, tally: Tally) -> tuple[float, ...]:
+    def losses(self, node: Node, counts: Counts) -> tuple[float, ...]:
         """f + g per attribute."""
-        added = self.added(node, tally.suppressed - self._catalog.uncovered, tally.costs)
+        added = self.added(node, counts.suppressed - self._catalog.uncovered, counts.costs)
         return tuple(min(f + g, self.ceiling) for f, g in zip(self.floor(node), added, strict=True))
 
-    def bound(self, bottom: Node, ground: Ground | None, certain: Certain) -> float:
+    def bound(self, bottom: Node, ground: BottomFacts | None, lower_bounds: LowerBounds) -> float:
         """f of the bottom and g of what is certain, at the bottom's levels."""
-        return fold(self.aggregate or "sum", self._parts(bottom, certain), self._weights)
+        return fold(self.aggregate or "sum", self._parts(bottom, lower_bounds), self._weights)
 
-    def climbs(self, bottom: Node, top: Node, ground: Ground | None, certain: Certain) -> list[list[float]]:
+    def bounds_along_axes(
+        self, bottom: Node, top: Node, ground: BottomFacts | None, lower_bounds: LowerBounds
+    ) -> list[list[float]]:
         """Each part changes alone; a sum is not folded anew for every step."""
-        parts = self._parts(bottom, certain)
+        parts = self._parts(bottom, lower_bounds)
         name = self.aggregate or "sum"
         additive = name in ("arithmetic_mean", "sum")
         scale = sum(self._weights) if name == "arithmetic_mean" else 1.0
@@ -192,7 +200,7 @@ class AttributeMeasure(ABC):
         for axis, (low, high) in enumerate(zip(bottom, top, strict=True)):
             steps = [now]
             for level in range(low + 1, high + 1):
-                part = self._part(axis, level, certain)
+                part = self._part(axis, level, lower_bounds)
                 if additive:
                     steps.append(now + (self._weights[axis] * (part - parts[axis]) / scale if scale > 0 else 0.0))
                 else:
@@ -211,12 +219,12 @@ class AttributeMeasure(ABC):
         rows = [self.floor(tuple(min(level, high) for high in top)) for level in range(max(top, default=-1) + 1)]
         return tuple(tuple(rows[level][i] for level in range(high + 1)) for i, high in enumerate(top))
 
-    def _part(self, axis: int, level: int, certain: Certain) -> float:
-        more = certain.penalty[axis][level] if certain.penalty else 0.0
+    def _part(self, axis: int, level: int, lower_bounds: LowerBounds) -> float:
+        more = lower_bounds.penalty[axis][level] if lower_bounds.penalty else 0.0
         return min(self._floors[axis][level] + more, self.ceiling)
 
-    def _parts(self, node: Node, certain: Certain) -> list[float]:
-        return [self._part(axis, level, certain) for axis, level in enumerate(node)]
+    def _parts(self, node: Node, lower_bounds: LowerBounds) -> list[float]:
+        return [self._part(axis, level, lower_bounds) for axis, level in enumerate(node)]
 
 
 class ClassMeasure(ABC):
@@ -230,21 +238,25 @@ class ClassMeasure(ABC):
         self._catalog = catalog
         self._size = max(size, 1)
 
-    def losses(self, node: Node, tally: Tally) -> tuple[float, ...]:
+    def losses(self, node: Node, counts: Counts) -> tuple[float, ...]:
         """Nothing: the loss has no parts by attribute."""
         return ()
 
-    def penalty(self, node: Node, lost: int, costs: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], ...]:
+    def penalty(
+        self, node: Node, min_suppressed: int, costs: Sequence[Sequence[float]]
+    ) -> tuple[tuple[float, ...], ...]:
         """Nothing: the loss has no parts by attribute."""
         return ()
 
     @abstractmethod
-    def bound(self, bottom: Node, ground: Ground | None, certain: Certain) -> float:
+    def bound(self, bottom: Node, ground: BottomFacts | None, lower_bounds: LowerBounds) -> float:
         """A lower bound for all candidates of a box."""
 
-    def climbs(self, bottom: Node, top: Node, ground: Ground | None, certain: Certain) -> list[list[float]]:
+    def bounds_along_axes(
+        self, bottom: Node, top: Node, ground: BottomFacts | None, lower_bounds: LowerBounds
+    ) -> list[list[float]]:
         """The bound knows judged nodes only, so that climbing does not raise it."""
-        now = self.bound(bottom, ground, certain)
+        now = self.bound(bottom, ground, lower_bounds)
         return [[now] * (high - low + 1) for low, high in zip(bottom, top, strict=True)]
 
     def gauge(self, node: Node) -> tuple[float, ...]:

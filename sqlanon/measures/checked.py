@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from sqlanon.errors import InputError, attempt
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.measures.base import AGGREGATES, AttributeMeasure, Certain, Ground, Measure, Tally
+from sqlanon.measures.base import AGGREGATES, AttributeMeasure, BottomFacts, Counts, LowerBounds, Measure
 
 NOISE = 1e-9
 """Relative: what floating point may take back."""
@@ -24,11 +24,11 @@ def refuse_unsound(name: str, measure: Measure, catalog: Catalog) -> None:
     what = f"The quality measure {name!r}"
     if measure.needs not in (None, "costs", "surprisals", "classes") or not set(measure.aggregates) <= set(AGGREGATES):
         raise InputError(f"{what} has needs or aggregates that are not known.", hint="see sqlanon.measures.base.")
-    first, tally = catalog.bottom, Tally(catalog.uncovered, [0] * len(catalog.attributes), 1, catalog.population**2)
-    ground = Ground(catalog.population**2, 1, 0) if measure.needs == "classes" else None
+    first, counts = catalog.bottom, Counts(catalog.uncovered, [0] * len(catalog.attributes), 1, catalog.population**2)
+    ground = BottomFacts(catalog.population**2, 1, 0) if measure.needs == "classes" else None
     told = [
-        attempt(what, lambda: float(measure.loss(first, tally))),
-        attempt(what, lambda: float(measure.bound(first, ground, Certain(catalog.uncovered)))),
+        attempt(what, lambda: float(measure.loss(first, counts))),
+        attempt(what, lambda: float(measure.bound(first, ground, LowerBounds(catalog.uncovered)))),
     ]
     if any(math.isnan(loss) or loss < 0 for loss in told):
         raise InputError(f"{what} gives a loss that is negative, or no number.", hint="let no loss be below 0.")

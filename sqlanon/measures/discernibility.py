@@ -4,15 +4,15 @@
 
 The bound for a candidate x in a box [a, b], from a judged z <= a: a record's class at x is a union of classes of z
 and holds at least m records if it is published, so the record costs at least max(m, n_z), n_z being the size of its
-class at z; summed: ``Ground.spread``. Of a failing class y of b with n records at least lost(y) are suppressed and
+class at z; summed: ``BottomFacts.spread``. Of a failing class y of b with n records at least s(y) are suppressed and
 cost N; their classes at z lie within y, so what the first sum counts for each of them is at most max(m, n), and
-``Certain.forced`` may be added. Uncovered records cost N each.
+``LowerBounds.forced`` may be added. Uncovered records cost N each.
 """
 
 from __future__ import annotations
 
 from sqlanon.lattice.nodes import Node
-from sqlanon.measures.base import Certain, ClassMeasure, Ground, Tally
+from sqlanon.measures.base import BottomFacts, ClassMeasure, Counts, LowerBounds
 
 
 class Discernibility(ClassMeasure):
@@ -20,11 +20,11 @@ class Discernibility(ClassMeasure):
 
     name = "discernibility"
 
-    def loss(self, node: Node, tally: Tally) -> float:
+    def loss(self, node: Node, counts: Counts) -> float:
         """The loss of a node."""
-        return float(tally.squares + self._catalog.population * tally.suppressed)
+        return float(counts.squares + self._catalog.population * counts.suppressed)
 
-    def bound(self, bottom: Node, ground: Ground | None, certain: Certain) -> float:
+    def bound(self, bottom: Node, ground: BottomFacts | None, lower_bounds: LowerBounds) -> float:
         """See the module's docstring."""
         spread = ground.spread if ground is not None else 0
-        return float(spread + certain.forced + self._catalog.population * self._catalog.uncovered)
+        return float(spread + lower_bounds.forced + self._catalog.population * self._catalog.uncovered)

@@ -1,7 +1,7 @@
 """What a privacy model says of itself. Its meaning is a file of ``sql/model``: per class, does it fail, and if so how
-many of its records are suppressed at least, whatever more special node is looked at (``lost``).
+many of its records are suppressed at least, whatever more special node is looked at (``min_suppressed``).
 
-``lost`` is what makes a search prune: if a class y fails, every node below y suppresses at least lost(y) of its
+``min_suppressed`` is what makes a search prune: if a class y fails, every node below y suppresses at least s(y) of its
 records, and the sum over the failing classes of a node bounds the suppression of all nodes below it. Each model's
 docstring has the proof, ``tests/test_claims.py`` the brute force.
 """
@@ -33,7 +33,7 @@ class PrivacyModel(Protocol):
         references: what the audit reads beside the release: ``reference`` (value, records, and place in the order),
             ``hierarchy`` (value, level, ancestor), ``population`` (quasi-identifiers, ``sqlanon_count``).
         size: no class with fewer records than this can pass.
-        monotone: the records of a failing class stay failing at every more special node (lost = all).
+        monotone: the records of a failing class stay failing at every more special node (min_suppressed = n).
         needs_rejection: a class without records of the subset rules a node out (δ-presence, ``reject``).
     """
 
@@ -79,7 +79,7 @@ class PrivacyModel(Protocol):
 
     @property
     def monotone(self) -> bool:
-        """All records of a failing class are lost."""
+        """All records of a failing class are suppressed at every more special node."""
         ...
 
     @property

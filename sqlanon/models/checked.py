@@ -1,6 +1,6 @@
 """A privacy model from outside the package, held against its contract before anything is encoded.
 
-What cannot be seen here is whether ``lost``, ``size`` and ``monotone`` are true: see ``sqlanon.testing``.
+What cannot be seen here is whether ``min_suppressed``, ``size`` and ``monotone`` are true: see ``sqlanon.testing``.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def refuse_unsound(name: str, model: PrivacyModel) -> None:
         if wanted not in REFERENCES[model.watches]:
             raise _unsound(name, f"has an audit that reads {wanted!r}", f"choose from {REFERENCES[model.watches]}.")
     meaning = _statement(name, model.file)
-    _refuse_columns(name, model.file, meaning, ("fails", "lost", *(("class_key",) if model.watches else ())))
+    _refuse_columns(name, model.file, meaning, ("fails", "min_suppressed", *(("class_key",) if model.watches else ())))
     if not model.watches and not _is_projection(meaning):
         raise _unsound(
             name,
             "has no column, but a file that does more than SELECT … FROM classes",
-            "a model without a column is one expression for fails and one for lost over the columns of classes.",
+            "a model without a column is one expression for fails and one for min_suppressed over the columns of classes.",
         )
     audit = _statement(name, model.audit_file)
     _refuse_columns(name, model.audit_file, audit, ("records",))

@@ -45,7 +45,7 @@ class TCloseness:
 
     @property
     def in_parts(self) -> bool:
-        """``lost``, reckoned with the records of a class as ``n``, holds where an entity is in several parts."""
+        """``min_suppressed``, reckoned with the records of a class as ``n``, holds where an entity is in several parts."""
         return self.distance != "ordered"
 
     @property

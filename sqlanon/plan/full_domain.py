@@ -17,9 +17,9 @@ from sqlanon.compiler.live import LiveView, live_view
 from sqlanon.compiler.question import Question
 from sqlanon.engines.base import Place
 from sqlanon.errors import InputError
-from sqlanon.evaluate.driver import Watcher, search
+from sqlanon.evaluate.driver import Watcher, run_search
 from sqlanon.evaluate.evaluator import Evaluator
-from sqlanon.evaluate.formulation import formulate
+from sqlanon.evaluate.problem import build_problem
 from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
@@ -318,10 +318,10 @@ def search_plan(session: Session, policy: Policy, seconds: dict[str, float], wat
     """
     start = time.perf_counter()
     engine = session.judging
-    problem, models = formulate(session.engine, session.encoding, policy, lanes=engine.lanes)
+    problem, models = build_problem(session.engine, session.encoding, policy, lanes=engine.lanes)
     evaluator = Evaluator(engine, problem.catalog, session.snapshots, problem, models)
     with engine.side_by_side():
-        found = search(problem, evaluator, policy.search, extensions=policy.extensions, watch=watch)
+        found = run_search(problem, evaluator, policy.search, extensions=policy.extensions, watch=watch)
     return Plan(
         policy=policy,
         catalog=problem.catalog,

@@ -19,7 +19,7 @@ from typing import Any
 from sqlanon.errors import InputError
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Lattice, Node
-from sqlanon.measures.base import Certain
+from sqlanon.measures.base import LowerBounds
 from sqlanon.publish.partial_files import check_directory, partial_file, put_in_place
 from sqlanon.search.base import TIE, Claim, Problem, Verdict
 from sqlanon.search.certificate import Certificate
@@ -123,7 +123,7 @@ def _told(
     verdict = judged[claim.witness] if claim.witness is not None else None
     if claim.ground is None and (verdict is None or verdict.suppressed == uncovered):
         return claim, claim.bound
-    alone = problem.measure.bound(claim.bottom, None, Certain(uncovered))
+    alone = problem.measure.bound(claim.bottom, None, LowerBounds(uncovered))
     if closed and alone < enough:
         return claim, AT_LEAST
     return replace(claim, witness=None, ground=None, bound=alone), alone

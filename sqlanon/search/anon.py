@@ -23,7 +23,7 @@ from __future__ import annotations
 import heapq
 
 from sqlanon.lattice.nodes import Node
-from sqlanon.measures.base import Certain
+from sqlanon.measures.base import LowerBounds
 from sqlanon.measures.weighted_information_loss import WeightedInformationLoss
 from sqlanon.search.base import Problem, Progress, Request, Strategy
 from sqlanon.search.traversal import unique_successors
@@ -40,7 +40,7 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
     lattice = problem.lattice
     ordered = WeightedInformationLoss(problem.catalog)
     decides = problem.measure.name == ordered.name
-    nothing = Certain(problem.catalog.uncovered)
+    nothing = LowerBounds(problem.catalog.uncovered)
 
     def entry(node: Node) -> Entry:
         return (ordered.bound(node, None, nothing), sum(node), tuple(-level for level in node))

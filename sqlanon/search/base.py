@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Lattice, Node
-from sqlanon.measures.base import Certain, Ground, Measure
+from sqlanon.measures.base import BottomFacts, LowerBounds, Measure
 
 TIE = 1e-12
 """Losses that differ by less than this share are equal (SPEC-measures, ties)."""
@@ -58,9 +58,9 @@ class Verdict:
     loss: float
     feasible: bool
     grain: int
-    certain: Certain
+    lower_bounds: LowerBounds
     ruled_out: bool = False
-    ground: Ground | None = None
+    ground: BottomFacts | None = None
     exact: bool = True
     by_model: tuple[tuple[str, int], ...] = ()
     by_attribute: tuple[float, ...] = ()
@@ -68,7 +68,7 @@ class Verdict:
     smallest_entities: int | None = None
 
     @property
-    def charged(self) -> int:
+    def counted_against_limit(self) -> int:
         """What counts against the limit on suppression: records, or with an entity the entities that lose any."""
         return self.suppressed if self.suppressed_entities is None else self.suppressed_entities
 
@@ -95,7 +95,7 @@ class Claim:
 class Problem:
     """What a strategy may know: the lattice and the measure. ``catalog.allowed`` is the limit on suppression.
 
-    ``batch`` is a hint: how many nodes are judged together at little more than the cost of one. ``closed``: where a
+    ``batch`` is a hint: how many nodes are judged together at little more than the cost of one. ``upward_closed``: where a
     node suppresses nothing, no generalization of it does.
     """
 
@@ -103,27 +103,31 @@ class Problem:
     lattice: Lattice
     measure: Measure
     batch: int = 8
-    closed: bool = True
+    upward_closed: bool = True
 
-    def hopeless(self, verdict: Verdict) -> bool:
+    def infeasible_below(self, verdict: Verdict) -> bool:
         """No node at or below this one can be a candidate: too much is certainly suppressed, or all of it.
 
         The limit may count entities; that all of them lose something does not mean that nothing is published.
         """
-        catalog, certain = self.catalog, verdict.certain
-        return verdict.ruled_out or certain.charged > catalog.allowed or certain.suppressed >= catalog.population
+        catalog, lower_bounds = self.catalog, verdict.lower_bounds
+        return (
+            verdict.ruled_out
+            or lower_bounds.counted_against_limit > catalog.allowed
+            or lower_bounds.suppressed >= catalog.population
+        )
 
-    def bound(self, bottom: Node, top: Verdict, ground: Ground | None = None) -> float:
+    def bound(self, bottom: Node, top: Verdict, ground: BottomFacts | None = None) -> float:
         """A lower bound on the loss of every candidate between ``bottom`` and ``top``."""
-        return self.measure.bound(bottom, ground, top.certain)
+        return self.measure.bound(bottom, ground, top.lower_bounds)
 
-    def climbs(self, bottom: Node, top: Verdict, ground: Ground | None = None) -> list[list[float]]:
+    def bounds_along_axes(self, bottom: Node, top: Verdict, ground: BottomFacts | None = None) -> list[list[float]]:
         """Per attribute, the bounds when ``bottom`` climbs along it alone, level by level, up to the top."""
-        return self.measure.climbs(bottom, top.node, ground, top.certain)
+        return self.measure.bounds_along_axes(bottom, top.node, ground, top.lower_bounds)
 
     def least(self) -> float:
         """A lower bound on the loss of every node, without any verdict."""
-        return self.measure.bound(self.lattice.bottom, None, Certain(self.catalog.uncovered))
+        return self.measure.bound(self.lattice.bottom, None, LowerBounds(self.catalog.uncovered))
 
 
 @dataclass(slots=True)
@@ -173,7 +177,11 @@ class Progress:
 def _nearer(verdict: Verdict, other: Verdict) -> bool:
     if not other.classes:
         return True
-    return (verdict.charged, verdict.loss, verdict.node) < (other.charged, other.loss, other.node)
+    return (verdict.counted_against_limit, verdict.loss, verdict.node) < (
+        other.counted_against_limit,
+        other.loss,
+        other.node,
+    )
 
 
 def rank(verdict: Verdict) -> tuple[float, int, Node]:

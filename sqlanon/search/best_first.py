@@ -6,7 +6,7 @@ reached the best loss has insufficient quality, and so have its generalizations;
 protection, and so have its specializations, which are not judged but still expanded.
 
 Optimal for every model and measure. The bound is that of the measure by generalization alone, for measures of classes
-also what the classes of a judged specialization say (``Ground``). It never falls upwards, so the head of the queue is a
+also what the classes of a judged specialization say (``BottomFacts``). It never falls upwards, so the head of the queue is a
 proven bound at any time. It also means that specializations come first: insufficient protection settles only nodes of
 equal bound, and every node that is cheap enough is judged, hopeless or not. The paper calls it a first step.
 
@@ -21,7 +21,7 @@ from __future__ import annotations
 import heapq
 
 from sqlanon.lattice.nodes import Node
-from sqlanon.measures.base import Certain
+from sqlanon.measures.base import LowerBounds
 from sqlanon.search.antichain import Option, antichain
 from sqlanon.search.base import TIE, Problem, Progress, Request, Strategy, Verdict
 from sqlanon.search.traversal import unique_successors
@@ -33,7 +33,7 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0, option: Op
     """Yield batches of nodes until the least bound is within ``gap`` (relative) of the incumbent."""
     lattice = problem.lattice
     protection, quality = antichain("down", option), antichain("up", option)
-    nothing = Certain(problem.catalog.uncovered)
+    nothing = LowerBounds(problem.catalog.uncovered)
 
     def reached(bound: float, allowance: float) -> bool:
         incumbent = progress.incumbent
@@ -62,7 +62,7 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0, option: Op
             verdicts = {verdict.node: verdict for verdict in answers}
         for verdict in verdicts.values():
             progress.see(verdict)
-            if problem.hopeless(verdict):
+            if problem.infeasible_below(verdict):
                 protection.insert(verdict.node)
         for bound, node in taken:
             for child in unique_successors(node, lattice.bottom, lattice.top):

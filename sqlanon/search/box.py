@@ -67,7 +67,7 @@ class _Search:
         self.grounded = problem.measure.needs == "classes"
         self.branching = Branching(problem)
         self.queue: list[Box] = []
-        self.hopeless = RankedTree("down")
+        self.infeasible_below = RankedTree("down")
         self._hopeless_nodes: list[Node] = []
         self.diving: Box | None = None
         self.next_dive = 0
@@ -83,7 +83,7 @@ class _Search:
     def see(self, verdict: Verdict) -> None:
         """Account for a verdict."""
         self.progress.see(verdict)
-        if self.problem.hopeless(verdict) and self.hopeless.insert(verdict.node):
+        if self.problem.infeasible_below(verdict) and self.infeasible_below.insert(verdict.node):
             self._hopeless_nodes.append(verdict.node)
 
     def hopeless_above(self, node: Node) -> Node:
@@ -104,7 +104,7 @@ class _Search:
 
     def settle(self, box: Box) -> Box | None:
         """The box if it is still open; otherwise it goes into the proof."""
-        if self.problem.hopeless(box.top):
+        if self.problem.infeasible_below(box.top):
             self.claims.append(Claim(box.bottom, box.top.node, box.top.node, None, None))
         elif box.bottom == box.top.node:
             exact = box.top.loss if box.top.feasible else None
@@ -203,7 +203,7 @@ def _requests(state: _Search, taken: list[Box], cuts: list[Cut]) -> list[Request
     requests = [
         Request(cut.low_top, box.bottom)
         for box, cut in zip(taken, cuts, strict=True)
-        if not state.hopeless.covers(cut.low_top)
+        if not state.infeasible_below.covers(cut.low_top)
     ]
     if state.grounded:
         requests += [Request(cut.high_bottom, box.bottom) for box, cut in zip(taken, cuts, strict=True)]

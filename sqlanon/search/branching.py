@@ -82,11 +82,11 @@ class Branching:
         now = problem.bound(bottom, top, below)
         missing = max(incumbent.loss - now, 0.0) if incumbent is not None else math.inf
         best: tuple[float, float, int, int] | None = None
-        climbs = problem.climbs(bottom, top, below)
+        bounds_along_axes = problem.bounds_along_axes(bottom, top, below)
         for axis, (low, high) in enumerate(zip(bottom, top.node, strict=True)):
             if low == high:
                 continue
-            climb = climbs[axis]
+            climb = bounds_along_axes[axis]
             for level in range(low, high):
                 up = climb[level + 1 - low] - now
                 if self._grounded:
@@ -108,7 +108,9 @@ class Branching:
         now = problem.bound(bottom, top, below)
         down = self._down.setdefault((cut.axis, cut.level, top.node[cut.axis]), _Experience())
         down.cuts += 1
-        down.suppression += math.log((low.certain.charged + 1) / (top.certain.charged + 1))
+        down.suppression += math.log(
+            (low.lower_bounds.counted_against_limit + 1) / (top.lower_bounds.counted_against_limit + 1)
+        )
         if low.exact:
             down.gains += 1
             down.gain += problem.bound(bottom, low, below) - now
@@ -126,7 +128,7 @@ class Branching:
             gain, factor = UNSEEN_GAIN * rise, UNSEEN_SUPPRESSION * (gauge[high - start] - gauge[level - start])
         else:
             gain, factor = known.gain / max(known.gains, 1), known.suppression / known.cuts
-        if (top.certain.charged + 1) * math.exp(factor) > self._problem.catalog.allowed + 1:
+        if (top.lower_bounds.counted_against_limit + 1) * math.exp(factor) > self._problem.catalog.allowed + 1:
             return missing if missing < math.inf else 1.0 + gain
         return gain
 

@@ -141,7 +141,7 @@ class _Phases:
         for verdict in verdicts:
             before = self._progress.incumbent
             self._progress.see(verdict)
-            (self.protection if self._problem.hopeless(verdict) else self._begun).insert(verdict.node)
+            (self.protection if self._problem.infeasible_below(verdict) else self._begun).insert(verdict.node)
             if self._mode != "ignored":
                 self._note(verdict.node, improved=self._progress.incumbent is not before)
 

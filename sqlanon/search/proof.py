@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlanon.lattice.nodes import Node, leq
-from sqlanon.measures.base import Certain
+from sqlanon.measures.base import LowerBounds
 from sqlanon.search.antichain import RankedTree
 from sqlanon.search.base import TIE, Claim, Problem, Verdict
 
@@ -46,26 +46,26 @@ def proof_of(problem: Problem, verdicts: Iterable[Verdict], loss: float) -> Proo
     lattice, catalog = problem.lattice, problem.catalog
     judged = [verdict for verdict in verdicts if verdict.node in lattice]
     enough = loss - TIE * abs(loss) if loss < math.inf else loss
-    hopeless, dear = RankedTree("down"), RankedTree("up")
+    infeasible_below, dear = RankedTree("down"), RankedTree("up")
     claims = []
     for verdict in sorted(judged, key=lambda v: -sum(v.node)):
-        if problem.hopeless(verdict) and hopeless.insert(verdict.node):
+        if problem.infeasible_below(verdict) and infeasible_below.insert(verdict.node):
             claims.append(Claim(lattice.bottom, verdict.node, verdict.node, None, None))
     grounded = problem.measure.needs == "classes"
     for verdict in sorted(judged, key=lambda v: sum(v.node)):
-        if verdict.node in hopeless:
+        if verdict.node in infeasible_below:
             continue
-        bound = problem.measure.bound(verdict.node, verdict.ground, Certain(catalog.uncovered))
+        bound = problem.measure.bound(verdict.node, verdict.ground, LowerBounds(catalog.uncovered))
         if bound >= enough and dear.insert(verdict.node):
             claims.append(Claim(verdict.node, lattice.top, None, verdict.node if grounded else None, bound))
     for verdict in judged:
-        if verdict.node not in hopeless and verdict.node not in dear:
+        if verdict.node not in infeasible_below and verdict.node not in dear:
             if verdict.feasible and verdict.loss < enough:
                 return None
             exact = verdict.loss if verdict.feasible else None
             claims.append(Claim(verdict.node, verdict.node, verdict.node, None, exact))
     for low, high in gaps(claims, lattice.bottom, lattice.top):  # what was passed by without being judged
-        bound = problem.measure.bound(low, None, Certain(catalog.uncovered))
+        bound = problem.measure.bound(low, None, LowerBounds(catalog.uncovered))
         if bound < enough:
             return None
         claims.append(Claim(low, high, None, None, bound))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sqlanon.lattice.nodes import Lattice, Node
-from sqlanon.measures.base import Certain
+from sqlanon.measures.base import LowerBounds
 from sqlanon.search.base import Problem
 
 Key = tuple[int, float, float]
@@ -91,7 +91,7 @@ class Order:
 
 def generalization_bound(problem: Problem, node: Node) -> float:
     """What generalization alone costs at ``node``: no generalization of it can lose less. Needs no query."""
-    return problem.measure.bound(node, None, Certain(problem.catalog.uncovered))
+    return problem.measure.bound(node, None, LowerBounds(problem.catalog.uncovered))
 
 
 def without_suppression(problem: Problem) -> bool:
@@ -99,7 +99,7 @@ def without_suppression(problem: Problem) -> bool:
 
     The exceptions: δ-presence, where a class without records of the subset is ignored or rules the node out: merged
     with a class that passes, it may fail it; and models of shares where entities are counted: an entity in two classes
-    counts once in their union (``Problem.closed``).
+    counts once in their union (``Problem.upward_closed``).
     """
     catalog = problem.catalog
-    return catalog.allowed <= catalog.uncovered and not catalog.has_population and problem.closed
+    return catalog.allowed <= catalog.uncovered and not catalog.has_population and problem.upward_closed

@@ -10,7 +10,7 @@ from secrets import randbits
 from sqlanon.compiler.question import Question
 from sqlanon.errors import AuditError, HierarchyError
 from sqlanon.evaluate.driver import Watcher
-from sqlanon.evaluate.formulation import formulate
+from sqlanon.evaluate.problem import build_problem
 from sqlanon.evaluate.session import Session
 from sqlanon.lattice.nodes import Node
 from sqlanon.models import least_size
@@ -107,7 +107,7 @@ def _given(
 ) -> RecodedPlan:
     """The nodes of the policy, in its order."""
     start = time.perf_counter()
-    problem, models = formulate(session.engine, session.encoding, policy)
+    problem, models = build_problem(session.engine, session.encoding, policy)
     question = Question(problem.catalog, models, least_size(models), problem.measure.needs)
     nodes = [_node(problem, levels, number) for number, levels in enumerate(asked)]
     recoding = first_fit(session.engine, problem, question, nodes, time_limit=policy.search.time_limit)

@@ -15,7 +15,7 @@ from secrets import randbits
 
 from sqlanon.compiler.question import Question
 from sqlanon.errors import UnsupportedError
-from sqlanon.evaluate.formulation import formulate
+from sqlanon.evaluate.problem import build_problem
 from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
@@ -88,7 +88,7 @@ def patterns_plan(session: Session, policy: Policy, asked: Patterns, seconds: di
         UnsupportedError: there are too many patterns for the solver or the models, or no solver is installed.
     """
     start = time.perf_counter()
-    problem, models = formulate(session.engine, session.encoding, with_suppression(policy))
+    problem, models = build_problem(session.engine, session.encoding, with_suppression(policy))
     catalog = problem.catalog
     seed = None
     if asked.ties == "random":

@@ -15,10 +15,10 @@ from sqlglot import exp
 import sqlanon
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.errors import EngineError
-from sqlanon.evaluate.carrying import carried_tables, carry
 from sqlanon.evaluate.evaluator import Evaluator
-from sqlanon.evaluate.formulation import formulate
+from sqlanon.evaluate.problem import build_problem
 from sqlanon.evaluate.snapshots import SnapshotStore
+from sqlanon.evaluate.transfer import transfer, transferred_tables
 from sqlanon.search.base import Request
 from sqlanon.source.encoding import encode_source
 from sqlanon.sqltrees import names
@@ -75,9 +75,9 @@ def test_nodes_are_judged_from_what_was_carried_as_at_the_source(distance: str) 
     with engines() as (here, there):
         here.load("source", "people", people())
         encoding = encode_source(here, table("people"), wanted, dict(here.columns(table("people"))))
-        problem, models = formulate(here, encoding, wanted)
-        carried = carry(here, there, problem.catalog)
-        assert [item.table for item in carried] == list(carried_tables(problem.catalog))
+        problem, models = build_problem(here, encoding, wanted)
+        carried = transfer(here, there, problem.catalog)
+        assert [item.table for item in carried] == list(transferred_tables(problem.catalog))
         assert carried[0].rows == encoding.catalog.base_rows
         found = []
         for engine in (here, there):
@@ -92,7 +92,7 @@ def test_no_text_of_the_source_is_carried() -> None:
     with engines() as (here, there):
         here.load("source", "people", people())
         encoding = encode_source(here, table("people"), wanted, dict(here.columns(table("people"))))
-        carried = carry(here, there, encoding.catalog)
+        carried = transfer(here, there, encoding.catalog)
         for item in carried:
             data = there.arrow("read", exp.select("*").from_(table(item.table)))
             texts = {
@@ -100,7 +100,7 @@ def test_no_text_of_the_source_is_carried() -> None:
             }
             assert texts == ({"digit"} if item.table == names.MASKS else set())
             assert (item.rows, SECRET in str(data.to_pydict())) == (data.num_rows, False)
-        assert not any(name == "carry" for name, _ in there.replay)
+        assert not any(name == "transfer" for name, _ in there.replay)
 
 
 class Wide:
@@ -119,8 +119,8 @@ def catalog() -> Any:
 
 def test_counts_arrive_as_bigint_or_not_at_all() -> None:
     with engines() as (_, there):
-        carry(Wide(pa.decimal128(38, 0), Decimal(7)), there, catalog())
+        transfer(Wide(pa.decimal128(38, 0), Decimal(7)), there, catalog())
         assert there.columns(table(names.BASE)) == [("key_0", "BIGINT"), ("digit", "VARCHAR")]
         there.drop(names.BASE)
         with pytest.raises(EngineError, match="64 bits"):
-            carry(Wide(pa.uint64(), 2**63), there, catalog())
+            transfer(Wide(pa.uint64(), 2**63), there, catalog())

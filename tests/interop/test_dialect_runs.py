@@ -94,10 +94,10 @@ def judged_alike(plan: sqlanon.Plan, ran: Ran) -> int:
     for mine, theirs in zip(own, verdicts(plan._problem, plan.question, nodes, rows), strict=True):
         assert theirs.loss == pytest.approx(mine.loss, rel=1e-9)
         assert theirs.by_attribute == pytest.approx(mine.by_attribute, rel=1e-9, abs=1e-9)
-        assert theirs.certain.suppressed == mine.certain.suppressed
-        for levels, others in zip(mine.certain.penalty, theirs.certain.penalty, strict=True):
+        assert theirs.lower_bounds.suppressed == mine.lower_bounds.suppressed
+        for levels, others in zip(mine.lower_bounds.penalty, theirs.lower_bounds.penalty, strict=True):
             assert others == pytest.approx(levels, rel=1e-9, abs=1e-9)
-        same = replace(theirs, loss=mine.loss, certain=mine.certain, by_attribute=mine.by_attribute)
+        same = replace(theirs, loss=mine.loss, lower_bounds=mine.lower_bounds, by_attribute=mine.by_attribute)
         assert same == mine
     return len(nodes)
 

@@ -25,11 +25,11 @@ from sqlanon.compiler import release as compiler
 from sqlanon.engines.base import Job
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.errors import EngineError, UnsupportedError
-from sqlanon.evaluate.carrying import carry
-from sqlanon.evaluate.driver import search
+from sqlanon.evaluate.driver import run_search
 from sqlanon.evaluate.evaluator import Evaluator
-from sqlanon.evaluate.formulation import formulate
+from sqlanon.evaluate.problem import build_problem
 from sqlanon.evaluate.snapshots import SnapshotStore
+from sqlanon.evaluate.transfer import transfer
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.search.base import Request
 from sqlanon.source.encoding import encode_source
@@ -292,7 +292,7 @@ class Judged:
 
     def __init__(self, engine: Any, source: exp.Expr, policy: sqlanon.Policy) -> None:
         self.encoding = encode_source(engine, source, policy, dict(engine.columns(source)))
-        self.problem, self.models = formulate(engine, self.encoding, policy)
+        self.problem, self.models = build_problem(engine, self.encoding, policy)
         self.engine, self.policy = engine, policy
 
     def evaluator(self, engine: Any) -> Evaluator:
@@ -304,7 +304,7 @@ class Judged:
         return self.evaluator(engine).judge([Request(node, bottom) for node in nodes], exact=True)
 
     def best(self, engine: Any) -> tuple[Any, ...]:
-        found = search(self.problem, self.evaluator(engine), self.policy.search, extensions=self.policy.extensions)
+        found = run_search(self.problem, self.evaluator(engine), self.policy.search, extensions=self.policy.extensions)
         return found.verdict.node, found.verdict.suppressed, found.certificate.optimal
 
     def published(self, node: tuple[int, ...]) -> list[Any]:
@@ -422,7 +422,7 @@ def test_records_are_encoded_judged_searched_and_published_as_in_duckdb(engine: 
         assert_same(mine, other.verdicts(engine, NODES))
         embedded = DuckDBEngine()
         try:
-            carried = carry(engine, embedded, other.problem.catalog)
+            carried = transfer(engine, embedded, other.problem.catalog)
             assert carried[0].rows == own.encoding.catalog.base_rows
             assert_same(mine, other.verdicts(embedded, NODES))
             best = own.best(own.engine)

@@ -17,7 +17,7 @@ from sqlanon.search.box import useful_top
 from sqlanon.source.encoding import Encoding, with_surprisals
 
 
-def formulate(
+def build_problem(
     engine: Engine, encoding: Encoding, policy: Policy, *, lanes: int | None = None
 ) -> tuple[Problem, tuple[PrivacyModel, ...]]:
     """The problem that a policy poses for an encoded source, and its privacy models.
@@ -88,8 +88,8 @@ def measured(
     quality = policy.quality
     size = least_size(models)
     measure = policy.extensions.quality_measure(quality.measure, catalog, quality.aggregate, size)
-    closed = not catalog.has_entity or all(model.monotone for model in models)
-    return Problem(catalog, lattice, measure, batch, closed)
+    upward_closed = not catalog.has_entity or all(model.monotone for model in models)
+    return Problem(catalog, lattice, measure, batch, upward_closed)
 
 
 def _refuse_unmeetable(models: tuple[PrivacyModel, ...], problem: Problem) -> None:

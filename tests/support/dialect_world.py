@@ -215,10 +215,10 @@ def multiset(rows: Sequence[tuple[Any, ...]]) -> Counter[tuple[str | None, ...]]
     return Counter(tuple(None if x is None else str(x) for x in row) for row in rows)
 
 
-GOLDEN = Path(__file__).parent / "golden" / "dialects"
+GOLDEN = Path(__file__).parents[1] / "golden" / "dialects"
 WAREHOUSES = ("bigquery", "clickhouse", "databricks", "snowflake", "trino")
 """The dialects with a golden file: sqlanon has engines for the others, and their scripts are run."""
-DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "dialects.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "dialects.md"
 BEGIN, END = "<!-- lacking: begin -->", "<!-- lacking: end -->"
 
 

@@ -23,7 +23,7 @@ from test_models import document, load, random_world
 import sqlanon
 from sqlanon.lattice.catalog import Attribute, Catalog
 from sqlanon.lattice.nodes import Lattice, Node, leq
-from sqlanon.measures.base import Certain
+from sqlanon.measures.base import LowerBounds
 from sqlanon.measures.loss import Loss
 from sqlanon.measures.weighted_information_loss import WeightedInformationLoss
 from sqlanon.search import anon, best_first, box, datafly, exhaustive, flash, flash_two_phase, igreedy, incognito, ola
@@ -194,26 +194,29 @@ def test_what_was_judged_covers_the_lattice(name: str, cases: list[Case]) -> Non
         if problem.measure.needs == "classes":
             continue
         progress, asked = driven(ALL[name], case)
-        hopeless = [node for node in asked if problem.hopeless(case.verdicts[node])]
+        infeasible_below = [node for node in asked if problem.infeasible_below(case.verdicts[node])]
         for node in set(case.verdicts) - set(asked):
             loss = progress.incumbent.loss if progress.incumbent else float("inf")
-            covered = any(leq(node, other) for other in hopeless)
+            covered = any(leq(node, other) for other in infeasible_below)
             assert covered or generalization_bound(problem, node) >= loss * (1 - 1e-9) - 1e-12, (node, case.models)
 
 
 def test_below_a_hopeless_node_all_nodes_are_hopeless(cases: list[Case]) -> None:
     """Flash2P counts on it: what lies above a node that is not hopeless is not hopeless either."""
-    hopeless = 0
+    infeasible_below = 0
     for case in cases:
         for node, verdict in case.verdicts.items():
-            if not case.problem.hopeless(verdict):
+            if not case.problem.infeasible_below(verdict):
                 continue
-            hopeless += 1
+            infeasible_below += 1
             below = [i for i, level in enumerate(node) if level > case.problem.lattice.bottom[i]]
             parts = [case.verdicts[(*node[:i], node[i] - 1, *node[i + 1 :])] for i in below]
-            assert all(case.problem.hopeless(part) for part in parts), (node, case.models)
-            assert all(part.certain.suppressed >= verdict.certain.suppressed for part in parts), (node, case.models)
-    assert hopeless
+            assert all(case.problem.infeasible_below(part) for part in parts), (node, case.models)
+            assert all(part.lower_bounds.suppressed >= verdict.lower_bounds.suppressed for part in parts), (
+                node,
+                case.models,
+            )
+    assert infeasible_below
 
 
 def test_flash_may_miss_the_optimum_when_records_may_be_suppressed(cases: list[Case]) -> None:
@@ -336,7 +339,7 @@ def test_with_losses_that_count_levels_anon_is_breadth_first(weighted: list[Case
         catalog = dataclasses.replace(case.problem.catalog, attributes=plain)
         measure = WeightedInformationLoss(catalog)
         verdicts = {
-            node: dataclasses.replace(v, loss=measure.bound(node, None, Certain(0)))
+            node: dataclasses.replace(v, loss=measure.bound(node, None, LowerBounds(0)))
             for node, v in case.verdicts.items()
         }
         counted = Case(dataclasses.replace(case.problem, catalog=catalog, measure=measure), verdicts, case.models)
@@ -444,9 +447,9 @@ def test_a_huge_lattice_is_neither_walked_nor_held(name: str) -> None:
             for request in requests:
                 suppressed = max(0, 90 - 30 * sum(request.node))
                 loss = generalization_bound(problem, request.node) + suppressed
-                certain = Certain(suppressed)
+                lower_bounds = LowerBounds(suppressed)
                 feasible = suppressed <= catalog.allowed
-                answers.append(Verdict(request.node, 1, suppressed, 5, 5, loss, feasible, 1, certain))
+                answers.append(Verdict(request.node, 1, suppressed, 5, 5, loss, feasible, 1, lower_bounds))
             requests = generator.send(answers)
     except StopIteration:
         assert progress.incumbent is not None and sum(progress.incumbent.node) == 3

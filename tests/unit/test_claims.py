@@ -29,7 +29,7 @@ def test_f_rises_g_falls_and_suppression_falls_with_generalization() -> None:
                         if x.node != y.node and leq(x.node, y.node):
                             floors = plan._problem.measure.floor(x.node), plan._problem.measure.floor(y.node)
                             assert all(a <= b + 1e-12 for a, b in zip(*floors)), seed
-                            for lower, higher in zip(x.certain.penalty, y.certain.penalty, strict=True):
+                            for lower, higher in zip(x.lower_bounds.penalty, y.lower_bounds.penalty, strict=True):
                                 assert all(a >= b - 1e-12 for a, b in zip(lower, higher, strict=False)), seed
                             assert x.suppressed >= y.suppressed, seed
                             compared += 1

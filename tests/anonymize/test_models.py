@@ -169,7 +169,7 @@ def test_verdicts_optimum_release_and_bounds_equal_brute_force(block: int) -> No
                     ], (context, node)
                     assert verdict.ruled_out is not answer.candidate, (context, node)
                     if all(model.monotone for model in plan.question.models):
-                        assert verdict.certain.suppressed == verdict.suppressed, (context, node)
+                        assert verdict.lower_bounds.suppressed == verdict.suppressed, (context, node)
                     if answer.classes:
                         assert verdict.loss == pytest.approx(losses[node], rel=1e-9, abs=1e-9), (context, node)
                 compared += check_bounds(plan, verdicts, answers, feasible, losses, context)
@@ -187,8 +187,8 @@ def check_bounds(plan, verdicts, answers, feasible, losses, context) -> int:
             if not leq(node, top.node):
                 continue
             compared += 1
-            assert not plan._problem.hopeless(top), (context, node, top)
-            assert top.certain.suppressed <= answers[node].suppressed, (context, node, top)
+            assert not plan._problem.infeasible_below(top), (context, node, top)
+            assert top.lower_bounds.suppressed <= answers[node].suppressed, (context, node, top)
             for bottom in (node, plan.catalog.bottom):
                 bound = plan._problem.bound(bottom, top, by_node[bottom].ground)
                 assert bound <= losses[node] * (1 + 1e-12) + 1e-9, (context, node, top, bottom)

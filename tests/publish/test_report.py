@@ -157,7 +157,7 @@ Warning: Something to know.
 
 def test_text_is_what_it_was() -> None:
     text = text_report(made_by_hand())
-    assert text == (Path(__file__).parent / "golden" / "report.txt").read_text(encoding="utf-8")
+    assert text == (Path(__file__).parents[1] / "golden" / "report.txt").read_text(encoding="utf-8")
     assert text.startswith(GOLDEN)
 
 
@@ -250,7 +250,7 @@ def recoded_by_hand(kind: str, **changes: Any) -> RunSummary:
 
 @pytest.mark.parametrize("kind", ["patterns", "local_recoding"])
 def test_text_of_several_rules_is_what_it_was(kind: str) -> None:
-    golden = Path(__file__).parent / "golden" / f"report_{kind}.txt"
+    golden = Path(__file__).parents[1] / "golden" / f"report_{kind}.txt"
     assert text_report(recoded_by_hand(kind)) == golden.read_text(encoding="utf-8")
 
 

@@ -31,7 +31,7 @@ from sqlanon.policy.parsing import TOP_KEYS
 from sqlanon.search.base import Claim, Request
 from sqlanon.sqltrees.trees import table
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.S | re.M)
 FILES = {found[1]: body for _, body in BLOCKS if (found := re.match(r"(?:#|--) (\S+\.\w+)\n", body))}
@@ -385,7 +385,7 @@ class Never:
 @pytest.fixture
 def never(tmp_path: Path) -> type[Never]:
     files = {
-        "never.sql": "SELECT class_key, 0 AS fails, n AS lost FROM classes",
+        "never.sql": "SELECT class_key, 0 AS fails, n AS min_suppressed FROM classes",
         "audit.sql": "SELECT COUNT(*) AS records FROM release GROUP BY quasi_identifier HAVING FALSE",
     }
     written(tmp_path, files)
@@ -490,13 +490,15 @@ def test_faults_of_models_are_faults_of_the_policy(small: Callable, never: type[
         {
             "bad.sql": "SELECT FROM WHERE",
             "drop.sql": "DROP TABLE x",
-            "grouped.sql": "SELECT COUNT(*) AS fails, 0 AS lost FROM classes",
+            "grouped.sql": "SELECT COUNT(*) AS fails, 0 AS min_suppressed FROM classes",
         },
     )
     written(tmp_path, {"open.sql": "SELECT COUNT(*) - :most AS records FROM release"})
     written(
         tmp_path,
-        {"valued.sql": "SELECT class_key, CASE WHEN n < :most THEN 1 ELSE 0 END AS fails, n AS lost FROM classes"},
+        {
+            "valued.sql": "SELECT class_key, CASE WHEN n < :most THEN 1 ELSE 0 END AS fails, n AS min_suppressed FROM classes"
+        },
     )
     for parts, told in (
         ({"file": str(tmp_path / "none.sql")}, "is not installed"),
@@ -802,12 +804,12 @@ def share_with(rules: ModuleType, folder: Path, *, old: str = "", new: str = "",
 
 HALF = {"values": lambda self, catalog: {"numerator": 1, "denominator": 2}}
 WRONG_MODELS: dict[str, tuple[dict[str, Any], str]] = {
-    "lost is too large": ({"old": "- 1)\n", "new": "- 1 + :denominator - :numerator)\n"}, "lost"),
+    "lost is too large": ({"old": "- 1)\n", "new": "- 1 + :denominator - :numerator)\n"}, "min_suppressed"),
     "too much is hopeless": (
         {"old": "distinct_values * :numerator < ", "new": "distinct_values * :numerator <= "},
-        "lost",
+        "min_suppressed",
     ),
-    "not monotone": ({"monotone": True}, "lost, monotone"),
+    "not monotone": ({"monotone": True}, "min_suppressed, monotone"),
     "the meaning is stricter": ({"old": "> n *", "new": ">= n *"}, "seed"),
     "the audit is another": (
         {**HALF, "audit_values": lambda self, levels: {"numerator": 2, "denominator": 3}},

@@ -22,7 +22,7 @@ from effort import cases
 from postgres_server import server
 from sqlglot import exp
 
-PACKAGE = Path(__file__).resolve().parents[1] / "sql" / "dbt"
+PACKAGE = Path(__file__).resolve().parents[2] / "sql" / "dbt"
 AUDITS = "audits"
 TOLERANCE = 1e-11
 BROKEN = ("error", "skipped")

@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 GROUPS = {"heart": ["angina", "infarct"], "lung": ["asthma", "copd"], "bone": ["hip", "knee"]}
 

@@ -27,9 +27,9 @@ from sqlanon.audit.check import check_relation
 from sqlanon.compiler import release as compiler
 from sqlanon.engines.duckdb.engine import DuckDBEngine, Job
 from sqlanon.errors import EngineError, InputError, UnsupportedError
-from sqlanon.evaluate.driver import search
+from sqlanon.evaluate.driver import run_search
 from sqlanon.evaluate.evaluator import Evaluator
-from sqlanon.evaluate.formulation import formulate
+from sqlanon.evaluate.problem import build_problem
 from sqlanon.evaluate.snapshots import SnapshotStore
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.search.base import Request
@@ -399,7 +399,7 @@ class Judged:
         engine.load("source", "t", data)
         source = table("t")
         self.encoding = encode_source(engine, source, policy, dict(engine.columns(source)))
-        self.problem, models = formulate(engine, self.encoding, policy)
+        self.problem, models = build_problem(engine, self.encoding, policy)
         snapshots = SnapshotStore(engine, self.encoding.catalog)
         self.evaluator = Evaluator(engine, self.problem.catalog, snapshots, self.problem, models)
         self.engine, self.policy = engine, policy
@@ -427,7 +427,7 @@ class Judged:
 
     def best(self) -> tuple[Any, ...] | str:
         try:
-            found = search(self.problem, self.evaluator, self.policy.search, extensions=self.policy.extensions)
+            found = run_search(self.problem, self.evaluator, self.policy.search, extensions=self.policy.extensions)
         except sqlanon.NoSolutionError as error:
             return error.message
         return found.verdict.node, found.certificate.optimal

@@ -13,7 +13,7 @@ import pytest
 from postgres_server import Server, binaries, postgres  # noqa: F401 - a fixture
 from spark_cluster import SETTINGS
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "warehouse.md").read_text(encoding="utf-8")
 
 

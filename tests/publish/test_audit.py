@@ -170,7 +170,7 @@ def test_check_refuses_what_it_cannot_check(connection: duckdb.DuckDBPyConnectio
 
 
 def test_the_macros_run_without_python(connection: duckdb.DuckDBPyConnection) -> None:
-    connection.execute(Path(__file__).parents[1].joinpath("sql/macros/duckdb.sql").read_text())
+    connection.execute(Path(__file__).parents[2].joinpath("sql/macros/duckdb.sql").read_text())
     small = "FROM sqlanon_small_classes('written', ['age', 'zip'], $k)"
     assert connection.execute(small, {"k": 2}).fetchall() == []
     assert connection.execute(small, {"k": 3}).fetchall() == [(2,), (2,)]
@@ -180,7 +180,7 @@ def test_the_macros_run_without_python(connection: duckdb.DuckDBPyConnection) ->
 
 
 def test_audits_share_no_code_with_the_compiler() -> None:
-    for file in Path(__file__).parents[1].joinpath("sqlanon/audit").glob("*.py"):
+    for file in Path(__file__).parents[2].joinpath("sqlanon/audit").glob("*.py"):
         assert "sqlanon.compiler" not in file.read_text()
 
 

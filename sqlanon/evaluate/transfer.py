@@ -1,6 +1,6 @@
 """What a search needs of an encoded source, carried to another engine: codes and counts, no record and no value.
 
-The tables are those that ``evaluate`` reads (``carried_tables``). Lookups stay behind, and with them every text of the
+The tables are those that ``evaluate`` reads (``transferred_tables``). Lookups stay behind, and with them every text of the
 source: what is carried tells how many records share which codes, and nobody without the lookups what the codes mean.
 With an entity it also tells which of them are of one, by its place in the order of all.
 """
@@ -32,7 +32,7 @@ class Taking(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class Transferred:
     """A table that was carried: its name, its rows, and the bytes of its columns in Arrow."""
 
     table: str
@@ -40,7 +40,7 @@ class Carried:
     bytes: int
 
 
-def carried_tables(catalog: Catalog) -> tuple[str, ...]:
+def transferred_tables(catalog: Catalog) -> tuple[str, ...]:
     """The tables that judging nodes reads, the base first."""
     tables = [names.BASE]
     if catalog.attributes:
@@ -52,7 +52,7 @@ def carried_tables(catalog: Catalog) -> tuple[str, ...]:
     return tuple(tables)
 
 
-def carry(giving: Giving, taking: Taking, catalog: Catalog) -> tuple[Carried, ...]:
+def transfer(giving: Giving, taking: Taking, catalog: Catalog) -> tuple[Transferred, ...]:
     """Copy the tables that judging nodes reads from one engine to another, and say what was carried.
 
     Columns arrive as BIGINT, DOUBLE or VARCHAR, whatever an engine made of them.
@@ -66,10 +66,10 @@ def carry(giving: Giving, taking: Taking, catalog: Catalog) -> tuple[Carried, ..
         EngineError: one of the engines refused a statement, or a count does not fit.
     """
     carried = []
-    for name in carried_tables(catalog):
-        data = _plain(name, giving.arrow("carry", exp.select("*").from_(table(name))))
-        taking.load("carry", name, data, replayed=False)
-        carried.append(Carried(name, data.num_rows, data.nbytes))
+    for name in transferred_tables(catalog):
+        data = _plain(name, giving.arrow("transfer", exp.select("*").from_(table(name))))
+        taking.load("transfer", name, data, replayed=False)
+        carried.append(Transferred(name, data.num_rows, data.nbytes))
     return tuple(carried)
 
 
@@ -83,7 +83,7 @@ def _plain(name: str, data: pa.Table) -> pa.Table:
     raise EngineError(
         f"The table {name!r} holds a number that does not fit 64 bits.",
         hint="search where the source was encoded: search: {where: engine}.",
-        statement="carry",
+        statement="transfer",
         kind=kind,
     )
 

@@ -171,12 +171,12 @@ def check_bounds(plan, verdicts, answers, feasible, losses, context) -> int:
         for node, answer in answers.items():
             if not leq(node, top.node):
                 continue
-            assert top.certain.suppressed <= answer.plain.suppressed, (context, node, top)
-            assert top.certain.charged <= answer.suppressed, (context, node, top)
+            assert top.lower_bounds.suppressed <= answer.plain.suppressed, (context, node, top)
+            assert top.lower_bounds.counted_against_limit <= answer.suppressed, (context, node, top)
             if node not in feasible:
                 continue
             compared += 1
-            assert not plan.problem.hopeless(top), (context, node, top)
+            assert not plan.problem.infeasible_below(top), (context, node, top)
             for bottom in (node, plan.catalog.bottom):
                 bound = plan.problem.bound(bottom, top, by_node[bottom].ground)
                 assert bound <= losses[node] * (1 + 1e-12) + 1e-9, (context, node, top, bottom)
@@ -663,8 +663,8 @@ def test_a_class_may_fail_though_all_of_its_parts_pass(connection: duckdb.DuckDB
         bottom, top = plan.evaluate_many([{"place": 0}, {"place": 1}])
         assert (bottom.suppressed, bottom.suppressed_entities) == (8, 8)
         assert (top.suppressed, top.suppressed_entities) == (26, 18)
-        assert top.certain.suppressed <= 8
-        assert top.certain.charged <= 8
+        assert top.lower_bounds.suppressed <= 8
+        assert top.lower_bounds.counted_against_limit <= 8
 
 
 def test_the_bound_of_t_closeness_counts_the_records_of_a_class(
@@ -672,13 +672,13 @@ def test_the_bound_of_t_closeness_counts_the_records_of_a_class(
 ) -> None:
     """Of z all is lost, of y nothing; the formula that takes a class for the sum of its parts is wrong."""
     with wanderer(connection, {"type": "t_closeness", "t": 0.1}, 0.5) as plan:
-        certain = plan.evaluate({"place": 1}).certain
-        assert (certain.suppressed, certain.charged) == (8, 8)
+        lower_bounds = plan.evaluate({"place": 1}).lower_bounds
+        assert (lower_bounds.suppressed, lower_bounds.counted_against_limit) == (8, 8)
     connection.execute("DROP TABLE t")
     keys_and_entities = distinct_entities.weights(0, ["node", "key_0"])
     monkeypatch.setattr(distinct_entities, "classes_of_records", lambda key_names: keys_and_entities)
     with wanderer(connection, {"type": "t_closeness", "t": 0.1}, 1) as plan:
-        assert plan.evaluate({"place": 1}).certain.suppressed > plan.evaluate({"place": 0}).suppressed
+        assert plan.evaluate({"place": 1}).lower_bounds.suppressed > plan.evaluate({"place": 0}).suppressed
 
 
 @pytest.mark.parametrize("seed", range(cases(8)))

@@ -63,10 +63,10 @@ def agreed(plan: sqlanon.Plan, seed: int, form: compiler.Form) -> int:
         theirs = verdicts(plan._problem, plan.question, nodes, found)
         for own, other in zip(ours, theirs):
             assert other.loss == pytest.approx(own.loss, rel=1e-12), seed
-            for own_levels, other_levels in zip(own.certain.penalty, other.certain.penalty, strict=True):
+            for own_levels, other_levels in zip(own.lower_bounds.penalty, other.lower_bounds.penalty, strict=True):
                 assert other_levels == pytest.approx(own_levels, rel=1e-12, abs=1e-9), seed
-            assert replace(other, loss=own.loss, certain=own.certain) == own, seed
-            assert other.certain.suppressed == own.certain.suppressed, seed
+            assert replace(other, loss=own.loss, lower_bounds=own.lower_bounds) == own, seed
+            assert other.lower_bounds.suppressed == own.lower_bounds.suppressed, seed
         return len(nodes)
 
 

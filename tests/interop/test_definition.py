@@ -23,7 +23,7 @@ from sqlanon.policy.anon.definition_reading import parse_definition, read_defini
 from sqlanon.policy.anon.definition_writing import write_definition
 from sqlanon.policy.parsing import parse
 
-DOCS = (Path(__file__).parent.parent / "docs" / "definition.md").read_text(encoding="utf-8")
+DOCS = (Path(__file__).parents[2] / "docs" / "definition.md").read_text(encoding="utf-8")
 EXAMPLE = re.search(r"```xml\n(.*?)```", DOCS, re.DOTALL)[1]
 QUASI = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
 CANARY = "Zz7canaryqQ"

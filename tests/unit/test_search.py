@@ -7,7 +7,7 @@ import pytest
 from conftest import text_table
 
 import sqlanon
-from sqlanon.evaluate.driver import search
+from sqlanon.evaluate.driver import run_search
 from sqlanon.evaluate.evaluator import Evaluator
 from sqlanon.policy import SearchOptions
 from sqlanon.search import box
@@ -48,7 +48,7 @@ def test_a_bound_never_exceeds_the_best_node_of_the_open_boxes(plan: sqlanon.Pla
     for limit in range(1, plan.search.evaluated):
         options = SearchOptions(max_evaluations=limit)
         try:
-            found = search(plan._problem, _evaluator(plan), options)
+            found = run_search(plan._problem, _evaluator(plan), options)
         except sqlanon.SearchStoppedError:
             continue
         verdict, certificate = found.verdict, found.certificate
@@ -71,7 +71,7 @@ def test_ctrl_c_keeps_the_incumbent_and_tells_the_gap(plan: sqlanon.Plan) -> Non
     made = Interrupted(
         plan._session.source.engine, plan.catalog, plan._session.snapshots, plan._problem, plan.policy.models
     )
-    found = search(plan._problem, made, SearchOptions())
+    found = run_search(plan._problem, made, SearchOptions())
     verdict, certificate = found.verdict, found.certificate
     assert not certificate.optimal and 0 < certificate.gap <= 1
     assert certificate.lower_bound <= plan.certificate.loss <= verdict.loss
@@ -79,11 +79,11 @@ def test_ctrl_c_keeps_the_incumbent_and_tells_the_gap(plan: sqlanon.Plan) -> Non
 
 def test_stopped_before_any_solution_is_an_error_of_its_own(plan: sqlanon.Plan) -> None:
     with pytest.raises(sqlanon.SearchStoppedError):
-        search(plan._problem, _evaluator(plan), SearchOptions(time_limit=0))
+        run_search(plan._problem, _evaluator(plan), SearchOptions(time_limit=0))
 
 
 def test_a_gap_that_is_good_enough_ends_the_search_early(plan: sqlanon.Plan) -> None:
-    found = search(plan._problem, _evaluator(plan), SearchOptions(gap=0.5))
+    found = run_search(plan._problem, _evaluator(plan), SearchOptions(gap=0.5))
     assert found.certificate.gap <= 0.5 and found.progress.evaluated < plan.search.evaluated
 
 

@@ -23,7 +23,7 @@ from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.engines.sqlite.engine import SQLiteEngine
 from sqlanon.evaluate.evaluator import Evaluator
-from sqlanon.evaluate.formulation import formulate
+from sqlanon.evaluate.problem import build_problem
 from sqlanon.evaluate.session import Session
 from sqlanon.evaluate.snapshots import SnapshotStore
 from sqlanon.plan.full_domain import Plan, search_plan
@@ -113,7 +113,7 @@ def encoded(engine: Engine, data: pa.Table, document: dict[str, Any]) -> Encoded
     engine.load("source", SOURCE, data, replayed=False)
     source = table(SOURCE)
     encoding = encode_source(engine, source, policy, dict(engine.columns(source)))
-    problem, models = formulate(engine, encoding, policy)
+    problem, models = build_problem(engine, encoding, policy)
     snapshots = SnapshotStore(engine, encoding.catalog)
     evaluator = Evaluator(engine, problem.catalog, snapshots, problem, models)
     return Encoded(engine, encoding, problem, evaluator, snapshots, policy)
