@@ -21,6 +21,7 @@ from sqlanon.sqltrees.trees import (
     bigint,
     column,
     cte,
+    equal,
     masked,
     named,
     number,
@@ -161,7 +162,7 @@ def _crossed(question: Question, mask_names: Sequence[str], arm: int) -> exp.Sel
         )
         .from_(table(names.grain(arm), "grain"))
         .join(table("nodes"), join_type="cross")
-        .where(exp.EQ(this=column("arm", "nodes"), expression=number(arm)))
+        .where(equal(column("arm", "nodes"), number(arm)))
         .group_by(column("node", "nodes"), *[part.copy() for part in parts], *[item.copy() for item in identity])
     )
 

@@ -8,7 +8,7 @@ from sqlanon.compiler.judged import grouped_node, judged
 from sqlanon.compiler.question import Question
 from sqlanon.lattice.nodes import Node
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import bigint, column, cte, named, number, table, total, with_ctes
+from sqlanon.sqltrees.trees import bigint, column, cte, equal, named, number, table, total, with_ctes
 
 
 def class_sizes(question: Question, grain: str, node: Node, *, published: bool) -> exp.Query:
@@ -23,7 +23,7 @@ def class_sizes(question: Question, grain: str, node: Node, *, published: bool) 
     catalog = question.catalog
     masks = [number(mask) for mask in question.masks(node)]
     grouped = grouped_node(grain, number(0), masks, catalog.has_population, catalog.has_entity)
-    wanted = exp.EQ(this=column("fails", "judged"), expression=number(0 if published else 1))
+    wanted = equal(column("fails", "judged"), number(0 if published else 1))
     sizes = exp.select(column(names.COUNT, "judged")).from_(table("judged")).where(wanted)
     return in_buckets(sizes, judged(question, grouped), catalog.encoded)
 

@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.models.base import PrivacyModel
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import bigint, both, column, count_if, cte, masked, named, number, table, total
+from sqlanon.sqltrees.trees import bigint, both, column, count_if, cte, equal, masked, named, number, table, total, when
 
 SUPPRESSED = "suppressed_entities"
 """Count of a node: the entities with a record in a failing class;"""
@@ -112,7 +112,7 @@ def with_min_suppressed_in_parts(
     for position, model in enumerate(models):
         if knows_parts(model):
             name = min_suppressed_name(position)
-            on = both(exp.EQ(this=column(k, "classes"), expression=column(k, name)) for k in key_names)
+            on = both(equal(column(k, "classes"), column(k, name)) for k in key_names)
             query = query.join(table(name), on=on, join_type="left", copy=False)
     return query
 
@@ -183,10 +183,7 @@ def counted_against_limit(key_names: Sequence[str], *, monotone: bool) -> exp.Se
     """Per node the entities with a suppressed record, and unless all of these are lost, those in a class that loses all
     of its records. (Of a class that loses some, whose they are is not certain.)"""
     records = column(names.COUNT, "judged")
-    sure = exp.Case(
-        ifs=[exp.If(this=exp.GTE(this=column("min_suppressed", "judged"), expression=records), true=number(1))],
-        default=number(0),
-    )
+    sure = when(exp.GTE(this=column("min_suppressed", "judged"), expression=records), number(1), number(0))
     hit = (
         exp.select(
             column("node", "entities"),
@@ -196,10 +193,10 @@ def counted_against_limit(key_names: Sequence[str], *, monotone: bool) -> exp.Se
         .from_(table("entities"))
         .join(
             table("judged"),
-            on=both(exp.EQ(this=column(k, "entities"), expression=column(k, "judged")) for k in key_names),
+            on=both(equal(column(k, "entities"), column(k, "judged")) for k in key_names),
         )
         .where(
-            exp.EQ(this=column("fails", "judged"), expression=number(1)),
+            equal(column("fails", "judged"), number(1)),
             exp.GT(this=column(names.COUNT, "entities"), expression=number(0)),
         )
         .group_by(column("node", "entities"), column(names.ENTITY, "entities"))
@@ -224,7 +221,7 @@ def with_charges(columns: Sequence[str]) -> exp.Select:
         .from_(table("counts"))
         .join(
             table("charged"),
-            on=exp.EQ(this=column("node", "counts"), expression=column("node", "charged")),
+            on=equal(column("node", "counts"), column("node", "charged")),
             join_type="left",
         )
     )

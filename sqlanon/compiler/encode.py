@@ -21,6 +21,7 @@ from sqlanon.sqltrees.trees import (
     column,
     count_if,
     either_bits,
+    equal,
     keys,
     masked,
     named,
@@ -28,6 +29,7 @@ from sqlanon.sqltrees.trees import (
     same,
     table,
     total,
+    when,
 )
 
 SOURCE = "source"
@@ -215,7 +217,7 @@ def branches(
         null_leaves = number(domain if at_root else 1)
         projections.append(named(bigint(cases(i, column(leaves(i), "h"), null_leaves, number(domain))), leaves(i)))
     covered = exp.true() if uncovered_top else exp.or_(lone_null.copy(), is_listed.copy(), copy=False)
-    projections.append(named(exp.Case(ifs=[exp.If(this=covered, true=number(1))], default=number(0)), COVERED))
+    projections.append(named(when(covered, number(1), number(0)), COVERED))
     joined = (
         exp.select(*projections)
         .from_(table(names.distinct_values(position), "v"))
@@ -235,9 +237,9 @@ def branches(
 
 def branch_facts(relation: str, height: int, type_name: str) -> exp.Select:
     """One row: (un)covered values and records, then per level largest branch, distinct values, texts of a new type."""
-    is_covered = exp.EQ(this=column(COVERED), expression=number(1))
+    is_covered = equal(column(COVERED), number(1))
     is_uncovered = exp.and_(  # values of excluded records alone do not matter
-        exp.EQ(this=column(COVERED), expression=number(0)),
+        equal(column(COVERED), number(0)),
         exp.GT(this=column(names.COUNT), expression=number(0)),
     )
     projections: list[exp.Expr] = [
@@ -251,10 +253,10 @@ def branch_facts(relation: str, height: int, type_name: str) -> exp.Select:
         text = column(names.level(i))
         back = exp.cast(exp.TryCast(this=text.copy(), to=data_type(type_name)), "VARCHAR")
         foreign = exp.Not(this=same(back, text.copy()))
-        case = exp.Case(ifs=[exp.If(this=is_covered.copy(), true=text)])
+        case = when(is_covered.copy(), text)
         is_null = exp.and_(is_covered.copy(), exp.Is(this=text.copy(), expression=exp.null()), copy=False)
         has_null = exp.Coalesce(
-            this=exp.Max(this=exp.Case(ifs=[exp.If(this=is_null, true=number(1))], default=number(0))),
+            this=exp.Max(this=when(is_null, number(1), number(0))),
             expressions=[number(0)],
         )
         projections += [
@@ -307,7 +309,7 @@ def leaf_rows(
                 *[named(bigint(cost), least_cost(level)) for level, cost in enumerate(least)],
             )
             .from_(table(names.lookup(position)))
-            .where(exp.EQ(this=column(COVERED), expression=number(1)))
+            .where(equal(column(COVERED), number(1)))
             .group_by(*[key.copy() for key in generalized])
         )
     query: exp.Query = selects[0]
@@ -352,7 +354,7 @@ def takes_part(items: Sequence[EncodedColumn], basic: bool) -> exp.Expr:
     """The records that the base counts: not excluded, and every value covered."""
     quasi = [item.name for item in items if not item.sensitive]
     conditions = [
-        exp.EQ(this=column(COVERED, names.lookup(position)), expression=number(1))
+        equal(column(COVERED, names.lookup(position)), number(1))
         for position, item in enumerate(items)
         if not item.sensitive
     ]
@@ -407,7 +409,7 @@ def level_costs(position: int, item: EncodedColumn, domain: int, mask: Sequence[
         exp.select(*keys(words), *[column(leaves(i)) for i in range(item.height)])
         .distinct()
         .from_(table(names.lookup(position)))
-        .where(exp.EQ(this=column(COVERED), expression=number(1)))
+        .where(equal(column(COVERED), number(1)))
     )
     return (
         exp.select(
@@ -435,7 +437,7 @@ def level_costs(position: int, item: EncodedColumn, domain: int, mask: Sequence[
         .from_(grain.subquery("g"))
         .join(
             costs.subquery("c"),
-            on=both(exp.EQ(this=column(names.key(w), "g"), expression=column(names.key(w), "c")) for w in range(words)),
+            on=both(equal(column(names.key(w), "g"), column(names.key(w), "c")) for w in range(words)),
         )
     )
 

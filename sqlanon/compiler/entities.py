@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from sqlanon.compiler.encode import SOURCE, included
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import bigint, column, count_if, named, number, own_text, table, total
+from sqlanon.sqltrees.trees import bigint, column, count_if, equal, named, number, own_text, table, total, when
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class EntityColumn:
         """The number of distinct entities with a record that meets ``condition``."""
         text = self.text(table_name)
         if condition is not None:
-            text = exp.Case(ifs=[exp.If(this=condition, true=text)])
+            text = when(condition, text)
         return exp.Count(this=exp.Distinct(expressions=[text]))
 
 
@@ -60,7 +60,7 @@ def with_entities(source: exp.Expr, entity: EntityColumn) -> exp.Expr:
         .from_(relation)
         .join(
             table(names.ENTITIES, "entities"),
-            on=exp.EQ(this=entity.text("records"), expression=column("value", "entities")),
+            on=equal(entity.text("records"), column("value", "entities")),
             join_type="left",
         )
         .subquery(SOURCE)

@@ -13,7 +13,7 @@ from sqlglot import exp
 from sqlanon.compiler.question import Question
 from sqlanon.compiler.recoding import chain, class_of, kept_sums, masked_name, value_ctes
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import bigint, column, cte, keys, masked, named, number, table, total, with_ctes
+from sqlanon.sqltrees.trees import bigint, column, cte, equal, keys, masked, named, number, table, total, with_ctes
 
 ROWS = names.PREFIX + "rows"
 FITTED = names.PREFIX + "fitted"
@@ -70,7 +70,7 @@ def _left(rest: str) -> exp.Select:
     return (
         exp.Select()
         .from_(table(rest))
-        .join(table(FITTED), on=exp.EQ(this=column(ID, rest), expression=column(ID, FITTED)), join_type="left")
+        .join(table(FITTED), on=equal(column(ID, rest), column(ID, FITTED)), join_type="left")
         .where(exp.Is(this=column(ID, FITTED), expression=exp.null()))
     )
 
@@ -120,7 +120,7 @@ def assigned(question: Question) -> exp.Select:
         exp.select(*[named(part, names.key(w)) for w, part in enumerate(parts)])
         .select(named(total(column(names.COUNT, ROWS)), names.COUNT), column(names.RULE, FITTED))
         .from_(table(ROWS))
-        .join(table(FITTED), on=exp.EQ(this=column(ID, ROWS), expression=column(ID, FITTED)), join_type="left")
+        .join(table(FITTED), on=equal(column(ID, ROWS), column(ID, FITTED)), join_type="left")
         .group_by(*[part.copy() for part in parts], column(names.RULE, FITTED))
     )
 
@@ -133,7 +133,7 @@ def _published(words: int) -> exp.Select:
         exp.select(rule, *[named(part, names.key(w)) for w, part in enumerate(parts)])
         .select(named(total(column(names.COUNT, names.ASSIGNED)), names.COUNT))
         .from_(table(names.ASSIGNED))
-        .join(table(NODES), on=exp.EQ(this=rule.copy(), expression=column(names.RULE, NODES)), join_type="left")
+        .join(table(NODES), on=equal(rule.copy(), column(names.RULE, NODES)), join_type="left")
         .group_by(rule.copy(), *[part.copy() for part in parts])
     )
 

@@ -16,12 +16,14 @@ from sqlanon.sqltrees.trees import (
     both,
     column,
     cte,
+    equal,
     greatest,
     masked,
     named,
     number,
     table,
     total,
+    when,
 )
 
 
@@ -95,11 +97,11 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
             continue
         name = f"model_{position}"
         ctes.append(cte(name, says))
-        matches = both(exp.EQ(this=column(k, "classes"), expression=column(k, name)) for k in key_names)
+        matches = both(equal(column(k, "classes"), column(k, name)) for k in key_names)
         query = query.join(table(name), on=matches, join_type="left", copy=False)
         fails.append(column("fails", name))
         min_suppressed.append(column("min_suppressed", name))
-    failing: list[exp.Expr] = [exp.EQ(this=f, expression=number(1)) for f in fails]
+    failing: list[exp.Expr] = [equal(f, number(1)) for f in fails]
     query = query.select(
         named(_case(exp.or_(*failing) if failing else exp.false(), number(1), number(0)), "fails"), copy=False
     )
@@ -185,7 +187,7 @@ def _projection(query: exp.Select, name: str) -> exp.Expr:
 
 
 def _case(condition: exp.Expr, then: exp.Expr, otherwise: exp.Expr) -> exp.Case:
-    return exp.Case(ifs=[exp.If(this=condition, true=then)], default=otherwise)
+    return when(condition, then, otherwise)
 
 
 def _greatest(items: list[exp.Expr]) -> exp.Expr:

@@ -58,7 +58,7 @@ from sqlanon.compiler.release import typed
 from sqlanon.errors import UnsupportedError
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.data_types import data_type
-from sqlanon.sqltrees.trees import aliased, both, canonical, column, cte, named, number, table, with_ctes
+from sqlanon.sqltrees.trees import aliased, both, canonical, column, cte, equal, named, number, table, when, with_ctes
 
 __all__ = [
     "KEY",
@@ -109,11 +109,11 @@ def live_view(view: LiveView) -> exp.Query:
 
 def takes_part(view: LiveView) -> exp.Select:
     """One row about the source: all records (of the subset), and those of them that take part (not excluded)."""
-    wanted = [] if view.member is None else [exp.EQ(this=_flag(view), expression=number(1))]
+    wanted = [] if view.member is None else [equal(_flag(view), number(1))]
     included = both([*wanted, *present(view)])
     counts = []
     for name, condition in (("records", both(wanted)), ("included", included)):
-        case = exp.Case(ifs=[exp.If(this=condition.copy(), true=number(1))], default=number(0))
+        case = when(condition.copy(), number(1), number(0))
         counts.append(named(exp.Coalesce(this=exp.Sum(this=case), expressions=[number(0)]), name))
     return exp.select(*counts).from_(aliased(view.source, SOURCE))
 
@@ -124,7 +124,7 @@ def losing(view: LiveView) -> exp.Select:
     all_records = _records_of_persons(view)
     shown = exp.Coalesce(this=column(names.COUNT, "shown"), expressions=[number(0)])
     loses = exp.LT(this=shown, expression=column(names.COUNT, "everything"))
-    lost = exp.Sum(this=exp.Case(ifs=[exp.If(this=loses, true=number(1))], default=number(0)))
+    lost = exp.Sum(this=when(loses, number(1), number(0)))
     return (
         exp.select(
             named(exp.Count(this=exp.Star()), "entities"),
@@ -133,7 +133,7 @@ def losing(view: LiveView) -> exp.Select:
         .from_(all_records.subquery("everything"))
         .join(
             _per_person(rows, names.ENTITY).subquery("shown"),
-            on=exp.EQ(this=column(ENTITY, "everything"), expression=column(ENTITY, "shown")),
+            on=equal(column(ENTITY, "everything"), column(ENTITY, "shown")),
             join_type="left",
         )
     )
@@ -150,7 +150,7 @@ def _records_of_persons(view: LiveView) -> exp.Select:
     assert view.entity is not None
     wanted = [given(view.entity), *present(view)]
     if view.member is not None:
-        wanted.append(exp.EQ(this=_flag(view), expression=number(1)))
+        wanted.append(equal(_flag(view), number(1)))
     return _per_person(aliased(view.source, SOURCE), view.entity).where(both(wanted), copy=False)
 
 
@@ -173,9 +173,8 @@ def member_flag(name: str, type_name: str, relation: str | None = None) -> exp.E
                 hint="use a BOOLEAN column, or 0 and 1.",
             )
         flag = exp.NEQ(this=flag, expression=number(0))
-    return exp.Case(
-        ifs=[exp.If(this=exp.Is(this=column(name, relation), expression=exp.null()), true=exp.null())],
-        default=exp.Case(ifs=[exp.If(this=flag, true=number(1))], default=number(0)),
+    return when(
+        exp.Is(this=column(name, relation), expression=exp.null()), exp.null(), when(flag, number(1), number(0))
     )
 
 
@@ -226,9 +225,9 @@ def _signed(text: exp.Expr) -> exp.Expr:
 
 def _plain(name: str, relation: str) -> exp.Expr:
     """What stands behind the sign."""
-    is_null = exp.EQ(this=column(name, relation), expression=exp.Literal.string("-"))
+    is_null = equal(column(name, relation), exp.Literal.string("-"))
     rest = exp.Substring(this=column(name, relation), start=number(2))
-    return exp.Case(ifs=[exp.If(this=is_null, true=exp.null())], default=rest)
+    return when(is_null, exp.null(), rest)
 
 
 def _records(view: LiveView) -> exp.Select:
@@ -269,10 +268,10 @@ def _meets(item: FrozenColumn, alias: str) -> exp.Expr:
     """A record meets its row of a lookup: by its text, or by its value, NULL included."""
     if not item.by_value:
         key = _signed(canonical(item.name, item.type, SOURCE))
-        return exp.EQ(this=key, expression=column(VALUE, alias))
+        return equal(key, column(VALUE, alias))
     value = _zeroed(item.name, item.type)
     return both(
-        exp.EQ(this=own, expression=column(name, alias))
+        equal(own, column(name, alias))
         for own, name in ((_never_null(value, item.type), KEY), (_is_null(column(item.name, SOURCE)), VALUE))
     )
 
@@ -286,7 +285,7 @@ def _never_null(value: exp.Expr, type_name: str) -> exp.Expr:
 
 def _is_null(value: exp.Expr) -> exp.Expr:
     is_null = exp.Is(this=value.copy(), expression=exp.null())
-    return exp.Case(ifs=[exp.If(this=is_null, true=number(1))], default=number(0))
+    return when(is_null, number(1), number(0))
 
 
 def _single(item: FrozenColumn) -> exp.Select:
@@ -296,15 +295,15 @@ def _single(item: FrozenColumn) -> exp.Select:
     and compare each record with each value.
     """
     assert item.lookup is not None
-    one = exp.EQ(this=exp.Count(this=exp.Star()), expression=number(1))
+    one = equal(exp.Count(this=exp.Star()), number(1))
     text = named(exp.Min(this=column(TEXT)), TEXT)
     if item.by_value:
         kind = data_type(item.type)
         key: exp.Expr = exp.cast(_plain(VALUE, "listed"), kind) if item.signed else column(KEY, "listed")
-        found = exp.Case(ifs=[exp.If(this=one, true=_never_null(key, item.type))])
+        found = when(one, _never_null(key, item.type))
         rows = exp.select(named(found, KEY), named(_is_null(key), VALUE), text)
         return rows.from_(aliased(item.lookup, "listed")).group_by(key.copy())
     value = column(VALUE) if item.signed else _signed(column(VALUE))
-    found = exp.Case(ifs=[exp.If(this=one, true=value)])
+    found = when(one, value)
     rows = exp.select(named(found, VALUE), text).from_(aliased(item.lookup, "listed"))
     return rows.group_by(column(VALUE, "listed"))

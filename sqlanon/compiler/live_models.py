@@ -20,7 +20,7 @@ from sqlanon.models.delta_presence import DeltaPresence
 from sqlanon.models.distinct_l_diversity import DistinctLDiversity
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import aliased, both, column, named, number
+from sqlanon.sqltrees.trees import aliased, both, column, equal, named, number, when
 
 ENTITY, ENTITY_RANK, ENTITY_RANK_OF_ALL = "entity", "entity_rank", "entity_rank_of_all"
 UNPLACED, LEAST = "unplaced", "least"
@@ -198,8 +198,8 @@ def _among_members(view: LiveView, value: exp.Expr) -> exp.Expr:
     """``value`` for a record of the subset, 0 for another; without a subset ``value``."""
     if view.member is None:
         return value
-    is_member = exp.EQ(this=column(names.MEMBER), expression=number(1))
-    return exp.Case(ifs=[exp.If(this=is_member, true=value)], default=number(0))
+    is_member = equal(column(names.MEMBER), number(1))
+    return when(is_member, value, number(0))
 
 
 def counters(view: LiveView) -> list[exp.Expr]:
@@ -243,7 +243,7 @@ def passes(view: LiveView) -> exp.Expr:
     """The record is published: its class meets every model, and it belongs to the subset, if there is one."""
     conditions: list[exp.Expr] = []
     if view.member is not None:
-        conditions.append(exp.EQ(this=column(names.MEMBER), expression=number(1)))
+        conditions.append(equal(column(names.MEMBER), number(1)))
     columns = watched(view)
     for model in view.models:
         if isinstance(model, KAnonymity):
@@ -254,7 +254,7 @@ def passes(view: LiveView) -> exp.Expr:
         elif isinstance(model, DeltaPresence):
             conditions += _share(model)
     if rejecting(view):
-        conditions.append(exp.EQ(this=column(UNPLACED), expression=number(0)))
+        conditions.append(equal(column(UNPLACED), number(0)))
         conditions.append(exp.GT(this=column(LEAST), expression=number(0)))
     return both(conditions)
 

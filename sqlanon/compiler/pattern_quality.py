@@ -11,7 +11,7 @@ from sqlglot import exp
 from sqlanon.compiler.patterns import masks
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import bigint, both, column, cte, masked, named, number, table, total, with_ctes
+from sqlanon.sqltrees.trees import bigint, both, column, cte, equal, masked, named, number, table, total, with_ctes
 
 TAKEN = "taken"
 
@@ -96,10 +96,7 @@ def spreads(catalog: Catalog, position: int) -> exp.Query:
         .from_(table(TAKEN))
         .join(
             table(lookup),
-            on=both(
-                exp.EQ(this=value, expression=column(names.key(w), lookup))
-                for w, value in zip(words, values, strict=True)
-            ),
+            on=both(equal(value, column(names.key(w), lookup)) for w, value in zip(words, values, strict=True)),
         )
     )
     width = exp.Sub(this=exp.Max(this=column("number")), expression=exp.Min(this=column("number")))
@@ -164,4 +161,4 @@ def _all_rows(left: exp.Query, right: exp.Query) -> exp.Query:
 
 def _same_pattern() -> exp.Expr:
     """The rule of an assigned row type is this pattern."""
-    return exp.EQ(this=column(names.RULE, names.ASSIGNED), expression=column(names.PATTERN, names.PATTERNS))
+    return equal(column(names.RULE, names.ASSIGNED), column(names.PATTERN, names.PATTERNS))

@@ -52,7 +52,7 @@ from sqlglot import exp
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
-from sqlanon.sqltrees.trees import both, column, cte, keys, masked, named, number, table, total, with_ctes
+from sqlanon.sqltrees.trees import both, column, cte, equal, keys, masked, named, number, table, total, when, with_ctes
 
 Pattern = tuple[int, ...]
 REST, CROSSED, GROUPS, PAIRS = "rest", "crossed", "groups", "pairs"
@@ -153,15 +153,13 @@ def block(catalog: Catalog, k: int) -> exp.Select:
         .from_(table(CROSSED))
         .join(
             table(GROUPS),
-            on=both(exp.EQ(this=column(name, CROSSED), expression=column(name, GROUPS)) for name in group_columns),
+            on=both(equal(column(name, CROSSED), column(name, GROUPS)) for name in group_columns),
         )
     )
     wave = bind(WAVE, relations={PAIRS: table(PAIRS)}, values={"k": k})
     waves = exp.union(candidates, wave.subquery(copy=False), distinct=False, copy=False)
     settled = (
-        exp.select(column("id"), column(names.PATTERN))
-        .from_(table(PAIRS))
-        .where(exp.EQ(this=column("settled"), expression=number(1)))
+        exp.select(column("id"), column(names.PATTERN)).from_(table(PAIRS)).where(equal(column("settled"), number(1)))
     )
     ctes = [
         cte(REST, _rest(), materialized=True),
@@ -202,14 +200,14 @@ def assigned(catalog: Catalog, joining: Joining | None = None) -> exp.Select:
     rule: exp.Expr = column(names.PATTERN, names.DECIDED)
     if joining is not None:
         is_key = [
-            exp.EQ(this=masked(key, number(mask)), expression=number(value))
+            equal(masked(key, number(mask)), number(value))
             for key, mask, value in zip(
                 keys(catalog.words, names.ROW_TYPES), masks(catalog, joining.pattern), joining.key, strict=True
             )
         ]
-        joins = both([exp.EQ(this=rule.copy(), expression=number(joining.number)), *is_key])
+        joins = both([equal(rule.copy(), number(joining.number)), *is_key])
         moved = exp.or_(exp.Is(this=rule.copy(), expression=exp.null()), joins, copy=False)
-        rule = exp.Case(ifs=[exp.If(this=moved, true=number(joining.into))], default=rule)
+        rule = when(moved, number(joining.into), rule)
     return (
         exp.select(*keys(catalog.words, names.ROW_TYPES), column(names.COUNT, names.ROW_TYPES))
         .select(named(rule, names.RULE))
@@ -247,7 +245,7 @@ def smallest(catalog: Catalog) -> exp.Select:
         .join(table(names.ROW_TYPES), on=_same_id(names.DECIDED, names.ROW_TYPES))
         .join(
             table(names.PATTERNS),
-            on=exp.EQ(this=column(names.PATTERN, names.DECIDED), expression=column(names.PATTERN, names.PATTERNS)),
+            on=equal(column(names.PATTERN, names.DECIDED), column(names.PATTERN, names.PATTERNS)),
         )
         .group_by(column(names.PATTERN, names.DECIDED), *[part.copy() for part in parts])
     )
@@ -258,7 +256,7 @@ def smallest(catalog: Catalog) -> exp.Select:
         order=exp.Order(expressions=[exp.Ordered(this=item.copy(), nulls_first=False) for item in shown[1:]]),
     )
     ranked = exp.select(*[item.copy() for item in shown], named(place, "place")).from_(types.subquery("types"))
-    first = exp.EQ(this=column("place"), expression=number(1))
+    first = equal(column("place"), number(1))
     return exp.select(*shown).from_(ranked.subquery("ranked")).where(first).order_by(column(names.PATTERN))
 
 
@@ -268,7 +266,7 @@ def row_type_count(catalog: Catalog) -> exp.Select:
 
 
 def _same_id(left: str, right: str) -> exp.Expr:
-    return exp.EQ(this=column("id", left), expression=column("id", right))
+    return equal(column("id", left), column("id", right))
 
 
 def _rest() -> exp.Select:

@@ -33,12 +33,14 @@ from sqlanon.sqltrees.trees import (
     column,
     count_if,
     cte,
+    equal,
     greatest,
     named,
     number,
     same,
     table,
     total,
+    when,
     wide_sum,
     with_ctes,
 )
@@ -106,11 +108,11 @@ def level_widths(position: int, height: int) -> exp.Select:
     counts = []
     for level in range(height):
         text = column(names.level(level))
-        is_null = exp.Max(this=exp.Case(ifs=[exp.If(this=exp.Is(this=text, expression=exp.null()), true=number(1))]))
+        is_null = exp.Max(this=when(exp.Is(this=text, expression=exp.null()), number(1)))
         nulls = exp.Coalesce(this=is_null, expressions=[number(0)])
         distinct = exp.Count(this=exp.Distinct(expressions=[text.copy()]))
         counts.append(named(exp.Add(this=distinct, expression=nulls), f"width_{level}"))
-    covered = exp.EQ(this=column(COVERED), expression=number(1))
+    covered = equal(column(COVERED), number(1))
     return exp.select(*counts).from_(table(names.lookup(position))).where(covered)
 
 
@@ -182,7 +184,7 @@ def least_costs(catalog: Catalog, position: int, level: int) -> exp.Select:
         named(exp.Sub(this=number(domain), expression=exp.Max(this=column(leaves(lower)))), least_cost(lower))
         for lower in range(level + 1)
     ]
-    covered = exp.EQ(this=column(COVERED), expression=number(1))
+    covered = equal(column(COVERED), number(1))
     query = exp.select(named(text, "text"), *costs).from_(table(names.lookup(position))).where(covered)
     return query.group_by(text.copy())
 
@@ -201,7 +203,7 @@ def _costly(position: int, level: int, tallest: int) -> exp.Select:
             table(names.least_costs(position, level), "costs"),
             on=same(column(_text(position), "judged"), column("text", "costs")),
         )
-        .where(exp.EQ(this=column("fails", "judged"), expression=number(1)))
+        .where(equal(column("fails", "judged"), number(1)))
     )
 
 
@@ -212,7 +214,7 @@ def _surprising(position: int) -> exp.Select:
             named(exp.Sum(this=column("min_suppressed")), "min_suppressed"),
         )
         .from_(table("judged"))
-        .where(exp.EQ(this=column("fails"), expression=number(1)))
+        .where(equal(column("fails"), number(1)))
         .group_by(column(_text(position)))
     )
     sums = [
@@ -224,7 +226,7 @@ def _surprising(position: int) -> exp.Select:
 
 def _n_ln_n(count: exp.Expr) -> exp.Expr:
     product = exp.Mul(this=count, expression=exp.Ln(this=count.copy()))
-    return exp.Case(ifs=[exp.If(this=exp.GT(this=count.copy(), expression=number(0)), true=product)], default=number(0))
+    return when(exp.GT(this=count.copy(), expression=number(0)), product, number(0))
 
 
 def _judged(catalog: Catalog, models: Sequence[PrivacyModel], node: Node) -> list[exp.CTE]:
@@ -274,26 +276,24 @@ def _judged(catalog: Catalog, models: Sequence[PrivacyModel], node: Node) -> lis
     for position, model in enumerate(models):
         name = f"model_{position}"
         ctes.append(cte(name, _says(catalog, model)))
-        query = query.join(
-            table(name), on=exp.EQ(this=column(CLASS, "classes"), expression=column(CLASS, name)), join_type="left"
-        )
-        fails.append(exp.EQ(this=column("fails", name), expression=number(1)))
+        query = query.join(table(name), on=equal(column(CLASS, "classes"), column(CLASS, name)), join_type="left")
+        fails.append(equal(column("fails", name), number(1)))
         loses: exp.Expr = column("min_suppressed", name)
         if catalog.has_entity:  # an entity may be in several parts of a class: only what holds of each part is certain
             few = exp.LT(this=column("records", "classes"), expression=number(model.size))
             lasts = exp.true() if model.monotone else few
-            loses = exp.Case(ifs=[exp.If(this=lasts, true=column("records", "classes"))], default=number(0))
+            loses = when(lasts, column("records", "classes"), number(0))
             if knows_parts(model):
                 ctes.append(
                     cte(min_suppressed_name(position), _says(catalog, model, classes=classes_of_records([CLASS])))
                 )
-                on = exp.EQ(this=column(CLASS, "classes"), expression=column(CLASS, min_suppressed_name(position)))
+                on = equal(column(CLASS, "classes"), column(CLASS, min_suppressed_name(position)))
                 query = query.join(table(min_suppressed_name(position)), on=on, join_type="left", copy=False)
                 loses = column("min_suppressed", min_suppressed_name(position))
-        min_suppressed.append(exp.Case(ifs=[exp.If(this=fails[-1].copy(), true=loses)], default=number(0)))
+        min_suppressed.append(when(fails[-1].copy(), loses, number(0)))
     any_fails = exp.or_(*fails) if fails else exp.false()
     query = query.select(
-        named(exp.Case(ifs=[exp.If(this=any_fails, true=number(1))], default=number(0)), "fails"),
+        named(when(any_fails, number(1), number(0)), "fails"),
         named(greatest(*min_suppressed) if min_suppressed else number(0), "min_suppressed"),
     )
     return [*ctes, cte("judged", query, materialized=True)]
@@ -304,7 +304,7 @@ def _entities(*, of_subset: bool) -> exp.Expr:
     own = column(names.ENTITY)
     if of_subset:
         counts = exp.GT(this=column(names.COUNT), expression=number(0))
-        return exp.Count(this=exp.Distinct(expressions=[exp.Case(ifs=[exp.If(this=counts, true=own)])]))
+        return exp.Count(this=exp.Distinct(expressions=[when(counts, own)]))
     return exp.Count(this=exp.Distinct(expressions=[own]))
 
 

@@ -17,7 +17,7 @@ from sqlanon.compiler.encode import COVERED, SOURCE, EncodedColumn, joined_looku
 from sqlanon.compiler.release import typed
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import both, column, cte, keys, masked, named, number, table, total, with_ctes
+from sqlanon.sqltrees.trees import both, column, cte, equal, keys, masked, named, number, table, total, with_ctes
 
 Levels = Sequence[Sequence[int]]
 """Per quasi-identifier, the levels at which some rule publishes it."""
@@ -62,7 +62,7 @@ def recoded_release(
     }
     values |= {name: column(f"column_{index}", RECORDS) for index, name in enumerate(passed)}
     same_key: list[exp.Expr] = [
-        exp.EQ(this=left, expression=right)
+        equal(left, right)
         for left, right in zip(keys(catalog.words, RECORDS), keys(catalog.words, ASSIGNED), strict=True)
     ]
     if split:
@@ -97,13 +97,10 @@ def published_classes(catalog: Catalog, levels: Levels) -> exp.Query:
             .select(*[named(column(names.level(level)), _text(position, level)) for level in used])
             .distinct()
             .from_(table(names.lookup(position)))
-            .where(exp.EQ(this=column(COVERED), expression=number(1)))
+            .where(equal(column(COVERED), number(1)))
         )
         met = [
-            exp.EQ(
-                this=masked(column(names.key(w), ASSIGNED), number(mask)),
-                expression=column(names.key(w), _lookup(position)),
-            )
+            equal(masked(column(names.key(w), ASSIGNED), number(mask)), column(names.key(w), _lookup(position)))
             for w, mask in bits
         ]
         query = query.join(texts.subquery(_lookup(position)), on=both(met))
@@ -132,7 +129,7 @@ def _published(position: int, levels: Sequence[int], owner: str) -> exp.Expr:
 
 
 def _same_rule() -> exp.Expr:
-    return exp.EQ(this=column(names.RULE, ASSIGNED), expression=column(names.RULE, RULES))
+    return equal(column(names.RULE, ASSIGNED), column(names.RULE, RULES))
 
 
 def _text(position: int, level: int) -> str:

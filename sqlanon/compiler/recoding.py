@@ -14,7 +14,7 @@ that stood at p, p + 1, …
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from functools import partial
 
 from sqlglot import exp
 
@@ -31,12 +31,14 @@ from sqlanon.sqltrees.trees import (
     both,
     column,
     cte,
+    equal,
     keys,
     masked,
     named,
     number,
     table,
     total,
+    union_all,
     with_ctes,
 )
 
@@ -146,10 +148,6 @@ def _place(place: int) -> exp.Expr:
     return named(exp.cast(number(place), "INTEGER"), PLACE)
 
 
-def union_all(queries: Sequence[exp.Query]) -> exp.Query:
-    return reduce(partial(exp.union, distinct=False, copy=False), queries)
-
-
 def _masked(words: int, masks: Sequence[exp.Expr], relation: str | None = None) -> list[exp.Expr]:
     """What masks keep of the key: ``masked_<word>``."""
     return [named(masked(column(names.key(w), relation), masks[w]), masked_name(w)) for w in range(words)]
@@ -184,12 +182,12 @@ def _from_sequence(question: Question, step: int, flow: exp.Select) -> exp.Selec
     masks = (
         exp.select(column("node", "candidates"), *[column(names.mask(w), SEQUENCE) for w in range(words)])
         .from_(table("candidates"))
-        .join(table(SEQUENCE), on=exp.EQ(this=column(PLACE, SEQUENCE), expression=place))
+        .join(table(SEQUENCE), on=equal(column(PLACE, SEQUENCE), place))
     )
     before = f"flow_{step - 1}"
-    return flow.join(
-        masks.subquery("steps"), on=exp.EQ(this=column("node", "steps"), expression=column("node", before))
-    ).select(*_masked(words, [column(names.mask(w), "steps") for w in range(words)], before), copy=False)
+    return flow.join(masks.subquery("steps"), on=equal(column("node", "steps"), column("node", before))).select(
+        *_masked(words, [column(names.mask(w), "steps") for w in range(words)], before), copy=False
+    )
 
 
 def _under(masks: Sequence[int], step: int, flow: exp.Select) -> exp.Select:
@@ -234,7 +232,7 @@ def _passing(question: Question, step: int) -> list[exp.CTE]:
         return [cte(name, grouped.having(large), materialized=True)]
     ctes = _renamed(judged(question, grouped), f"_{step}")
     passing = exp.select(column("node"), *keys(words), column(names.COUNT)).from_(table(f"judged_{step}"))
-    passes = exp.EQ(this=column("fails"), expression=number(0))
+    passes = equal(column("fails"), number(0))
     return [*ctes, cte(name, passing.where(passes), materialized=True)]
 
 
@@ -252,12 +250,12 @@ def _renamed(ctes: list[exp.CTE], suffix: str) -> list[exp.CTE]:
 def class_of(question: Question, step: int) -> exp.Select:
     """The class of a row of ``flow_<step>``, if it passes."""
     flow, passing = f"flow_{step}", f"passing_{step}"
-    same = [exp.EQ(this=column("node", passing), expression=column("node", flow))]
+    same = [equal(column("node", passing), column("node", flow))]
     for word, codes in enumerate(question.catalog.codes):
         kept: exp.Expr = column(masked_name(word), flow)
         if codes and question.histograms:
             kept = exp.paren(masked(kept, number(~codes)))
-        same.append(exp.EQ(this=column(names.key(word), passing), expression=kept))
+        same.append(equal(column(names.key(word), passing), kept))
     return exp.select(number(1)).from_(table(passing)).where(both(same))
 
 
@@ -289,11 +287,11 @@ def value_ctes(catalog: Catalog, dimensions: Sequence[str], published: str) -> l
         exp.select(*[column(name, "used") for name in dimensions])
         .select(*[column(name, names.MASKS) for name in ("attribute", "level", *map(names.mask, words))])
         .from_(table("used"))
-        .join(table(names.MASKS), on=exp.EQ(this=digit, expression=column("digit", names.MASKS)))
+        .join(table(names.MASKS), on=equal(digit, column("digit", names.MASKS)))
     )
     parts = [masked(column(names.key(w), published), column(names.mask(w), "levels")) for w in words]
     by = [column(name, "levels") for name in (*dimensions, "attribute", "level")]
-    same = [exp.EQ(this=column(name, published), expression=column(name, "levels")) for name in dimensions]
+    same = [equal(column(name, published), column(name, "levels")) for name in dimensions]
     generalized = (
         exp.select(*by, *[named(part, names.key(w)) for w, part in enumerate(parts)])
         .select(named(total(column(names.COUNT, published)), names.COUNT))
@@ -314,7 +312,7 @@ def kept_sums(catalog: Catalog, dimensions: Sequence[str]) -> exp.Select:
         .from_(table("generalized"))
         .join(
             table(names.LEAF),
-            on=both(exp.EQ(this=column(c, "generalized"), expression=column(c, names.LEAF)) for c in same),
+            on=both(equal(column(c, "generalized"), column(c, names.LEAF)) for c in same),
         )
         .group_by(*[item.copy() for item in by])
     )

@@ -13,7 +13,7 @@ from sqlanon.compiler.question import Question
 from sqlanon.lattice.nodes import Node
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.data_types import data_type
-from sqlanon.sqltrees.trees import bigint, both, column, cte, keys, masked, named, number, table, with_ctes
+from sqlanon.sqltrees.trees import bigint, both, column, cte, equal, keys, masked, named, number, table, with_ctes
 
 
 def readable_grain(
@@ -100,7 +100,7 @@ def release(
     passing = (
         exp.select(*keys(catalog.words))
         .from_(table("judged"))
-        .where(exp.EQ(this=column("fails"), expression=number(0)))
+        .where(equal(column("fails"), number(0)))
         .where(exp.GT(this=column(names.COUNT), expression=number(0)))
     )
     query = (
@@ -112,7 +112,7 @@ def release(
         .join(
             table("passing"),
             on=both(
-                exp.EQ(this=left, expression=right)
+                equal(left, right)
                 for left, right in zip(keys(catalog.words, "records"), keys(catalog.words, "passing"), strict=True)
             ),
         )

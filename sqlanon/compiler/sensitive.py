@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from sqlanon.compiler.encode import EncodedColumn, included
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import bigint, column, masked, named, number, same, table
+from sqlanon.sqltrees.trees import bigint, column, equal, masked, named, number, same, table
 
 
 def overall(position: int, item: EncodedColumn, *, listed_order: bool, counted: str = names.COUNT) -> exp.Select:
@@ -142,7 +142,7 @@ def reference(
         exp.select(column("value", "s"), column("records", "s"), column("place", "o"))
         .from_(counted.subquery("s"))
         .join(table(names.lookup(position), "l"), on=same(column("value", "s"), column("value", "l")))
-        .join(table(names.overall(place), "o"), on=exp.EQ(this=column("value", "o"), expression=code))
+        .join(table(names.overall(place), "o"), on=equal(column("value", "o"), code))
     )
 
 

@@ -19,6 +19,7 @@ from sqlanon.sqltrees.trees import (
     column,
     count_if,
     cte,
+    equal,
     greatest,
     masked,
     named,
@@ -26,6 +27,7 @@ from sqlanon.sqltrees.trees import (
     sum_if,
     table,
     total,
+    when,
     wide_sum,
 )
 
@@ -38,8 +40,8 @@ def _totals(question: Question) -> exp.Select:
     catalog = question.catalog
     size = column(names.COUNT)
     counted = exp.GT(this=size, expression=number(0))
-    passes: exp.Expr = exp.EQ(this=column("fails"), expression=number(0))
-    fails: exp.Expr = exp.EQ(this=column("fails"), expression=number(1))
+    passes: exp.Expr = equal(column("fails"), number(0))
+    fails: exp.Expr = equal(column("fails"), number(1))
     if catalog.has_population:
         passes, fails = exp.and_(counted.copy(), passes), exp.and_(counted.copy(), fails)
     wide = exp.cast(size.copy(), "HUGEINT")
@@ -52,9 +54,9 @@ def _totals(question: Question) -> exp.Select:
         "classes": count_if(passes),
         "suppressed": sum_if(fails.copy(), size.copy()),
         "min_suppressed": sum_if(fails.copy(), column("min_suppressed")),
-        "smallest": exp.Min(this=exp.Case(ifs=[exp.If(this=passes.copy(), true=size.copy())])),
-        "largest": exp.Max(this=exp.Case(ifs=[exp.If(this=passes.copy(), true=size.copy())])),
-        distinct_entities.SMALLEST: exp.Min(this=exp.Case(ifs=[exp.If(this=passes.copy(), true=column("entities"))])),
+        "smallest": exp.Min(this=when(passes.copy(), size.copy())),
+        "largest": exp.Max(this=when(passes.copy(), size.copy())),
+        distinct_entities.SMALLEST: exp.Min(this=when(passes.copy(), column("entities"))),
         "squares": wide_sum(_case(passes.copy(), exp.Mul(this=wide, expression=size.copy()), number(0))),
         "spread": wide_sum(exp.Mul(this=wide.copy(), expression=at_least)),
         "forced": wide_sum(
@@ -73,9 +75,7 @@ def _totals(question: Question) -> exp.Select:
         "small_records": sum_if(small, size.copy()),
         "public_only": count_if(exp.Not(this=exp.paren(counted.copy()))),
         **{
-            f"model_{i}": sum_if(
-                exp.and_(counted.copy(), exp.EQ(this=column(f"fails_{i}"), expression=number(1))), size.copy()
-            )
+            f"model_{i}": sum_if(exp.and_(counted.copy(), equal(column(f"fails_{i}"), number(1))), size.copy())
             for i in range(len(question.models))
         },
         **dict.fromkeys(question.cost_columns, _no_cost(question)),
@@ -106,7 +106,7 @@ def _cost_ctes(question: Question, mask_names: Sequence[str]) -> list[exp.CTE]:
             *[column(mask, "m") for mask in mask_names],
         )
         .from_(table("nodes"))
-        .join(table(names.MASKS, "m"), on=exp.EQ(this=digit_of("nodes", "m"), expression=column("digit", "m")))
+        .join(table(names.MASKS, "m"), on=equal(digit_of("nodes", "m"), column("digit", "m")))
     )
     parts = [masked(column(names.key(w), "judged"), column(mask_names[w], "levels")) for w in range(words)]
     dimensions = [column("node", "levels"), column("attribute", "levels"), column("level", "levels")]
@@ -118,15 +118,15 @@ def _cost_ctes(question: Question, mask_names: Sequence[str]) -> list[exp.CTE]:
             *([] if question.monotone else [named(total(column("min_suppressed", "judged")), "min_suppressed")]),
         )
         .from_(table("judged"))
-        .join(table("levels"), on=exp.EQ(this=column("node", "judged"), expression=column("node", "levels")))
-        .where(exp.EQ(this=column("fails", "judged"), expression=number(1)))
+        .join(table("levels"), on=equal(column("node", "judged"), column("node", "levels")))
+        .where(equal(column("fails", "judged"), number(1)))
         .group_by(*dimensions, *[part.copy() for part in parts])
     )
     if question.limit is not None:
         failing = failing.join(
             table("totals"),
             on=exp.and_(
-                exp.EQ(this=column("node", "totals"), expression=column("node", "levels")),
+                equal(column("node", "totals"), column("node", "levels")),
                 exp.LTE(
                     this=column(question.limited, "totals"),
                     expression=number(question.limit),
@@ -155,7 +155,7 @@ def _costs(question: Question) -> exp.Select:
     ]
     return query.join(
         table(names.LEAF, "leaf"),
-        on=both(exp.EQ(this=column(c, "failing"), expression=column(c, "leaf")) for c in leaf_keys),
+        on=both(equal(column(c, "failing"), column(c, "leaf")) for c in leaf_keys),
     ).select(*own, *least)
 
 

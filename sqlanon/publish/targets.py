@@ -19,6 +19,7 @@ from sqlanon.policy.formats.base import FileFormat
 from sqlanon.policy.paths import TARGET_ENDINGS, is_folder, same_file
 from sqlanon.publish.partial_files import check_directory
 from sqlanon.source.opening import Source
+from sqlanon.sqltrees.trees import equal
 
 RELEASED = "_released"
 """A view release stands on a table of its own: the view's name with this ending."""
@@ -175,7 +176,7 @@ def frozen_tables(engine: Engine, where: Place) -> list[Place]:
     if engine.existing(facts) != "table" or [name for name, _ in engine.columns(facts.table)] != list(FACT_COLUMNS):
         return []
     kind, name = (exp.column(key, quoted=True) for key in FACT_COLUMNS[:2])
-    told = exp.select(name).from_(facts.table).where(exp.EQ(this=kind, expression=exp.Literal.string("lookup")))
+    told = exp.select(name).from_(facts.table).where(equal(kind, exp.Literal.string("lookup")))
     lookups = [str(row[0]) for row in engine.run("read facts", told)]
     prefix = (where.name + LOOKUP).casefold()  # whatever the facts say
     named = [where.named(name) for name in lookups if name.casefold().startswith(prefix)]

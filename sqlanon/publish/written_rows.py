@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlanon.engines.base import Engine
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.data_types import data_type
+from sqlanon.sqltrees.trees import equal
 
 NOT_IN_PARQUET = ("HUGEINT", "UHUGEINT", "BIT", "BIGNUM", "VARINT")
 """Types that Parquet would turn into floats, or refuse; they are written as text."""
@@ -36,7 +37,7 @@ def unused_marker(engine: Engine, query: exp.Query, columns: Sequence[str]) -> s
     """The text of redacted rows: the usual marker, with a number if a published value equals it."""
     number, marker = 1, names.SUPPRESSED_MARKER
     while True:
-        hits = [exp.EQ(this=_cast(column(name), "VARCHAR"), expression=exp.convert(marker)) for name in columns]
+        hits = [equal(_cast(column(name), "VARCHAR"), exp.convert(marker)) for name in columns]
         probe = exp.select(exp.convert(1)).from_(query.subquery("published")).where(exp.or_(*hits)).limit(1)
         if not hits or not engine.run("marker", probe):
             return marker

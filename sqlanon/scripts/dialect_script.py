@@ -27,7 +27,7 @@ from sqlanon.scripts.script_source import (
     with_source,
 )
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import both, column, named, number, table, total
+from sqlanon.sqltrees.trees import both, column, equal, named, number, table, total
 
 RELEASE = names.PREFIX + "release"
 """The table that a script publishes into; whoever runs it gives it another name."""
@@ -227,7 +227,7 @@ def _roomed(tree: exp.Expr, items: Sequence[EncodedColumn]) -> exp.Expr:
                 for level, (_, _, bits) in enumerate(item.fields)
             ]
             if item.sensitive:
-                conditions.append(exp.EQ(this=column(COVERED), expression=number(1)))
+                conditions.append(equal(column(COVERED), number(1)))
             made = tree.copy()
             made.set("expression", made.expression.where(both(conditions), copy=False))
             return made

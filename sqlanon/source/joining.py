@@ -20,7 +20,7 @@ from sqlanon.source.files import Reading
 from sqlanon.source.opening import Source, attached_as, open_source, other_relation, stamp
 from sqlanon.source.spark import Cluster
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import named, table
+from sqlanon.sqltrees.trees import equal, named, table
 
 BEFORE, OTHER = "before", "other"
 
@@ -199,7 +199,7 @@ def _matching(
         pair: list[exp.Expr] = [_column(left, owner), _column(right, alias)]
         if type_name != side.types[right]:
             pair = [exp.cast(item, "VARCHAR") for item in pair]
-        conditions.append(exp.EQ(this=pair[0], expression=pair[1]))
+        conditions.append(equal(pair[0], pair[1]))
     return exp.and_(*conditions)
 
 

@@ -57,6 +57,21 @@ def same(left: exp.Expr, right: exp.Expr) -> exp.NullSafeEQ:
     return exp.NullSafeEQ(this=left, expression=right)
 
 
+def equal(left: exp.Expr, right: exp.Expr) -> exp.EQ:
+    """``left = right``."""
+    return exp.EQ(this=left, expression=right)
+
+
+def when(condition: exp.Expr, value: exp.Expr, otherwise: exp.Expr | None = None) -> exp.Case:
+    """``CASE WHEN condition THEN value ELSE otherwise END``; without ``otherwise``, NULL."""
+    return exp.Case(ifs=[exp.If(this=condition, true=value)], default=otherwise)
+
+
+def union_all(queries: Iterable[exp.Query]) -> exp.Query:
+    """``first UNION ALL second UNION ALL …``; at least one query."""
+    return reduce(lambda left, right: exp.union(left, right, distinct=False, copy=False), queries)
+
+
 def both(conditions: Iterable[exp.Expr]) -> exp.Expr:
     """All conditions; TRUE when there are none."""
     items = list(conditions)
@@ -70,14 +85,12 @@ def either_bits(parts: Sequence[exp.Expr]) -> exp.Expr:
 
 def count_if(condition: exp.Expr) -> exp.Expr:
     """The number of rows that meet ``condition``, portable: SUM over a CASE."""
-    case = exp.Case(ifs=[exp.If(this=condition, true=number(1))], default=number(0))
-    return bigint(exp.Coalesce(this=exp.Sum(this=case), expressions=[number(0)]))
+    return total(when(condition, number(1), number(0)))
 
 
 def sum_if(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
     """The sum of ``value`` over the rows that meet ``condition``, 0 when there are none."""
-    case = exp.Case(ifs=[exp.If(this=condition, true=value)], default=number(0))
-    return bigint(exp.Coalesce(this=exp.Sum(this=case), expressions=[number(0)]))
+    return total(when(condition, value, number(0)))
 
 
 def greatest(first: exp.Expr, *others: exp.Expr) -> exp.Expr:

@@ -21,6 +21,7 @@ from sqlanon.engines.journal import Journal
 from sqlanon.engines.relation_names import relation_parts
 from sqlanon.engines.texts import DUCKDB
 from sqlanon.errors import EngineError, InputError
+from sqlanon.sqltrees.trees import equal
 
 DIALECT = "duckdb"
 
@@ -449,10 +450,7 @@ class DuckDBEngine(Engine):
 
     def _listed(self, where: Place, kind: str) -> list[tuple[Any, ...]]:
         conditions = [
-            exp.EQ(
-                this=exp.Lower(this=exp.column(column, quoted=True)),
-                expression=exp.Lower(this=exp.convert(name)),
-            )
+            equal(exp.Lower(this=exp.column(column, quoted=True)), exp.Lower(this=exp.convert(name)))
             for column, name in (
                 ("database_name", where.catalog),
                 ("schema_name", where.schema),

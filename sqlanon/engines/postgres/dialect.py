@@ -14,6 +14,7 @@ from sqlglot.errors import UnsupportedError as NotWritten
 from sqlglot.generators.postgres import PostgresGenerator
 
 from sqlanon.errors import UnsupportedError
+from sqlanon.sqltrees.trees import equal
 
 DIALECT = "postgres"
 LONGEST_NAME = 63
@@ -145,7 +146,7 @@ def _same_text(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """``COALESCE(a, '') = COALESCE(b, '') AND (a IS NULL) = (b IS NULL)``."""
     texts = [exp.Coalesce(this=side.copy(), expressions=[exp.Literal.string("")]) for side in (left, right)]
     nulls = [exp.paren(exp.Is(this=side.copy(), expression=exp.null())) for side in (left, right)]
-    pairs = [exp.EQ(this=one, expression=other) for one, other in (texts, nulls)]
+    pairs = [equal(one, other) for one, other in (texts, nulls)]
     return exp.paren(exp.and_(*pairs, copy=False), copy=False)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from sqlanon.sqltrees.trees import equal, when
+
 SAME = (
     "BOOLEAN", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "VARCHAR", "DATE", "TIME", "TIMESTAMP",
     "TIMESTAMP WITH TIME ZONE", "UUID", "BYTEA", "INTERVAL",
@@ -40,12 +42,12 @@ def unheld(relation: exp.Expr, types: Mapping[str, str]) -> tuple[list[str], exp
             late = exp.GTE(this=cell.copy(), expression=exp.cast(exp.Literal.string(LAST), "DATE"))
             found[name] = exp.or_(exp.Not(this=finite), late)
         elif kind.startswith("DECIMAL("):
-            found[name] = exp.EQ(this=cell, expression=exp.cast(exp.Literal.string("NaN"), "DECIMAL"))
+            found[name] = equal(cell, exp.cast(exp.Literal.string("NaN"), "DECIMAL"))
     if not found:
         return None
     counts = [
         exp.Coalesce(
-            this=exp.Sum(this=exp.Case(ifs=[exp.If(this=condition, true=exp.Literal.number(1))])),
+            this=exp.Sum(this=when(condition, exp.Literal.number(1))),
             expressions=[exp.Literal.number(0)],
         )
         for condition in found.values()

@@ -17,6 +17,7 @@ from sqlglot.errors import UnsupportedError as NotWritten
 from sqlglot.generators.sqlite import SQLiteGenerator
 
 from sqlanon.errors import UnsupportedError
+from sqlanon.sqltrees.trees import equal
 
 DIALECT = "sqlite"
 LARGEST = 2**63 - 1
@@ -227,7 +228,7 @@ class _Generator(SQLiteGenerator):
         value = exp.column(other.this.copy(), alias.copy())
         found = exp.select(exp.Max(this=value)).from_(near).where(exp.LTE(this=value.copy(), expression=limit.copy()))
         join.set("method", None)
-        join.set("on", exp.EQ(this=other.copy(), expression=found.subquery()))
+        join.set("on", equal(other.copy(), found.subquery()))
         return join
 
 

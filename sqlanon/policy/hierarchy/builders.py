@@ -24,6 +24,7 @@ from sqlanon.policy.hierarchy.specs import (
     RedactHierarchy,
     SuppressHierarchy,
 )
+from sqlanon.sqltrees.trees import when
 
 ROOT = "*"
 INTEGERS = (
@@ -87,7 +88,7 @@ def levels(spec: HierarchySpec, value: exp.Expr, type_name: str, *, longest: int
 
 def _unless_null(value: exp.Expr, result: exp.Expr) -> exp.Expr:
     missing = exp.Is(this=value.copy(), expression=exp.null())
-    return exp.Case(ifs=[exp.If(this=missing, true=exp.null())], default=result)
+    return when(missing, exp.null(), result)
 
 
 def _redact(spec: RedactHierarchy, value: exp.Expr, longest: int) -> list[exp.Expr]:
@@ -388,8 +389,6 @@ def _dates(spec: DatesHierarchy, value: exp.Expr, type_name: str) -> list[exp.Ex
     for name in spec.levels:
         if name == "day" and base_type == "DATE":
             continue  # level 0 reads the same
-        period = exp.Case(
-            ifs=[exp.If(this=finite.copy(), true=periods[name])], default=exp.cast(value.copy(), "VARCHAR")
-        )
+        period = when(finite.copy(), periods[name], exp.cast(value.copy(), "VARCHAR"))
         result.append(_unless_null(value, period))
     return [*result, _unless_null(value, exp.Literal.string(ROOT))]

@@ -28,7 +28,7 @@ from sqlanon.source.encoding import Encoding
 from sqlanon.source.lookups import list_rows
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.data_types import data_type
-from sqlanon.sqltrees.trees import canonical, column, named, number, same, table
+from sqlanon.sqltrees.trees import canonical, column, equal, named, number, same, table
 
 
 def lists_its_values(hierarchy: HierarchySpec | None) -> bool:
@@ -92,7 +92,7 @@ def _listed(position: int, level: int, *, lone_null: bool, root: str | None) -> 
 
 
 def _occurring(position: int, level: int) -> exp.Query:
-    covered = exp.EQ(this=column(encode.COVERED), expression=number(1))
+    covered = equal(column(encode.COVERED), number(1))
     rows = exp.select(column(VALUE), named(column(names.level(level)), TEXT))
     return rows.from_(table(names.lookup(position))).where(covered)
 
@@ -131,7 +131,7 @@ def _refuse_changed(engine: Engine, position: int, level: int, name: str) -> Non
         exp.select(exp.Count(this=exp.Star()))
         .from_(table(names.lookup(position), "encoded"))
         .join(frozen.subquery("frozen"), on=agrees, join_type="left")
-        .where(exp.EQ(this=column(encode.COVERED, "encoded"), expression=number(1)))
+        .where(equal(column(encode.COVERED, "encoded"), number(1)))
         .where(exp.GT(this=column(names.COUNT, "encoded"), expression=number(0)))
         .where(exp.Is(this=column("found", "frozen"), expression=exp.null()))
     )

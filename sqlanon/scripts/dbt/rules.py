@@ -23,7 +23,7 @@ from sqlanon.policy.hierarchy.specs import (
     RedactHierarchy,
 )
 from sqlanon.sqltrees.data_types import data_type
-from sqlanon.sqltrees.trees import canonical, column, named, number, same
+from sqlanon.sqltrees.trees import canonical, column, named, number, same, when
 
 _RAW, _DISTINCT, _COMPUTED = "raw", "distinct_values", "computed"
 
@@ -77,7 +77,7 @@ def computed_lookup(
     text = builder_levels(hierarchy, value, "VARCHAR" if by_text else type_name, longest=longest)[level - 1]
     is_null = exp.Is(this=column(VALUE), expression=exp.null())
     for_null = exp.Literal.string(root) if root is not None else exp.null()
-    cell = exp.Case(ifs=[exp.If(this=is_null, true=exp.cast(for_null, "VARCHAR"))], default=exp.cast(text, "VARCHAR"))
+    cell = when(is_null, exp.cast(for_null, "VARCHAR"), exp.cast(text, "VARCHAR"))
     found = exp.select(column(VALUE), named(cell, TEXT)).from_(_values(source, spec.name, type_name, raw=not by_text))
     if isinstance(hierarchy, RedactHierarchy):
         fits = exp.LTE(this=exp.Length(this=column(VALUE)), expression=number(longest))

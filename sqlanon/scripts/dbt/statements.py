@@ -16,7 +16,7 @@ from sqlanon.models.base import fraction
 from sqlanon.models.delta_presence import DeltaPresence
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import both, column, cte, named, number, table, with_ctes
+from sqlanon.sqltrees.trees import both, column, cte, equal, named, number, table, when, with_ctes
 
 _SOURCED, _RELEASED, _TAKING_PART = "sourced", "released", "taking_part"
 _RECORDS, _MEMBERS, _POPULATION = "records", "members", "population"
@@ -104,15 +104,15 @@ def _counts(view: LiveView) -> list[exp.Expr]:
     everyone, counted = exp.Count(this=exp.Star()), exp.Count(this=exp.Star())
     records: exp.Expr = exp.Count(this=exp.Star())
     flag = member_flag(view.member, view.member_type) if view.member is not None else None
-    wanted = exp.EQ(this=flag, expression=number(1)) if flag is not None else None
+    wanted = equal(flag, number(1)) if flag is not None else None
     if wanted is not None:
-        records = exp.Count(this=exp.Case(ifs=[exp.If(this=wanted, true=number(1))]))
+        records = exp.Count(this=when(wanted, number(1)))
         counted = records.copy()
     if view.entity is not None:
         person: exp.Expr = column(view.entity)
         everyone = exp.Count(this=exp.Distinct(expressions=[person]))
         if wanted is not None:
-            person = exp.Case(ifs=[exp.If(this=wanted.copy(), true=person.copy())])
+            person = when(wanted.copy(), person.copy())
         counted = exp.Count(this=exp.Distinct(expressions=[person.copy()]))
     return [named(records, names.COUNT), named(counted, _MEMBERS), named(everyone, _POPULATION)]
 
@@ -126,7 +126,7 @@ def _same_cell(cell: str) -> exp.Expr:
         )
         for side in (_RELEASED, _SOURCED)
     )
-    return exp.EQ(this=left, expression=right)
+    return equal(left, right)
 
 
 def _faults(view: LiveView) -> list[exp.Expr]:

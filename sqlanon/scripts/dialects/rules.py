@@ -7,7 +7,7 @@ from functools import reduce
 from sqlglot import exp
 
 from sqlanon.scripts.dialects.base import Rewrite
-from sqlanon.sqltrees.trees import number
+from sqlanon.sqltrees.trees import equal, number, when
 
 
 def function(name: str, *arguments: str) -> Rewrite:
@@ -64,7 +64,7 @@ def same_texts(node: exp.Expr) -> exp.Expr:
     left, right = node.this, node.expression
     texts = [exp.Coalesce(this=side.copy(), expressions=[exp.Literal.string("")]) for side in (left, right)]
     nulls = [exp.paren(exp.Is(this=side.copy(), expression=exp.null())) for side in (left, right)]
-    pairs = [exp.EQ(this=one, expression=other) for one, other in (texts, nulls)]
+    pairs = [equal(one, other) for one, other in (texts, nulls)]
     both: exp.Expr = exp.paren(exp.and_(*pairs, copy=False), copy=False)
     return both
 
@@ -197,7 +197,7 @@ def last_characters(node: exp.Expr) -> exp.Expr:
     if not kept:
         return exp.Literal.string("")
     whole = exp.LTE(this=call("LENGTH", node.this.copy()), expression=number(kept))
-    return exp.Case(ifs=[exp.If(this=whole, true=node.this.copy())], default=call("SUBSTR", node.this, number(-kept)))
+    return when(whole, node.this.copy(), call("SUBSTR", node.this, number(-kept)))
 
 
 def padded_by_hand(node: exp.Expr) -> exp.Expr:
