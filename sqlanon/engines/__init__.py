@@ -1,1 +1,1 @@
-"""Database engines: everything that talks to a database, one engine a module."""
+"""Database engines: all that talks to a database, with a folder a database."""

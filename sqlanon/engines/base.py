@@ -1,10 +1,10 @@
-"""What every engine does, and what one of them lacks: differences between engines are facts, not branches."""
+"""The interface of every engine, with what engines share; what an engine lacks is data, not a branch of code."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,14 +13,16 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.engines.journal import Journal
+from sqlanon.engines.relation_names import table_reference
 from sqlanon.engines.texts import UNKNOWN, TextFacts
-from sqlanon.errors import UnsupportedError
+from sqlanon.errors import EngineError, UnsupportedError
 
 Statement = exp.Expr | Callable[[], exp.Expr]
-"""A statement of the script: a tree, or what makes it when the script is asked for."""
+"""A statement of the replayable script: a tree, or a function that builds it when the script is asked for."""
+Row = tuple[Any, ...]
 
 SNAPSHOT = "snapshot"
-"""The name of statements that make a snapshot: which ones are made depends on the search, and no script tells them."""
+"""The name of statements that create a snapshot. Which ones run depends on the search, so no script contains them."""
 
 FEATURES: Mapping[str, str] = {
     "read_only": "opens the source for reading only",
@@ -29,21 +31,21 @@ FEATURES: Mapping[str, str] = {
     "views": "publishes views",
     "live_views": "publishes live views",
     "roles": "gives a release to an owner and readers",
-    "transactions": "makes and drops tables in transactions",
+    "transactions": "creates and drops tables in transactions",
     "private_tables": "has tables that nobody else sees",
     "side_by_side": "judges nodes side by side",
     "several_sources": "joins sources, and streams files of other formats",
     "transformation": "recodes by patterns and several nodes",
     "ordered_distance": "knows the ordered distance of t-closeness",
     "wide_sums": "sums beyond 64 bits",
-    "null_audit": "tells what the NULLs of a release give away",
+    "null_audit": "audits what the NULLs of a release reveal",
 }
 """What an engine may lack, as it reads after the engine's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """Why an engine does not have a feature, and what a user does instead."""
+    """The reason why an engine does not have a feature, and what a user does instead."""
 
     reason: str
     instead: str
@@ -56,9 +58,9 @@ class Capabilities:
     Attributes:
         name: as people write it.
         dialect: sqlglot's name of its SQL.
-        lacks: of ``FEATURES``, those that it does not have.
+        lacks: the features of ``FEATURES`` that it does not have.
         texts: what its texts depend on.
-        missing: the kinds of its errors that say that a relation or a column is not there.
+        missing: the kinds of its errors for a relation or a column that does not exist.
     """
 
     name: str
@@ -75,7 +77,11 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One of several statements that run side by side: its text reads views, each to show a table."""
+    """One of several statements that may run side by side.
+
+    Attributes:
+        views: the views that its text reads, each with the table that it has to show.
+    """
 
     views: Mapping[str, str]
     text: str
@@ -84,7 +90,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A full name of a relation of a database; the catalog is empty where a session sees one only."""
+    """The full name of a relation of a database; the catalog is empty where a session sees one only."""
 
     catalog: str
     schema: str
@@ -92,70 +98,74 @@ class Place:
 
     @property
     def table(self) -> exp.Table:
-        """The reference to it."""
-        return self._reference(this=self.name, db=self.schema, catalog=self.catalog)
+        """The reference to the relation."""
+        return table_reference(part for part in (self.catalog, self.schema, self.name) if part)
 
     @property
     def schema_reference(self) -> exp.Table:
         """The reference to its schema."""
-        return self._reference(db=self.schema, catalog=self.catalog)
-
-    def _reference(self, **parts: str) -> exp.Table:
+        parts = {"db": self.schema, "catalog": self.catalog}
         return exp.Table(**{part: exp.to_identifier(name, quoted=True) for part, name in parts.items() if name})
 
     def named(self, name: str) -> Place:
-        """Another relation of the same schema."""
+        """Return the place of another relation of the same schema."""
         return replace(self, name=name)
 
     def same(self, other: Place) -> bool:
-        """True when both name one relation, were names to ignore case."""
+        """Return True if both name one relation where names ignore case."""
         mine, theirs = (self.catalog, self.schema, self.name), (other.catalog, other.schema, other.name)
         return [part.casefold() for part in mine] == [part.casefold() for part in theirs]
 
 
 class Engine(ABC):
-    """A session of a database with its tables; ``close`` drops them all.
+    """A session of a database with sqlanon's working tables; ``close`` drops them all.
 
     Attributes:
         journal: the statements that ran.
-        replay: what the replayable script tells: names and statements, in order.
-        default_schema: where a relation without a schema is looked for, where the engine tells.
+        replay: the replayable script: names and statements, in order.
+        default_schema: the schemas in which a relation without a schema is looked for, if the engine knows them.
+        lanes: how many statements ``run_many`` runs side by side.
     """
 
     capabilities: ClassVar[Capabilities]
     writes_folders: ClassVar[bool] = False
-    """A release to a file is a folder of Parquet files, which the engine's machines write (``write_folder``)."""
+    """True if a release to a file is a folder, which the engine's machines write (``write_folder``)."""
     preamble: ClassVar[tuple[str, ...]] = ()
-    """What a script begins with: functions of the session that its statements call."""
+    """The statements that a script begins with: they create the functions that its statements call."""
+    begin: ClassVar[str] = "BEGIN TRANSACTION"
+    """The statement that begins a transaction."""
+    temporary_schema: ClassVar[str] = ""
+    """The schema of temporary relations with its dot, so that no other relation of the same name is meant."""
     version: str
-    journal: Journal
-    replay: list[tuple[str, Statement]]
-    default_schema: tuple[str, ...]
+    lanes: int = 1
+
+    def __init__(self) -> None:
+        self.journal = Journal()
+        self.replay: list[tuple[str, Statement]] = []
+        self.default_schema: tuple[str, ...] = ()
 
     def require(self, feature: str) -> None:
-        """Nothing, where the engine has a feature.
-
-        Raises:
-            UnsupportedError: it lacks it; says why, and what to do instead.
-        """
+        """Raise UnsupportedError if the engine lacks ``feature``: why, and what to do instead."""
         lack = self.capabilities.lacks.get(feature)
         if lack is not None:
             raise UnsupportedError(f"{self.capabilities.name}: {lack.reason}", hint=lack.instead)
 
     def has(self, feature: str) -> bool:
-        """True when the engine has a feature."""
+        """Return True if the engine has ``feature``."""
         return feature not in self.capabilities.lacks
 
     @abstractmethod
     def close(self) -> None:
-        """Drop every table of ours and close what we opened."""
+        """Drop every working table and close what was opened; never the user's own connection."""
+
+    # -- statements ----------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def render(self, statement: exp.Expr, *, pretty: bool = False) -> str:
-        """The text of ``statement`` in the engine's dialect, every identifier quoted."""
+        """Return the text of ``statement`` in the engine's dialect, every identifier quoted."""
 
     @abstractmethod
-    def run(self, name: str, statement: exp.Expr | str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def run(self, name: str, statement: exp.Expr | str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run a named statement and return its rows.
 
         Args:
@@ -168,135 +178,208 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def run_many(self, name: str, jobs: Sequence[Job]) -> list[list[tuple[Any, ...]]]:
-        """Run named statements that only read, side by side as far as there are lanes, and return their rows in order.
+    def run_many(self, name: str, jobs: Sequence[Job]) -> list[list[Row]]:
+        """Run named statements that only read, as many at once as there are lanes, and return their rows in order.
 
         Raises:
             EngineError: the database refused one of them; the others have ended.
         """
 
-    @abstractmethod
     def side_by_side(self) -> AbstractContextManager[None]:
         """Prepare for many small statements of ``run_many``."""
-
-    @property
-    @abstractmethod
-    def lanes(self) -> int:
-        """How many statements ``run_many`` runs side by side."""
+        return nullcontext()
 
     @abstractmethod
     def arrow(self, name: str, statement: exp.Expr | str) -> pa.Table:
         """Run a named statement and return its rows as an Arrow table."""
 
-    @abstractmethod
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Run what is within in one transaction: commit at the end, roll back on any error."""
+        self.run("begin", self.begin)
+        try:
+            yield
+            self.run("commit", "COMMIT")
+        except BaseException:
+            self._forget_relations()
+            with suppress(EngineError):  # the database may have rolled back by itself, or the connection may be gone
+                self.run("rollback", "ROLLBACK")
+            raise
+
+    def _forget_relations(self) -> None:
+        """Forget what is known of temporary relations, which a rollback may have changed."""
+        return
+
+    def _text(self, statement: exp.Expr | str) -> str:
+        return statement if isinstance(statement, str) else self.render(statement)
+
+    def _quoted(self, name: str) -> str:
+        return self.render(exp.to_identifier(name, quoted=True))
+
+    def _refusal(self, name: str, kind: str, message: str, hint: str) -> EngineError:
+        """Return the error of a statement that the database refused."""
+        return EngineError(
+            f"{self.capabilities.name} refused the statement {name!r} ({kind}: {message}).",
+            hint=hint,
+            statement=name,
+            kind=kind,
+        )
+
+    # -- working tables ------------------------------------------------------------------------------------------------
+
     def load(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None:
-        """Make the table ``table`` of ours from an Arrow table; the replayable script lists its rows (``replayed``)."""
+        """Create a working table from an Arrow table; if ``replayed``, the replayable script lists its rows."""
+        if replayed:
+            self._log(name, table, lambda: rows_of(data))
+        self._ingest(name, table, data, new=True)
 
-    @abstractmethod
     def append(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None:
-        """Add the rows of an Arrow table, which has the columns of the table ``table`` of ours."""
+        """Add the rows of an Arrow table to a working table, which has the same columns."""
+        if replayed:
+            self._log(name, table, lambda: rows_of(data), more=True)
+        self._ingest(name, table, data, new=False)
 
-    @abstractmethod
     def create(self, name: str, table: str, query: exp.Query | str) -> int:
-        """Make the table ``table`` of ours from a query and return its number of rows.
+        """Create a working table from a query and return its number of rows.
 
-        ``query`` may be text that was rendered from a tree before, so that hot statements compile once; the script does
-        not tell it then.
+        ``query`` may be text that was rendered from a tree before, so that hot statements compile once. The replayable
+        script does not contain such a statement.
         """
+        rows = self._create_as(name, table, query)
+        if not isinstance(query, str) and name != SNAPSHOT:
+            self._log(name, table, lambda: query)
+        return rows
+
+    def insert(self, name: str, table: str, query: exp.Query) -> None:
+        """Add the rows of a query to a working table."""
+        self._insert_from(name, table, query)
+        self._log(name, table, lambda: query, more=True)
 
     def compute(
         self, name: str, table: str, query: exp.Query, *, over: str, of: str, type_name: str, by_text: bool
     ) -> None:
-        """Make the table ``table`` of ours, the rows of a hierarchy that is computed, from a query.
+        """Create a working table with the rows of a computed hierarchy.
 
         Args:
-            over: the one table that it reads: the distinct values of a column.
-            of: that column,
-            type_name: and its type.
-            by_text: only the values' texts are read.
+            query: computes the rows.
+            over: the one table that ``query`` reads: the distinct values of a column.
+            of: the name of that column.
+            type_name: the type of that column.
+            by_text: only the texts of the values are read.
         """
         self.create(name, table, query)
 
-    @abstractmethod
-    def insert(self, name: str, table: str, query: exp.Query) -> None:
-        """Add the rows of a query to a table of ours."""
-
-    @abstractmethod
     def drop(self, table: str) -> None:
-        """Drop a table of ours, if it is there."""
+        """Drop a working table, if it exists."""
+        self.run("drop", f"DROP TABLE IF EXISTS {self._working_table(table)}")
+
+    def drop_column(self, table: str, column: str) -> None:
+        """Drop a column of a working table."""
+        self.run("drop column", f"ALTER TABLE {self._working_table(table)} DROP COLUMN {self._quoted(column)}")
 
     @abstractmethod
-    def drop_column(self, table: str, column: str) -> None:
-        """Drop a column of a table of ours."""
+    def _ingest(self, name: str, table: str, data: pa.Table, *, new: bool) -> None:
+        """Write the rows of an Arrow table into a working table, which is created if ``new``."""
+
+    @abstractmethod
+    def _create_as(self, name: str, table: str, query: exp.Query | str) -> int:
+        """Create a working table from a query and return its number of rows."""
+
+    def _insert_from(self, name: str, table: str, query: exp.Query) -> None:
+        """Write the rows of a query into a working table."""
+        self.run(name, f"INSERT INTO {self._working_table(table)} {self.render(query)}")
+
+    def _log(self, name: str, table: str, query: Callable[[], exp.Query], *, more: bool = False) -> None:
+        """Let the replayable script create a working table from a query, or add ``more`` rows to it."""
+
+        def statement() -> exp.Expr:
+            if more:
+                return exp.insert(query(), exp.to_table(table, quoted=True))
+            return temporary_table(table, query())
+
+        self.replay.append((name, statement))
+
+    def _working_table(self, table: str) -> str:
+        """Return the text of the reference to a working table."""
+        return self.temporary_schema + self._quoted(table)
+
+    # -- what there is -------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def columns(self, relation: exp.Expr) -> list[tuple[str, str]]:
-        """(name, type) of the columns of a relation, in order; types in DuckDB's words, which policies use."""
+        """Return name and type of the columns of a relation, in order; types in DuckDB's words, which policies use."""
 
     @abstractmethod
     def source_table(self, name: str, catalog: str | None = None) -> exp.Table:
-        """The relation ``name`` (schema-qualified allowed) of the source.
+        """Return the reference to the relation ``name`` of the source; a schema may stand before the name.
 
         Args:
-            catalog: of another database, by the name it is attached under.
+            catalog: the name under which another database is attached, if the relation is in that one.
+
+        Raises:
+            UnsupportedError: the engine does not read other databases.
         """
 
-    @abstractmethod
-    def transaction(self) -> AbstractContextManager[None]:
-        """All or nothing: commit at the end, roll back on any error."""
+    def unchanged(self) -> bool:
+        """Return False if the engine knows that others wrote to the source since it was opened."""
+        return True
+
+    def databases(self) -> list[tuple[str, str | None, bool]]:
+        """Return name, file (None in memory) and whether it is only read, for each attached database."""
+        return []
+
+    def detaching(self) -> AbstractContextManager[None]:
+        """Detach at the end the databases that were attached meanwhile."""
+        return nullcontext()
 
     # -- where releases go ---------------------------------------------------------------------------------------------
 
     @abstractmethod
     def place(self, parts: Sequence[str], target_catalog: str | None) -> Place:
-        """The full name of a target that is named by one to three parts.
+        """Return the full name of a target that is named by one to three parts.
 
         Args:
             target_catalog: the database that views and tables go to; None: the session's own.
+
+        Raises:
+            TargetError: the target names a database or schema that the engine cannot publish to.
         """
 
     @abstractmethod
     def existing(self, where: Place) -> str | None:
-        """``table``, ``view``, or the word for what else there is of the name; None when there is nothing."""
+        """Return ``table``, ``view``, or the word for another kind of object of that name; None if there is none."""
 
     def check_roles(self, where: Place, owner: str | None, readers: Sequence[str]) -> None:
-        """Refuse roles that a release cannot be handed to, before any work; an engine without roles has none to refuse.
-
-        Raises:
-            TargetError: one is not there, or relations cannot be given to the owner.
-        """
+        """Raise TargetError, before any work, if a role does not exist or the owner cannot be given the release."""
         return
 
-    @abstractmethod
     def view_text(self, where: Place) -> str:
-        """The statement of a view, or its query, as the catalog keeps it; empty where views are not made."""
+        """Return the statement of a view, or its query, as the catalog keeps it; empty if there is no such view."""
+        return ""
 
     def differs_by_reader(self, where: Place) -> bool:
-        """True when the engine can tell that a relation shows other rows to other roles (row-level security)."""
+        """Return True if the engine knows that a relation shows other rows to other roles (row-level security)."""
         return False
 
     def make_schema(self, where: Place) -> None:
-        """Make the schema of a place, unless it is there."""
+        """Create the schema of a place, unless it exists."""
         self.run("create schema", exp.Create(this=where.schema_reference, kind="SCHEMA", exists=True))
 
     def create_view(self, where: Place, query: exp.Query) -> None:
-        """Make a view of others."""
+        """Create a view."""
         self.run("create view", exp.Create(this=where.table, kind="VIEW", expression=query))
 
     def hand_over(self, view: Place, beneath: Sequence[Place], owner: str | None, readers: Sequence[str]) -> None:
         """Give a release to its owner, and let its readers read it and nothing beneath it.
 
         Args:
-            beneath: relations that the release reads and that were made with it; they go to the owner too.
+            beneath: relations that the release reads and that were created with it; they go to the owner too.
         """
         if owner is not None or readers:
             self.require("roles")
 
     def write_folder(self, name: str, query: exp.Query, folder: Path) -> exp.Expr:
-        """Write the rows of a query as a folder of Parquet files.
-
-        Returns:
-            the relation that reads them back.
+        """Write the rows of a query as a folder of Parquet files and return the relation that reads them back.
 
         Raises:
             UnsupportedError: the engine writes none.
@@ -306,42 +389,30 @@ class Engine(ABC):
         )
 
     def file_type(self, type_name: str) -> str:
-        """The type that a column has in a file that an embedded DuckDB writes: text, where that lacks the type."""
+        """Return the type of a column in a file that an embedded DuckDB writes: text if DuckDB lacks the type."""
         return type_name
 
-    def carried(self, query: exp.Query, types: Mapping[str, str]) -> pa.Table:
-        """The rows of a release, which an embedded DuckDB writes to a file.
+    def fetch_release(self, query: exp.Query, types: Mapping[str, str]) -> pa.Table:
+        """Return the rows of a release, which an embedded DuckDB writes to a file.
 
         Args:
-            types: of its columns, in order.
+            types: the types of its columns, in order.
 
         Raises:
-            UnsupportedError: they hold values that no file holds; names the columns and the cure, and never a value.
+            UnsupportedError: a file cannot hold some of the values; names the columns and the cure, and never a value.
         """
         return self.arrow("release", query)
 
-    def passing(self) -> AbstractContextManager[None]:
-        """Detach at the end what was attached meanwhile."""
-        return nullcontext()
-
-    def unchanged(self) -> bool:
-        """False when the engine knows that others wrote to the source since it was opened."""
-        return True
-
-    def databases(self) -> list[tuple[str, str | None, bool]]:
-        """The databases that are attached: name, file (None in memory), whether it is only read."""
-        return []
-
 
 def temporary_table(table: str, query: exp.Query) -> exp.Create:
-    """The statement that makes a table of ours, as scripts tell it."""
+    """Return the statement of the replayable script that creates a working table."""
     temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
     name = exp.to_table(table, quoted=True)
     return exp.Create(this=name, kind="TABLE", properties=temporary, expression=query.copy())
 
 
 def rows_of(data: pa.Table) -> exp.Query:
-    """The rows of a small Arrow table as a SELECT over VALUES; only made when a script is asked for."""
+    """Return the rows of a small Arrow table as a SELECT over VALUES."""
     columns = [exp.to_identifier(name, quoted=True) for name in data.column_names]
     kinds = [_kind(field.type) for field in data.schema]
     typed = [exp.cast(exp.column(name), kind).as_(name) for name, kind in zip(columns, kinds, strict=True)]
@@ -354,7 +425,7 @@ def rows_of(data: pa.Table) -> exp.Query:
 
 
 def _kind(kind: pa.DataType) -> str:
-    """The type of a column that is loaded from Arrow."""
+    """Return the type of a column that is loaded from Arrow."""
     if pa.types.is_integer(kind):
         return "BIGINT" if kind.bit_width > 32 else "INT" if kind.bit_width > 16 else "SMALLINT"
     if pa.types.is_floating(kind):

@@ -1,4 +1,4 @@
-"""What engines have and lack, as a table for people: made from what they declare, so that no document can disagree."""
+"""The table of what engines have and lack, built from what they declare, so that no document can disagree."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from sqlanon.engines.base import FEATURES, Capabilities
 
 
 def capability_table(engines: Sequence[Capabilities]) -> str:
-    """Markdown: a line a feature, a column an engine; below it, why an engine lacks one and what to do instead.
+    """Return a Markdown table with a line a feature and a column an engine, and below it why an engine lacks a feature.
 
     >>> print(capability_table([Capabilities("DuckDB", "duckdb")]).splitlines()[2])
     | reads and writes files | yes |
     """
     lines = [f"| | {' | '.join(engine.name for engine in engines)} |", "|---|" + "---|" * len(engines)]
     notes: list[str] = []
-    for feature, told in FEATURES.items():
+    for feature, description in FEATURES.items():
         cells = []
         for engine in engines:
             lack = engine.lacks.get(feature)
@@ -26,5 +26,5 @@ def capability_table(engines: Sequence[Capabilities]) -> str:
             if note not in notes:
                 notes.append(note)
             cells.append(f"no ({notes.index(note) + 1})")
-        lines.append(f"| {told} | {' | '.join(cells)} |")
+        lines.append(f"| {description} | {' | '.join(cells)} |")
     return "\n".join([*lines, "", *(f"{place}. {note}" for place, note in enumerate(notes, start=1))]).rstrip() + "\n"

@@ -1,6 +1,8 @@
-"""The name of a relation as people write it: a word, or some with dots between, quoted where that is needed."""
+"""The name of a relation as people write it: a word, or several with dots between, each quoted if need be."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -9,7 +11,7 @@ from sqlanon.errors import InputError
 
 
 def relation_parts(name: str, dialect: str, *, alone: bool = True) -> list[str]:
-    """The parts of a name: ``name``, ``schema.name`` or ``database.schema.name``.
+    """Return the parts of a name: ``name``, ``schema.name`` or ``database.schema.name``.
 
     Args:
         dialect: sqlglot's name of the SQL whose quotes may be used.
@@ -27,9 +29,9 @@ def relation_parts(name: str, dialect: str, *, alone: bool = True) -> list[str]:
         read = None
     # a function, an alias or a sample is no part of a name, and would be left out silently
     # what cannot be parsed is taken apart at its dots
-    told = {key for key, value in read.args.items() if value} if isinstance(read, exp.Table) else set()
-    gaps = name.startswith(".") or ("catalog" in told and "db" not in told)
-    if isinstance(read, exp.Table) and told <= {"this", "db", "catalog"} and not gaps:
+    given = {key for key, value in read.args.items() if value} if isinstance(read, exp.Table) else set()
+    gaps = name.startswith(".") or ("catalog" in given and "db" not in given)
+    if isinstance(read, exp.Table) and given <= {"this", "db", "catalog"} and not gaps:
         parts = list(read.parts)
         if len(parts) <= 3 and all(isinstance(part, exp.Identifier) and part.name.strip() for part in parts):
             return [part.name for part in parts]
@@ -38,3 +40,9 @@ def relation_parts(name: str, dialect: str, *, alone: bool = True) -> list[str]:
         f"{name!r} is no name of a relation.",
         hint=f"write name or schema.name, and a part with other characters in quotes: schema.{mark}.",
     )
+
+
+def table_reference(parts: Iterable[str]) -> exp.Table:
+    """Return the reference to a relation by the parts of its name, from the outermost."""
+    identifiers = [exp.to_identifier(part, quoted=True) for part in parts]
+    return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(identifiers), strict=False)))

@@ -1,7 +1,7 @@
-"""What the texts of a database depend on: who reads a live view can change the settings of his session.
+"""What the texts of a database depend on: readers of a live view can change the settings of their sessions.
 
-A type whose text depends on such a setting is compared by value there. How a value is *read* from the texts that we
-freeze (ISO dates with four digits of the year, an offset from UTC, the shortest text of a float) depends on none.
+A type whose text depends on such a setting is compared by value there. How a value is *read* from frozen texts (ISO
+dates with four digits of the year, an offset from UTC, the shortest text of a float) depends on none.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TextFacts:
-    """How an engine makes and compares texts; types are in the words of policies.
+    """How an engine writes and compares texts; types are in the words of policies.
 
     Attributes:
-        collation: the one by which two texts are equal only when they are the same, whatever their column says.
+        collation: the one by which only identical texts are equal, whatever their column declares.
         unsteady: types whose text depends on settings of the session, and whose values can be compared instead.
         steady: types whose text depends on nothing but the value; None: all others.
     """
@@ -24,11 +24,11 @@ class TextFacts:
     steady: frozenset[str] | None = None
 
     def by_value(self, type_name: str) -> bool:
-        """True for a type that is compared by value."""
+        """Return True for a type that is compared by value."""
         return _plain(type_name) in self.unsteady
 
     def comparable(self, type_name: str) -> bool:
-        """False for a type whose text depends on settings, and whose values do not tell what the text tells."""
+        """Return False for a type whose text depends on settings, and whose values cannot stand in for the texts."""
         return self.steady is None or self.by_value(type_name) or _plain(type_name) in self.steady
 
 
@@ -37,9 +37,9 @@ def _plain(type_name: str) -> str:
 
 
 UNKNOWN = TextFacts()
-"""Of an engine without live views."""
+"""The facts of an engine without live views."""
 DUCKDB = TextFacts("C", frozenset({"TIMESTAMP WITH TIME ZONE"}))
-"""TimeZone."""
+"""The facts of DuckDB, whose texts depend on TimeZone."""
 POSTGRES = TextFacts(
     "C",
     frozenset({"DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "FLOAT", "DOUBLE"}),
@@ -50,5 +50,5 @@ POSTGRES = TextFacts(
         }
     ),
 )  # fmt: skip
-"""TimeZone, DateStyle and extra_float_digits; what IntervalStyle, bytea_output, lc_monetary and search_path change is
-left out, and so is what is made of other types (arrays, ranges, composites)."""
+"""The facts of PostgreSQL, whose texts depend on TimeZone, DateStyle and extra_float_digits. Types that IntervalStyle,
+bytea_output, lc_monetary and search_path change are left out, and so are arrays, ranges and composites."""

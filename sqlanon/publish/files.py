@@ -61,7 +61,7 @@ def _publish_apart(engine: Engine, draft: _Draft, path: Path) -> None:
     DuckDB. What is written is held against the rows that left, whatever types they pass through."""
     embedded = DuckDBEngine()
     try:
-        made = engine.carried(draft.query, dict(zip(draft.columns, draft.types, strict=True)))
+        made = engine.fetch_release(draft.query, dict(zip(draft.columns, draft.types, strict=True)))
         embedded.load("carry release", names.CARRIED, made, replayed=False)
         cells = zip(draft.columns, draft.types, strict=True)
         rows = exp.select(*[typed_column(name, kind) for name, kind in cells]).from_(table(names.CARRIED))

@@ -81,7 +81,7 @@ def _joined(opened: Source, policy: Policy) -> Source:
     """The source with all that is joined to it, as one table of ours."""
     files = [Path(policy.resolve(join.source)) for join in policy.join if join.source is not None]
     stamps = tuple(stamp(file) for file in files if attached_as(opened.engine, file) is None)
-    with opened.engine.passing():
+    with opened.engine.detaching():
         sides = [_other(opened, policy, position, join) for position, join in enumerate(policy.join)]
         _refuse_clashes(opened, sides, policy)
         warnings = _join(opened, sides, policy)

@@ -36,7 +36,7 @@ from sqlanon.sqltrees.trees import column
 postgres_engine = pytest.importorskip(
     "sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed"
 )
-refuse_session = pytest.importorskip("sqlanon.engines.postgres.engine.errors").refuse_session
+refuse_session = pytest.importorskip("sqlanon.engines.postgres.errors").refuse_session
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver of PostgreSQL is not installed")
 
 SECRET = "canary-7f3a"

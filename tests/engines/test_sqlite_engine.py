@@ -22,7 +22,7 @@ from sqlglot import exp
 
 import sqlanon
 from sqlanon.engines.sqlite.engine import SQLiteEngine, is_sqlite
-from sqlanon.engines.sqlite.values import word
+from sqlanon.engines.sqlite.values import type_word
 from sqlanon.errors import (
     EngineError,
     HierarchyError,
@@ -235,7 +235,7 @@ def test_types_are_told_in_the_words_of_policies(tmp_path: Path, declared: str, 
         assert engine.columns(table("copied")) == [("a", expected)]
     finally:
         engine.close()
-    assert word(declared) == expected
+    assert type_word(declared) == expected
 
 
 def test_the_canonical_text_goes_by_the_value(tmp_path: Path) -> None:

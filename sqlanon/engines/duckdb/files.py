@@ -10,12 +10,12 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.engines.duckdb.engine import _quoted
+from sqlanon.engines.duckdb.dialect import quoted
 from sqlanon.errors import SourceError
 
 
 def file_relation(path: Path, csv: Mapping[str, Any]) -> exp.Expr:
-    """The table function that reads a Parquet or CSV file; CSV is read as text.
+    """Return the table function that reads a Parquet or CSV file; CSV is read as text.
 
     Only an unquoted empty field of a CSV file is NULL, unless ``csv`` has a ``null`` text. No line is a comment: DuckDB
     would leave out records whose first text begins with ``#``.
@@ -51,14 +51,14 @@ def file_relation(path: Path, csv: Mapping[str, Any]) -> exp.Expr:
 
 
 def parquet_relation(files: Sequence[Path]) -> exp.Expr:
-    """The table function that reads Parquet files with the same columns."""
+    """Return the table function that reads Parquet files with the same columns."""
     listed: list[exp.Expr] = [exp.Literal.string(str(file)) for file in files]
     read = listed[0] if len(listed) == 1 else exp.Array(expressions=listed)
     return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[read]))
 
 
 def write_table(path: Path, table: str, data: pa.Table) -> None:
-    """Write an Arrow table into a DuckDB file, which is made when it is not there."""
+    """Write an Arrow table into a DuckDB file, which is created if it does not exist."""
     with duckdb.connect(str(path)) as connection:
         connection.register("data", data)
-        connection.execute(f"CREATE TABLE {_quoted(table)} AS SELECT * FROM data")
+        connection.execute(f"CREATE TABLE {quoted(table)} AS SELECT * FROM data")

@@ -1,4 +1,4 @@
-"""What PostgreSQL's catalogs tell of relations and roles; names are qualified, whatever the session's search path."""
+"""Questions to PostgreSQL's catalogs about relations and roles; names are qualified, whatever the search path."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from sqlanon.errors import TargetError
 
 Ask = Callable[[str, str, Sequence[Any]], list[tuple[Any, ...]]]
-"""Run a named statement with its parameters, and give its rows."""
+"""A function that runs a named statement with its parameters and returns its rows."""
 
 KINDS = {
     "r": "table",
@@ -19,8 +19,9 @@ KINDS = {
     "S": "sequence",
     "c": "composite type",
 }
-"""What a relation is called; an index is a relation too."""
+"""The words for the kinds of relations; an index is a relation too."""
 READABLE = ("r", "p", "v", "m", "f")
+"""The kinds of relations that can be read."""
 
 SESSION = (
     "SELECT CAST(pg_catalog.current_setting('server_version_num') AS INTEGER), "
@@ -31,7 +32,7 @@ TIMEOUT = "SELECT CAST(setting AS BIGINT) FROM pg_catalog.pg_settings WHERE name
 
 
 def kind_of(ask: Ask, schema: str, name: str) -> str | None:
-    """What there is of a name in a schema: ``table``, ``view`` or another of ``KINDS``, ``type``, or None."""
+    """Return the kind of what has a name in a schema: one of ``KINDS``, ``type``, or None."""
     relations = (
         "SELECT relkind FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace "
         "WHERE nspname = $1 AND relname = $2"
@@ -39,7 +40,7 @@ def kind_of(ask: Ask, schema: str, name: str) -> str | None:
     found = ask("existing", relations, [schema, name])
     if found:
         return KINDS.get(str(found[0][0]), "relation of another kind")
-    types = (  # a table is a type too, and cannot be made beside another of its name
+    types = (  # a table is a type too, and cannot be created beside another of its name
         "SELECT 1 FROM pg_catalog.pg_type JOIN pg_catalog.pg_namespace n ON n.oid = typnamespace "
         "WHERE nspname = $1 AND typname = $2 AND typcategory <> 'A'"
     )
@@ -47,7 +48,7 @@ def kind_of(ask: Ask, schema: str, name: str) -> str | None:
 
 
 def schemas_with(ask: Ask, name: str, schemas: Sequence[str]) -> set[str]:
-    """Those of some schemas that hold a relation of this name which can be read."""
+    """Return those of some schemas that have a relation of this name which can be read."""
     marks = ", ".join(f"${place}" for place in range(2, len(schemas) + 2))
     kinds = ", ".join(f"'{kind}'" for kind in READABLE)
     query = (
@@ -58,7 +59,7 @@ def schemas_with(ask: Ask, name: str, schemas: Sequence[str]) -> set[str]:
 
 
 def has_row_security(ask: Ask, schema: str, name: str) -> bool:
-    """True when a relation, or one that it reads as far as the rules of views tell, has row-level security.
+    """Return True if a relation, or one beneath it as far as views show, has row-level security.
 
     A materialized view is read as it is stored.
     """
@@ -76,16 +77,12 @@ def has_row_security(ask: Ask, schema: str, name: str) -> bool:
 
 
 def check_roles(ask: Ask, schema: str, owner: str | None, readers: Sequence[str]) -> None:
-    """Refuse roles that a release in ``schema`` cannot be handed to.
-
-    Raises:
-        TargetError: one is not there, or the session's role may not give relations to the owner.
-    """
+    """Raise TargetError if a role does not exist, or cannot be given a release in ``schema``."""
     for role in dict.fromkeys([*([owner] if owner is not None else []), *readers]):
         if not ask("role", "SELECT 1 FROM pg_catalog.pg_roles WHERE rolname = $1", [role]):
             raise TargetError(
                 f"There is no role {role!r} on the server, which the output names.",
-                hint="check its name, or make it: CREATE ROLE.",
+                hint="check its name, or create it: CREATE ROLE.",
             )
     if owner is None:
         return

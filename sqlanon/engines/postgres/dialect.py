@@ -1,4 +1,4 @@
-"""How our statements read in PostgreSQL 15 and newer: what its dialect of sqlglot leaves as it is in DuckDB's.
+"""How our statements read in PostgreSQL 15 and newer, where sqlglot's dialect would leave them as they are in DuckDB's.
 
 Each rule keeps the meaning of the tree. What has no equal raises an ``UnsupportedError`` and is never passed through.
 """
@@ -9,12 +9,10 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
-from sqlglot.errors import ErrorLevel
-from sqlglot.errors import UnsupportedError as NotWritten
 from sqlglot.generators.postgres import PostgresGenerator
 
+from sqlanon.engines.rendering import SETTINGS, UNSIGNED, OwnMethods, generate, same_texts
 from sqlanon.errors import UnsupportedError
-from sqlanon.sqltrees.trees import equal
 
 DIALECT = "postgres"
 LONGEST_NAME = 63
@@ -22,17 +20,14 @@ LONGEST_NAME = 63
 ANY_VALUE = "sqlanon_any_value"
 TRY_CAST = "sqlanon_try_cast"
 _MARK = "\0"
-"""Stands for a parameter until all are numbered: the one character that no statement of PostgreSQL can hold."""
+"""The sign of a parameter until all are numbered: the one character that no statement of PostgreSQL can hold."""
 
 TYPES: dict[exp.DType, str] = {
     exp.DType.INT128: "DECIMAL(39, 0)",
     exp.DType.UINT128: "DECIMAL(39, 0)",
-    exp.DType.UBIGINT: "DECIMAL(20, 0)",
-    exp.DType.UINT: "BIGINT",
-    exp.DType.USMALLINT: "INT",
-    exp.DType.UTINYINT: "SMALLINT",
+    **UNSIGNED,
 }
-"""Integers that PostgreSQL lacks, and what holds all of their values."""
+"""The types that hold all values of integers that PostgreSQL lacks."""
 
 NAMED_TYPES: dict[str, str] = {
     "bool": "BOOLEAN",
@@ -51,14 +46,15 @@ NAMED_TYPES: dict[str, str] = {
     "timestamptz": "TIMESTAMP WITH TIME ZONE",
     "uuid": "UUID",
 }
-"""The word that policies and compiler use for a type of PostgreSQL; others keep their own."""
-
+"""The words that policies and compiler use for types of PostgreSQL; other types keep their own."""
 
 PATTERNS: dict[str, str] = {"%Y-%m-%d": "YYYY-MM-DD", "%G-W%V": 'IYYY"-W"IW', "%Y-%m": "YYYY-MM", "%Y": "YYYY"}
-"""The patterns of STRFTIME that hierarchies of dates use, as TO_CHAR reads them."""
+"""The patterns of STRFTIME that hierarchies of dates use, in the words of TO_CHAR."""
+REPLACED = (exp.AnyValue, exp.TryCast, exp.Ln, exp.Struct, exp.Substring)
+"""The nodes that methods of ``PostgresWriter`` write."""
 
 
-class _Generator(PostgresGenerator):
+class PostgresWriter(OwnMethods, PostgresGenerator, replaces=REPLACED):
     """PostgreSQL's generator with our rules."""
 
     def placeholder_sql(self, expression: exp.Placeholder) -> str:
@@ -71,35 +67,35 @@ class _Generator(PostgresGenerator):
         return TYPES[known] if known in TYPES else super().datatype_sql(expression)
 
     def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
-        """Texts of ours (VARCHAR) are compared byte by byte, whatever the collation of the column that they are of: one
-        that is not deterministic takes different texts for one. TEXT is a text as its own column compares it."""
+        """Compare our texts (VARCHAR) byte by byte, whatever the collation of their column: one that is not
+        deterministic takes different texts for one. TEXT is a text as its own column compares it."""
         text = super().cast_sql(expression, safe_prefix)
         wanted = expression.to
         return f'{text} COLLATE "C"' if wanted.this == exp.DType.VARCHAR and not wanted.expressions else text
 
     def add_sql(self, expression: exp.Add) -> str:
-        """A float to which 0 is added (the canonical text of -0.0) stays one: with an INT a REAL becomes a DOUBLE."""
+        """Keep a float to which 0 is added (for the canonical text of -0.0): with an INT a REAL becomes a DOUBLE."""
         if expression.expression == exp.Literal.number(0):
             return f"{self.sql(expression, 'this')} + CAST(0 AS REAL)"
         return super().add_sql(expression)
 
     def struct_sql(self, expression: exp.Struct) -> str:
-        """A row: it is only compared, and needs no names."""
+        """Write a row: it is only compared, and needs no names."""
         return self.func("ROW", *[item.expression for item in expression.expressions])
 
     def anyvalue_sql(self, expression: exp.AnyValue) -> str:
-        """One value that is not NULL: an aggregate of the session's own, because PostgreSQL has one since 16 only."""
+        """Call an aggregate of the session's own for a value that is not NULL: PostgreSQL has one since 16 only."""
         return f"pg_temp.{ANY_VALUE}({self.sql(expression, 'this')})"
 
     def trycast_sql(self, expression: exp.TryCast) -> str:
-        """NULL where the text does not read as the type; a function of the session's own."""
+        """Call a function of the session's own, which gives NULL where the text does not read as the type."""
         wanted = self.sql(expression, "to")
-        told = self.sql(exp.Literal.string(wanted))
+        type_name = self.sql(exp.Literal.string(wanted))
         text = self.sql(exp.cast(expression.this, "VARCHAR"))
-        return f"pg_temp.{TRY_CAST}({text}, {told}, CAST(NULL AS {wanted}))"
+        return f"pg_temp.{TRY_CAST}({text}, {type_name}, CAST(NULL AS {wanted}))"
 
     def anonymous_sql(self, expression: exp.Anonymous) -> str:
-        """Functions that builders of hierarchies call by DuckDB's names."""
+        """Write the functions that builders of hierarchies call by DuckDB's names."""
         name, arguments = expression.name.upper(), expression.expressions
         if name == "STRFTIME" and arguments[1].name in PATTERNS:
             return self.func("TO_CHAR", arguments[0], exp.Literal.string(PATTERNS[arguments[1].name]))
@@ -113,70 +109,35 @@ class _Generator(PostgresGenerator):
         return super().anonymous_sql(expression)
 
     def ln_sql(self, expression: exp.Ln) -> str:
-        """In DOUBLE: of a NUMERIC, which a SUM over BIGINT is, PostgreSQL reckons it digit by digit."""
+        """Compute in DOUBLE: of a NUMERIC, such as a SUM over BIGINT, PostgreSQL computes it digit by digit."""
         return f"LN(CAST({self.sql(expression, 'this')} AS DOUBLE PRECISION))"
 
-    def greatest_sql(self, expression: exp.Greatest) -> str:
-        """PostgreSQL leaves NULLs out, as DuckDB does."""
-        return self.func("GREATEST", expression.this, *expression.expressions)
-
-    def least_sql(self, expression: exp.Least) -> str:
-        """PostgreSQL leaves NULLs out, as DuckDB does."""
-        return self.func("LEAST", expression.this, *expression.expressions)
-
     def substring_sql(self, expression: exp.Substring) -> str:
-        """There is none that starts at a BIGINT."""
+        """Cast start and length: there is no SUBSTRING that starts at a BIGINT."""
         start, length = (exp.cast(p, "INT") if p else None for p in map(expression.args.get, ("start", "length")))
         return self.func("SUBSTRING", expression.this, start, length)
 
     def join_sql(self, expression: exp.Join, join_op: str | None = None) -> str:
-        """Two texts that are the same or both NULL, said with two equalities, which can be hashed: for IS NOT DISTINCT
-        FROM every row would be compared with every other. Of other types than text it is refused by the server."""
+        """Join by equalities of texts (``same_texts``). The server refuses them for other types than text."""
         if expression.method == "ASOF":
-            self.unsupported("ASOF JOIN, which the ordered distance of t-closeness is made of")
+            self.unsupported("ASOF JOIN, which the ordered distance of t-closeness is computed by")
         on = expression.args.get("on")
         if on is not None and on.find(exp.NullSafeEQ):
             expression = expression.copy()
             for node in list(expression.find_all(exp.NullSafeEQ)):
-                node.replace(_same_text(node.this, node.expression))
+                node.replace(same_texts(node))
         return super().join_sql(expression, join_op)
 
 
-def _same_text(left: exp.Expr, right: exp.Expr) -> exp.Expr:
-    """``COALESCE(a, '') = COALESCE(b, '') AND (a IS NULL) = (b IS NULL)``."""
-    texts = [exp.Coalesce(this=side.copy(), expressions=[exp.Literal.string("")]) for side in (left, right)]
-    nulls = [exp.paren(exp.Is(this=side.copy(), expression=exp.null())) for side in (left, right)]
-    pairs = [equal(one, other) for one, other in (texts, nulls)]
-    return exp.paren(exp.and_(*pairs, copy=False), copy=False)
-
-
-_Generator.TRANSFORMS = {
-    kind: rule
-    for kind, rule in PostgresGenerator.TRANSFORMS.items()
-    if kind not in (exp.AnyValue, exp.TryCast, exp.Ln, exp.Greatest, exp.Least, exp.Struct, exp.Substring)
-}
-
-
 def render(statement: exp.Expr, *, pretty: bool = False) -> str:
-    """The text of ``statement``: every identifier quoted, parameters numbered ``$1``… in the order of the text.
+    """Return the text of ``statement``: every identifier quoted, parameters numbered ``$1``… in the order of the text.
 
     Raises:
-        UnsupportedError: PostgreSQL cannot say it, or an identifier is too long.
+        UnsupportedError: PostgreSQL lacks something, or an identifier is too long.
     """
     check_names(node.name for node in statement.find_all(exp.Identifier))
-    generator = _Generator(
-        dialect=Postgres(), identify=True, comments=False, pretty=pretty, unsupported_level=ErrorLevel.RAISE
-    )
-    failure: str | None = None
-    try:
-        pieces = generator.generate(statement, copy=True).split(_MARK)
-    except NotWritten as error:
-        failure = str(error)
-    if failure is not None:
-        raise UnsupportedError(
-            f"A statement cannot be said in PostgreSQL's SQL ({failure}).",
-            hint="copy the source into a DuckDB or Parquet file and run the policy on that.",
-        )
+    writer = PostgresWriter(dialect=Postgres(), pretty=pretty, **SETTINGS)
+    pieces = generate(writer, statement, "PostgreSQL").split(_MARK)
     if len(pieces) - 1 != sum(1 for _ in statement.find_all(exp.Placeholder)):
         raise UnsupportedError(
             "A text of the policy holds the character NUL, which PostgreSQL does not store.", hint="leave it out."
@@ -185,11 +146,7 @@ def render(statement: exp.Expr, *, pretty: bool = False) -> str:
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Every name fits PostgreSQL whole.
-
-    Raises:
-        UnsupportedError: one is longer than ``LONGEST_NAME`` bytes, or holds the character NUL.
-    """
+    """Raise UnsupportedError if a name is longer than ``LONGEST_NAME`` bytes, or holds the character NUL."""
     for name in names:
         if len(name.encode()) > LONGEST_NAME or _MARK in name:
             raise UnsupportedError(
@@ -199,7 +156,7 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def quoted(name: str) -> str:
-    """``name`` as a quoted identifier."""
+    """Return ``name`` as a quoted identifier."""
     check_names([name])
     return exp.to_identifier(name, quoted=True).sql(dialect=DIALECT)
 
@@ -213,4 +170,4 @@ HELPERS = (
     "AS $$ BEGIN EXECUTE format('SELECT CAST(%L AS %s)', value, wanted) INTO result; "
     "EXCEPTION WHEN data_exception THEN result := NULL; END $$",
 )
-"""What the session makes for itself; it goes with the session, as temporary tables do."""
+"""The functions that the session creates for itself; they are dropped with it, as temporary tables are."""

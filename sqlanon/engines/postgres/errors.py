@@ -1,4 +1,4 @@
-"""What can be said of an error of PostgreSQL: its SQLSTATE, the class of it, and names, but never a value."""
+"""What can be reported of an error of PostgreSQL: its SQLSTATE, the class of it, and names, but never a value."""
 
 from __future__ import annotations
 
@@ -7,28 +7,12 @@ from typing import NoReturn
 
 import adbc_driver_manager as adbc
 
+from sqlanon.engines.sqlstate import WITHHELD, error_class
 from sqlanon.errors import InputError
 
 UNKNOWN = "HY000"
-"""Stands for an error without an SQLSTATE."""
+"""The SQLSTATE of an error that has none."""
 
-CLASSES: dict[str, str] = {
-    "08": "connection exception",
-    "0A": "feature not supported",
-    "22": "data exception",
-    "23": "integrity constraint violation",
-    "25": "invalid transaction state",
-    "28": "invalid authorization",
-    "40": "transaction rolled back",
-    "42": "syntax error or access rule violation",
-    "53": "insufficient resources",
-    "54": "program limit exceeded",
-    "55": "object not in the right state",
-    "57": "operator intervention",
-    "58": "system error",
-    "XX": "internal error",
-}
-"""What the class, the first two characters of an SQLSTATE, means."""
 SAFE_STATES = (
     "3F000",
     "42501",
@@ -43,7 +27,7 @@ SAFE_STATES = (
     "53300",
     "55P03",
 )
-"""Errors whose message speaks of names and sizes only, if it is the server's own: a function beneath a view may raise
+"""Errors whose message contains names and sizes only, if it is the server's own: a function beneath a view may raise
 any of them with a text of its own (``_is_own``). The text of all others may quote a value."""
 STATES: dict[str, str] = {
     "25006": "the session only reads",
@@ -53,7 +37,7 @@ STATES: dict[str, str] = {
     "57P01": "the session was ended by the server",
     "57P03": "the server is starting or stopping",
 }
-"""What some errors mean, in words of ours, more exactly than their class."""
+"""What some errors mean, more exactly than their class."""
 HINTS: dict[str, str] = {
     "2BP01": "drop the views that stand on the old release, or publish under another name.",
     "25006": "connect to the primary, as a role whose default_transaction_read_only is off.",
@@ -69,34 +53,30 @@ HINTS: dict[str, str] = {
 
 
 def describe(error: adbc.Error) -> tuple[str, str]:
-    """SQLSTATE and what can be said of it: the driver's own message quotes the statement."""
+    """Return the SQLSTATE and what can be reported of an error: the driver's own message quotes the statement."""
     state = error.sqlstate or UNKNOWN
-    told = STATES.get(state) or CLASSES.get(state[:2], "error")
+    meaning = STATES.get(state) or error_class(state)
     details = {_text(key): _text(value) for key, value in error.details}
     message = details.get("PG_DIAG_MESSAGE_PRIMARY")
     if message and state in SAFE_STATES and _is_own(details):
-        return state, f"{told}: {message}"
-    return state, f"{told}; its message is withheld because it may quote a value"
+        return state, f"{meaning}: {message}"
+    return state, f"{meaning}; {WITHHELD}"
 
 
-def hint_of(state: str) -> str:
-    """What to do about an error."""
+def hint(state: str) -> str:
+    """Return what to do about an error."""
     return HINTS.get(state) or HINTS.get(state[:2], "run `sqlanon explain` to see the statement.")
 
 
-def refuse_session(state: str, told: str) -> NoReturn:
-    """Tell of a session that could not be opened.
-
-    Raises:
-        InputError: always.
-    """
-    if state == UNKNOWN:  # of a server that was not reached, or refused the role, the driver tells no more
-        raise InputError(f"PostgreSQL refused the connection, or was not reached ({told}).", hint=HINTS["08"])
-    raise InputError(f"PostgreSQL did not open a session ({state}: {told}).", hint=hint_of(state))
+def refuse_session(state: str, message: str) -> NoReturn:
+    """Raise InputError for a session that could not be opened."""
+    if state == UNKNOWN:  # if the server was not reached, or refused the role, the driver reports no more
+        raise InputError(f"PostgreSQL refused the connection, or was not reached ({message}).", hint=HINTS["08"])
+    raise InputError(f"PostgreSQL did not open a session ({state}: {message}).", hint=hint(state))
 
 
 def _is_own(details: Mapping[str, str]) -> bool:
-    """The server said it of our statement: an error within a function, or of another server, has a context."""
+    """Return True if the error is about our statement: one within a function, or of another server, has a context."""
     return not any(key in details for key in ("PG_DIAG_CONTEXT", "PG_DIAG_INTERNAL_QUERY"))
 
 

@@ -1,4 +1,4 @@
-"""Between the driver's Arrow tables and ours: it hands over a NUMERIC as text."""
+"""Conversions of the driver's Arrow tables, in which a NUMERIC is text."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import pyarrow as pa
 
 WIDEST = 76
-"""Digits of the widest decimal of Arrow."""
+"""The digits of the widest decimal of Arrow."""
 
 
 def precision(field: Any) -> tuple[int, int] | None:
-    """Digits and decimal places of a NUMERIC; None where it has no bound.
+    """Return digits and decimal places of a NUMERIC; None if it has no bound.
 
-    Of (3, -2) these are (5, 0), and of (2, 4) they are (4, 4): types that hold its values and that others have too.
+    They are (5, 0) for (3, -2), and (4, 4) for (2, 4): types that hold its values and that other databases have too.
     """
     declared = int((field.metadata or {}).get(b"POSTGRESQL:typmod", b"-1"))
     if declared < 4:
@@ -30,19 +30,19 @@ def _is_numeric(field: Any) -> bool:
 
 
 def values(column: pa.ChunkedArray, field: Any) -> list[Any]:
-    """The values of a column as Python's: the driver hands over a NUMERIC as text."""
+    """Return the values of a column as Python's."""
     if not _is_numeric(field):
         return list(column.to_pylist())
     return [None if text is None else _number(text) for text in column.cast(pa.string()).to_pylist()]
 
 
 def _number(text: str) -> int | Decimal:
-    """A NUMERIC: a whole number where it has no places behind the point, whatever its column was declared."""
+    """Return a NUMERIC: a whole number if it has no decimal places, whatever its column was declared."""
     return Decimal(text) if "." in text or not text.lstrip("-").isdigit() else int(text)
 
 
 def decimals(column: pa.ChunkedArray, field: Any) -> pa.ChunkedArray:
-    """A NUMERIC with a declared precision as a decimal of Arrow."""
+    """Return a NUMERIC with a declared precision as a decimal of Arrow."""
     if not _is_numeric(field):
         return column
     texts, size = column.cast(pa.string()), precision(field)

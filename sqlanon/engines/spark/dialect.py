@@ -1,4 +1,4 @@
-"""How our statements read in Spark SQL (4.0 and newer, ANSI mode): what its dialect of sqlglot leaves as in DuckDB's.
+"""How our statements read in Spark SQL (4.0 and newer, ANSI mode), where sqlglot would leave them as in DuckDB's.
 
 Each rule keeps the meaning of the tree. What has no equal raises an ``UnsupportedError`` and is never passed through.
 """
@@ -7,28 +7,22 @@ from __future__ import annotations
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
-from sqlglot.errors import ErrorLevel
-from sqlglot.errors import UnsupportedError as NotWritten
 from sqlglot.generators.spark import SparkGenerator
 
-from sqlanon.errors import UnsupportedError
+from sqlanon.engines.rendering import SETTINGS, UNSIGNED, OwnMethods, generate
 
 DIALECT = "spark"
-INSTEAD = "copy the source into a DuckDB or Parquet file and run the policy on that."
 
 TYPES: dict[exp.DType, str] = {
     exp.DType.INT128: "DECIMAL(38, 0)",
     exp.DType.UINT128: "DECIMAL(38, 0)",
-    exp.DType.UBIGINT: "DECIMAL(20, 0)",
-    exp.DType.UINT: "BIGINT",
-    exp.DType.USMALLINT: "INT",
-    exp.DType.UTINYINT: "SMALLINT",
+    **UNSIGNED,
     exp.DType.TIMESTAMP: "TIMESTAMP_NTZ",
 }
-"""Integers that Spark lacks, and what holds all of their values that matter: in ANSI mode a larger one is an error. Its
-TIMESTAMP is one with a time zone."""
+"""The types for integers that Spark lacks: in ANSI mode a value that does not fit is an error. Spark's TIMESTAMP has a
+time zone."""
 MISSING_TYPES = (exp.DType.UUID, exp.DType.TIME, exp.DType.TIMETZ)
-"""Types that sqlglot would turn into others without a word."""
+"""The types that Spark lacks and sqlglot would replace silently."""
 
 NAMED_TYPES: dict[str, str] = {
     "tinyint": "TINYINT",
@@ -44,17 +38,17 @@ NAMED_TYPES: dict[str, str] = {
     "timestamp_ntz": "TIMESTAMP",
     "binary": "BLOB",
 }
-"""The word that policies and compiler use for a type of Spark."""
+"""The words that policies and compiler use for types of Spark."""
 
 FUNCTIONS = frozenset(
     ("LEFT", "RIGHT", "LPAD", "RPAD", "REPLACE", "YEAR", "QUARTER", "STRUCT", "MAX_BY", "RANGE", "LENGTH", "UPPER")
 )
-"""Functions that trees call by name (``exp.Anonymous``) and that mean the same in Spark."""
+"""The functions that trees call by name (``exp.Anonymous``) and that mean the same in Spark."""
 PATTERNS: dict[str, str] = {"%Y-%m-%d": "yyyy-MM-dd", "%Y-%m": "yyyy-MM", "%Y": "yyyy"}
-"""The patterns of STRFTIME that hierarchies of dates use, as DATE_FORMAT reads them."""
+"""The patterns of STRFTIME that hierarchies of dates use, in the words of DATE_FORMAT."""
 
 
-class _Generator(SparkGenerator):
+class SparkWriter(OwnMethods, SparkGenerator, replaces=(exp.AnyValue, exp.TryCast, exp.BitwiseLeftShift)):
     """Spark's generator with our rules."""
 
     def datatype_sql(self, expression: exp.DataType) -> str:
@@ -63,44 +57,36 @@ class _Generator(SparkGenerator):
         return TYPES[expression.this] if expression.this in TYPES else super().datatype_sql(expression)
 
     def cte_sql(self, expression: exp.CTE) -> str:
-        """There is no MATERIALIZED: an exchange that occurs twice is shared by the planner."""
+        """Leave MATERIALIZED out, which Spark lacks: its planner shares an exchange that occurs twice."""
         if expression.args.get("materialized") is not None:
             expression = expression.copy()
             expression.set("materialized", None)
         return super().cte_sql(expression)
 
     def anyvalue_sql(self, expression: exp.AnyValue) -> str:
-        """One value that is not NULL, as in DuckDB."""
+        """Ask for a value that is not NULL, as in DuckDB."""
         return f"{self.func('ANY_VALUE', expression.this)} IGNORE NULLS"
 
     def collate_sql(self, expression: exp.Collate) -> str:
-        """Texts are compared byte by byte anyway; Spark 3 has no word for it."""
+        """Leave the collation out: texts are compared byte by byte anyway."""
         return self.sql(expression, "this")
 
     def add_sql(self, expression: exp.Add) -> str:
-        """A float to which 0 is added (the canonical text of -0.0) stays one: with an INT it would become a DOUBLE."""
+        """Keep a float to which 0 is added (for the canonical text of -0.0): with an INT it would become a DOUBLE."""
         if expression.expression == exp.Literal.number(0):
             return f"{self.sql(expression, 'this')} + 0F"
         return super().add_sql(expression)
 
     def trycast_sql(self, expression: exp.TryCast) -> str:
-        """NULL where the value does not read as the type; sqlglot writes CAST where it does not know of a text."""
+        """Give NULL where the value does not read as the type; sqlglot writes CAST unless it knows of a text."""
         return f"TRY_CAST({self.sql(expression, 'this')} AS {self.sql(expression, 'to')})"
-
-    def greatest_sql(self, expression: exp.Greatest) -> str:
-        """Spark leaves NULLs out, as DuckDB does."""
-        return self.func("GREATEST", expression.this, *expression.expressions)
-
-    def least_sql(self, expression: exp.Least) -> str:
-        """Spark leaves NULLs out, as DuckDB does."""
-        return self.func("LEAST", expression.this, *expression.expressions)
 
     def bitwiseleftshift_sql(self, expression: exp.BitwiseLeftShift) -> str:
         return self.func("SHIFTLEFT", exp.cast(expression.this, "BIGINT"), expression.expression)
 
     def window_sql(self, expression: exp.Window) -> str:
-        """Rows that are numbered in any order: by what is selected beside the number. An order is asked for, and one
-        that stays the same when rows are computed again, as they are where an executor is lost."""
+        """Number rows by what is selected beside the number, where their order does not matter. Spark needs an order,
+        and one that stays the same when rows are computed again after the loss of an executor."""
         query = expression.find_ancestor(exp.Select)
         if isinstance(expression.this, exp.RowNumber) and not expression.args.get("order"):
             beside = [c.copy() for c in query.expressions if isinstance(c, exp.Column)] if query else []
@@ -111,11 +97,11 @@ class _Generator(SparkGenerator):
         return super().window_sql(expression)
 
     def anonymous_sql(self, expression: exp.Anonymous) -> str:
-        """Functions that builders of hierarchies call by DuckDB's names."""
+        """Write the functions that builders of hierarchies call by DuckDB's names."""
         name, arguments = expression.name.upper(), expression.expressions
         if name == "STRFTIME" and arguments[1].name in PATTERNS:
             return self.func("DATE_FORMAT", arguments[0], exp.Literal.string(PATTERNS[arguments[1].name]))
-        if name == "REGEXP_REPLACE":  # DuckDB replaces the first match, and says \1 where Spark says $1
+        if name == "REGEXP_REPLACE":  # DuckDB replaces the first match, and writes \1 where Spark writes $1
             self.unsupported("REGEXP_REPLACE")
         if name == "ISFINITE":  # its dates are all finite
             return "TRUE"
@@ -124,14 +110,14 @@ class _Generator(SparkGenerator):
         return super().anonymous_sql(expression)
 
     def order_sql(self, expression: exp.Order, flat: bool = False) -> str:
-        """Rows in a random order: dealt out at random, then shuffled where they are, so that no machine sorts all."""
+        """Shuffle rows: distribute them at random, then sort each part at random, so that no machine sorts all."""
         by = [item.this if isinstance(item, exp.Ordered) else item for item in expression.expressions]
         if len(by) == 1 and isinstance(by[0], exp.Rand):
             return f"{self.seg('DISTRIBUTE BY')} RAND(){self.seg('SORT BY')} RAND()"
         return super().order_sql(expression, flat)
 
     def join_sql(self, expression: exp.Join, join_op: str | None = None) -> str:
-        """The nearest row of an ASOF join, column by column: the one with the largest value at or below."""
+        """Write an ASOF join as the nearest row, column by column: the one with the largest value at or below."""
         if expression.method != "ASOF":
             return super().join_sql(expression, join_op)
         return self._asof(expression)
@@ -158,37 +144,22 @@ class _Generator(SparkGenerator):
         return f" LEFT JOIN LATERAL ({self.sql(inner)}) AS {self.sql(exp.to_identifier(alias, quoted=True))} ON TRUE"
 
 
-_Generator.TRANSFORMS = {
-    kind: rule
-    for kind, rule in SparkGenerator.TRANSFORMS.items()
-    if kind not in (exp.AnyValue, exp.TryCast, exp.Greatest, exp.Least, exp.BitwiseLeftShift)
-}
-
-
 def render(statement: exp.Expr, *, pretty: bool = False) -> str:
-    """The text of ``statement``: every identifier quoted, parameters as ``?``.
+    """Return the text of ``statement``: every identifier quoted, parameters as ``?``.
 
     Raises:
-        UnsupportedError: Spark cannot say it.
+        UnsupportedError: Spark lacks something.
     """
-    generator = _Generator(
-        dialect=Spark(), identify=True, comments=False, pretty=pretty, unsupported_level=ErrorLevel.RAISE
-    )
-    failure: str
-    try:
-        return generator.generate(statement, copy=True)
-    except NotWritten as error:
-        failure = str(error)
-    raise UnsupportedError(f"A statement cannot be said in Spark's SQL ({failure}).", hint=INSTEAD)
+    return generate(SparkWriter(dialect=Spark(), pretty=pretty, **SETTINGS), statement, "Spark")
 
 
 def quoted(name: str) -> str:
-    """``name`` as a quoted identifier."""
+    """Return ``name`` as a quoted identifier."""
     return exp.to_identifier(name, quoted=True).sql(dialect=DIALECT)
 
 
 def type_word(name: str) -> str:
-    """The word that policies use for a type, told by Spark's own (``simpleString``)."""
+    """Return the word that policies use for a type of Spark (its ``simpleString``)."""
     if name.startswith("decimal("):
         return name.upper().replace(" ", "")
     if name.startswith(("char(", "varchar(")):

@@ -1,4 +1,4 @@
-"""What Spark lacks, and the settings of its sessions, as data."""
+"""The capabilities of Spark, and the settings of its sessions."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ STARTED = {
     "spark.executor.syncLogLevel.enabled": "true",
     "spark.sql.catalogImplementation": "in-memory",
 }
-"""Of a cluster that we start: no page and no log that would show statements or values."""
+"""The settings of a cluster that we start: no page and no log that would show statements or values."""
 DRIVER = "-XX:TieredStopAtLevel=1"
-"""The driver plans, which is over before a second compilation pays; the executors count, where it does."""
+"""The options of the driver's virtual machine. It plans, which is over before a second compilation pays."""
 LOGGING = """
 appender.none.type = Null
 appender.none.name = none
 rootLogger.level = off
 rootLogger.appenderRef.none.ref = none
 """
-"""Of the driver, from the beginning."""
+"""The configuration of the driver's log, from the beginning."""
 SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "true",
@@ -44,7 +44,7 @@ SETTINGS = {
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
 }
-"""Of our session, so that no sum overflows silently and no text depends on the user's settings."""
+"""The settings of our session: no sum overflows silently, and no text depends on the user's settings."""
 
 CAPABILITIES = Capabilities(
     name="Spark",
@@ -55,7 +55,7 @@ CAPABILITIES = Capabilities(
             "run as a user who may only read the source.",
         ),
         "transactions": Lack(
-            "it makes and drops tables without transactions.", "nobody should write to the target meanwhile."
+            "it creates and drops tables without transactions.", "nobody should write to the target meanwhile."
         ),
         "views": Lack("a view would read a table that anybody may replace.", "publish a table or a folder."),
         "live_views": Lack("its views are not kept for readers with other rights.", "publish a table again."),

@@ -1,4 +1,4 @@
-"""The tables of a Spark engine that stand beside the driver, in an embedded DuckDB: at most a row a distinct value."""
+"""The working tables of a Spark engine that stand beside the driver, in an embedded DuckDB: few rows each."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ from sqlanon.sqltrees import names
 HELD = tuple(
     names.PREFIX + start for start in ("values_", "listed_", "lookup_", "leaf", "masks", "overall_", "ancestors_")
 )
-"""How the names of the tables begin that stand beside the driver: a row a distinct value, or fewer."""
-
+"""How the names of the tables begin that stand beside the driver. They have a row a distinct value, or fewer."""
 
 MOST_ROWS = 5_000_000
-"""Most rows of a base that is held beside the driver too: a search takes it there, and what encoding asks of it (what
-levels cost) then costs no jobs. Codes and counts, 8 bytes each: some 100 MiB."""
+"""Most rows of a base that is held beside the driver too: some 100 MiB of codes and counts, 8 bytes each. A search runs
+there, and statements of the encoding about the base (the costs of levels) then need no jobs."""
 
 
 class HeldTables(DuckDBEngine):
-    """An embedded DuckDB with the tables of ``HELD``, and the record of which the cluster has to be shown.
+    """An embedded DuckDB with the tables of ``HELD``.
 
     Args:
-        journal: of the engine that they belong to.
+        journal: the journal of the engine that they belong to.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -34,15 +33,15 @@ class HeldTables(DuckDBEngine):
         self._here: set[str] = set()
 
     def owns(self, table: str) -> bool:
-        """True for a table that stands here, not on the cluster."""
+        """Return True for a table that stands here, not on the cluster."""
         return table.startswith(HELD)
 
     def holds(self, table: str) -> bool:
-        """True for a table that stands here, be it on the cluster too."""
+        """Return True for a table that stands here, perhaps on the cluster too."""
         return table in self._here
 
     def answers(self, statement: exp.Expr | str) -> bool:
-        """True for a tree that reads tables that stand here and nothing else."""
+        """Return True for a tree that reads tables that stand here and nothing else."""
         if isinstance(statement, str):
             return False
         within = {cte.alias for cte in statement.find_all(exp.CTE)}
@@ -50,24 +49,21 @@ class HeldTables(DuckDBEngine):
         return bool(read) and all(not node.db and (self.owns(node.name) or self.holds(node.name)) for node in read)
 
     def mentioned(self, text: str) -> list[str]:
-        """The tables of ours whose names occur in a text of Spark's SQL; one too many does no harm."""
+        """Return the tables whose names occur in a text of Spark's SQL; one too many does no harm."""
         return [table for table in sorted(self._here) if quoted(table) in text]
 
     def rows(self, table: str) -> pa.Table:
-        """The rows of a table of ours."""
+        """Return the rows of a table."""
         return self.arrow("show", exp.select("*").from_(exp.to_table(table, quoted=True)))
 
     def load(self, name: str, table: str, data: pa.Table, *, replayed: bool = False) -> None:
-        """Make a table of ours from an Arrow table."""
         self._here.add(table)
         super().load(name, table, data, replayed=replayed)
 
     def create(self, name: str, table: str, query: exp.Query | str) -> int:
-        """Make a table of ours from a query and return its number of rows."""
         self._here.add(table)
         return super().create(name, table, query)
 
     def drop(self, table: str) -> None:
-        """Drop a table of ours, if it is there."""
         self._here.discard(table)
         super().drop(table)

@@ -1,4 +1,4 @@
-"""Where the records of a Spark engine come from and its releases go: the session's catalog, and folders of files."""
+"""The sources and targets of a Spark engine: the session's catalog, and folders of files."""
 
 from __future__ import annotations
 
@@ -13,55 +13,53 @@ from uuid import uuid4
 
 from sqlglot import exp
 
-from sqlanon.engines.base import Engine, Place
-from sqlanon.engines.relation_names import relation_parts
+from sqlanon.engines.base import Place
+from sqlanon.engines.relation_names import relation_parts, table_reference
+from sqlanon.engines.serial import SerialEngine
 from sqlanon.engines.spark.dialect import DIALECT, quoted
 from sqlanon.errors import EngineError, TargetError, UnsupportedError
 from sqlanon.sqltrees import names
 
 OWN_CATALOG = "spark_catalog"
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_]+")
-"""What Spark's own catalog takes for a name."""
+"""The names that Spark's own catalog accepts."""
 
 
-class SparkPlaces(Engine):
+class SparkPlaces(SerialEngine):
     """The half of the engine that names relations of others; the other half runs statements."""
 
     _session: Any
-    _user: Any
 
-    def __init__(self) -> None:
+    def __init__(self, user: Any) -> None:
+        super().__init__()
+        self._user = user
         self._globals: list[str] = []
-        self._made: list[exp.Expr] = []
+        self._created: list[exp.Expr] = []
 
     @abstractmethod
     def _guard(self, name: str, work: Callable[[], Any]) -> Any:
-        """Do some work on the cluster under the name of a statement."""
+        """Run a statement by ``work`` on the cluster, under its name."""
 
     @abstractmethod
     def _frame(self, statement: exp.Expr | str, parameters: Sequence[Any] = ()) -> Any:
-        """The rows of a statement, not run yet."""
+        """Return the rows of a statement, not run yet; show the tables beside the driver that it reads."""
 
     @abstractmethod
     def _register(self, table: str, frame: Any) -> None:
-        """Make a temporary view of ours that shows a frame."""
+        """Create a temporary view that shows a frame."""
 
     def _note(self, statement: exp.Expr | str) -> None:
-        """Remember the tables that are made, for the case that they are not to stay."""
+        """Remember the tables that a transaction creates, which an error drops."""
         if isinstance(statement, exp.Create) and statement.kind == "TABLE":
-            self._made.append(statement.this.copy())
+            self._created.append(statement.this.copy())
 
     def _unshare(self) -> None:
-        """Drop what was shown to our session of the user's."""
+        """Drop the views by which our session sees temporary views of the user's."""
         for name in self._globals:
             self._session.catalog.dropGlobalTempView(name)
 
     def source_table(self, name: str, catalog: str | None = None) -> exp.Table:
-        """The relation ``name`` of the catalog (catalog and schema allowed), or a temporary view of the user's session.
-
-        Raises:
-            UnsupportedError: ``catalog`` asks for an attached database.
-        """
+        # a relation of the catalog, or a temporary view of the user's session
         if catalog is not None:
             raise UnsupportedError(
                 "A session of Spark has no attached databases.", hint="name the table with its catalog and schema."
@@ -72,13 +70,12 @@ class SparkPlaces(Engine):
             shared = f"{names.PREFIX}source_{uuid4().hex}"
             if self._guard("find table", lambda: self._share(user, name, shared)):
                 parts = ["global_temp", shared]
-        identifiers = [exp.to_identifier(part, quoted=True) for part in parts]
-        return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(identifiers), strict=False)))
+        return table_reference(parts)
 
     def _share(self, user: Any, name: str, shared: str) -> bool:
-        """Show a temporary view of the user's session to ours: each session sees its own only.
+        """Show a temporary view of the user's session to ours, if there is one: each session sees its own only.
 
-        A name is that of a view in the way of the user's session, by default in any case.
+        Whether letters match in any case is a setting of the user's session.
         """
         exact = user.conf.get("spark.sql.caseSensitive") == "true"
         wanted = name if exact else name.casefold()
@@ -90,10 +87,10 @@ class SparkPlaces(Engine):
         return True
 
     def read_parquet(self, name: str, path: str) -> exp.Table:
-        """A relation over Parquet files: a file, a folder or a pattern, as Spark reads paths.
+        """Return a relation over Parquet files: a file, a folder or a pattern, as Spark reads paths.
 
         Args:
-            name: of the temporary view that stands for them.
+            name: the name of the temporary view that is created over them.
         """
 
         def read() -> None:
@@ -104,18 +101,13 @@ class SparkPlaces(Engine):
         return exp.to_table(name, quoted=True)
 
     def local_files(self, relation: exp.Expr) -> list[Path]:
-        """The files of this machine that a relation is read from; nothing is known of other file systems."""
+        """Return the files of this machine that a relation is read from; those of other file systems are left out."""
         read: list[str] = self._guard("files", lambda: self._frame(exp.select("*").from_(relation)).inputFiles())
         return [Path(unquote(urlsplit(file).path)) for file in read if urlsplit(file).scheme == "file"]
 
     def write_folder(self, name: str, query: exp.Query, folder: Path) -> exp.Expr:
-        """Write the rows of a query as a folder of Parquet files, which every executor must be able to reach.
-
-        What Spark notes of a column, its comment in the source among it, does not travel.
-
-        Returns:
-            the relation that reads them back, with the types that were written.
-        """
+        # Every executor must be able to reach the folder. What Spark notes of a column, such as its comment in the
+        # source, does not travel. What reads the files back has the types that were written.
         table = f"{names.PREFIX}written_{uuid4().hex}"
 
         def write() -> None:
@@ -129,35 +121,29 @@ class SparkPlaces(Engine):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """What stands in for one: tables that were made within are dropped on any error; nobody is kept away."""
-        before = self._made
-        self._made = []
+        # Spark has no transactions: the tables that were created within are dropped on any error.
+        before = self._created
+        self._created = []
         try:
             yield
         except BaseException:
-            for made in self._made:
+            for table in self._created:
                 with suppress(EngineError):
-                    self.run("drop unpublished", exp.Drop(tables=[made], kind="TABLE", exists=True))
+                    self.run("drop unpublished", exp.Drop(tables=[table], kind="TABLE", exists=True))
             raise
         finally:
-            self._made = before
+            self._created = before
 
     def place(self, parts: Sequence[str], target_catalog: str | None) -> Place:
-        """The full name of a target: a table of the session's schema, or one with its schema, or catalog and schema."""
         here = (str(self._session.catalog.currentCatalog()), str(self._session.catalog.currentDatabase()))
         return Place(*here[: 3 - len(parts)], *parts)
 
     def existing(self, where: Place) -> str | None:
-        """``table`` or ``view`` when there is such a relation, else None.
-
-        Raises:
-            TargetError: there cannot be one: the catalog of sessions keeps no such name.
-        """
         if where.catalog == OWN_CATALOG and not (
             PLAIN_NAME.fullmatch(where.schema) and PLAIN_NAME.fullmatch(where.name)
         ):
             raise TargetError(
-                "The name of a table in Spark's own catalog is made of letters, digits and underscores.",
+                "The name of a table in Spark's own catalog consists of letters, digits and underscores.",
                 hint="choose such a name, or publish a folder: output: {file: release.parquet}.",
             )
         name = ".".join(quoted(part) for part in (where.catalog, where.schema, where.name))
@@ -171,13 +157,9 @@ class SparkPlaces(Engine):
         found: str | None = self._guard("existing", ask)
         return found
 
-    def view_text(self, where: Place) -> str:
-        """Nothing: views are not made."""
-        return ""
-
 
 def _parquet_view(name: str, path: str) -> exp.Create:
-    """The statement that makes a temporary view over Parquet files, as scripts tell it."""
+    """Return the statement of the replayable script that creates a temporary view over Parquet files."""
     options = exp.OptionsProperty(expressions=[exp.Property(this=exp.var("path"), value=exp.Literal.string(path))])
     kind = exp.FileFormatProperty(this=exp.var("parquet"))
     properties = exp.Properties(expressions=[exp.TemporaryProperty(), kind, options])

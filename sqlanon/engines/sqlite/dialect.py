@@ -1,9 +1,9 @@
-"""How our statements read in SQLite: what its dialect of sqlglot leaves as it is in DuckDB's, or changes in meaning.
+"""How our statements read in SQLite, where sqlglot would leave them as they are in DuckDB's, or change their meaning.
 
 Each rule keeps the meaning of the tree. What has no equal raises an ``UnsupportedError`` and is never passed through.
 SQLite converts in silence where other databases refuse: a text that is no number is 0 to a CAST, an integer beyond 64
 bits becomes a float, a name that is no column is a text. So conversions and products are checked where they happen,
-and names are quoted by the one character that never makes a text of them.
+and names are quoted by the one character that never turns them into texts.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from collections.abc import Callable
 
 from sqlglot import exp
 from sqlglot.dialects.sqlite import SQLite
-from sqlglot.errors import ErrorLevel
-from sqlglot.errors import UnsupportedError as NotWritten
 from sqlglot.generators.sqlite import SQLiteGenerator
 
+from sqlanon.engines.rendering import SETTINGS, OwnMethods, generate
 from sqlanon.errors import UnsupportedError
 from sqlanon.sqltrees.trees import equal
 
@@ -30,21 +29,21 @@ TEXT, CAST, TRY_CAST, REFUSE, LENGTH, KEY = (
     "sqlanon_length",
     "sqlanon_key",
 )
-"""Functions of the session's own (``sqlite_values``)."""
+"""The functions that the session has of its own (``values.Functions``)."""
 OVERFLOW = "overflow"
-"""What ``sqlanon_refuse`` is told when a whole number does not fit."""
+"""The reason that ``sqlanon_refuse`` receives when a whole number does not fit."""
 
 INTEGERS = (*exp.DataType.INTEGER_TYPES, exp.DType.INT128, exp.DType.UINT128)
 FLOATS = (exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.DECIMAL)
 ROUNDED = (exp.Ceil, exp.Floor, exp.Round)
-"""What makes a whole number of a float on purpose."""
+"""The functions that turn a float into a whole number on purpose."""
 
 
-class _Generator(SQLiteGenerator):
+class SQLiteWriter(OwnMethods, SQLiteGenerator, replaces=(exp.AnyValue, exp.TryCast, exp.Length, exp.GenerateSeries)):
     """SQLite's generator with our rules."""
 
     def identifier_sql(self, expression: exp.Identifier) -> str:
-        """In backticks: what stands in double quotes and is no name would be taken for a text."""
+        """Quote by backticks: SQLite takes what stands in double quotes and is no name for a text."""
         return quoted(expression.name)
 
     def literal_sql(self, expression: exp.Literal) -> str:
@@ -60,7 +59,7 @@ class _Generator(SQLiteGenerator):
     # -- conversions ---------------------------------------------------------------------------------------------------
 
     def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
-        """Checked: what does not read as the type is refused, as in DuckDB, and not made 0."""
+        """Check the value: what does not read as the type is refused, as in DuckDB, and does not become 0."""
         value, wanted = expression.this, expression.to
         kind = wanted.this
         if kind in exp.DataType.TEXT_TYPES:
@@ -77,11 +76,11 @@ class _Generator(SQLiteGenerator):
         return self._called(CAST, value, wanted)
 
     def collate_sql(self, expression: exp.Collate) -> str:
-        """Byte by byte, which SQLite calls BINARY."""
+        """Compare byte by byte, which SQLite calls BINARY."""
         return f"{self.sql(expression, 'this')} COLLATE BINARY"
 
     def trycast_sql(self, expression: exp.TryCast) -> str:
-        """NULL where the text does not read as the type."""
+        """Give NULL where the text does not read as the type."""
         if expression.to.this in exp.DataType.TEXT_TYPES:
             return f"CAST({self._text(expression.this)} AS TEXT)"
         return self._called(TRY_CAST, expression.this, expression.to)
@@ -90,7 +89,7 @@ class _Generator(SQLiteGenerator):
         return f"{function}({self.sql(value)}, {self.sql(exp.Literal.string(wanted.sql(dialect='duckdb')))})"
 
     def _text(self, value: exp.Expr) -> str:
-        """The canonical text: of a text itself, of a whole number its digits, of a float the shortest that reads back.
+        """Write the canonical text: a text itself, the digits of a whole number, the shortest text of a float.
 
         Of a column only the floats are sent through a function, and nothing is added to it: 0 + 'a' is 0.
         """
@@ -107,7 +106,7 @@ class _Generator(SQLiteGenerator):
         )
 
     def _whole(self, value: exp.Expr) -> str:
-        """A whole number: a float is the sum or product of some that did not fit, unless it was rounded on purpose."""
+        """Write a whole number. A float is a sum or product that did not fit, unless it was rounded on purpose."""
         text = self.sql(value)
         if isinstance(value, (*ROUNDED, exp.Placeholder, exp.Null)) or _number(value) is not None:
             return text
@@ -119,7 +118,7 @@ class _Generator(SQLiteGenerator):
     # -- arithmetic ----------------------------------------------------------------------------------------------------
 
     def mul_sql(self, expression: exp.Mul) -> str:
-        """A product of whole numbers that does not fit 64 bits is refused: SQLite would go on with a float."""
+        """Refuse a product of whole numbers that does not fit 64 bits: SQLite would go on with a float."""
         return self._checked(expression, "*")
 
     def add_sql(self, expression: exp.Add) -> str:
@@ -142,7 +141,7 @@ class _Generator(SQLiteGenerator):
         return f"(CASE WHEN typeof({result}) = 'real' AND {whole} THEN {REFUSE}('{OVERFLOW}') ELSE {result} END)"
 
     def _truncated_div_sql(self, left: exp.Expr, right: exp.Expr) -> str:
-        """Whole numbers divide to whole numbers; through a float, digits beyond 53 bits would be lost."""
+        """Divide whole numbers to whole numbers; through a float, digits beyond 53 bits would be lost."""
         sides = [f"({self.sql(side)})" if isinstance(side, exp.Binary) else self.sql(side) for side in (left, right)]
         return f"({sides[0]} / {sides[1]})"
 
@@ -150,37 +149,35 @@ class _Generator(SQLiteGenerator):
         return self._truncated_div_sql(expression.this, expression.expression)
 
     def _extreme(self, name: str, expression: exp.Greatest | exp.Least) -> str:
-        """NULLs are left out, as in DuckDB; of one value the function would be an aggregate."""
+        """Leave NULLs out, as in DuckDB; of one value the function would be an aggregate."""
+        if len(expression.expressions) > 1 and not all(map(_never_null, expression.iter_expressions())):
+            self.unsupported(f"{expression.key.upper()} of more than two values that may be NULL")
         values = [self.sql(value) for value in (expression.this, *expression.expressions)]
         return f"COALESCE({name}({', '.join(values)}), {', '.join(values)})" if len(values) > 1 else values[0]
 
     def greatest_sql(self, expression: exp.Greatest) -> str:
-        if len(expression.expressions) > 1 and not all(map(_never_null, expression.iter_expressions())):
-            self.unsupported("GREATEST of more than two values that may be NULL")
         return self._extreme("MAX", expression)
 
     def least_sql(self, expression: exp.Least) -> str:
-        if len(expression.expressions) > 1 and not all(map(_never_null, expression.iter_expressions())):
-            self.unsupported("LEAST of more than two values that may be NULL")
         return self._extreme("MIN", expression)
 
     # -- functions and clauses -----------------------------------------------------------------------------------------
 
     def anyvalue_sql(self, expression: exp.AnyValue) -> str:
-        """One value that is not NULL: the largest, which depends on nothing else."""
+        """Take the largest value, which depends on nothing else."""
         return self.func("MAX", expression.this)
 
     def length_sql(self, expression: exp.Length) -> str:
-        """In characters; SQLite's own ends at the character NUL."""
+        """Count characters; SQLite's own function ends at the character NUL."""
         return self.func(LENGTH, expression.this)
 
     def struct_sql(self, expression: exp.Struct) -> str:
-        """Values side by side, as one text that no other values have."""
+        """Write values side by side as one text that no other values have."""
         return self.func(KEY, *[item.expression if isinstance(item, exp.PropertyEQ) else item
                                 for item in expression.expressions])  # fmt: skip
 
     def generateseries_sql(self, expression: exp.GenerateSeries) -> str:
-        """Whole numbers from one to another, both included; SQLite's own series is an extension that few have."""
+        """Count from one whole number to another, both included; SQLite's own series is an extension that few have."""
         start, end = (self.sql(expression, part) for part in ("start", "end"))
         return (
             f"(WITH RECURSIVE counted(place) AS (SELECT {start} WHERE {start} <= {end} "
@@ -188,7 +185,7 @@ class _Generator(SQLiteGenerator):
         )
 
     def values_sql(self, expression: exp.Values, values_as_table: bool = True) -> str:
-        """Rows under an alias whose columns have names: SQLite calls them column1, column2, …"""
+        """Name the columns of rows under an alias: SQLite calls them column1, column2, …"""
         alias = expression.args.get("alias")
         if alias is None or not alias.columns:
             return super().values_sql(expression, values_as_table)
@@ -197,8 +194,8 @@ class _Generator(SQLiteGenerator):
         return f"(SELECT {named} FROM (VALUES {rows})) AS {self.sql(alias, 'this')}"
 
     def select_sql(self, expression: exp.Select) -> str:
-        """LEFT JOINs stay in their order. For = in WHERE, here or around, the planner would take them for inner joins
-        and begin with every combination of rows: so it is said with IS, and LIMIT -1 lets nothing in from around."""
+        """Keep LEFT JOINs in their order. For = in WHERE, here or around, the planner would take them for inner joins
+        and begin with every combination of rows: IS stands in its place, and LIMIT -1 keeps conditions out."""
         if not any(join.side == "LEFT" for join in expression.args.get("joins") or ()):
             return super().select_sql(expression)
         inner = isinstance(expression.parent, exp.CTE | exp.Subquery) and not expression.args.get("limit")
@@ -210,7 +207,7 @@ class _Generator(SQLiteGenerator):
         return super().select_sql(expression.limit(-1, copy=False) if inner else expression)
 
     def join_sql(self, expression: exp.Join, join_op: str | None = None) -> str:
-        """ASOF: the row with the greatest value that is not above; the values of such a column differ."""
+        """Write ASOF as the row with the greatest value that is not above; the values of such a column differ."""
         if expression.method == "ASOF":
             expression = self._nearest(expression)
         return super().join_sql(expression)
@@ -232,21 +229,14 @@ class _Generator(SQLiteGenerator):
         return join
 
 
-_Generator.TRANSFORMS = {
-    kind: rule
-    for kind, rule in SQLiteGenerator.TRANSFORMS.items()
-    if kind not in (exp.AnyValue, exp.TryCast, exp.Greatest, exp.Least, exp.Length, exp.GenerateSeries)
-}
-
-
 def _number(value: exp.Expr) -> str | None:
-    """The digits of a literal number, with its sign; None of anything else."""
+    """Return the digits of a literal number; None for anything else."""
     inner = value.this if isinstance(value, exp.Neg | exp.Paren) else value
     return inner.name if isinstance(inner, exp.Literal) and inner.is_number else None
 
 
 def _is_float(value: exp.Expr) -> bool:
-    """True when an operand is a float whatever the data: what comes of it may be one."""
+    """Return True if an operand is a float whatever the data: the result may be one."""
     value = value.unnest()
     if isinstance(value, exp.Literal):
         return value.is_number and not value.is_int
@@ -260,7 +250,7 @@ def _has_product(value: exp.Binary) -> bool:
 
 
 def _may_be_text(value: exp.Expr) -> bool:
-    """False for what is a number by its form."""
+    """Return False for what is a number by its form."""
     value = value.unnest()
     numeric = exp.AggFunc | exp.Binary | exp.Window | exp.Ln | exp.Neg | exp.Placeholder
     if isinstance(value, numeric) and not isinstance(value, exp.Max | exp.Min | exp.AnyValue | exp.DPipe):
@@ -274,8 +264,8 @@ def _never_null(value: exp.Expr) -> bool:
     return isinstance(value, exp.Literal | exp.Case | exp.Coalesce)
 
 
-def _numbered(statement: exp.Expr) -> exp.Expr:
-    """``EXCEPT ALL`` as EXCEPT over rows whose copies are numbered: SQLite's takes all copies of a row away at once."""
+def _number_copies(statement: exp.Expr) -> exp.Expr:
+    """Write ``EXCEPT ALL`` as EXCEPT over rows whose copies are numbered: SQLite removes all copies at once."""
     if not any(node.args.get("distinct") is False for node in statement.find_all(exp.Except)):
         return statement
     statement = statement.copy()
@@ -294,42 +284,25 @@ def _numbered(statement: exp.Expr) -> exp.Expr:
 
 
 def render(statement: exp.Expr, *, pretty: bool = False) -> str:
-    """The text of ``statement``, every identifier quoted.
+    """Return the text of ``statement``, every identifier quoted.
 
     Raises:
-        UnsupportedError: SQLite cannot say it.
+        UnsupportedError: SQLite lacks something.
     """
-    generator = _Generator(
-        dialect=SQLite(), identify=True, comments=False, unsupported_level=ErrorLevel.RAISE, pretty=pretty
-    )
-    failure: str | None = None
-    text = ""
-    try:
-        text = generator.generate(_numbered(statement), copy=True)
-    except NotWritten as error:
-        failure = str(error)
-    if failure is not None:
-        raise UnsupportedError(
-            f"A statement cannot be said in SQLite's SQL ({failure}).",
-            hint="copy the source into a DuckDB or Parquet file and run the policy on that.",
-        )
-    return text
+    return generate(SQLiteWriter(dialect=SQLite(), pretty=pretty, **SETTINGS), _number_copies(statement), "SQLite")
 
 
 def quoted(name: str) -> str:
-    """``name`` as a quoted identifier.
-
-    Raises:
-        UnsupportedError: it holds the character NUL.
-    """
+    """Return ``name`` as a quoted identifier; raise UnsupportedError if it holds the character NUL."""
     if "\0" in name:
         raise UnsupportedError("A name holds the character NUL, which SQLite does not keep.", hint="rename it.")
     return "`" + name.replace("`", "``") + "`"
 
 
-def shielded(statement: exp.Expr, columns: Callable[[exp.Table], list[str] | None]) -> exp.Expr:
-    """The statement with each table of a source that it reads replaced by its columns compared byte by byte: a column
-    declared COLLATE NOCASE would merge texts that differ.
+def compare_bytes(statement: exp.Expr, columns: Callable[[exp.Table], list[str] | None]) -> exp.Expr:
+    """Replace each table of a source that a statement reads by its columns compared byte by byte, and return it.
+
+    A column declared COLLATE NOCASE would merge texts that differ.
 
     Args:
         columns: the columns of a table that needs it; None of any other.

@@ -1,17 +1,15 @@
-"""SQLite 3.39 and newer, and the only module that imports its driver, Python's own.
+"""SQLite 3.39 and newer, through Python's own driver.
 
 The file of the source is the connection's ``main`` database, opened to be read only unless the release goes into it.
-What we make is temporary, private to the connection, and gone with it. Statements are checked where SQLite would
-convert in silence (``sqlite_dialect``); what hierarchies compute beyond 64 bits is computed in an embedded DuckDB.
+Working tables are temporary, private to the connection, and gone with it. Statements are checked where SQLite would
+convert in silence (``dialect``); what hierarchies compute beyond 64 bits is computed in an embedded DuckDB.
 """
 
 from __future__ import annotations
 
 import sqlite3
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from functools import partial
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,37 +17,37 @@ from urllib.parse import quote
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.engines.base import SNAPSHOT, Capabilities, Engine, Job, Lack, Place, Statement, rows_of, temporary_table
+from sqlanon.engines.base import Capabilities, Lack, Place, Row
 from sqlanon.engines.duckdb.engine import DuckDBEngine
-from sqlanon.engines.journal import Journal
-from sqlanon.engines.relation_names import relation_parts
-from sqlanon.engines.sqlite import dialect as sqlite_dialect
-from sqlanon.engines.sqlite.dialect import DIALECT, quoted, shielded
+from sqlanon.engines.relation_names import relation_parts, table_reference
+from sqlanon.engines.serial import SerialEngine
+from sqlanon.engines.sqlite import dialect
+from sqlanon.engines.sqlite.dialect import DIALECT, compare_bytes, quoted
 from sqlanon.engines.sqlite.errors import REFUSALS, TOO_MANY_TABLES, describe, hint
-from sqlanon.engines.sqlite.values import Functions, column, declared, stored, word
+from sqlanon.engines.sqlite.values import Functions, arrow_column, declared, stored, type_word
 from sqlanon.errors import EngineError, HierarchyError, InputError, SourceError, TargetError, UnsupportedError
 from sqlanon.sqltrees.data_types import data_type
+from sqlanon.sqltrees.trees import column, named
+from sqlanon.sqltrees.trees import table as working_table
 
 OLDEST = (3, 39, 0)
 """The oldest version with HAVING without GROUP BY, which some audits use."""
 MAIN = "main"
-"""What the connection calls the database of its file."""
+"""The connection's name for the database of its file."""
 STEPS = 200_000
-"""Of SQLite's virtual machine, after which it looks whether the user wants to stop: some milliseconds."""
+"""Steps of SQLite's virtual machine between two looks whether the user wants to stop: some milliseconds."""
 CACHE = -200_000
 """Memory for temporary tables in KiB, negative as SQLite wants it; beyond it they go to a temporary file."""
 DESCRIBED, TYPES = "sqlanon_described", "sqlanon_types"
 ELSEWHERE = "copy the table into a DuckDB or Parquet file and run the policy on that."
 
-Row = tuple[Any, ...]
 
-
-class SQLiteEngine(Engine):
-    """One connection with its temporary tables; ``close`` drops them all.
+class SQLiteEngine(SerialEngine):
+    """A connection with its temporary tables; ``close`` drops them all.
 
     Args:
         path: a SQLite file; None opens a database in memory.
-        read_only: nothing is written to the file.
+        read_only: whether the file is opened for reading only.
 
     Raises:
         SourceError: the file cannot be opened.
@@ -92,6 +90,8 @@ class SQLiteEngine(Engine):
         },
     )
     version = sqlite3.sqlite_version
+    begin = "BEGIN IMMEDIATE"  # nobody else writes to the file until the end
+    temporary_schema = "temp."
 
     def __init__(self, path: Path | None = None, *, read_only: bool = True) -> None:
         if sqlite3.sqlite_version_info < OLDEST:
@@ -99,16 +99,14 @@ class SQLiteEngine(Engine):
                 f"Python uses SQLite {sqlite3.sqlite_version}; {'.'.join(map(str, OLDEST))} or newer is needed.",
                 hint=ELSEWHERE,
             )
-        self.journal = Journal()
-        self.replay: list[tuple[str, Statement]] = []
-        self.default_schema: tuple[str, ...] = ()
+        super().__init__()
         self.path, self.read_only = path, read_only and path is not None
         self._functions = Functions()
-        self._shown: dict[str, str] = {}
-        self._told: dict[str, list[tuple[str, str]]] = {}
+        self._known_columns: dict[str, list[tuple[str, str]]] = {}
+        """The columns of working tables, with the types that their query declared."""
         failure: tuple[str, str] | None = None
         try:
-            self._connection = _connected(path, read_only=self.read_only)
+            self._connection = _connect(path, read_only=self.read_only)
         except sqlite3.Error as error:
             failure = describe(error)
         if failure is None:
@@ -137,21 +135,17 @@ class SQLiteEngine(Engine):
         return int(self.run("data version", "PRAGMA main.data_version")[0][0])
 
     def unchanged(self) -> bool:
-        """False when another connection wrote to the file since it was opened."""
         return self._data_version() == self._version
 
     def close(self) -> None:
-        """Close the connection, which drops every table of ours."""
         self._connection.close()
 
     # -- statements ----------------------------------------------------------------------------------------------------
 
     def render(self, statement: exp.Expr, *, pretty: bool = False) -> str:
-        """The text of ``statement`` in SQLite's dialect, every identifier quoted; tables of the source compare texts
-        byte by byte, whatever collation they were declared with."""
         if any(table.db for table in statement.find_all(exp.Table)):
-            statement = shielded(statement.copy(), self._source_columns)
-        return sqlite_dialect.render(self._listed(statement), pretty=pretty)
+            statement = compare_bytes(statement.copy(), self._source_columns)
+        return dialect.render(self._listed(statement), pretty=pretty)
 
     def _source_columns(self, table: exp.Table) -> list[str] | None:
         query = "SELECT name FROM pragma_table_xinfo(?, ?) WHERE hidden <> 1"
@@ -159,7 +153,7 @@ class SQLiteEngine(Engine):
         return [row[0] for row in rows] or None
 
     def _listed(self, statement: exp.Expr) -> exp.Expr:
-        """``* EXCLUDE (…)`` as the list of the columns that are left."""
+        """Write ``* EXCLUDE (…)`` as the list of the columns that are left."""
         if not any(star.args.get("except_") for star in statement.find_all(exp.Star)):
             return statement
         statement = statement.copy()
@@ -183,36 +177,28 @@ class SQLiteEngine(Engine):
         return statement
 
     def run(self, name: str, statement: exp.Expr | str, parameters: Sequence[Any] = ()) -> list[Row]:
-        """Run a named statement and return its rows.
-
-        Args:
-            name: what the journal and errors call the statement.
-            statement: a sqlglot tree, or text that was rendered from one.
-            parameters: values bound to the statement's placeholders.
-
-        Raises:
-            EngineError: the database refused it; names the statement and the kind of error only.
-            UnsupportedError: a whole number does not fit 64 bits, or a column holds bytes.
-        """
-        text = statement if isinstance(statement, str) else self.render(statement)
+        text = self._text(statement)
         rows: list[Row] = self._guard(name, lambda: self._connection.execute(text, list(parameters)).fetchall())
         return rows
 
     def _guard(self, name: str, work: Callable[[], Any]) -> Any:
-        start = time.perf_counter()
+        """Run a statement by ``work`` under its name.
+
+        Raises:
+            UnsupportedError: the statement needs sums beyond 64 bits, texts of bytes, or more than 64 tables.
+        """
         functions = self._functions
         functions.refused, functions.interrupted = None, False
         failure: tuple[str, str]
-        try:
-            return work()
-        except sqlite3.Error as error:
-            failure = describe(error)
-        except OverflowError:
-            functions.refused, failure = "overflow", ("OverflowError", "")
-        except UnicodeError:
-            failure = ("UnicodeError", "a text is not Unicode")
-        finally:
-            self.journal.record(name, time.perf_counter() - start)
+        with self.journal.timed(name):
+            try:
+                return work()
+            except sqlite3.Error as error:
+                failure = describe(error)
+            except OverflowError:
+                functions.refused, failure = "overflow", ("OverflowError", "")
+            except UnicodeError:
+                failure = ("UnicodeError", "a text is not Unicode")
         kind, message = failure
         if kind == "SQLITE_INTERRUPT" or functions.interrupted:
             raise KeyboardInterrupt
@@ -225,70 +211,33 @@ class SQLiteEngine(Engine):
         if refused in ("overflow", "bytes"):
             raise UnsupportedError(f"SQLite: {REFUSALS[refused][0]} ({name!r}).", hint=REFUSALS[refused][1])
         if refused is not None:
-            kind, (message, cure) = refused, REFUSALS[refused]
-        else:
-            cure = hint(kind)
-        raise EngineError(
-            f"SQLite refused the statement {name!r} ({kind}: {message}).", hint=cure, statement=name, kind=kind
-        )
-
-    def run_many(self, name: str, jobs: Sequence[Job]) -> list[list[Row]]:
-        """Run named statements that only read, one after the other."""
-        return [self._run_job(name, job) for job in jobs]
-
-    def _run_job(self, name: str, job: Job) -> list[Row]:
-        for view, shown in job.views.items():
-            if self._shown.get(view) != shown:
-                self.run("hide", f"DROP VIEW IF EXISTS {_ours(view)}")
-                self.run("show", f"CREATE TEMPORARY VIEW {quoted(view)} AS SELECT * FROM {_ours(shown)}")
-                self._shown[view] = shown
-        return self.run(name, job.text, job.parameters)
-
-    @contextmanager
-    def side_by_side(self) -> Iterator[None]:
-        """Nothing to prepare: statements run one after the other."""
-        yield
-
-    @property
-    def lanes(self) -> int:
-        """How many statements ``run_many`` runs side by side."""
-        return 1
+            raise self._refusal(name, refused, *REFUSALS[refused])
+        raise self._refusal(name, kind, message, hint(kind))
 
     def arrow(self, name: str, statement: exp.Expr | str) -> pa.Table:
-        """Run a named statement and return its rows as an Arrow table; a column of several types is text."""
-        known = self._described(statement if isinstance(statement, str) else self._plain(statement))
+        # a column of several types is text
+        known = self._describe(statement if isinstance(statement, str) else self._plain(statement))
         rows = self.run(name, statement)
         values = list(zip(*rows, strict=True)) if rows else [()] * len(known)
-        arrays = [column(items, kind) for items, (_, kind) in zip(values, known, strict=True)]
+        arrays = [arrow_column(items, kind) for items, (_, kind) in zip(values, known, strict=True)]
         return pa.table(arrays, names=[title for title, _ in known])
 
-    # -- tables of ours ------------------------------------------------------------------------------------------------
+    # -- working tables ------------------------------------------------------------------------------------------------
 
-    def load(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None:
-        """Make the table ``table`` of ours from an Arrow table; the replayable script lists its rows (``replayed``)."""
-        if replayed:
-            self.replay.append((name, lambda: temporary_table(table, rows_of(data))))
-        kinds = [declared(field.type) for field in data.schema]
-        columns = ", ".join(f"{quoted(title)} {kind}" for title, kind in zip(data.column_names, kinds, strict=True))
-        self._fill(name, table, data, [f"CREATE TEMPORARY TABLE {quoted(table)} ({columns})"])
-
-    def append(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None:
-        """Add the rows of an Arrow table, which has the columns of the table ``table`` of ours."""
-        if replayed:
-            self.replay.append((name, lambda: exp.insert(rows_of(data), exp.to_table(table, quoted=True))))
-        self._fill(name, table, data, [])
-
-    def _fill(self, name: str, table: str, data: pa.Table, before: Sequence[str]) -> None:
+    def _ingest(self, name: str, table: str, data: pa.Table, *, new: bool) -> None:
         rows = [tuple(map(stored, row)) for row in zip(*[c.to_pylist() for c in data.columns], strict=True)]
         titles = ", ".join(map(quoted, data.column_names))
         marks = ", ".join("?" * data.num_columns)
+        kinds = [declared(field.type) for field in data.schema]
+        columns = ", ".join(f"{quoted(title)} {kind}" for title, kind in zip(data.column_names, kinds, strict=True))
 
         def fill() -> None:
             self._connection.execute("SAVEPOINT sqlanon_fill")
             try:
-                for text in before:
-                    self._connection.execute(text)
-                self._connection.executemany(f"INSERT INTO {_ours(table)} ({titles}) VALUES ({marks})", rows)
+                if new:
+                    self._connection.execute(f"CREATE TEMPORARY TABLE {quoted(table)} ({columns})")
+                values = f"INSERT INTO {self._working_table(table)} ({titles}) VALUES ({marks})"
+                self._connection.executemany(values, rows)
             except BaseException:
                 self._connection.execute("ROLLBACK TO sqlanon_fill")
                 raise
@@ -297,46 +246,37 @@ class SQLiteEngine(Engine):
 
         self._guard(name, fill)
 
-    def create(self, name: str, table: str, query: exp.Query | str) -> int:
-        """Make the table ``table`` of ours from a query and return its number of rows.
+    def _create_as(self, name: str, table: str, query: exp.Query | str) -> int:
+        text = self._text(query)
+        known = None if isinstance(query, str) else self._describe(self._plain(query))
 
-        ``query`` may be text that was rendered from a tree before, so that hot statements compile once; the script does
-        not tell it then.
-        """
-        text = query if isinstance(query, str) else self.render(query)
-        known = None if isinstance(query, str) else self._described(self._plain(query))
-
-        def make() -> int:
+        def fill() -> int:
             self._connection.execute(f"CREATE TEMPORARY TABLE {quoted(table)} AS {text}")
-            return int(self._connection.execute(f"SELECT COUNT(*) FROM {_ours(table)}").fetchone()[0])
+            return int(self._connection.execute(f"SELECT COUNT(*) FROM {self._working_table(table)}").fetchone()[0])
 
-        rows: int = self._guard(name, make)
+        rows: int = self._guard(name, fill)
         if known is not None:
-            self._told[table] = known
-        if isinstance(query, exp.Query) and name != SNAPSHOT:
-            self.replay.append((name, partial(temporary_table, table, query)))
+            self._known_columns[table] = known
         return rows
 
     def compute(
         self, name: str, table: str, query: exp.Query, *, over: str, of: str, type_name: str, by_text: bool
     ) -> None:
-        """Make a table of ours from a query over the table ``over`` of distinct values, in an embedded DuckDB: the
-        arithmetic of intervals has 128 bits, and SQLite knows no dates.
+        """Create the table in an embedded DuckDB: the arithmetic of intervals has 128 bits, and SQLite has no dates.
 
         Raises:
             HierarchyError: values do not read as the declared type of their column.
         """
-        values = self.arrow("values to build", exp.select(exp.column("value", quoted=True)).from_(_reference(over)))
+        text = column("value")
+        values = self.arrow("values to build", exp.select(text).from_(working_table(over)))
         computing = DuckDBEngine(settings={"threads": 1})
         try:
             computing.load("values to build", DESCRIBED, values.cast(pa.schema([("value", pa.string())])))
-            text = exp.column("value", quoted=True)
             raw = exp.TryCast(this=text.copy(), to=data_type(type_name))
-            typed = exp.select(text, exp.alias_(raw, "raw", quoted=True)).from_(_reference(DESCRIBED))
-            computing.create(name, over, typed)
-            odd = exp.select(exp.Count(this=exp.Star())).from_(_reference(over))
+            computing.create(name, over, exp.select(text, named(raw, "raw")).from_(working_table(DESCRIBED)))
+            odd = exp.select(exp.Count(this=exp.Star())).from_(working_table(over))
             odd = odd.where(exp.Not(this=exp.Is(this=text.copy(), expression=exp.null())))
-            odd = odd.where(exp.Is(this=exp.column("raw", quoted=True), expression=exp.null()))
+            odd = odd.where(exp.Is(this=column("raw"), expression=exp.null()))
             count = 0 if by_text else computing.run("check values", odd)[0][0]
             if count:
                 raise HierarchyError(
@@ -348,37 +288,32 @@ class SQLiteEngine(Engine):
         finally:
             computing.close()
 
-    def insert(self, name: str, table: str, query: exp.Query) -> None:
-        """Add the rows of a query to a table of ours."""
-        self.run(name, f"INSERT INTO {_ours(table)} {self.render(query)}")
-        self.replay.append((name, lambda: exp.insert(query, exp.to_table(table, quoted=True))))
-
     def drop(self, table: str) -> None:
-        """Drop a table of ours, if it is there."""
-        self._shown = {view: shown for view, shown in self._shown.items() if shown != table}
-        self._told.pop(table, None)
-        self.run("drop", f"DROP TABLE IF EXISTS {_ours(table)}")
+        self._known_columns.pop(table, None)
+        super().drop(table)
 
     def drop_column(self, table: str, column: str) -> None:
-        """Drop a column of a table of ours."""
-        self.run("drop column", f"ALTER TABLE {_ours(table)} DROP COLUMN {quoted(column)}")
-        if table in self._told:
-            self._told[table] = [item for item in self._told[table] if item[0] != column]
+        super().drop_column(table, column)
+        if table in self._known_columns:
+            self._known_columns[table] = [item for item in self._known_columns[table] if item[0] != column]
+
+    def _forget_relations(self) -> None:
+        super()._forget_relations()
+        self._known_columns.clear()
 
     # -- what there is -------------------------------------------------------------------------------------------------
 
     def columns(self, relation: exp.Expr) -> list[tuple[str, str]]:
-        """(name, type) of the columns of a relation, in order; types in the words of policies, by what was declared."""
-        if isinstance(relation, exp.Table) and not relation.db and relation.name in self._told:
-            return list(self._told[relation.name])
-        return self._described(self._plain(exp.select("*").from_(relation.copy())))
+        if isinstance(relation, exp.Table) and not relation.db and relation.name in self._known_columns:
+            return list(self._known_columns[relation.name])
+        return self._describe(self._plain(exp.select("*").from_(relation.copy())))
 
     def _plain(self, statement: exp.Expr) -> str:
-        """The text that tells declared types: a column that is made to compare byte by byte has none."""
-        return sqlite_dialect.render(self._listed(statement))
+        """Return the text that keeps declared types: a column that is compared byte by byte loses its own."""
+        return dialect.render(self._listed(statement))
 
-    def _described(self, text: str) -> list[tuple[str, str]]:
-        """The columns of a query: a view of it tells those with a declared type, a table of it what the others are."""
+    def _describe(self, text: str) -> list[tuple[str, str]]:
+        """Return the columns of a query: a view of it has the declared types, a table of it the types of the others."""
 
         def look() -> list[tuple[str, str]]:
             execute = self._connection.execute
@@ -387,23 +322,18 @@ class SQLiteEngine(Engine):
                 execute(old)
             execute(f"CREATE TEMPORARY VIEW {view} AS {text}")
             try:
-                told = execute(f"PRAGMA temp.table_xinfo({view})").fetchall()
+                of_view = execute(f"PRAGMA temp.table_xinfo({view})").fetchall()
                 execute(f"CREATE TEMPORARY TABLE {types} AS SELECT * FROM temp.{view} LIMIT 0")
-                made = execute(f"PRAGMA temp.table_xinfo({types})").fetchall()
+                of_table = execute(f"PRAGMA temp.table_xinfo({types})").fetchall()
                 execute(f"DROP TABLE temp.{types}")
             finally:
                 execute(f"DROP VIEW temp.{view}")
-            return [(str(one[1]), word(one[2], other[2])) for one, other in zip(told, made, strict=True)]
+            return [(str(one[1]), type_word(one[2], other[2])) for one, other in zip(of_view, of_table, strict=True)]
 
         found: list[tuple[str, str]] = self._guard("describe", look)
         return found
 
     def source_table(self, name: str, catalog: str | None = None) -> exp.Table:
-        """The relation ``name`` of the file (``main.name`` allowed).
-
-        Raises:
-            UnsupportedError: another database is asked for.
-        """
         parts: list[str] = []
         with suppress(InputError):
             parts = relation_parts(name, DIALECT)
@@ -411,30 +341,11 @@ class SQLiteEngine(Engine):
             raise UnsupportedError(
                 "Of a SQLite file only its own tables and views can be read.", hint="copy the table into that file."
             )
-        return Place("", MAIN, parts[-1]).table
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """All or nothing: commit at the end, roll back on any error. Nobody else writes to the file meanwhile."""
-        self.run("begin", "BEGIN IMMEDIATE")
-        try:
-            yield
-            self.run("commit", "COMMIT")
-        except BaseException:
-            self._shown.clear()
-            self._told.clear()
-            with suppress(EngineError):  # SQLite may have rolled back by itself
-                self.run("rollback", "ROLLBACK")
-            raise
+        return table_reference([MAIN, parts[-1]])
 
     # -- where releases go ---------------------------------------------------------------------------------------------
 
     def place(self, parts: Sequence[str], target_catalog: str | None) -> Place:
-        """The full name of a target: ``name`` or ``main.name``.
-
-        Raises:
-            TargetError: another schema is named.
-        """
         if [part.casefold() for part in parts[:-1]] not in ([], [MAIN]):
             raise TargetError(
                 f"The target {'.'.join(parts)!r} names a schema, and a SQLite file has none but main.",
@@ -443,50 +354,38 @@ class SQLiteEngine(Engine):
         return Place("", MAIN, parts[-1])
 
     def existing(self, where: Place) -> str | None:
-        """``table`` or ``view`` when there is such a relation, else None."""
         query = "SELECT type FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')"
         rows = self.run("existing", query, [where.name])
         return str(rows[0][0]) if rows else None
 
     def view_text(self, where: Place) -> str:
-        """The statement of a view, as the catalog keeps it."""
         query = "SELECT sql FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE AND type = 'view'"
         rows = self.run("existing", query, [where.name])
         return str(rows[0][0]) if rows else ""
 
     def make_schema(self, where: Place) -> None:
-        """Nothing: the one schema is there."""
+        return  # a file has one schema
 
     def create_view(self, where: Place, query: exp.Query) -> None:
-        """Make a view of others. It names them without a schema: to others the file has another name."""
+        # the view names relations without a schema: to other connections the file has another name
         query = query.copy()
         for table in query.find_all(exp.Table):
             table.set("db", None)
-        text = sqlite_dialect.render(query)
-        self.run("create view", f"CREATE VIEW {sqlite_dialect.render(where.table)} AS {text}")
+        text = dialect.render(query)
+        self.run("create view", f"CREATE VIEW {dialect.render(where.table)} AS {text}")
 
     def databases(self) -> list[tuple[str, str | None, bool]]:
-        """The databases that are attached: name, file (None in memory), whether it is only read."""
         return [(MAIN, str(self.path) if self.path else None, self.read_only)]
 
 
-def _connected(path: Path | None, *, read_only: bool) -> sqlite3.Connection:
-    """A connection that commits at once; a file is never made."""
+def _connect(path: Path | None, *, read_only: bool) -> sqlite3.Connection:
+    """Return a connection that commits at once; a file is never created."""
     target = f"file:{quote(str(path))}?mode={'ro' if read_only else 'rw'}" if path else ":memory:"
     return sqlite3.connect(target, uri=path is not None, isolation_level=None, check_same_thread=False)
 
 
-def _ours(table: str) -> str:
-    """A temporary relation, and never one of the same name that is not ours."""
-    return f"temp.{quoted(table)}"
-
-
-def _reference(table: str) -> exp.Table:
-    return exp.Table(this=exp.to_identifier(table, quoted=True))
-
-
 def is_sqlite(path: Path) -> bool:
-    """True when a file begins as SQLite's do."""
+    """Return True if a file begins as SQLite's do."""
     with suppress(OSError), path.open("rb") as file:
         return file.read(16) == b"SQLite format 3\0"
     return False

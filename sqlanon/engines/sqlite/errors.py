@@ -1,20 +1,22 @@
-"""What can be said of an error of SQLite: its kind, and names, but never a value."""
+"""What can be reported of an error of SQLite: its kind, and names, but never a value."""
 
 from __future__ import annotations
 
 import sqlite3
 
+from sqlanon.engines.sqlstate import WITHHELD
+
 SAFE_KINDS = (
     "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_READONLY", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_FULL",
     "SQLITE_NOTADB", "SQLITE_CORRUPT", "SQLITE_TOOBIG", "SQLITE_NOMEM", "SQLITE_PERM", "SQLITE_AUTH", "SQLITE_PROTOCOL",
 )  # fmt: skip
-"""Errors whose message is a fixed text; an error's own kind may go on: SQLITE_READONLY_DIRECTORY."""
+"""How the kinds of errors begin whose message is a fixed text (SQLITE_READONLY_DIRECTORY is one)."""
 SAFE_BEGINNINGS = (
     "no such table: ", "no such column: ", "no such function: ", "ambiguous column name: ", "table ", "view ",
     "there is already ", "integer overflow", "at most ", "too many ", "cannot join using column ",
     "cannot start a transaction ", "cannot commit", "cannot rollback", "database table is locked",
 )  # fmt: skip
-"""Of other errors, the messages that speak of names and numbers only; the text of all others may quote a value."""
+"""How the messages of other errors begin that contain names and numbers only; all others may quote a value."""
 HINTS: dict[str, str] = {
     "SQLITE_BUSY": "another program writes to the file; wait until it has ended, and run again.",
     "SQLITE_LOCKED": "another program writes to the file; wait until it has ended, and run again.",
@@ -39,20 +41,20 @@ REFUSALS: dict[str, tuple[str, str]] = {
         "SQLite's columns hold any type: cast the column in a view of the source.",
     ),
 }
-"""Why a function of ours refused a value, and the cure."""
+"""The reasons for which a function of ours refuses a value, each with its cure."""
 TOO_MANY_TABLES = "at most 64 tables in a join"
 
 
 def describe(error: sqlite3.Error) -> tuple[str, str]:
-    """The kind of an error and what can be said of it."""
+    """Return the kind of an error and what can be reported of it."""
     kind = getattr(error, "sqlite_errorname", None) or type(error).__name__
     message = str(error)
     if kind.startswith(SAFE_KINDS) or message.startswith(SAFE_BEGINNINGS):
         return kind, message.splitlines()[0]
-    return kind, "its message is withheld because it may quote a value"
+    return kind, WITHHELD
 
 
 def hint(kind: str) -> str:
-    """What to do about an error of a kind."""
+    """Return what to do about an error of a kind."""
     found = [text for start, text in HINTS.items() if kind.startswith(start)]
     return found[0] if found else "run `sqlanon explain` to see the statement."

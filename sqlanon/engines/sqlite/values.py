@@ -1,4 +1,4 @@
-"""Values between SQLite, whose columns hold values of any type, and Arrow, policies and the texts of hierarchies.
+"""Conversions between values of SQLite, whose columns hold any type, and Arrow, policies and texts of hierarchies.
 
 The canonical text of a value goes by the value, not by its column: a text is itself, a whole number its digits, a
 float the shortest text that reads back as the same number (with a point or an exponent, as in DuckDB). So the number 5
@@ -17,7 +17,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from sqlanon.engines.sqlite import dialect as sqlite_dialect
+from sqlanon.engines.rendering import INSTEAD
+from sqlanon.engines.sqlite import dialect
 from sqlanon.engines.sqlite.dialect import LARGEST, OVERFLOW
 from sqlanon.errors import UnsupportedError
 
@@ -25,15 +26,15 @@ WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
 TRUE = ("true", "t", "yes", "y", "1")
 FALSE = ("false", "f", "no", "n", "0")
 BYTES, UNREADABLE = "bytes", "unreadable"
-"""What a function refuses, besides ``OVERFLOW``."""
+"""The reasons for which a function refuses a value, besides ``OVERFLOW``."""
 
 
-def word(declared: str, affinity: str = "") -> str:
-    """The word of policies for the declared type of a column, by SQLite's rules of affinity.
+def type_word(declared: str, affinity: str = "") -> str:
+    """Return the word of policies for the declared type of a column, by SQLite's rules of affinity.
 
     Args:
-        declared: as the table says; empty where it says nothing.
-        affinity: of the column of a query without a declared type.
+        declared: the type in the table's definition; may be empty.
+        affinity: the type of a query's column that has no declared type.
     """
     name = (declared or affinity).upper().split("(")[0].strip()
     if name in ("DATE", "TIME", "BOOLEAN", "UUID", "TIMESTAMP WITH TIME ZONE"):
@@ -49,11 +50,11 @@ def word(declared: str, affinity: str = "") -> str:
 
 @dataclass(slots=True)
 class Functions:
-    """The functions of a session, and why one of them refused a value: SQLite passes no reason on.
+    """The functions of a session, and the reason why one of them refused a value, which SQLite does not pass on.
 
     Attributes:
         refused: ``overflow``, ``bytes`` or ``unreadable``; None when no function refused.
-        interrupted: a function was stopped by the user.
+        interrupted: whether the user stopped a function.
     """
 
     refused: str | None = None
@@ -61,23 +62,23 @@ class Functions:
     parsers: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
 
     def register(self, create: Callable[..., Any]) -> None:
-        """Make the functions known to a connection, by its ``create_function``."""
+        """Create the functions in a connection, by its ``create_function``."""
         for name, arguments, function in (
-            (sqlite_dialect.TEXT, 1, self._text),
-            (sqlite_dialect.CAST, 2, self._cast),
-            (sqlite_dialect.TRY_CAST, 2, self._try_cast),
-            (sqlite_dialect.LENGTH, 1, lambda value: None if value is None else len(str(value))),
-            (sqlite_dialect.KEY, -1, lambda *values: repr(values)),
+            (dialect.TEXT, 1, self._text),
+            (dialect.CAST, 2, self._cast),
+            (dialect.TRY_CAST, 2, self._try_cast),
+            (dialect.LENGTH, 1, lambda value: None if value is None else len(str(value))),
+            (dialect.KEY, -1, lambda *values: repr(values)),
         ):
-            create(name, arguments, self._noticing(function), deterministic=True)
-        create(sqlite_dialect.REFUSE, 1, self._refuse)  # of constants too only where it is reached
+            create(name, arguments, self._notice_interrupts(function), deterministic=True)
+        create(dialect.REFUSE, 1, self._refuse)  # of constants too only where it is reached
 
     def register_mathematics(self, create: Callable[..., Any]) -> None:
-        """The functions that a SQLite compiled without them lacks; NULL where they are not defined."""
+        """Create the functions that a SQLite without mathematics lacks; they give NULL where they are not defined."""
         for name, function in (("LN", math.log), ("SQRT", math.sqrt), ("CEIL", math.ceil), ("FLOOR", math.floor)):
-            create(name, 1, self._noticing(_defined(function)), deterministic=True)
+            create(name, 1, self._notice_interrupts(_defined(function)), deterministic=True)
 
-    def _noticing(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _notice_interrupts(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def noticed(*values: Any) -> Any:
             try:
                 return function(*values)
@@ -99,7 +100,7 @@ class Functions:
         return value if value is None or isinstance(value, str) else str(value)
 
     def _cast(self, value: Any, wanted: str) -> Any:
-        """The value in a type of policies; refused when it does not read as one."""
+        """Return the value in a type of policies; refuse it if it does not read as one."""
         result = self._try_cast(value, wanted)
         if result is None and value is not None:
             self._refuse(OVERFLOW if isinstance(value, float) and wanted == "BIGINT" else UNREADABLE)
@@ -128,7 +129,10 @@ def _defined(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def parser(wanted: str) -> Callable[[Any], Any]:
-    """What reads values as a type of policies and gives None, or raises ValueError, where one does not read as it."""
+    """Return a function that reads a value as a type of policies.
+
+    It returns None, or raises ValueError, if the value does not read as that type.
+    """
     name = wanted.upper().split("(")[0].strip()
     if name in ("FLOAT", "REAL", "DOUBLE", "DECIMAL"):
         return _number
@@ -155,7 +159,7 @@ def _whole(value: Any) -> int | None:
 
 
 def _number(value: Any) -> float | int | None:
-    """A number as SQLite keeps it in a column of numbers: whole where it is written so."""
+    """Return a number as SQLite keeps it in a column of numbers: whole if it is written so."""
     if isinstance(value, str) and WHOLE.fullmatch(value):
         return _whole(value)
     number = value if isinstance(value, int) else float(value)
@@ -170,7 +174,7 @@ def _truth(value: Any) -> int | None:
 
 
 def _iso(value: Any, parse: Callable[[str], Any]) -> str | None:
-    """The text of a moment, when it is one."""
+    """Return the text of a moment, if it is one."""
     if not isinstance(value, str):
         return None
     parse(value)
@@ -178,7 +182,7 @@ def _iso(value: Any, parse: Callable[[str], Any]) -> str | None:
 
 
 def stored(value: Any) -> Any:
-    """A value of Arrow as SQLite stores it: dates, times and decimals as texts, truth values as 0 and 1.
+    """Return a value of Arrow as SQLite stores it: dates, times and decimals as texts, truth values as 0 and 1.
 
     Raises:
         UnsupportedError: a whole number is beyond 64 bits.
@@ -190,7 +194,7 @@ def stored(value: Any) -> Any:
     if isinstance(value, int) and not -LARGEST - 1 <= value <= LARGEST:
         raise UnsupportedError(
             "A whole number does not fit the 64 bits that SQLite has.",
-            hint="copy the source into a DuckDB or Parquet file and run the policy on that.",
+            hint=INSTEAD,
         )
     if isinstance(value, float) and math.isnan(value):
         raise UnsupportedError("SQLite has no NaN: it would become NULL.", hint="leave NaN out, or write it as text.")
@@ -200,7 +204,7 @@ def stored(value: Any) -> Any:
 
 
 def declared(kind: pa.DataType) -> str:
-    """The type that a column of ours is declared with."""
+    """Return the type that a column of a working table is declared with."""
     if pa.types.is_boolean(kind):
         return "BOOLEAN"
     if pa.types.is_integer(kind):
@@ -216,8 +220,8 @@ def declared(kind: pa.DataType) -> str:
     return "BLOB" if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) else "TEXT"
 
 
-def column(values: Sequence[Any], kind: str) -> pa.Array:
-    """A column of Arrow of the type that its word says, or, where a value is of another type, of texts."""
+def arrow_column(values: Sequence[Any], kind: str) -> pa.Array:
+    """Return a column of Arrow of the type ``kind``, or of texts if a value has another type."""
     types = {type(value) for value in values if value is not None}
     if types <= {int} and (types or kind in ("BIGINT", "BOOLEAN")):
         return pa.array(values, pa.int64())

@@ -1,0 +1,37 @@
+"""What can be reported of an error of DuckDB: its kind, and names, but never a value."""
+
+from __future__ import annotations
+
+import duckdb
+
+from sqlanon.engines.sqlstate import WITHHELD
+
+SAFE_KINDS = (
+    duckdb.OutOfMemoryException,
+    duckdb.CatalogException,
+    duckdb.BinderException,
+    duckdb.PermissionException,
+    duckdb.IOException,
+    duckdb.TransactionException,
+    duckdb.NotImplementedException,
+)
+"""Errors whose first line contains names, paths and sizes only; the text of all others may quote a value."""
+
+HINTS: dict[str, str] = {
+    "OutOfMemoryException": "raise engine.memory_limit, or give engine.temp_directory more room.",
+    "IOException": "check that the path exists, that it can be read or written, and that the disk has room.",
+    "PermissionException": "check the permissions, and that the database was not opened read-only.",
+    "ConversionException": "a value does not fit the type of its column; check the column types of the source.",
+    "InvalidInputException": "check that the file has the declared format (delimiter, quoting, encoding).",
+}
+
+
+def describe(error: duckdb.Error) -> tuple[str, str]:
+    """Return the kind of an error and what can be reported of it."""
+    kind = type(error).__name__
+    return kind, str(error).strip().splitlines()[0] if isinstance(error, SAFE_KINDS) else WITHHELD
+
+
+def hint(kind: str) -> str:
+    """Return what to do about an error of a kind."""
+    return HINTS.get(kind, "run `sqlanon explain` to see the statement.")
