@@ -1,26 +1,26 @@
-"""The source of a script: how the warehouse names it, and how it takes the place of the one that was planned on."""
+"""The source of a script: its name in the warehouse, and how it replaces the relation that was planned on."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlanon.engines.relation_names import relation_parts
+from sqlanon.engines.relation_names import relation_parts, table_reference
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.scripts.dialects.base import Dialect
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import aliased, column
 
 PARTS = ("catalog", "db", "this")
-SOMEBODYS = names.PREFIX + "somebodys"
-"""The records of the source that are of an entity, within a statement."""
+WITH_ENTITY = names.PREFIX + "somebodys"
+"""The alias of the records of the source that have an entity."""
 
 
 def source_named(policy_name: str | None, dialect: Dialect, source_table: str | None) -> exp.Table:
-    """The table of the warehouse, its names quoted.
+    """Return the table of the warehouse, its names quoted.
 
     Args:
         policy_name: the table as the policy names it: verbatim, unless it has a dot.
-        source_table: its name in the dialect's own way, which wins; what is not quoted there keeps its letters.
+        source_table: its name in the dialect's own syntax, which wins; what is not quoted there keeps its letters.
 
     Raises:
         InputError: no table is named, or the name cannot be read as that of one.
@@ -31,23 +31,22 @@ def source_named(policy_name: str | None, dialect: Dialect, source_table: str | 
             "The policy reads a file, and no table of the warehouse is named.", hint="add --source-table NAME."
         )
     parts = relation_parts(written, dialect.writes, alone=not source_table)
-    identifiers = [exp.to_identifier(part, quoted=True) for part in reversed(parts)]
-    return exp.Table(**dict(zip(("this", "db", "catalog"), identifiers, strict=False)))
+    return table_reference(parts)
 
 
 def parts_of(relation: exp.Table) -> tuple[str, ...]:
-    """The names of a relation, from the outermost."""
+    """Return the names of a relation, from the outermost."""
     return tuple(part.name for part in relation.parts)
 
 
-def of_somebody(source: exp.Table, entity: str) -> exp.Expr:
-    """The records of ``source`` that are of an entity: where entities are counted, nobody is no entity."""
+def with_entity(source: exp.Table, entity: str) -> exp.Expr:
+    """Return the records of ``source`` that have an entity: where entities are counted, NULL is none."""
     known = exp.Not(this=exp.Is(this=column(entity), expression=exp.null()))
-    return exp.select("*").from_(source.copy()).where(known).subquery(exp.to_identifier(SOMEBODYS, quoted=True))
+    return exp.select("*").from_(source.copy()).where(known).subquery(exp.to_identifier(WITH_ENTITY, quoted=True))
 
 
 def with_source(tree: exp.Expr, source: exp.Expr, wanted: exp.Expr) -> exp.Expr:
-    """A copy of ``tree`` that reads ``wanted`` where it read ``source``."""
+    """Return a copy of ``tree`` that reads ``wanted`` in place of ``source``."""
 
     def replaced(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Table) and is_source(node, source):
@@ -58,17 +57,17 @@ def with_source(tree: exp.Expr, source: exp.Expr, wanted: exp.Expr) -> exp.Expr:
 
 
 def is_source(relation: exp.Expr, source: exp.Expr) -> bool:
-    """True when both are one relation, by its name or by the function that reads it."""
+    """Return True if both are one relation, by its name or by the function that reads it."""
     if isinstance(relation.this, exp.Identifier) and isinstance(source.this, exp.Identifier):
         return [relation.text(part) for part in PARTS] == [source.text(part) for part in PARTS]
     return bool(relation.this == source.this)
 
 
 def check_relations(tree: exp.Expr, known: set[tuple[str, ...]]) -> None:
-    """Every relation is the source, a table of the script, or a part of the statement.
+    """Check that every relation is the source, a table of the script, or a part of the statement.
 
     Raises:
-        UnsupportedError: one is not, or a part of the statement is called as the source is.
+        UnsupportedError: one is not, or a part of the statement has the name of the source.
     """
     inside = {(cte.alias,) for cte in tree.find_all(exp.CTE)}
     clashing = {name.casefold() for (name,) in inside} & {parts[0].casefold() for parts in known if len(parts) == 1}
@@ -78,10 +77,10 @@ def check_relations(tree: exp.Expr, known: set[tuple[str, ...]]) -> None:
             "of the source is.",
             hint="name the table with its schema: --source-table schema.table.",
         )
-    made = {id(tree.this)} if isinstance(tree, exp.Create | exp.Insert) else set()
+    target = {id(tree.this)} if isinstance(tree, exp.Create | exp.Insert) else set()
     for relation in tree.find_all(exp.Table):
         within_schema = isinstance(relation.parent, exp.Schema)
-        if id(relation) in made or within_schema or isinstance(tree, exp.Drop):
+        if id(relation) in target or within_schema or isinstance(tree, exp.Drop):
             continue
         if not isinstance(relation.this, exp.Identifier) or parts_of(relation) not in known | inside:
             raise UnsupportedError(

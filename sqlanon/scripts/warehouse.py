@@ -1,6 +1,6 @@
-"""The complete SQL of a plan for a warehouse that sqlanon does not reach: what the script is made of.
+"""The parts of a script of a plan, for a warehouse that sqlanon does not reach.
 
-How it reads in a dialect stands in ``report/dialect_script.py`` and ``dialects/``.
+``dialect_script.py`` and ``dialects/`` write them in a dialect.
 """
 
 from __future__ import annotations
@@ -29,21 +29,22 @@ from sqlanon.sqltrees.trees import column, table
 
 
 def script_in(plan: Plan, dialect: str, *, source_table: str | None = None) -> str:
-    """All SQL of a plan in a dialect (``dialects.DIALECTS``): encoding, the verdicts of the chosen node and of its
-    neighbours, the release, and its audits. For the operator: it holds hierarchies.
+    """Return all SQL of a plan in a dialect (``dialects.DIALECTS``). It is for the operator: it contains hierarchies.
+
+    These are the encoding, the verdicts of the chosen node and of its neighbours, the release, and its audits.
 
     Args:
         source_table: the name of the source in the warehouse; None: as the policy names it.
 
     Raises:
-        UnsupportedError: the dialect cannot say a statement, a type or a name.
+        UnsupportedError: the dialect cannot write a statement, a type or a name.
         InputError: no table is named.
     """
     return dialect_script(script_parts(plan), dialect_named(dialect), source_table=source_table)
 
 
 def script_parts(plan: Plan) -> ScriptParts:
-    """What the script of a plan is made of.
+    """Return the parts of the script of a plan.
 
     Raises:
         UnsupportedError: the policy redacts suppressed records, which no script does.

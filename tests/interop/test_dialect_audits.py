@@ -17,7 +17,7 @@ from dialect_world import Table, duckdb_run, in_duckdb
 from test_models import hierarchy
 
 import sqlanon
-from sqlanon.scripts.dialect_script import RELEASE, Told, told_statements
+from sqlanon.scripts.dialect_script import RELEASE, ScriptStatement, script_statements
 from sqlanon.scripts.dialects import dialect_named
 from sqlanon.scripts.warehouse import script_parts
 
@@ -114,7 +114,7 @@ def failing(world: brute_models.World, node: tuple[int, ...], released: list[tup
     )
 
 
-def ran(texts: list[Told], table: Table, columns: list[str]) -> tuple[list[tuple[Any, ...]], dict[str, int]]:
+def ran(texts: list[ScriptStatement], table: Table, columns: list[str]) -> tuple[list[tuple[Any, ...]], dict[str, int]]:
     """The rows of the release of a script, and the audits that gave any, by their titles."""
     run = duckdb_run(table)
     offending = {}
@@ -151,7 +151,7 @@ def test_an_audit_passes_no_class_that_fails(model: dict[str, Any]) -> None:
         world = planned_world(model, rng)
         connection = in_duckdb(table_of(world))
         with connection, sqlanon.plan(connection, sqlanon.Policy.from_dict(document(world))) as plan:
-            texts = list(told_statements(script_parts(plan), dialect_named("duckdb")))
+            texts = list(script_statements(script_parts(plan), dialect_named("duckdb")))
             node = plan.node
         for _ in range(TABLES):
             other = grown(world, rng)
@@ -185,6 +185,6 @@ def test_new_sensitive_values_are_part_of_the_distribution() -> None:
         "privacy": [{"type": "k_anonymity", "k": 3}],
     }
     with in_duckdb(sample) as connection, sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan:
-        texts = list(told_statements(script_parts(plan), dialect_named("duckdb")))
+        texts = list(script_statements(script_parts(plan), dialect_named("duckdb")))
     released, offending = ran(texts, Table("people", columns, rows), ["q", "s"])
     assert len(released) == 85 and offending["audit t_closeness_equal of s"] == 1

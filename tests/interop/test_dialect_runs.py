@@ -33,7 +33,7 @@ from test_models import random_world
 
 import sqlanon
 from sqlanon.evaluate.evaluator import verdicts
-from sqlanon.scripts.dialect_script import NEIGHBOURS, RELEASE, neighbours, told_statements
+from sqlanon.scripts.dialect_script import NEIGHBOURS, RELEASE, neighbours, script_statements
 from sqlanon.scripts.dialects import dialect_named
 from sqlanon.scripts.warehouse import script_in, script_parts
 
@@ -167,7 +167,7 @@ def test_an_audit_finds_what_fails(engine: str, request: pytest.FixtureRequest, 
     with opened(engine, request, people()) as run:
         writes = dialect_named(engine).writes
         marked: dict[str, int] = {}
-        for told in list(told_statements(script_parts(planned), dialect_named(engine))):
+        for told in list(script_statements(script_parts(planned), dialect_named(engine))):
             rows = run(told.text)
             if told.title == "the release":
                 release = name_in(RELEASE, writes)

@@ -7,7 +7,7 @@ from typing import Any
 from dialect_world import POLICY, Ran, Table, in_duckdb, multiset, people
 
 import sqlanon
-from sqlanon.scripts.dialect_script import told_statements
+from sqlanon.scripts.dialect_script import script_statements
 from sqlanon.scripts.dialects import dialect_named
 from sqlanon.scripts.warehouse import script_parts
 
@@ -37,8 +37,8 @@ def test_the_script_publishes_what_duckdb_does(spark: Any) -> None:
         differing = [
             (one.text, other.text)
             for one, other in zip(
-                told_statements(script_parts(plan), dialect_named("databricks")),
-                list(told_statements(script_parts(plan), dialect_named("spark")))[1:],  # after the setting
+                script_statements(script_parts(plan), dialect_named("databricks")),
+                list(script_statements(script_parts(plan), dialect_named("spark")))[1:],  # after the setting
                 strict=True,
             )
             if one.text != other.text.replace("\nUSING PARQUET", "")

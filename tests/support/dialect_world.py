@@ -16,7 +16,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.scripts.dialect_script import RELEASE, STAGED, told_statements
+from sqlanon.scripts.dialect_script import RELEASE, STAGED, script_statements
 from sqlanon.scripts.dialects import DIALECTS, dialect_named
 from sqlanon.scripts.dialects.base import ASOF, WIDE, Dialect, Lacks
 from sqlanon.scripts.warehouse import script_in, script_parts
@@ -185,7 +185,7 @@ class Ran:
         self.audits = 0
         parts = script_parts(plan)
         writes = dialect_named(dialect).writes
-        for told in list(told_statements(parts, dialect_named(dialect), source_table=source_table)):
+        for told in list(script_statements(parts, dialect_named(dialect), source_table=source_table)):
             try:
                 rows = run(told.text)
             except Exception as error:
@@ -230,7 +230,7 @@ def scripts() -> dict[str, str]:
 
 def lacking(dialect: Dialect) -> dict[str, Lacks]:
     """What a dialect lacks, by reason."""
-    said = [*dialect.nodes.values(), *dialect.types.values(), *dialect.functions.values(), *dialect.patterns.values()]
+    said = [*dialect.rules.values(), *dialect.types.values(), *dialect.functions.values(), *dialect.patterns.values()]
     found = [item for item in said if isinstance(item, Lacks)]
     found += [*([] if dialect.asof else [ASOF]), *([] if dialect.wide_literals else [WIDE])]
     return {item.reason: item for item in found}

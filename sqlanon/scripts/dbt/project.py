@@ -1,7 +1,7 @@
 """The folder of a dbt project: what is written there, and what is left as it is.
 
-A file is ours when the manifest of the release lists it and it still holds what was written: all others are a person's,
-and are replaced only when that is asked for.
+A file is ours if the manifest of the release lists it and its text is still what was written. All others belong to a
+person, and are replaced only if that is asked for.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sqlanon.scripts.dbt.template import SIGNS
 from sqlanon.sqltrees import files as sqlfiles
 
 PACKAGE = "packages/sqlanon"
-"""Where the package of generic tests is copied to in a project."""
+"""The folder in a project that the package of generic tests is copied to."""
 MANIFEST = ".sqlanon.json"
 PATHS: Mapping[str, str] = {"models": "model-paths", "seeds": "seed-paths", "tests": "test-paths"}
 """The folders of a project, and what dbt_project.yml calls them."""
@@ -32,8 +32,8 @@ class Written:
     """What was done in a folder.
 
     Attributes:
-        files: written, by their paths in it.
-        removed: of an earlier release, which this one does not need.
+        files: the files that were written, by their paths in it.
+        removed: files of an earlier release, which this one does not need.
         to_add: what a person has to add to a file of theirs, by its name.
     """
 
@@ -69,7 +69,7 @@ def write(release: DbtRelease, folder: Path, *, force: bool = False) -> Written:
             hint="choose another --name or folder, or replace them (--force).",
         )
     dropped = [path for path in known if path not in texts and _unchanged(folder, path, known)]
-    starting, to_add = _once(release, folder)
+    starting, to_add = _missing_files(release, folder)
     document = {"files": {path: _digest(text) for path, text in texts.items()}, **release.manifest}
     texts |= starting | {manifest: json.dumps(document, indent=2) + "\n"}
     failure = None
@@ -90,10 +90,10 @@ def write(release: DbtRelease, folder: Path, *, force: bool = False) -> Written:
 
 
 def _folders(folder: Path) -> dict[str, str]:
-    """Where the project keeps its models, seeds and tests.
+    """Return where the project keeps its models, seeds and tests.
 
     Raises:
-        TargetError: not in the folder, or in a place that a template gives.
+        TargetError: that is not in the folder, or a template computes it.
     """
     path = folder / "dbt_project.yml"
     document = _read_yaml(path) if path.exists() else {}
@@ -110,25 +110,25 @@ def _folders(folder: Path) -> dict[str, str]:
 
 
 def _within(folder: Path, path: str) -> bool:
-    """Whether a path of the folder leads to a place in it, not by way of a link either."""
+    """Return whether a path of the folder leads to a place in it, links included."""
     return (folder / path).resolve().is_relative_to(folder.resolve())
 
 
-def _once(release: DbtRelease, folder: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """The files of a project that are written only where there are none, and what is missing where there are."""
+def _missing_files(release: DbtRelease, folder: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the files that are written only if they do not exist, and what a person has to add to existing ones."""
     package = {"local": PACKAGE}
-    made, missing = {}, {}
+    created, missing = {}, {}
     if not (folder / "dbt_project.yml").exists():
-        made["dbt_project.yml"] = _yaml({"name": release.name, "version": "1.0.0", "profile": release.name})
+        created["dbt_project.yml"] = _yaml({"name": release.name, "version": "1.0.0", "profile": release.name})
     if not (folder / "packages.yml").exists():
-        made["packages.yml"] = _yaml({"packages": [package]})
+        created["packages.yml"] = _yaml({"packages": [package]})
     elif package not in _listed(folder / "packages.yml"):
         missing["packages.yml"] = f"- local: {PACKAGE}"
-    return made, missing
+    return created, missing
 
 
 def _listed(path: Path) -> list[Any]:
-    """The packages of a project."""
+    """Return the packages of a project."""
     found = _read_yaml(path).get("packages") or []
     if not isinstance(found, list):
         raise TargetError(f"The packages of {path.name!r} are no list.", hint="correct it first.")
@@ -152,10 +152,10 @@ def _read_yaml(path: Path) -> dict[str, Any]:
 
 
 def _known(folder: Path, manifest: str, name: str) -> dict[str, str]:
-    """The files that an earlier run wrote, with their digests, as its manifest tells them.
+    """Return the files that an earlier run wrote, with their digests, as its manifest lists them.
 
-    A manifest may come from anybody: paths out of the folder, and files that no run of this release writes, are not
-    believed.
+    A manifest may come from anybody: paths out of the folder, and files that no run of this release writes, are
+    ignored.
     """
     try:
         found = json.loads((folder / manifest).read_text(encoding="utf-8"))["files"]
@@ -180,7 +180,7 @@ def _unchanged(folder: Path, path: str, known: Mapping[str, str]) -> bool:
 
 
 def _ours(folder: Path, path: str, known: Mapping[str, str], text: str) -> bool:
-    """True when a file may be written: there is none, it holds that very text, or what we wrote before."""
+    """Return True if a file may be written: there is none, or it has that very text, or what we wrote before."""
     found = folder / path
     if not found.exists():
         return True

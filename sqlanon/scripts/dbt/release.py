@@ -1,4 +1,4 @@
-"""A plan as a dbt release: its statements, its seeds and what dbt is told of them. Nothing is written here."""
+"""A plan as a dbt release: its statements, its seeds and their properties. Nothing is written here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon.compiler.live import TEXT, VALUE, FrozenColumn, LiveView
+from sqlanon.compiler.live import TEXT, VALUE, FrozenColumn, LiveView, live_view
 from sqlanon.engines.base import Place
 from sqlanon.errors import UnsupportedError
 from sqlanon.models.distinct_l_diversity import DistinctLDiversity
@@ -19,7 +19,7 @@ from sqlanon.publish.live.lookups import has_lookup, lists_its_values, with_key
 from sqlanon.publish.live.view import frozen_view, refuse_policy
 from sqlanon.scripts.dbt.rules import computed_lookup, refuse_extension, refuse_settings
 from sqlanon.scripts.dbt.seeds import seed
-from sqlanon.scripts.dbt.statements import broken_classes, model, needs_source, too_many_suppressed
+from sqlanon.scripts.dbt.statements import broken_classes, needs_source, too_many_suppressed
 from sqlanon.scripts.dbt.template import TEXTS, Call, ref, refuse_signs, written
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, named, table
@@ -31,7 +31,7 @@ LOOKUP = "_lookup_"
 
 @dataclass(frozen=True, slots=True)
 class DbtRelease:
-    """What the files of a release are made of.
+    """The parts of the files of a release.
 
     Attributes:
         name: of the model; those of seeds and tests begin with it.
@@ -57,33 +57,29 @@ class DbtRelease:
 
 
 def refuse_release(policy: Policy) -> None:
-    """Refuse a policy whose release is no model of dbt, before any work.
-
-    Raises:
-        UnsupportedError: says what, and names the alternative.
-    """
-    told: UnsupportedError | None = None
+    """Raise UnsupportedError, before any work, if the release of a policy is no model of dbt."""
+    refusal: UnsupportedError | None = None
     try:
         refuse_policy(policy)
     except UnsupportedError as error:
-        told = error
-    if told is not None:
-        raise UnsupportedError(f"A dbt model is built as a live view. {told.message}", hint=told.hint)
+        refusal = error
+    if refusal is not None:
+        raise UnsupportedError(f"A dbt model is built as a live view. {refusal.message}", hint=refusal.hint)
 
 
 def dbt_release(
     plan: Plan, *, policy: Policy, name: str, source: Call, declares: bool, dialect: str, materialized: str,
     with_values: bool,
 ) -> DbtRelease:  # fmt: skip
-    """The release of a plan.
+    """Return the release of a plan.
 
     Args:
-        policy: whose limits hold; that of the plan, unless it was made for one node.
+        policy: the policy whose limits hold; the plan may have another if it was created for one node.
         with_values: a computed hierarchy becomes a seed of the values that occur, not SQL.
 
     Raises:
         UnsupportedError: see ``refuse_release`` and the refusals of ``rules``; or a name reads like a template.
-        SourceChangedError: a hierarchy says something else than when the source was encoded.
+        SourceChangedError: a hierarchy has changed since the source was encoded.
     """
     types, released = plan.source.types, plan.released
     refuse_release(policy)
@@ -120,14 +116,14 @@ def _rows(plan: Plan, rows: exp.Query) -> Lookup:
 
 
 def _longest(plan: Plan, position: int) -> int:
-    """Characters of the longest value of a quasi-identifier."""
+    """Return the number of characters of the longest value of a quasi-identifier."""
     longest = exp.Max(this=exp.Length(this=column(VALUE)))
     query = exp.select(exp.Coalesce(this=longest, expressions=[exp.Literal.number(0)]))
     return max(1, int(plan.source.engine.run("longest value", query.from_(table(names.lookup(position))))[0][0]))
 
 
 def _root(plan: Plan, position: int) -> str | None:
-    """What the chosen level publishes for NULL: the root's text at the last level, if there is one root; else None."""
+    """Return what the chosen level publishes for NULL: the text of a single root at the last level, else None."""
     attribute, level = plan.catalog.attributes[position], plan.node[position]
     if level < attribute.height - 1:
         return None
@@ -141,29 +137,29 @@ def _root(plan: Plan, position: int) -> str | None:
 
 
 def files(release: DbtRelease, folders: Mapping[str, str]) -> dict[str, str]:
-    """The files of a release by their paths in the project, with their texts.
+    """Return the files of a release by their paths in the project, with their texts.
 
     Args:
-        folders: of ``models``, ``seeds`` and ``tests``.
+        folders: the folders of ``models``, ``seeds`` and ``tests``.
 
     Raises:
-        UnsupportedError: the dialect cannot say a statement, or a name reads like a template.
+        UnsupportedError: the dialect cannot write a statement, or a name reads like a template.
     """
     name, view, released = release.name, release.view, ref(release.name).relation
     for column_name in view.published:
         refuse_signs(column_name)
-    rows = written(model(view), release.dialect)
-    made = {
+    rows = written(live_view(view), release.dialect)
+    texts = {
         f"{folders['models']}/{name}.sql": _headed(f"materialized='{release.materialized}'", rows),
         **{f"{folders['seeds']}/{key}.csv": seed(lookup) for key, lookup in release.lookups.items()},
     }
     policy = release.policy
-    lost = too_many_suppressed(view, released, limit=policy.suppression_limit, count=policy.suppression_count)
-    made[f"{folders['tests']}/{name}_suppressed.sql"] = _headed("severity='warn'", written(lost, release.dialect))
+    exceeded = too_many_suppressed(view, released, limit=policy.suppression_limit, count=policy.suppression_count)
+    texts[f"{folders['tests']}/{name}_suppressed.sql"] = _headed("severity='warn'", written(exceeded, release.dialect))
     if needs_source(view):
         broken = written(broken_classes(view, released), release.dialect)
-        made[f"{folders['tests']}/{name}_classes.sql"] = _headed("severity='error'", broken)
-    return made
+        texts[f"{folders['tests']}/{name}_classes.sql"] = _headed("severity='error'", broken)
+    return texts
 
 
 def _headed(config: str, statement: str) -> str:
@@ -171,7 +167,7 @@ def _headed(config: str, statement: str) -> str:
 
 
 def properties(release: DbtRelease) -> dict[str, Any]:
-    """What dbt is told of a release: the source, the model with its tests, and the seeds with their types."""
+    """Return the properties of a release: the source, the model with its tests, and the seeds with their types."""
     text = {"duckdb": "varchar", "postgres": "text"}[release.dialect]
     documents: dict[str, Any] = {"version": 2}
     if release.declares and release.source.function == "source":
@@ -185,7 +181,7 @@ def properties(release: DbtRelease) -> dict[str, Any]:
 
 
 def _tests(release: DbtRelease) -> list[dict[str, Any]]:
-    """The generic tests of the package, one for each model of the policy that it knows.
+    """Return the generic tests of the package, one for each model of the policy that it knows.
 
     Records are counted: with an entity that is implied, and the statement ``broken_classes`` counts persons.
     """

@@ -1,8 +1,8 @@
-"""The level of a computed hierarchy as SQL: a lookup that no file holds, because only the data show its values.
+"""The level of a computed hierarchy as SQL: a lookup that is in no file, because only the data show its values.
 
     SELECT value, <the level> AS text FROM (SELECT <canonical text> AS value, … FROM source GROUP BY 1)
 
-It serves what comes later too. A value that is longer than all that were planned with has no level of ``redact``, whose
+It serves later values too. A value that is longer than all that were planned with has no level of ``redact``, whose
 texts are as long as the longest: it has no row, and so it is suppressed.
 """
 
@@ -29,40 +29,32 @@ _RAW, _DISTINCT, _COMPUTED = "raw", "distinct_values", "computed"
 
 
 def refuse_extension(spec: Column) -> None:
-    """Refuse a hierarchy that no SQL of ours computes.
-
-    Raises:
-        UnsupportedError: it is made by a builder from outside the package.
-    """
+    """Raise UnsupportedError for a hierarchy that a builder from outside the package computes."""
     if isinstance(spec.hierarchy, ExtensionHierarchy):
         raise UnsupportedError(
-            f"The hierarchy of column {spec.name!r} is made by an extension, which dbt does not have.",
+            f"The hierarchy of column {spec.name!r} is built by an extension, which dbt does not have.",
             hint="list its values in a seed (--with-values), or write the hierarchy as a file.",
         )
 
 
 def refuse_settings(spec: Column, type_name: str, texts: TextFacts) -> None:
-    """Refuse a hierarchy whose levels a reader of a view would change by the settings of his session.
-
-    Raises:
-        UnsupportedError: they are computed of texts or times that depend on them.
-    """
+    """Raise UnsupportedError for a hierarchy whose levels would depend on the settings of a reader's session."""
     periods = isinstance(spec.hierarchy, DatesHierarchy) and type_name in ("DATE", "TIMESTAMP")
     if (texts.by_value(type_name) and not periods) or not texts.comparable(type_name):
         raise UnsupportedError(
             f"The levels of column {spec.name!r} would depend on settings of the session that reads the view.",
-            hint="say --materialized table, or list the values in a seed (--with-values).",
+            hint="use --materialized table, or list the values in a seed (--with-values).",
         )
 
 
 def computed_lookup(
     source: exp.Expr, spec: Column, type_name: str, level: int, *, longest: int, root: str | None, released: str
 ) -> exp.Expr:
-    """The lookup of a quasi-identifier at a level above 0, read from the source itself.
+    """Return the lookup of a quasi-identifier at a level above 0, read from the source itself.
 
     Args:
-        type_name: of the column of the source.
-        longest: characters of the longest value that was planned with.
+        type_name: the type of the column of the source.
+        longest: the number of characters of the longest value that was planned with.
         root: what is published for NULL; None publishes NULL.
         released: the type of the column of the release; a text that does not read the same in it has no row.
 
@@ -90,7 +82,7 @@ def computed_lookup(
 
 
 def _values(source: exp.Expr, name: str, type_name: str, *, raw: bool) -> exp.Subquery:
-    """The distinct values of a column, with one raw value each (-0.0 and 0.0 read alike)."""
+    """Return the distinct values of a column, with one raw value each (-0.0 and 0.0 read alike)."""
     text = canonical(name, type_name)
     shown = [named(exp.Min(this=column(name)), _RAW)] if raw else []
     query = exp.select(named(text, VALUE), *shown).from_(source.copy()).group_by(text.copy())

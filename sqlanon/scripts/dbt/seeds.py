@@ -1,4 +1,4 @@
-"""Lookups as seeds: CSV files whose fields carry a sign, because not every adapter tells an empty text from NULL."""
+"""Lookups as seeds: CSV files whose fields begin with a sign, because some adapters read an empty text as NULL."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ ROWS = 50_000
 
 
 def signed(text: str | None) -> str:
-    """``=`` and the text; ``-`` for NULL."""
+    """Return ``=`` and the text; ``-`` for NULL."""
     return "-" if text is None else "=" + text
 
 
 def seed(rows: Iterable[tuple[str | None, str | None]]) -> str:
-    """The file of a lookup: values, and what is published for them."""
+    """Return the file of a lookup: values, and what is published for them."""
     written = io.StringIO()
     writer = csv.writer(written, quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writerow([VALUE, TEXT])

@@ -22,52 +22,44 @@ _SOURCED, _RELEASED, _TAKING_PART = "sourced", "released", "taking_part"
 _RECORDS, _MEMBERS, _POPULATION = "records", "members", "population"
 
 
-def model(view: LiveView) -> exp.Query:
-    """The rows of the release.
-
-    Raises:
-        UnsupportedError: a model of the policy is no predicate over windows.
-    """
-    return live_view(view)
-
-
 def too_many_suppressed(view: LiveView, released: exp.Table, *, limit: Decimal, count: int | None) -> exp.Select:
-    """A row when the release lacks more records than the policy allows of those that take part.
+    """Return a query with a row if the release lacks more of the records that take part than the policy allows.
 
-    With an entity: when more persons lose a record, which the source tells, for the release does not hold them.
+    With an entity it counts the persons who lose a record, by the source: the release does not contain them.
 
     Args:
         released: the relation of the release.
-        limit, count: ``suppression_limit`` and ``suppression_count`` of the policy.
+        limit: ``suppression_limit`` of the policy.
+        count: ``suppression_count`` of the policy.
     """
     if view.entity is not None:
         whole: exp.Expr = column("entities")
-        lost: exp.Expr = column("losing")
-        query = exp.select(whole, lost).from_(losing(view).subquery("counted"))
+        suppressed: exp.Expr = column("losing")
+        query = exp.select(whole, suppressed).from_(losing(view).subquery("counted"))
     else:
         whole, held = column("included"), column("published")
-        lost = exp.paren(exp.Sub(this=whole.copy(), expression=held.copy()))
+        suppressed = exp.paren(exp.Sub(this=whole.copy(), expression=held.copy()))
         published = exp.select(named(exp.Count(this=exp.Star()), "published")).from_(released.copy())
         query = exp.select(whole, held).from_(takes_part(view).subquery("counted"))
         query = query.join(published.subquery(_RELEASED), join_type="cross", copy=False)
     if count is not None:
-        return query.where(exp.GT(this=lost.copy(), expression=number(count)), copy=False)
+        return query.where(exp.GT(this=suppressed.copy(), expression=number(count)), copy=False)
     numerator, denominator = limit.as_integer_ratio()
     share = exp.Mul(this=whole.copy(), expression=number(numerator))
     return query.where(
-        exp.GT(this=exp.Mul(this=lost.copy(), expression=number(denominator)), expression=share), copy=False
+        exp.GT(this=exp.Mul(this=suppressed.copy(), expression=number(denominator)), expression=share), copy=False
     )
 
 
 def needs_source(view: LiveView) -> bool:
-    """True when a model looks at what the release does not hold: persons, or the population of a subset."""
+    """Return True if a model depends on what the release does not contain: persons, or the population of a subset."""
     return view.entity is not None or view.member is not None
 
 
 def broken_classes(view: LiveView, released: exp.Table) -> exp.Query:
-    """The classes of the release, as sizes, that are not whole classes of the source which meet the policy.
+    """Return a query for the sizes of classes that are no whole classes of the source, or that break a model.
 
-    Counted by GROUP BY, apart from the windows of the model. For policies that ``needs_source``.
+    It counts by GROUP BY, apart from the windows of the model. It is for policies that ``needs_source``.
     """
     quasi = [item.name for item in view.quasi]
     classes = [f"class_{position}" for position in range(len(quasi))]
@@ -90,7 +82,7 @@ def broken_classes(view: LiveView, released: exp.Table) -> exp.Query:
 
 
 def _taking_part(view: LiveView) -> exp.Subquery:
-    """The records that take part and have a row in every lookup, at the level of the release."""
+    """Return the records that take part and have a row in every lookup, at the level of the release."""
     shown: dict[str, str] = {item.name: view.published.get(item.name, item.type) for item in view.quasi}
     own: Mapping[str, str] = {
         name: kind for name, kind in ((view.entity, "BIGINT"), (view.member, view.member_type)) if name is not None
@@ -100,7 +92,7 @@ def _taking_part(view: LiveView) -> exp.Subquery:
 
 
 def _counts(view: LiveView) -> list[exp.Expr]:
-    """Of a class of the source: the records that are published, and how many it has, in the sense of the models."""
+    """Return three counts of a class of the source: records to publish, members of the subset, and the population."""
     everyone, counted = exp.Count(this=exp.Star()), exp.Count(this=exp.Star())
     records: exp.Expr = exp.Count(this=exp.Star())
     flag = member_flag(view.member, view.member_type) if view.member is not None else None
@@ -118,7 +110,7 @@ def _counts(view: LiveView) -> list[exp.Expr]:
 
 
 def _same_cell(cell: str) -> exp.Expr:
-    """Two published cells are equal, or both NULL; as texts, which every engine can hash."""
+    """Return the condition that two published cells are equal, or both NULL: as texts, which every engine can hash."""
     left, right = (
         exp.Coalesce(
             this=exp.DPipe(this=exp.Literal.string("="), expression=exp.cast(column(cell, side), "VARCHAR"), safe=True),
@@ -130,6 +122,7 @@ def _same_cell(cell: str) -> exp.Expr:
 
 
 def _faults(view: LiveView) -> list[exp.Expr]:
+    """Return the conditions of which a sound class meets none."""
     members, population = column(_MEMBERS, _SOURCED), column(_POPULATION, _SOURCED)
     faults: list[exp.Expr] = [
         exp.Is(this=members, expression=exp.null()),

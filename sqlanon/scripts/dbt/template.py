@@ -11,14 +11,15 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from sqlanon.engines.duckdb import dialect as duckdb_dialect
 from sqlanon.engines.postgres import dialect as postgres_dialect
 from sqlanon.engines.texts import DUCKDB, POSTGRES, TextFacts
 from sqlanon.errors import InputError, UnsupportedError
 
 SIGNS = ("{{", "{%", "{#")
-"""What begins a part of a template that is not text."""
+"""The beginnings of parts of a template that are not text."""
 CALLS: Mapping[str, tuple[int, ...]] = {"ref": (1, 2), "source": (2,)}
-"""What a relation is named by, and with how many names."""
+"""The functions that name a relation, with the numbers of names that they accept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +31,7 @@ class Call:
 
     @classmethod
     def parsed(cls, text: str) -> Call:
-        """The call that a person wrote.
-
-        Raises:
-            InputError: it is none.
-        """
+        """Return the call that a person wrote; raise InputError if it is none."""
         try:
             call = ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError):
@@ -60,16 +57,12 @@ class Call:
 
 
 def ref(name: str) -> Call:
-    """The call of a model or seed."""
+    """Return the call of a model or seed."""
     return Call("ref", (name,))
 
 
 def refuse_signs(text: str) -> None:
-    """Refuse a text that dbt would take for a template.
-
-    Raises:
-        UnsupportedError: names it.
-    """
+    """Raise UnsupportedError for a text that dbt would take for a template."""
     if any(sign in text for sign in SIGNS):
         raise UnsupportedError(
             f"The name or text {text!r} of the policy holds the beginning of a template, which dbt would run.",
@@ -78,30 +71,30 @@ def refuse_signs(text: str) -> None:
 
 
 def _in_duckdb(query: exp.Expr) -> str:
-    return query.sql(dialect="duckdb", identify=True, comments=False, pretty=True)
+    return duckdb_dialect.render(query, pretty=True)
 
 
 def _in_postgres(query: exp.Expr) -> str:
     text = postgres_dialect.render(query, pretty=True)
     if query.find(exp.TryCast):
         raise UnsupportedError(
-            "The levels of a hierarchy need TRY_CAST, which a model of PostgreSQL cannot say.",
+            "The levels of a hierarchy need TRY_CAST, which a model of PostgreSQL lacks.",
             hint="list the values (--with-values), or write the hierarchy as a file.",
         )
     return text
 
 
 DIALECTS: Mapping[str, Callable[[exp.Expr], str]] = {"duckdb": _in_duckdb, "postgres": _in_postgres}
-"""The adapters of dbt whose SQL is written,"""
+"""The adapters of dbt whose SQL can be written."""
 TEXTS: Mapping[str, TextFacts] = {"duckdb": DUCKDB, "postgres": POSTGRES}
-"""and what their texts depend on."""
+"""The facts that texts in each adapter's database depend on."""
 
 
 def written(query: exp.Expr, dialect: str) -> str:
-    """The text of a statement in the SQL of an adapter (``DIALECTS``), every identifier quoted.
+    """Return the text of a statement in the SQL of an adapter (``DIALECTS``), every identifier quoted.
 
     Raises:
-        UnsupportedError: a name or text reads like a template, or the dialect cannot say the statement.
+        UnsupportedError: a name or text reads like a template, or the dialect cannot write the statement.
     """
     for node in query.find_all(exp.Identifier, exp.Literal):
         refuse_signs(node.name)

@@ -1,4 +1,4 @@
-"""The dialects that the SQL of a policy is said in, in the order of the documentation."""
+"""The dialects that the SQL of a policy is written in, in the order of the documentation."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ DIALECTS: tuple[Dialect, ...] = (
 
 
 def dialect_named(name: str) -> Dialect:
-    """The dialect of a name of ``DIALECTS``."""
+    """Return the dialect of a name of ``DIALECTS``."""
     return next(dialect for dialect in DIALECTS if dialect.name == name)

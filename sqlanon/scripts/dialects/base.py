@@ -1,19 +1,21 @@
-"""What a dialect is: which nodes of our trees and which types it can say, and how, as data.
+"""What a dialect is: which nodes of our trees and which types it can write, and how, as data.
 
-A node class that the table of a dialect does not name is refused, and so is an argument of a node that nobody looked
-at: sqlglot writes what it does not know as it is, and a warehouse would be the first to tell.
+A node class that was not checked is refused, and so is an argument of a node: sqlglot writes what it does not know as
+it is, and a warehouse would be the first to report it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from sqlglot import exp
 
+from sqlanon.engines.rendering import UNSIGNED
+
 Rewrite = Callable[[exp.Expr], exp.Expr]
-"""From a node whose children are in the dialect already to how the dialect says it."""
+"""A function from a node, whose children are in the dialect already, to the node that the dialect has for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class Same:
 
 @dataclass(frozen=True, slots=True)
 class Lacks:
-    """The dialect cannot say it.
+    """The dialect cannot write it.
 
     Attributes:
         reason: what is lacking, as a clause.
@@ -35,46 +37,81 @@ class Lacks:
 
 
 SAME: Final = Same()
-Said = Same | Lacks | Rewrite
-"""How a node is said."""
+Rule = Same | Lacks | Rewrite
+"""How a node is written."""
 TypeName = str | Same | Lacks
-"""How a type is said: its name there, the name that sqlglot gives it, or not at all."""
+"""How a type is written: by its name there, by the name that sqlglot gives it, or not at all."""
+
+ASOF = Lacks(
+    "an ASOF JOIN, which the ordered distance of t-closeness is made of", "use the distance equal or hierarchical."
+)
+WIDE = Lacks(
+    "integers beyond 64 bits as literals, which such intervals are computed with",
+    "let the column be an INTEGER or BIGINT; its intervals, joined ones too, have a whole width and origin up to 2^32.",
+)
+DECIMAL_INTERVALS = Lacks(
+    "the functions that intervals between decimal numbers are computed with",
+    "let the column be an INTEGER or BIGINT and give intervals a whole width, or list the levels of each value.",
+)
+WEEKS = Lacks("a text of the week of a date", "leave out the level week.")
+INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+TEXTS = frozenset({"VARCHAR", "DATE", "BOOLEAN", *INTEGERS})
+"""Types whose texts most dialects write alike."""
+TYPES: Final[Mapping[exp.DType, str]] = {
+    exp.DType.VARCHAR: "VARCHAR",
+    exp.DType.TEXT: "VARCHAR",
+    exp.DType.TINYINT: "TINYINT",
+    exp.DType.SMALLINT: "SMALLINT",
+    exp.DType.INT: "INT",
+    exp.DType.BIGINT: "BIGINT",
+    exp.DType.INT128: "DECIMAL(38, 0)",
+    **UNSIGNED,
+    exp.DType.DOUBLE: "DOUBLE",
+    exp.DType.BOOLEAN: "BOOLEAN",
+    exp.DType.DATE: "DATE",
+}
+"""The names of types in most dialects; the timestamp without a time zone has another in each."""
+
+
+def always(node: exp.Expr) -> exp.Expr:
+    """Return TRUE: no date is infinite."""
+    return exp.true()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How the statements of a policy are said in one dialect.
+    """How the statements of a policy are written in one dialect.
 
     Attributes:
         name: what ``--dialect`` takes.
         title: the name of the product.
         writes: sqlglot's name of the dialect.
-        nodes: node class -> how it is said; what is absent is refused.
+        rules: node class -> how it is written; all others of ``ARGUMENTS`` mean the same there.
         types: type -> its name; what is absent is refused.
         texts: types of source columns whose values, cast to text, read as they do in DuckDB, by which they meet their
             hierarchies.
-        functions: name of another function -> how it is said.
-        patterns: format of a date -> how its text is made, for the hierarchies of dates.
+        functions: name of another function -> how it is written.
+        patterns: format of a date -> how its text is computed, for the hierarchies of dates.
         temporary: our tables are temporary; otherwise they are ordinary ones, dropped at the end of the script.
-        properties: what CREATE TABLE says of our tables besides.
-        release_properties: what CREATE TABLE says of the release.
+        properties: further properties of our tables in CREATE TABLE.
+        release_properties: properties of the release in CREATE TABLE.
         longest_name: most bytes of a name; None: no limit that matters.
-        refused_characters: what no column of a release may hold in its name.
+        refused_characters: what no column of a release may have in its name.
         preamble: statements that the script begins with, in the dialect.
         notes: what the reader of a script must know, a sentence each.
         wide_literals: it reads integers beyond 64 bits as they are written.
         asof: it has an ASOF JOIN.
-        write: writes a tree, in place of sqlglot's generator.
+        write: writes a tree, in place of ``rules`` and sqlglot's generator.
     """
 
     name: str
     title: str
     writes: str
-    nodes: Mapping[type[exp.Expr], Said]
+    rules: Mapping[type[exp.Expr], Rule] = field(default_factory=dict)
     types: Mapping[exp.DType, TypeName]
-    texts: frozenset[str]
-    functions: Mapping[str, Said]
-    patterns: Mapping[str, Said]
+    texts: frozenset[str] = TEXTS
+    functions: Mapping[str, Rule] = field(default_factory=lambda: {"ISFINITE": always})
+    patterns: Mapping[str, Rule]
     temporary: bool = True
     properties: tuple[exp.Expr, ...] = ()
     release_properties: tuple[exp.Expr, ...] = ()
@@ -85,6 +122,14 @@ class Dialect:
     wide_literals: bool = False
     asof: bool = False
     write: Callable[[exp.Expr], str] | None = None
+
+    def rule(self, node: exp.Expr) -> Rule | None:
+        """Return how a node is written; None if it was not checked."""
+        if isinstance(node, exp.Anonymous):
+            return self.functions.get(node.name.upper())
+        if isinstance(node, exp.TimeToStr):
+            return self.patterns.get(str(node.args["format"].name))
+        return self.rules.get(type(node), SAME if type(node) in ARGUMENTS else None)
 
 
 ARGUMENTS: Mapping[type[exp.Expr], frozenset[str]] = {
@@ -183,41 +228,4 @@ ARGUMENTS: Mapping[type[exp.Expr], frozenset[str]] = {
         exp.Year: "this",
     }.items()
 }
-"""The node classes of our statements, each with the arguments that were looked at; no dialect knows others."""
-
-PORTABLE: Mapping[type[exp.Expr], Said] = dict.fromkeys(
-    (
-        exp.Abs, exp.Add, exp.Alias, exp.And, exp.Avg, exp.Between, exp.Boolean, exp.Case, exp.Cast, exp.Ceil,
-        exp.Coalesce, exp.Column, exp.ColumnDef, exp.Count, exp.Create, exp.DataType, exp.DataTypeParam,
-        exp.DenseRank, exp.Distinct, exp.Drop, exp.EQ, exp.Floor, exp.From, exp.Group, exp.GT, exp.GTE, exp.Having,
-        exp.Identifier, exp.If, exp.Insert, exp.Is, exp.Join, exp.Lead, exp.Literal, exp.LT, exp.LTE, exp.Max, exp.Min,
-        exp.Mul, exp.Neg, exp.NEQ, exp.Not, exp.Null, exp.Nullif, exp.Or, exp.Order, exp.Ordered, exp.Paren,
-        exp.Properties, exp.RowNumber, exp.Schema, exp.Select, exp.Star, exp.Sub, exp.Subquery, exp.Sum, exp.Table,
-        exp.TableAlias, exp.TemporaryProperty, exp.Tuple, exp.Union, exp.Values, exp.Where, exp.Window, exp.With,
-    ),
-    SAME,
-)  # fmt: skip
-"""What every dialect says alike, or sqlglot translates without a change of meaning."""
-VARIED: tuple[type[exp.Expr], ...] = (
-    exp.AnyValue, exp.BitwiseAnd, exp.BitwiseLeftShift, exp.BitwiseOr, exp.Concat, exp.CTE, exp.Div, exp.DPipe,
-    exp.Greatest, exp.IntDiv, exp.Least, exp.Left, exp.Ln, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Pad, exp.Quarter,
-    exp.Rand, exp.RegexpReplace, exp.Replace, exp.Right, exp.Substring, exp.TimeToStr, exp.TryCast,
-    exp.Year,
-)  # fmt: skip
-"""What each dialect tells of its own: every one of them names each of these."""
-
-ASOF = Lacks(
-    "an ASOF JOIN, which the ordered distance of t-closeness is made of", "use the distance equal or hierarchical."
-)
-WIDE = Lacks(
-    "integers beyond 64 bits as literals, which such intervals are computed with",
-    "let the column be an INTEGER or BIGINT; its intervals, joined ones too, have a whole width and origin up to 2^32.",
-)
-DECIMAL_INTERVALS = Lacks(
-    "the functions that intervals between decimal numbers are computed with",
-    "let the column be an INTEGER or BIGINT and give intervals a whole width, or list the levels of each value.",
-)
-WEEKS = Lacks("a text of the week of a date", "leave out the level week.")
-INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
-TEXTS = frozenset({"VARCHAR", "DATE", "BOOLEAN", *INTEGERS})
-"""Types whose texts every dialect writes alike, but for what it says itself."""
+"""The node classes of our statements, each with the arguments that were checked. Every dialect refuses others."""

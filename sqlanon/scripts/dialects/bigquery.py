@@ -4,36 +4,27 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlanon.scripts.dialects.base import DECIMAL_INTERVALS, PORTABLE, SAME, TEXTS, VARIED, Dialect, Said
+from sqlanon.engines.rendering import same_texts
+from sqlanon.scripts.dialects.base import Dialect, Rule
 from sqlanon.scripts.dialects.rules import (
-    always,
+    PATTERNS,
+    WAREHOUSE,
     different_texts,
     extracted,
     function,
-    in_double,
     nulls_by_key,
     number_cast,
-    period,
-    piped,
-    plain_part,
-    same_texts,
-    without_nulls,
+    periods,
 )
 
-_NODES: dict[type[exp.Expr], Said] = {
-    exp.Concat: piped,
-    exp.CTE: plain_part,
-    exp.Div: in_double,
-    exp.Greatest: without_nulls,
+_RULES: dict[type[exp.Expr], Rule] = {
+    **WAREHOUSE,
     exp.IntDiv: function("DIV", "this", "expression"),
-    exp.Least: without_nulls,
     exp.Ln: number_cast,
     exp.NullSafeEQ: same_texts,
     exp.NullSafeNEQ: different_texts,
     exp.Order: nulls_by_key,
     exp.Quarter: extracted,
-    exp.RegexpReplace: DECIMAL_INTERVALS,
-    exp.Replace: DECIMAL_INTERVALS,
     exp.Year: extracted,
 }
 
@@ -41,7 +32,7 @@ BIGQUERY = Dialect(
     name="bigquery",
     title="BigQuery",
     writes="bigquery",
-    nodes={**PORTABLE, **dict.fromkeys(VARIED, SAME), **_NODES},
+    rules=_RULES,
     types={
         exp.DType.VARCHAR: "STRING",
         exp.DType.TEXT: "STRING",
@@ -59,9 +50,7 @@ BIGQUERY = Dialect(
         exp.DType.DATE: "DATE",
         exp.DType.TIMESTAMP: "DATETIME",
     },
-    texts=TEXTS,
-    functions={"ISFINITE": always},
-    patterns={text: period("FORMAT_DATE", text, format_first=True) for text in ("%Y-%m-%d", "%Y-%m", "%Y", "%G-W%V")},
+    patterns=periods("FORMAT_DATE", {pattern: pattern for pattern in PATTERNS}, format_first=True),
     longest_name=300,
     refused_characters='!"$()*,./;?@[\\]^`{}~',
     notes=(

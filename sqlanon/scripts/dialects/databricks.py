@@ -1,4 +1,4 @@
-"""Databricks SQL and Apache Spark SQL, which speak alike but for how tables are made."""
+"""Databricks SQL and Apache Spark SQL, which differ in how tables are created only."""
 
 from __future__ import annotations
 
@@ -6,34 +6,14 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from sqlanon.scripts.dialects.base import (
-    DECIMAL_INTERVALS,
-    PORTABLE,
-    SAME,
-    TEXTS,
-    VARIED,
-    WEEKS,
-    Dialect,
-    Said,
-)
-from sqlanon.scripts.dialects.rules import (
-    always,
-    in_double,
-    period,
-    piped,
-    placed_in_integers,
-    plain_extreme,
-    plain_part,
-)
+from sqlanon.engines.spark import dialect as engine
+from sqlanon.scripts.dialects.base import TYPES, Dialect, Rule
+from sqlanon.scripts.dialects.rules import WAREHOUSE, periods, placed_in_integers, plain_extreme
 
-_NODES: dict[type[exp.Expr], Said] = {
-    exp.Concat: piped,
-    exp.CTE: plain_part,
-    exp.Div: in_double,
+_RULES: dict[type[exp.Expr], Rule] = {
+    **WAREHOUSE,
     exp.Greatest: plain_extreme,
     exp.Least: plain_extreme,
-    exp.RegexpReplace: DECIMAL_INTERVALS,
-    exp.Replace: DECIMAL_INTERVALS,
     exp.Substring: placed_in_integers,
 }
 
@@ -41,32 +21,14 @@ DATABRICKS = Dialect(
     name="databricks",
     title="Databricks SQL",
     writes="databricks",
-    nodes={**PORTABLE, **dict.fromkeys(VARIED, SAME), **_NODES},
+    rules=_RULES,
     types={
+        **TYPES,
         exp.DType.VARCHAR: "STRING",
         exp.DType.TEXT: "STRING",
-        exp.DType.TINYINT: "TINYINT",
-        exp.DType.SMALLINT: "SMALLINT",
-        exp.DType.INT: "INT",
-        exp.DType.BIGINT: "BIGINT",
-        exp.DType.INT128: "DECIMAL(38, 0)",
-        exp.DType.UTINYINT: "SMALLINT",
-        exp.DType.USMALLINT: "INT",
-        exp.DType.UINT: "BIGINT",
-        exp.DType.UBIGINT: "DECIMAL(20, 0)",
-        exp.DType.DOUBLE: "DOUBLE",
-        exp.DType.BOOLEAN: "BOOLEAN",
-        exp.DType.DATE: "DATE",
-        exp.DType.TIMESTAMP: "TIMESTAMP_NTZ",
+        exp.DType.TIMESTAMP: engine.TYPES[exp.DType.TIMESTAMP],
     },
-    texts=TEXTS,
-    functions={"ISFINITE": always},
-    patterns={
-        "%Y-%m-%d": period("DATE_FORMAT", "yyyy-MM-dd"),
-        "%Y-%m": period("DATE_FORMAT", "yyyy-MM"),
-        "%Y": period("DATE_FORMAT", "yyyy"),
-        "%G-W%V": WEEKS,
-    },
+    patterns=periods("DATE_FORMAT", engine.PATTERNS),
     temporary=False,
     longest_name=255,
     refused_characters=" ,;{}()\n\t=",

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlanon.scripts.dialects.base import PORTABLE, SAME, TEXTS, VARIED, Dialect
+from sqlanon.scripts.dialects.base import SAME, TEXTS, Dialect
 
 DUCKDB = Dialect(
     name="duckdb",
     title="DuckDB",
     writes="duckdb",
-    nodes={**PORTABLE, **dict.fromkeys(VARIED, SAME)},
     types=dict.fromkeys(
         (
             exp.DType.VARCHAR, exp.DType.TEXT, exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT,

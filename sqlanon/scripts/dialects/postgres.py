@@ -1,4 +1,4 @@
-"""PostgreSQL 15 and newer: written by the rules that its engine has."""
+"""PostgreSQL 15 and newer, written by the rules of its engine."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from functools import partial
 from sqlglot import exp
 
 from sqlanon.engines.postgres.dialect import HELPERS, LONGEST_NAME, PATTERNS, TYPES, render
-from sqlanon.scripts.dialects.base import PORTABLE, SAME, TEXTS, VARIED, Dialect
+from sqlanon.scripts.dialects.base import SAME, TEXTS, Dialect
 from sqlanon.sqltrees.trees import TRIMMED
 
 POSTGRES = Dialect(
     name="postgres",
     title="PostgreSQL",
     writes="postgres",
-    nodes={**PORTABLE, **dict.fromkeys(VARIED, SAME)},
     types=dict.fromkeys(
         (
             exp.DType.VARCHAR, exp.DType.TEXT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT, exp.DType.FLOAT,
