@@ -70,7 +70,7 @@ class PostgresEngine(SerialEngine):
         dialect=DIALECT,
         lacks={
             "read_only": Lack(
-                "what a session makes for itself are temporary tables, and a session that only reads can make none.",
+                "the working tables of a session are temporary tables, and a session that only reads can create none.",
                 "let the role have SELECT on the source, and no other right on it.",
             ),
             "files": Lack(
@@ -79,7 +79,7 @@ class PostgresEngine(SerialEngine):
             ),
             "side_by_side": Lack(
                 "no session sees the temporary tables of another, so that statements run one after the other.",
-                "say search: {where: local} to judge nodes in an embedded DuckDB.",
+                "set search: {where: local} to judge nodes in an embedded DuckDB.",
             ),
             "ordered_distance": Lack(
                 "the ordered distance of t-closeness needs an ASOF join, which it does not have.",
@@ -131,8 +131,8 @@ class PostgresEngine(SerialEngine):
             )
         if read_only == "on":
             raise UnsupportedError(
-                "The session only reads (default_transaction_read_only is on, or the server is a standby), and what "
-                "sqlanon makes for itself are temporary tables.",
+                "The session only reads (default_transaction_read_only is on, or the server is a standby), and the "
+                "working tables of sqlanon are temporary tables.",
                 hint="connect to the primary, as a role that has SELECT on the source and no other right, and run: "
                 "ALTER ROLE … SET default_transaction_read_only = off.",
             )

@@ -62,7 +62,7 @@ CAPABILITIES = Capabilities(
         "roles": Lack("it knows no roles.", "set the rights of the folder or the table where it is stored."),
         "side_by_side": Lack(
             "a statement costs some tenths of a second, whatever it reads.",
-            "say search: {where: local} to judge nodes in an embedded DuckDB.",
+            "set search: {where: local} to judge nodes in an embedded DuckDB.",
         ),
         "several_sources": Lack(
             "sources are not joined, and files of other formats not streamed, on a cluster.",

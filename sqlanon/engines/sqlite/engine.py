@@ -64,7 +64,7 @@ class SQLiteEngine(SerialEngine):
             ),
             "side_by_side": Lack(
                 "no connection sees the temporary tables of another, so that statements run one after the other.",
-                "say search: {where: local} to judge nodes in an embedded DuckDB.",
+                "set search: {where: local} to judge nodes in an embedded DuckDB.",
             ),
             "wide_sums": Lack(f"{REFUSALS['overflow'][0]}.", REFUSALS["overflow"][1]),
             "files": Lack(
