@@ -22,9 +22,9 @@ from sqlanon.scripts.script_source import (
     check_relations,
     is_source,
     parts_of,
-    source_named,
+    replace_source,
+    warehouse_table,
     with_entity,
-    with_source,
 )
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import both, column, equal, named, number, table, total
@@ -148,24 +148,24 @@ def script_statements(
     """
     _check_texts(parts, dialect)
     check_names(parts.released, dialect, released=True)
-    wanted = source_named(parts.source_name, dialect, source_table)
+    wanted = warehouse_table(parts.source_name, dialect, source_table)
     records = wanted if parts.entity is None else with_entity(wanted, parts.entity)
-    ours: list[exp.Table] = []
+    created: list[exp.Table] = []
     known = {parts_of(wanted)}
 
     temporary = [exp.TemporaryProperty()] if dialect.temporary else []
 
     def rendered(title: str, tree: exp.Expr, *properties: exp.Expr) -> ScriptStatement:
-        statement = with_source(tree, parts.source, records)
+        statement = replace_source(tree, parts.source, records)
         check_relations(statement, known)
         return ScriptStatement(" ".join(title.split()), render(statement, dialect, properties=properties))
 
-    for number_, text in enumerate(dialect.preamble):
-        yield ScriptStatement("prepare the session" if not number_ else "and", text)
+    for position, text in enumerate(dialect.preamble):
+        yield ScriptStatement("prepare the session" if not position else "and", text)
     for title, tree in _encoding(parts):
         if isinstance(tree, exp.Create):
             known.add((tree.this.name,))
-            ours.append(tree.this)
+            created.append(tree.this)
         for piece in _split_rows(_without_wide_codes(tree, parts.items)):
             creates = isinstance(piece, exp.Create)
             yield rendered(title, piece, *([*temporary, *dialect.properties] if creates else ()))
@@ -178,7 +178,7 @@ def script_statements(
     if parts.staged is not None:
         known.add((STAGED,))
         staged = exp.Create(this=table(STAGED), kind="TABLE", expression=parts.staged.copy())
-        ours.append(staged.this)
+        created.append(staged.this)
         yield rendered("the rows of the release, with their entities", staged, *temporary, *dialect.properties)
     for name, query in parts.staged_audits:
         yield rendered(f"audit {name}, by entities: no row", query)
@@ -189,7 +189,7 @@ def script_statements(
         unless = ", if the table is the one that was planned on" if name == "row_count" else ""
         yield rendered(f"audit {name}: no row{unless}", query)
     if not dialect.temporary:
-        for relation in ours:
+        for relation in created:
             yield rendered("drop", exp.Drop(tables=[relation.copy()], kind="TABLE", exists=True))
 
 

@@ -15,7 +15,7 @@ WITH_ENTITY = names.PREFIX + "somebodys"
 """The alias of the records of the source that have an entity."""
 
 
-def source_named(policy_name: str | None, dialect: Dialect, source_table: str | None) -> exp.Table:
+def warehouse_table(policy_name: str | None, dialect: Dialect, source_table: str | None) -> exp.Table:
     """Return the table of the warehouse, its names quoted.
 
     Args:
@@ -45,7 +45,7 @@ def with_entity(source: exp.Table, entity: str) -> exp.Expr:
     return exp.select("*").from_(source.copy()).where(known).subquery(exp.to_identifier(WITH_ENTITY, quoted=True))
 
 
-def with_source(tree: exp.Expr, source: exp.Expr, wanted: exp.Expr) -> exp.Expr:
+def replace_source(tree: exp.Expr, source: exp.Expr, wanted: exp.Expr) -> exp.Expr:
     """Return a copy of ``tree`` that reads ``wanted`` in place of ``source``."""
 
     def replaced(node: exp.Expr) -> exp.Expr:

@@ -55,8 +55,9 @@ DECIMAL_INTERVALS = Lacks(
 )
 WEEKS = Lacks("a text of the week of a date", "leave out the level week.")
 INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+"""The words of policies for integer types."""
 TEXTS = frozenset({"VARCHAR", "DATE", "BOOLEAN", *INTEGERS})
-"""Types whose texts most dialects write alike."""
+"""Types whose texts most dialects write as DuckDB does."""
 TYPES: Final[Mapping[exp.DType, str]] = {
     exp.DType.VARCHAR: "VARCHAR",
     exp.DType.TEXT: "VARCHAR",
