@@ -27,7 +27,7 @@ from sqlanon.publish.proof_file import write_proof
 from sqlanon.publish.targets import CERTIFICATE, MANIFEST
 from sqlanon.report.files import check_report, write_report
 from sqlanon.report.summary import summarize, summarize_failure
-from sqlanon.report.wording import describe_proof, judged
+from sqlanon.report.wording import describe_proof, search_extent
 from sqlanon.search.base import Progress
 
 MOST_RULES = 20
@@ -188,7 +188,7 @@ def _tell(release: Release) -> None:
     else:
         proof = "no proof of how near to the optimum"
     kind = made.kind if isinstance(made, RecodedPlan) else None
-    what, number, _ = judged(kind, certificate.evaluated, certificate.lattice_size)
+    what, number, _ = search_extent(kind, certificate.evaluated, certificate.lattice_size)
     if isinstance(made, RecodedPlan) and made.candidates:
         number += f" alone, {made.candidates} sets of nodes"
     print(f"{certificate.measure} {certificate.loss:.6f}, {proof} ({certificate.strategy})")

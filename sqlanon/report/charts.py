@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlanon.report.summary import SizeBucket
+from sqlanon.report.summary import ClassSizes
 
 VISIBLE = 0.6
 """Percent of a bar that a part has at least, however small: what is there is seen."""
@@ -33,7 +33,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class HistogramColumn:
     """A column of a histogram: where it stands in percent, and its two parts as (top, height) in pixels."""
 
     start: float
@@ -57,7 +57,7 @@ class Tick:
 class Histogram:
     """Records by class size on an axis that doubles; ``mark`` is where k stands, in percent."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[HistogramColumn, ...]
     ticks: tuple[Tick, ...]
     mark: float | None
     mark_anchor: str
@@ -97,7 +97,7 @@ def loss_scale(measure: str, losses: Sequence[float]) -> float:
     return 1.0 if measure in UNIT and largest <= 1.0 else largest
 
 
-def histogram(buckets: Sequence[SizeBucket], k: int | None) -> Histogram:
+def histogram(buckets: Sequence[ClassSizes], k: int | None) -> Histogram:
     """The columns of ``buckets``, which double from one to the next without a gap."""
     slots = max(len(buckets), 1)
     slot = 100.0 / slots
@@ -107,7 +107,7 @@ def histogram(buckets: Sequence[SizeBucket], k: int | None) -> Histogram:
         below, above = (_height(records, tallest) for records in (bucket.records, bucket.suppressed_records))
         foot = HEADROOM + PLOT
         columns.append(
-            Column(
+            HistogramColumn(
                 start=round((place + GAP / 2) * slot, 3),
                 width=round((1 - GAP) * slot, 3),
                 published=(round(foot - below, 2), round(below, 2)),
@@ -140,7 +140,7 @@ def _height(records: int, tallest: int) -> float:
     return max(PLOT * records / tallest, 1.5) if records else 0.0
 
 
-def _mark(buckets: Sequence[SizeBucket], k: int | None, slot: float) -> float | None:
+def _mark(buckets: Sequence[ClassSizes], k: int | None, slot: float) -> float | None:
     if k is None or not buckets:
         return None
     doublings = math.log2(k) - math.log2(buckets[0].least)

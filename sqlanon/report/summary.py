@@ -131,7 +131,7 @@ class ModelSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class SizeBucket:
+class ClassSizes:
     """The classes of ``least`` to ``most`` records: those that are published, and those that are suppressed."""
 
     least: int
@@ -227,7 +227,7 @@ class RunSummary:
     k: int | None
     allowed: int | None = None
     ledger: Ledger | None = None
-    sizes: tuple[SizeBucket, ...] = ()
+    sizes: tuple[ClassSizes, ...] = ()
     certificate: Certificate | None = None
     proof: str = ""
     search: SearchSummary | None = None
@@ -385,7 +385,7 @@ def _recoding(plan: RecodedPlan) -> RecodingSummary:
     return RecodingSummary(plan.kind, rules, tuple(facts))
 
 
-def _sizes(plan: Planned) -> tuple[SizeBucket, ...]:
+def _sizes(plan: Planned) -> tuple[ClassSizes, ...]:
     """One bucket a power of two between the smallest and the largest class, those without a class included."""
     published = {least: rest for least, *rest in plan.class_sizes()}
     suppressed = {least: rest for least, *rest in plan.class_sizes(published=False)}
@@ -395,7 +395,7 @@ def _sizes(plan: Planned) -> tuple[SizeBucket, ...]:
     powers = [1 << i for i in range(min(found).bit_length() - 1, max(found).bit_length())]
     nothing = [0, 0, 0]
     return tuple(
-        SizeBucket(power, 2 * power - 1, *published.get(power, nothing)[1:], *suppressed.get(power, nothing)[1:])
+        ClassSizes(power, 2 * power - 1, *published.get(power, nothing)[1:], *suppressed.get(power, nothing)[1:])
         for power in powers
     )
 

@@ -6,7 +6,6 @@ import math
 import unicodedata
 from collections.abc import Sequence
 
-from sqlanon.audit.nulls import Matches, NullAudit
 from sqlanon.policy.hierarchy import specs
 from sqlanon.search.certificate import Certificate
 
@@ -36,6 +35,10 @@ ENTITIES = {
 """What became of the entities, by the counts of the ledger."""
 MATCHES = ("extended match", "right maybe match", "maybe match")
 """How an attacker may read a NULL: as a value, in the release as a wildcard, on either side as a wildcard."""
+NULLS_MEANING = (
+    "What an attacker sees who reads NULL as a value (extended), as a wildcard of the release (right maybe), or as a "
+    "wildcard on either side (maybe)."
+)
 BIAS_REMARK = (
     "Distance: the share of the records left that would have to hold another value for the column to look as it does "
     "among all records, its NULLs apart; by chance: what leaving out as many records at random would give on average, "
@@ -180,27 +183,14 @@ def describe_proof(certificate: Certificate) -> str:
     )
 
 
-def judged(kind: str | None, evaluated: int, whole: int) -> tuple[str, str, str]:
-    """What a search judged, how much of it, and which share that is; ``kind`` is that of a recoding.
+def search_extent(kind: str | None, evaluated: int, whole: int) -> tuple[str, str, str]:
+    """Return what a search judged, how much of the whole, and which share that is; ``kind`` is that of a recoding.
 
-    >>> judged(None, 6, 8)
+    >>> search_extent(None, 6, 8)
     ('nodes judged', '6 of 8', '75 %')
     """
     what = "patterns tried" if kind == "patterns" else "nodes judged"
     return what, f"{count(evaluated)} of {count(whole)}", share(evaluated / whole) if whole else ""
-
-
-def shares_told(most: int, whole: int) -> str:
-    """What the shares and bars of rules are, where one publishes ``most`` of the ``whole``."""
-    return f"Shares of the records that are published. A full bar is {share(most / whole)}." if whole else ""
-
-
-def null_rows(audit: NullAudit) -> list[tuple[str, Matches]]:
-    """What a NULL audit says of a release as a whole."""
-    rows = [("records in the smallest class", audit.smallest)]
-    if audit.k is not None and audit.below_k is not None:
-        rows.append((f"records in classes below {audit.k}", audit.below_k))
-    return rows
 
 
 def count(number: int) -> str:
