@@ -162,7 +162,7 @@ def sections_of(run: RunSummary) -> tuple[Section, ...]:
     """Return the sections of a report in their order, without those that would be empty."""
     rules = run.recoding
     kind = rules.kind if rules is not None else ""
-    columns = facts((column.name, ROLES.get(column.role, column.role)) for column in run.columns)
+    columns = facts((name, ROLES.get(role, role)) for name, role in run.columns)
     found = (
         Section("nearest", "Nearest node", tuple(_nearest(run.failure)) if run.failure else ()),
         Section("records", "Records", tuple(_records(run.ledger, run.allowed, kind)) if run.ledger else ()),
@@ -174,7 +174,7 @@ def sections_of(run: RunSummary) -> tuple[Section, ...]:
         Section("bias", "Records with a NULL are excluded", tuple(_bias(run.bias)) if run.bias else ()),
         Section("search", "Search", _search(run.search, kind) if run.search else (), narrow=True),
         Section("time", "Time", _seconds(run.seconds), narrow=True),
-        Section("settings", "Settings", facts((s.name, s.value) for s in run.settings), narrow=True),
+        Section("settings", "Settings", facts(run.settings), narrow=True),
         Section("columns", "Other columns", columns, narrow=True),
     )
     return tuple(section for section in found if section.blocks)

@@ -29,11 +29,9 @@ from sqlanon.publish.ledger import Ledger
 from sqlanon.report.charts import blocks, histogram, loss_scale, stacked
 from sqlanon.report.files import check_report, write_report
 from sqlanon.report.html import html_report
-from sqlanon.report.settings import Setting
 from sqlanon.report.summary import (
     AttributeSummary,
     ClassSizes,
-    ColumnRole,
     ModelSummary,
     RecodingSummary,
     RuleSummary,
@@ -109,8 +107,8 @@ def made_by_hand(**changes: Any) -> RunSummary:
         "table": "people",
         "versions": (("sqlanon", "1"), ("duckdb", "2")),
         "fingerprint": "ab" * 32,
-        "settings": (Setting("suppression limit", "10 % of the records"), Setting("strategy", "auto")),
-        "columns": (ColumnRole("name", "drop"), ColumnRole("disease", "sensitive")),
+        "settings": (("suppression limit", "10 % of the records"), ("strategy", "auto")),
+        "columns": (("name", "drop"), ("disease", "sensitive")),
         "attributes": (
             AttributeSummary("sex", "one level above the values", 1.0, 2, (0,), "ungeneralized", 2, 2, 0.07),
             AttributeSummary("age", "intervals of width 5, 10", 2.0, 4, (2,), "intervals of width 10", 80, 9, 0.25),
@@ -336,9 +334,9 @@ def hostile() -> RunSummary:
         table=HOSTILE[0],
         source=HOSTILE[1],
         attributes=attributes,
-        columns=tuple(ColumnRole(name, "keep") for name in HOSTILE),
+        columns=tuple((name, "keep") for name in HOSTILE),
         models=tuple(ModelSummary(f"{name}: distinct_l_diversity(l=2)", 0) for name in HOSTILE),
-        settings=(Setting("subset (δ-presence)", f"column {HOSTILE[0]}"),),
+        settings=(("subset (δ-presence)", f"column {HOSTILE[0]}"),),
         output=(("table", HOSTILE[2]),),
         warnings=tuple(HOSTILE),
     )
