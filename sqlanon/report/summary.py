@@ -415,7 +415,7 @@ def _nearest(policy: Policy, nearest: Mapping[str, Any] | None) -> NearestNode |
     )
 
 
-def _columns(policy: Policy) -> tuple[ColumnRole, ...]:
+def _columns(policy: Policy) -> tuple[tuple[str, str], ...]:
     return tuple((c.name, c.role) for c in policy.columns if c.role != "quasi_identifier")
 
 
