@@ -10,27 +10,14 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from sqlanon.report import sections
 from sqlanon.report.charts import Segment, bar, histogram, stacked
-from sqlanon.report.sections import (
-    Bar,
-    Noted,
-    Part,
-    Parts,
-    Section,
-    Sentence,
-    Sizes,
-    Table,
-    facts,
-    key_figures,
-    origin,
-    sections_of,
-)
 from sqlanon.report.summary import RunSummary
 from sqlanon.report.wording import FOR_THE_OPERATOR, count, size_range, visible
 
 TEMPLATE = "report.html.j2"
 STYLE = "report.css"
-KINDS = (Sentence, Table, Parts, Sizes, Noted, Bar)
+KINDS = (sections.Sentence, sections.Table, sections.Parts, sections.Sizes, sections.Noted, sections.Bar)
 """What the template draws, each by a test of its name."""
 
 
@@ -44,8 +31,11 @@ def html_report(run: RunSummary) -> str:
         title=f"sqlanon: report of {visible(run.table or run.source or 'an open connection')}",
         style=Markup(style),
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
-        figures=key_figures(run),
-        sections=(*sections_of(run), Section("origin", "Origin", facts(origin(run)))),
+        figures=sections.key_figures(run),
+        sections=(
+            *sections.sections_of(run),
+            sections.Section("origin", "Origin", sections.facts(sections.origin(run))),
+        ),
     )
 
 
@@ -71,6 +61,6 @@ def _name(text: str) -> Markup:
     return Markup("<bdi>{}</bdi>").format(Markup("<wbr>").join(parts))
 
 
-def _drawn_parts(parts: Parts) -> list[tuple[Part, Segment]]:
+def _drawn_parts(parts: sections.Parts) -> list[tuple[sections.Part, Segment]]:
     """Return the parts of a whole with their places in its bar."""
     return list(zip(parts.parts, stacked([part.value for part in parts.parts]), strict=True))

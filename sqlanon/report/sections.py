@@ -8,35 +8,10 @@ from dataclasses import dataclass
 from sqlanon.audit.null_bias import ColumnBias, NullBias
 from sqlanon.audit.nulls import REMARK, NullAudit
 from sqlanon.publish.ledger import Ledger
+from sqlanon.report import wording
 from sqlanon.report.charts import loss_scale
-from sqlanon.report.summary import (
-    AttributeSummary,
-    ClassSizes,
-    FailureSummary,
-    RecodingSummary,
-    RunSummary,
-    SearchSummary,
-)
-from sqlanon.report.wording import (
-    BIAS_REMARK,
-    ENTITIES,
-    LOSS_OF_ATTRIBUTE,
-    MATCHES,
-    NO_PARTS,
-    NOT_PUBLISHED,
-    NULLS_MEANING,
-    REASONS,
-    ROLES,
-    RULE,
-    RULES,
-    RULES_MEANING,
-    count,
-    counted,
-    duration,
-    figure,
-    search_extent,
-    share,
-)
+from sqlanon.report.summary import ClassSizes, FailureSummary, RecodingSummary, RunSummary, SearchSummary
+from sqlanon.report.wording import count, counted, duration, figure, search_extent, share
 
 PHASES = 4
 """Colours for the phases of a run. Further phases start again with the first colour."""
@@ -162,13 +137,13 @@ def sections_of(run: RunSummary) -> tuple[Section, ...]:
     """Return the sections of a report in their order, without those that would be empty."""
     rules = run.recoding
     kind = rules.kind if rules is not None else ""
-    columns = facts((name, ROLES.get(role, role)) for name, role in run.columns)
+    columns = facts((name, wording.ROLES.get(role, role)) for name, role in run.columns)
     found = (
         Section("nearest", "Nearest node", tuple(_nearest(run.failure)) if run.failure else ()),
         Section("records", "Records", tuple(_records(run.ledger, run.allowed, kind)) if run.ledger else ()),
         Section("classes", "Classes by size", _sizes(run)),
         Section("attributes", "Quasi-identifiers", tuple(_attributes(run)) if run.attributes else ()),
-        Section("rules", RULES.get(kind, ""), tuple(_rules(rules)) if rules else ()),
+        Section("rules", wording.RULES.get(kind, ""), tuple(_rules(rules)) if rules else ()),
         Section("models", "Privacy models", _models(run)),
         Section("nulls", "NULLs in the release", tuple(_nulls(run.nulls)) if run.nulls else ()),
         Section("bias", "Records with a NULL are excluded", tuple(_bias(run.bias)) if run.bias else ()),
@@ -234,7 +209,7 @@ def _nearest(failure: FailureSummary) -> Iterable[Block]:
 
 
 def _records(ledger: Ledger, allowed: int | None, kind: str) -> Iterable[Block]:
-    reasons = REASONS | NOT_PUBLISHED.get(kind, {})
+    reasons = wording.REASONS | wording.NOT_PUBLISHED.get(kind, {})
     counts = {"published": ledger.published} | {reason: n for reason, n in ledger.reasons.items() if n}
     yield Parts(
         "What became of the records",
@@ -248,12 +223,9 @@ def _records(ledger: Ledger, allowed: int | None, kind: str) -> Iterable[Block]:
     suppressed, noun, entities = ledger.suppressed, "Suppressed", ledger.entities
     if entities is not None:
         suppressed, noun = entities.suppressed, "Entities that lose a record"
-        fields = (
-            Field("What became of the entities", width=45, plain=""),
-            Field("Entities", "number", plain=""),
-            Field("Share", "number", plain=""),
-        )
-        numbers = [(name, number) for key, name in ENTITIES.items() if (number := entities.to_dict()[key])]
+        name = Field("What became of the entities", width=45, plain="")
+        fields = (name, *(Field(title, "number", plain="") for title in ("Entities", "Share")))
+        numbers = [(name, number) for key, name in wording.ENTITIES.items() if (number := entities.to_dict()[key])]
         rows = tuple((name, count(number), _share(number, entities.total)) for name, number in numbers)
         yield Table(fields, rows, total=("all entities", count(entities.total), ""))
     if allowed is not None:
@@ -283,46 +255,42 @@ def _attributes(run: RunSummary) -> Iterable[Block]:
         Field("Values left", "number", style="left"),
     ]
     if not losses or run.certificate is None:
-        yield Table(
-            tuple(fields), _attribute_rows(run.attributes), style="attributes several" if several else "attributes"
+        style = "attributes several" if several else "attributes"
+        yield Table(tuple(fields), _attribute_rows(run), style=style)
+        yield Sentence(
+            wording.NO_PARTS if several else f"{run.measure} is a measure of classes; it has no part by attribute."
         )
-        yield Sentence(NO_PARTS if several else f"{run.measure} is a measure of classes; it has no part by attribute.")
         return
     scale = loss_scale(run.measure, losses)
     folded = (run.aggregate or "").replace("_", " ")
     yield Table(
         (*fields, Field("Loss", "number", style="loss"), Field("", "bar", SHORT_BAR, "lost")),
-        _attribute_rows(run.attributes, scale),
+        _attribute_rows(run, scale),
         caption=f"Together ({folded}): {figure(run.certificate.loss)}. A full bar is {figure(scale)}.",
         style="attributes",
     )
-    yield Sentence(f"Loss: {LOSS_OF_ATTRIBUTE.get(run.measure, run.measure)}")
+    yield Sentence(f"Loss: {wording.LOSS_OF_ATTRIBUTE.get(run.measure, run.measure)}")
 
 
-def _attribute_rows(attributes: Sequence[AttributeSummary], scale: float | None = None) -> tuple[tuple[Cell, ...], ...]:
-    """Return a row per quasi-identifier; those with a ``scale`` have losses."""
-    weighted = any(a.weight != 1.0 for a in attributes)
+def _attribute_rows(run: RunSummary, scale: float | None = None) -> tuple[tuple[Cell, ...], ...]:
+    """Return a row per quasi-identifier, with its loss if there is a ``scale``."""
+    weighted = any(a.weight != 1.0 for a in run.attributes)
     rows = []
-    for a in attributes:
+    for a in run.attributes:
+        name = Noted(a.name, f"weight {figure(a.weight)}") if weighted else a.name
         left = "by record," if a.values_left is None else count(a.values_left)
-        row: list[Cell] = [
-            Noted(a.name, f"weight {figure(a.weight)}") if weighted else a.name,
-            f"{', '.join(map(str, a.levels))} of {(a.height or 1) - 1}",
-            a.description or "",
-            f"{left} of {count(a.values or 0)}",
-        ]
-        if scale is not None:
-            row += [figure(a.loss or 0.0), Bar(a.loss or 0.0, scale)]
-        rows.append(tuple(row))
+        loss = () if scale is None else (figure(a.loss or 0.0), Bar(a.loss or 0.0, scale))
+        levels = f"{', '.join(map(str, a.levels))} of {(a.height or 1) - 1}"
+        rows.append((name, levels, a.description or "", f"{left} of {count(a.values or 0)}", *loss))
     return tuple(rows)
 
 
 def _rules(recoding: RecodingSummary) -> Iterable[Block]:
-    yield Sentence(RULES_MEANING[recoding.kind], soft=False)
+    yield Sentence(wording.RULES_MEANING[recoding.kind], soft=False)
     yield from facts(recoding.facts, width=70)
     most = max((rule.records for rule in recoding.rules), default=0)
     fields = (
-        Field(RULE[recoding.kind].capitalize(), width=36),
+        Field(wording.RULE[recoding.kind].capitalize(), width=36),
         Field("Records", "number", style="count"),
         Field("Share", "number", style="share"),
         Field("", "bar", SHORT_BAR, "published"),
@@ -330,17 +298,14 @@ def _rules(recoding: RecodingSummary) -> Iterable[Block]:
         Field("Smallest", "number", style="size"),
         Field("Largest", "number", style="size"),
     )
-    rows = tuple(
-        (
-            *(rule.description, count(rule.records), _share(rule.records, recoding.records)),
-            *(Bar(rule.records, most), count(rule.classes), count(rule.smallest), count(rule.largest)),
-        )
-        for rule in recoding.listed
-    )
+    rows = []
+    for rule in recoding.listed:
+        part, bar = _share(rule.records, recoding.records), Bar(rule.records, most)
+        sizes = (count(rule.classes), count(rule.smallest), count(rule.largest))
+        rows.append((rule.description, count(rule.records), part, bar, *sizes))
     full = _share(most, recoding.records)
-    yield Table(
-        fields, rows, f"Shares of the records that are published. A full bar is {full}." if full else "", "rules"
-    )
+    caption = f"Shares of the records that are published. A full bar is {full}." if full else ""
+    yield Table(fields, tuple(rows), caption, "rules")
     if recoding.remainder:
         yield Sentence(recoding.remainder)
 
@@ -361,9 +326,9 @@ def _nulls(audit: NullAudit) -> Iterable[Block]:
     if audit.k is not None and audit.below_k is not None:
         rows.append((f"records in classes below {audit.k}", audit.below_k))
     yield Table(
-        (Field("Of all classes", width=45, plain=""), *(Field(match, "number") for match in MATCHES)),
+        (Field("Of all classes", width=45, plain=""), *(Field(match, "number") for match in wording.MATCHES)),
         tuple((name, count(m.extended), count(m.right_maybe), count(m.maybe)) for name, m in rows),
-        caption=NULLS_MEANING,
+        caption=wording.NULLS_MEANING,
     )
     yield Sentence(REMARK)
     most = max(audit.nulls.values(), default=0)
@@ -378,7 +343,7 @@ def _nulls(audit: NullAudit) -> Iterable[Block]:
 def _bias(bias: NullBias) -> Iterable[Block]:
     part = share(bias.share_excluded)
     yield Sentence(f"{count(bias.excluded)} of {counted(bias.records, 'record')} ({part}) are excluded.", soft=False)
-    yield Sentence(BIAS_REMARK)
+    yield Sentence(wording.BIAS_REMARK)
     shifts = [column.shift_without_null for column in bias.columns if column.shift_without_null is not None]
     distances = [d for s in shifts for d in (s.total_variation, s.total_variation_by_chance) if d is not None]
     scale = max(distances, default=0.0)

@@ -259,18 +259,12 @@ def summarize(release: Release, *, now: str | None = None) -> RunSummary:
     statements = plan.statements  # without those of the report itself
     audited, refused = _null_audit(plan)
     return RunSummary(
-        when=now or _present(),
+        **_asked(policy, now),
         source=plan.source_name,
-        table=policy.table,
-        versions=_versions(),
-        fingerprint=policy.fingerprint(),
-        settings=settings_of(policy),
-        columns=_columns(policy),
         attributes=_attributes(plan),
         models=_models(plan),
         measure=certificate.measure,
         aggregate=certificate.aggregate,
-        k=_k(policy),
         allowed=plan.catalog.allowed,
         ledger=release.ledger,
         sizes=_sizes(plan),
@@ -297,20 +291,14 @@ def summarize(release: Release, *, now: str | None = None) -> RunSummary:
 def summarize_failure(policy: Policy, error: SqlanonError, *, now: str | None = None) -> RunSummary:
     """Return the facts of a run that ended in an error: what the policy asks, and what the error reports."""
     return RunSummary(
-        when=now or _present(),
+        **_asked(policy, now),
         source=file_name(policy.source) if policy.source is not None else None,
-        table=policy.table,
-        versions=_versions(),
-        fingerprint=policy.fingerprint(),
-        settings=settings_of(policy),
-        columns=_columns(policy),
         attributes=tuple(
             AttributeSummary(c.name, describe_hierarchy(c.hierarchy), float(c.weight)) for c in policy.quasi_identifiers
         ),
         models=tuple(ModelSummary(model.label) for model in policy.models),
         measure=policy.quality.measure,
         aggregate=policy.quality.aggregate,
-        k=_k(policy),
         failure=FailureSummary(
             error=type(error).__name__,
             message=error.message,
@@ -320,12 +308,18 @@ def summarize_failure(policy: Policy, error: SqlanonError, *, now: str | None = 
     )
 
 
-def _present() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _versions() -> tuple[tuple[str, str], ...]:
-    return (("sqlanon", VERSION), ("duckdb", DUCKDB_VERSION))
+def _asked(policy: Policy, now: str | None) -> dict[str, Any]:
+    """Return what is known of any run: its time, its versions, and what the policy asks."""
+    k = [int(model.parameters["k"]) for model in policy.privacy if model.type == "k_anonymity"]
+    return {
+        "when": now or datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": (("sqlanon", VERSION), ("duckdb", DUCKDB_VERSION)),
+        "table": policy.table,
+        "fingerprint": policy.fingerprint(),
+        "settings": settings_of(policy),
+        "columns": tuple((c.name, c.role) for c in policy.columns if c.role != "quasi_identifier"),
+        "k": max(k, default=None),
+    }
 
 
 def _models(plan: Planned) -> tuple[ModelSummary, ...]:
@@ -413,11 +407,3 @@ def _nearest(policy: Policy, nearest: Mapping[str, Any] | None) -> NearestNode |
         ),
         unit="record" if policy.entity is None else "entity",
     )
-
-
-def _columns(policy: Policy) -> tuple[tuple[str, str], ...]:
-    return tuple((c.name, c.role) for c in policy.columns if c.role != "quasi_identifier")
-
-
-def _k(policy: Policy) -> int | None:
-    return max((int(m.parameters["k"]) for m in policy.privacy if m.type == "k_anonymity"), default=None)

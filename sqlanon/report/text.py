@@ -7,23 +7,9 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
+from sqlanon.report import sections
 from sqlanon.report.charts import blocks
-from sqlanon.report.sections import (
-    FULL_BAR,
-    Bar,
-    Block,
-    Cell,
-    Field,
-    Noted,
-    Parts,
-    Section,
-    Sentence,
-    Sizes,
-    Table,
-    facts,
-    origin,
-    sections_of,
-)
+from sqlanon.report.sections import FULL_BAR, Section, Table, facts, origin, sections_of
 from sqlanon.report.summary import RunSummary
 from sqlanon.report.wording import FOR_THE_OPERATOR, count, size_range, visible
 
@@ -64,19 +50,19 @@ def _section(section: Section) -> Iterator[str]:
     for block in section.blocks:
         if below and isinstance(block, Table):
             yield ""
-        below = below or not isinstance(block, Sentence)
+        below = below or not isinstance(block, sections.Sentence)
         yield from _block(block)
 
 
-def _block(block: Block) -> Iterator[str]:
+def _block(block: sections.Block) -> Iterator[str]:
     match block:
-        case Sentence():
+        case sections.Sentence():
             yield from _wrapped(block.text, INDENT)
         case Table():
             yield from _table(block)
-        case Parts():
+        case sections.Parts():
             yield from _parts(block)
-        case Sizes():
+        case sections.Sizes():
             yield from _sizes(block)
 
 
@@ -97,16 +83,16 @@ def _table(table: Table) -> Iterator[str]:
         yield from _wrapped(table.caption, INDENT)
 
 
-def _cell(cell: Cell, field: Field) -> str:
+def _cell(cell: sections.Cell, field: sections.Field) -> str:
     match cell:
-        case Bar():
+        case sections.Bar():
             return blocks(cell.value, cell.scale, field.width or 0)
-        case Noted():
+        case sections.Noted():
             return f"{cell.name} ({cell.note})"
     return cell
 
 
-def _parts(parts: Parts) -> Iterator[str]:
+def _parts(parts: sections.Parts) -> Iterator[str]:
     """Yield a row per part with its bar; with a header also with its share."""
     rows = [[p.name, p.text, p.share, blocks(p.value, parts.whole, FULL_BAR)] for p in parts.parts]
     rows += [[*parts.total, ""]] if parts.total else []
@@ -116,7 +102,7 @@ def _parts(parts: Parts) -> Iterator[str]:
         yield from _columns([[name, text, bar] for name, text, _, bar in rows], right=(1,))
 
 
-def _sizes(sizes: Sizes) -> Iterator[str]:
+def _sizes(sizes: sections.Sizes) -> Iterator[str]:
     scale = max(bucket.records + bucket.suppressed_records for bucket in sizes.buckets)
     rows = [["records in a class", "classes", "records", *(["suppressed"] if sizes.apart else []), ""]]
     for bucket in sizes.buckets:
