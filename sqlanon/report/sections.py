@@ -69,7 +69,7 @@ class Field:
 
     @property
     def plain_title(self) -> str:
-        """The header in plain text."""
+        """Return the header in plain text."""
         return self.title.lower() if self.plain is None else self.plain
 
 
@@ -106,7 +106,7 @@ class Parts:
 
     @property
     def whole(self) -> float:
-        """The sum of the parts."""
+        """Return the sum of the parts."""
         return sum(part.value for part in self.parts)
 
 
