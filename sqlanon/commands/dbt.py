@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 
-from sqlanon.commands.common import guarded, policy_of
+from sqlanon.commands.common import GuardedCommand, read_policy, warn
 from sqlanon.commands.explain import planned_at
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.plan.full_domain import Plan
@@ -20,10 +20,25 @@ from sqlanon.scripts.dbt.template import DIALECTS, Call
 
 SUFFIX = "_released"
 LONGEST = 40
-"""Characters of a name, so that what is added to it stays within what a warehouse keeps of one."""
+"""The most characters of a model's name. Names derived from it stay within what warehouses keep of a name."""
 
 
-@click.command(name="dbt")
+@dataclass(frozen=True, slots=True)
+class DbtOptions:
+    """The options of ``sqlanon dbt``, as they are given."""
+
+    policy: str
+    folder: str
+    name: str | None
+    source: str | None
+    node: str | None
+    dialect: str | None
+    materialized: str
+    with_values: bool
+    force: bool
+
+
+@click.command(name="dbt", cls=GuardedCommand)
 @click.argument("policy", type=click.Path())
 @click.option("--to", "folder", required=True, type=click.Path(), help="The folder of the dbt project.")
 @click.option("--name", help="The name of the model; by default that of the table, with _released.")
@@ -35,36 +50,36 @@ LONGEST = 40
 @click.option("--materialized", type=click.Choice(["table", "view"]), default="table", show_default=True)
 @click.option("--with-values", is_flag=True, help="List the values that occur in seeds, where a hierarchy is computed.")
 @click.option("--force", is_flag=True, help="Replace files that this command did not write.")
-def dbt_command(
-    policy: str, folder: str, name: str | None, source: str | None, node: str | None, dialect: str | None,
-    materialized: str, with_values: bool, force: bool,
-) -> None:  # fmt: skip
+def dbt_command(**given: Any) -> int:
     """Plan POLICY and write its release as a dbt model with seeds and tests; publishes nothing.
 
     The model counts its classes whenever dbt builds it, and leaves out what fails.
     """
-
-    def action() -> int:
-        asked = replace(policy_of(policy), output=None)
-        refuse_release(asked)
-        relation = Call.parsed(source) if source is not None else _named_source(asked)
-        named = _name(name, relation)
-        with planned_at(asked, node) as plan:
-            made = dbt_release(
-                plan, policy=asked, name=named, source=relation, declares=source is None,
-                dialect=dialect or _dialect(plan), materialized=materialized, with_values=with_values,
-            )  # fmt: skip
-            for warning in (*plan.warnings, *_warnings(plan, made)):
-                print(f"Warning: {warning}", file=sys.stderr)
-            levels = dict(plan.levels)
-        _tell(made, write(made, Path(folder), force=force), levels)
-        return 0
-
-    guarded(action)
+    options = DbtOptions(**given)
+    policy = replace(read_policy(options.policy), output=None)
+    refuse_release(policy)
+    relation = Call.parsed(options.source) if options.source is not None else _named_source(policy)
+    name = _model_name(options.name, relation)
+    with planned_at(policy, options.node) as plan:
+        release = dbt_release(
+            plan,
+            policy=policy,
+            name=name,
+            source=relation,
+            declares=options.source is None,
+            dialect=options.dialect or _dialect(plan),
+            materialized=options.materialized,
+            with_values=options.with_values,
+        )
+        for warning in (*plan.warnings, *_warnings(plan, release)):
+            warn(warning)
+        levels = dict(plan.levels)
+    _print_release(release, write(release, Path(options.folder), force=options.force), levels)
+    return 0
 
 
 def _named_source(policy: Policy) -> Call:
-    """The table of the policy as a source of dbt."""
+    """Return the table of the policy as a source of dbt."""
     parts = (policy.table or "").split(".")
     if len(parts) == 2 and all(parts):
         return Call.parsed(f"source({parts[0]!r}, {parts[1]!r})")
@@ -74,23 +89,23 @@ def _named_source(policy: Policy) -> Call:
     )
 
 
-def _name(name: str | None, relation: Call) -> str:
-    """The name of the model.
+def _model_name(name: str | None, relation: Call) -> str:
+    """Return the name of the model: the one given, or that of the table with a suffix.
 
     Raises:
         InputError: it is not plain.
     """
-    given = name if name is not None else relation.names[-1] + SUFFIX
-    if given.isascii() and given.isidentifier() and len(given) <= LONGEST:
-        return given
+    chosen = name if name is not None else relation.names[-1] + SUFFIX
+    if chosen.isascii() and chosen.isidentifier() and len(chosen) <= LONGEST:
+        return chosen
     raise InputError(
-        f"The name {given!r} of the model is not plain.",
+        f"The name {chosen!r} of the model is not plain.",
         hint=f"give one of letters, digits and underscores, at most {LONGEST} characters (--name).",
     )
 
 
 def _dialect(plan: Plan) -> str:
-    """The adapter for the engine of the source.
+    """Return the adapter for the engine of the source.
 
     Raises:
         UnsupportedError: there is none.
@@ -105,19 +120,19 @@ def _dialect(plan: Plan) -> str:
 
 
 def _warnings(plan: Plan, release: DbtRelease) -> list[str]:
-    made = []
+    warnings = []
     if release.dialect != plan.source.engine.capabilities.dialect:
-        made.append(
+        warnings.append(
             f"Planned on {plan.source.engine.capabilities.name}, written for {release.dialect}: a value that reads "
             "differently as text there (a float, a time stamp) has no row in its lookup and is suppressed."
         )
     for key, rows in release.lookups.items():
         if len(rows) > ROWS:
-            made.append(f"The seed {key} has {len(rows)} rows; dbt loads seeds of that size slowly.")
-    return made
+            warnings.append(f"The seed {key} has {len(rows)} rows; dbt loads seeds of that size slowly.")
+    return warnings
 
 
-def _tell(release: DbtRelease, written: Written, levels: dict[str, int]) -> None:
+def _print_release(release: DbtRelease, written: Written, levels: dict[str, int]) -> None:
     for path in written.files:
         print(path)
     for path in written.removed:

@@ -1,4 +1,4 @@
-"""``sqlanon demo``: make the demo's database and policy, run it, and say where everything is."""
+"""``sqlanon demo``: create the demo's database and policy, run it, and say where everything is."""
 
 from __future__ import annotations
 
@@ -6,37 +6,39 @@ from pathlib import Path
 
 import click
 
-from sqlanon.commands.common import guarded
+from sqlanon.commands.common import GuardedCommand
 from sqlanon.commands.demo_world import generate
 from sqlanon.commands.run import run_policy
 from sqlanon.policy import Policy
 from sqlanon.publish.targets import CERTIFICATE, MANIFEST
 
 
-@click.command()
+@click.command(cls=GuardedCommand)
 @click.argument("directory", type=click.Path(), default="sqlanon-demo")
 @click.option("--records", type=click.IntRange(min=1_000), default=50_000, show_default=True)
 @click.option("--json", "as_json", is_flag=True)
-def demo(directory: str, records: int, as_json: bool) -> None:
+def demo(directory: str, records: int, as_json: bool) -> int:
     """Make a hospital-discharge database with hierarchies and a policy in DIRECTORY, and run it."""
+    policy_path = generate(Path(directory), records=records)
+    policy = Policy.from_file(policy_path)
+    code = run_policy(policy, as_json=as_json)
+    if not as_json:
+        print(_guide(policy, policy_path))
+    return code
 
-    def action() -> int:
-        policy_path = generate(Path(directory), records=records)
-        made = Policy.from_file(policy_path)
-        code = run_policy(made, as_json=as_json)
-        if not as_json:
-            released = Path(made.output.target) if made.output else Path(directory)
-            columns = ",".join(c.name for c in made.quasi_identifiers)
-            print(f"\nThe source:   {policy_path.parent / 'hospital.duckdb'} (table {made.table})")
-            print(f"The policy:   {policy_path}")
-            print(f"The release:  {released}")
-            print(f"Its manifest: {released}{MANIFEST}")
-            print(f"Its proof:    {released}{CERTIFICATE}")
-            print(f"Its report:   {made.report} (for you, not for those who get the release)")
-            print("\nLook at it:   ", end="")
-            print(f'python -c "import duckdb; print(duckdb.sql(\\"FROM \'{released}\' LIMIT 10\\"))"')
-            print(f"Check it:     sqlanon check {released} --qi {columns} --k {made.privacy[0].parameters['k']}")
-            print(f"Prove it:     sqlanon verify {released}{CERTIFICATE} {policy_path}")
-        return code
 
-    guarded(action, as_json=as_json)
+def _guide(policy: Policy, path: Path) -> str:
+    """Return where the files of the demo are, and commands to try on them."""
+    released = policy.output.target if policy.output else ""
+    columns = ",".join(column.name for column in policy.quasi_identifiers)
+    return f"""
+The source:   {path.parent / "hospital.duckdb"} (table {policy.table})
+The policy:   {path}
+The release:  {released}
+Its manifest: {released}{MANIFEST}
+Its proof:    {released}{CERTIFICATE}
+Its report:   {policy.report} (for you, not for those who get the release)
+
+Look at it:   python -c "import duckdb; print(duckdb.sql(\\"FROM '{released}' LIMIT 10\\"))"
+Check it:     sqlanon check {released} --qi {columns} --k {policy.privacy[0].parameters["k"]}
+Prove it:     sqlanon verify {released}{CERTIFICATE} {path}"""

@@ -1,4 +1,4 @@
-"""The demo: a believable hospital-discharge table with hierarchies and a policy, made from a fixed seed.
+"""The demo: a believable hospital-discharge table with hierarchies and a policy, generated from a fixed seed.
 
 Every number is invented. Ages drive diagnoses, diagnoses drive departments and lengths of stay, ZIP codes and
 diagnoses follow a Zipf law, and a few percent of some columns are NULL.
@@ -60,7 +60,7 @@ if_exists: replace
 
 
 def codes() -> list[tuple[str, str, str]]:
-    """Diagnosis codes with their group and chapter: twenty a chapter, in groups of four."""
+    """Return diagnosis codes with their group and chapter: twenty a chapter, in groups of four."""
     return [
         (
             f"{chapter[0]}{number:02d}",
@@ -73,7 +73,7 @@ def codes() -> list[tuple[str, str, str]]:
 
 
 def discharges(records: int, seed: int = SEED, *, first_id: int = 0) -> pa.Table:
-    """A table of ``records`` discharges; the same seed gives the same table."""
+    """Return a table of ``records`` discharges; the same seed gives the same table."""
     rng = np.random.default_rng(seed)
     chapter = rng.choice(len(CHAPTERS), records, p=_zipf(len(CHAPTERS), 0.7))
     mean_age = np.array([c[3] for c in CHAPTERS])[chapter]
@@ -111,7 +111,7 @@ def discharges(records: int, seed: int = SEED, *, first_id: int = 0) -> pa.Table
 
 
 def discharge_batches(records: int, seed: int = SEED, batch: int = 1_000_000) -> Iterator[pa.Table]:
-    """The same kind of table in pieces, for data larger than memory."""
+    """Yield the same kind of table in batches, for data larger than memory."""
     for number, start in enumerate(range(0, records, batch)):
         yield discharges(min(batch, records - start), seed + number, first_id=start)
 
@@ -126,17 +126,15 @@ def _text(values: np.ndarray, index: np.ndarray, missing: np.ndarray | None = No
 
 
 def generate(directory: Path, *, records: int = 50_000, seed: int = SEED) -> Path:
-    """Make ``hospital.duckdb``, ``hierarchies/`` and ``policy.yaml`` in a folder and return the policy's path.
+    """Write ``hospital.duckdb``, ``hierarchies/`` and ``policy.yaml`` to a folder and return the policy's path.
 
     Raises:
-        TargetError: the folder cannot be made, or holds a demo already; nothing of it is changed.
+        TargetError: the folder cannot be created, or holds a demo already, of which nothing is changed.
     """
-    made = [directory / "hospital.duckdb", directory / "policy.yaml", directory / "hierarchies"]
-    there = [path.name for path in made if path.exists()]
-    if there:
-        raise TargetError(
-            f"The folder {str(directory)!r} holds {', '.join(there)} already.", hint="choose or make another folder."
-        )
+    names = ("hospital.duckdb", "policy.yaml", "hierarchies")
+    present = ", ".join(name for name in names if (directory / name).exists())
+    if present:
+        raise TargetError(f"The folder {str(directory)!r} holds {present} already.", hint="choose another folder.")
     failure = ""
     try:
         (directory / "hierarchies").mkdir(parents=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from sqlanon.commands.common import guarded
+from sqlanon.commands.common import GuardedCommand
 from sqlanon.policy.hierarchy.readers import check_rows, read_rows
 
 
@@ -16,24 +16,20 @@ def hierarchy() -> None:
     """Work with hierarchy files."""
 
 
-@hierarchy.command("check")
+@hierarchy.command("check", cls=GuardedCommand)
 @click.argument("file", type=click.Path())
 @click.option("--delimiter", default=";", show_default=True)
 @click.option("--null", "null_text", default=None, help="The text that stands for NULL.")
 @click.option("--json", "as_json", is_flag=True)
-def hierarchy_check(file: str, delimiter: str, null_text: str | None, as_json: bool) -> None:
+def hierarchy_check(file: str, delimiter: str, null_text: str | None, as_json: bool) -> int:
     """Check an ARX-style hierarchy FILE: a tree, no missing levels, no contradictions."""
-
-    def action() -> int:
-        rows = read_rows(Path(file), delimiter, null_text, "utf-8")
-        checked = check_rows(rows, Path(file).name)
-        widths = [len(set(level)) for level in zip(*checked.rows, strict=True)]
-        if as_json:
-            print(json.dumps({"height": len(widths), "values": widths, "collapsed": checked.collapsed}))
-        else:
-            print(f"{Path(file).name}: a tree of {len(widths)} levels with {' > '.join(map(str, widths))} values.")
-            if checked.collapsed:
-                print(f"{checked.collapsed} identical rows stand more than once; they count once.")
-        return 0
-
-    guarded(action, as_json=as_json)
+    path = Path(file)
+    checked = check_rows(read_rows(path, delimiter, null_text, "utf-8"), path.name)
+    widths = [len(set(level)) for level in zip(*checked.rows, strict=True)]
+    if as_json:
+        print(json.dumps({"height": len(widths), "values": widths, "collapsed": checked.collapsed}))
+    else:
+        print(f"{path.name}: a tree of {len(widths)} levels with {' > '.join(map(str, widths))} values.")
+        if checked.collapsed:
+            print(f"{checked.collapsed} identical rows stand more than once; they count once.")
+    return 0

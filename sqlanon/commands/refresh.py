@@ -3,61 +3,48 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 
 import click
 
-from sqlanon.commands.common import STDERR, guarded, policy_of
+from sqlanon.commands.common import STDERR, GuardedCommand, json_option, pick, read_policy, warn
 from sqlanon.commands.run import progress
 from sqlanon.refreshing import REASONS, Refresh, refresh
 
 
-@click.command(name="refresh")
+@click.command(name="refresh", cls=GuardedCommand)
 @click.argument("policy", type=click.Path())
-@click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document.")
+@json_option
 @click.option("--dry-run", is_flag=True, help="Say whether a refresh is due; write nothing.")
 @click.option("--force", is_flag=True, help="Plan anew even if nothing demands it.")
-def refresh_command(policy: str, as_json: bool, dry_run: bool, force: bool) -> None:
+def refresh_command(policy: str, as_json: bool, dry_run: bool, force: bool) -> int:
     """Replace the live view of POLICY by a new plan when it loses more records than the policy allows, is not there, or
     was made with another policy or hierarchy. Without a solution the old view stays."""
-
-    def action() -> int:
-        made = policy_of(policy)
-        with progress(not as_json or STDERR.is_terminal) as watch:
-            found = refresh(None, made, force=force, dry_run=dry_run, watch=watch)
-        for warning in found.warnings:
-            print(f"Warning: {warning}", file=sys.stderr)
-        if as_json:
-            print(json.dumps(refresh_result(found)))
-        else:
-            _tell(found)
-        return 0
-
-    guarded(action, as_json=as_json)
+    asked = read_policy(policy)
+    with progress(not as_json or STDERR.is_terminal) as watch:
+        found = refresh(None, asked, force=force, dry_run=dry_run, watch=watch)
+    for warning in found.warnings:
+        warn(warning)
+    if as_json:
+        print(json.dumps(_document(found)))
+    else:
+        _print_refresh(found)
+    return 0
 
 
-def refresh_result(found: Refresh) -> dict[str, Any]:
-    """The document of ``refresh --json``."""
-    before = found.before
+def _document(found: Refresh) -> dict[str, Any]:
+    """Return the document of ``refresh --json``."""
+    counts = ("records", "published", "suppressed", "excluded", "allowed")
     return {
-        "refreshed": found.refreshed,
-        "due": found.due,
-        "reason": found.reason,
-        "records": found.records,
-        "published": found.published,
-        "suppressed": found.suppressed,
-        "excluded": found.excluded,
-        "allowed": found.allowed,
-        "levels": found.levels,
-        "before": {"published": before.published, "suppressed": before.suppressed} if before is not None else None,
+        **pick(found, "refreshed", "due", "reason", *counts, "levels"),
+        "before": pick(found.before, "published", "suppressed") if found.before is not None else None,
         "output": found.output,
         "warnings": list(found.warnings),
         "seconds": round(found.seconds, 6),
     }
 
 
-def _tell(found: Refresh) -> None:
+def _print_refresh(found: Refresh) -> None:
     [(_, name)] = found.output.items()
     if found.before is not None:
         print(f"{name} held {found.before.published} records and lost {found.before.suppressed}.")

@@ -1,9 +1,8 @@
-"""``sqlanon run``: carry a policy out, publish and audit the release, and tell what was done."""
+"""``sqlanon run``: carry a policy out, publish and audit the release, and print what was done."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -15,7 +14,7 @@ from rich.progress import Progress as Bar
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from sqlanon.anonymizer import anonymize
-from sqlanon.commands.common import STDERR, guarded, policy_of
+from sqlanon.commands.common import STDERR, GuardedCommand, json_option, pick, read_policy, warn
 from sqlanon.errors import InputError, SqlanonError, TargetError
 from sqlanon.evaluate.driver import Watcher
 from sqlanon.plan.recoding.recoded_plan import RecodedPlan
@@ -27,16 +26,18 @@ from sqlanon.publish.proof_file import write_proof
 from sqlanon.publish.targets import CERTIFICATE, MANIFEST
 from sqlanon.report.files import check_report, write_report
 from sqlanon.report.summary import summarize, summarize_failure
-from sqlanon.report.wording import describe_proof, judged
+from sqlanon.report.wording import describe_proof, search_extent
 from sqlanon.search.base import Progress
 
+PROOF = ("optimal", "gap", "lower_bound")
+"""What documents hold of a certificate."""
 MOST_RULES = 20
-"""Rules of a recoding that are told to a person; ``--json`` has all."""
+"""The most rules of a recoding that are printed for a person; ``--json`` has all."""
 
 
-@click.command()
+@click.command(cls=GuardedCommand)
 @click.argument("policy", type=click.Path())
-@click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document.")
+@json_option
 @click.option("--strategy", help="Override search.strategy.")
 @click.option("--time-limit", type=click.FloatRange(min=0), help="Override search.time_limit, in seconds.")
 @click.option("--dry-run", is_flag=True, help="Search and report; write nothing.")
@@ -52,21 +53,18 @@ def run(
     script: str | None,
     certificate: str | None,
     report: str | None,
-) -> None:
+) -> int:
     """Find the best node of POLICY, or the rules of its transformation; publish it and audit what was written."""
-
-    def action() -> int:
-        made = policy_of(policy, strategy=strategy, time_limit=time_limit)
-        chosen = replace(made, output=None, report=None) if dry_run else made
-        if report is not None:
-            chosen = replace(chosen, report=str(Path(report).absolute()))
-        return run_policy(chosen, as_json=as_json, script=script, certificate=certificate)
-
-    guarded(action, as_json=as_json)
+    asked = read_policy(policy, strategy=strategy, time_limit=time_limit)
+    if dry_run:
+        asked = replace(asked, output=None, report=None)
+    if report is not None:
+        asked = replace(asked, report=str(Path(report).absolute()))
+    return run_policy(asked, as_json=as_json, script=script, certificate=certificate)
 
 
 def run_policy(policy: Policy, *, as_json: bool, script: str | None = None, certificate: str | None = None) -> int:
-    """Run a policy and tell the release; the exit code. A report is written of a run that fails, too."""
+    """Run a policy, print what came of it, and return the exit code. A run that fails has its report too."""
     named = {"report": policy.report, "script": script, "certificate": certificate}
     beside = {what: Path(name) for what, name in named.items() if name}
     _check_beside(policy, beside)
@@ -80,27 +78,27 @@ def run_policy(policy: Policy, *, as_json: bool, script: str | None = None, cert
             raise
     with release:
         for warning in release.warnings:
-            print(f"Warning: {warning}", file=sys.stderr)
+            warn(warning)
         try:
             _write_beside(release, beside)
         except SqlanonError as error:
             if release.output:
-                print("Warning: the release itself was published; what follows failed after it.", file=sys.stderr)
+                warn("the release itself was published; what follows failed after it.")
             raise error
         if as_json:
             print(json.dumps(result(release)))
         else:
-            _tell(release)
+            _print_release(release)
             if report is not None:
                 print(f"  report: {report}")
     return 0
 
 
 def _check_beside(policy: Policy, beside: Mapping[str, Path]) -> None:
-    """Refuse to write what is asked for beside a release over a file of the run, or over another of these.
+    """Check that nothing beside a release is written over a file of the run, or over another of its kind.
 
     Raises:
-        TargetError: see there; nothing has been done yet.
+        TargetError: it would be; nothing has been done yet.
     """
     used = list(policy.read_files)
     if policy.output is not None and policy.output.kind == "file":
@@ -127,95 +125,84 @@ def _write_beside(release: Release, beside: Mapping[str, Path]) -> None:
 
 
 def result(release: Release) -> dict[str, Any]:
-    """The document of ``run --json``. For the operator: its counts are exact."""
-    made, ledger, certificate = release.plan, release.ledger, release.certificate
+    """Return the document of ``run --json``. For the operator: its counts are exact."""
+    plan, ledger, certificate = release.plan, release.ledger, release.certificate
     document = {
         "strategy": certificate.strategy,
         "levels": release.levels,
-        "optimal": certificate.optimal,
-        "gap": certificate.gap,
-        "lower_bound": certificate.lower_bound,
-        "loss": certificate.loss,
-        "measure": certificate.measure,
-        "aggregate": certificate.aggregate,
-        "records": ledger.records,
-        "published": ledger.published,
-        "suppressed": ledger.suppressed,
-        "excluded": ledger.excluded,
+        **pick(certificate, *PROOF, "loss", "measure", "aggregate"),
+        **pick(ledger, "records", "published", "suppressed", "excluded"),
         **({} if ledger.entities is None else {"entities": ledger.entities.to_dict()}),
         "reasons": dict(ledger.reasons),
-        "models": [{"model": label, "suppressed": count} for label, count in made.suppressed_by_model],
-        "classes": ledger.classes,
-        "smallest_class": ledger.smallest_class,
-        "largest_class": ledger.largest_class,
-        "lattice_size": certificate.lattice_size,
-        "evaluated": certificate.evaluated,
-        "snapshots": made.snapshots,
+        "models": [{"model": label, "suppressed": count} for label, count in plan.suppressed_by_model],
+        **pick(ledger, "classes", "smallest_class", "largest_class"),
+        **pick(certificate, "lattice_size", "evaluated"),
+        "snapshots": plan.snapshots,
         "verdict_sources": release.verdict_sources,
-        "statements": made.statements,
+        "statements": plan.statements,
         "seconds": {name: round(value, 6) for name, value in release.seconds.items()},
         "output": release.output,
-        "report": release.plan.policy.report,
+        "report": plan.policy.report,
         "warnings": list(release.warnings),
     }
-    return document | {"transformation": _recoded(made)} if isinstance(made, RecodedPlan) else document
+    return document | {"transformation": _recoding(plan)} if isinstance(plan, RecodedPlan) else document
 
 
-def _recoded(plan: RecodedPlan) -> dict[str, Any]:
-    """What the rules of a recoding publish, in their order; the key ``transformation`` of ``run --json``."""
-    told: dict[str, Any] = {"type": plan.kind, "seed": plan.seed}
-    if plan.full_domain is not None and (certificate := plan.full_domain_certificate) is not None:
-        proof = {name: getattr(certificate, name) for name in ("optimal", "gap", "lower_bound")}
-        told["full_domain"] = asdict(plan.full_domain) | proof
-        told["candidates"] = plan.candidates
-        told["chosen"] = [{"levels": levels, "loss": loss} for levels, loss in plan.gains]
-    if (quality := plan.quality) is not None:
-        told |= asdict(quality)
+def _recoding(plan: RecodedPlan) -> dict[str, Any]:
+    """Return what the rules of a recoding publish, in their order; the key ``transformation`` of ``run --json``."""
+    document: dict[str, Any] = {"type": plan.kind, "seed": plan.seed}
+    if plan.full_domain is not None and plan.full_domain_certificate is not None:
+        document["full_domain"] = asdict(plan.full_domain) | pick(plan.full_domain_certificate, *PROOF)
+        document["candidates"] = plan.candidates
+        document["chosen"] = [{"levels": levels, "loss": loss} for levels, loss in plan.gains]
+    if plan.quality is not None:
+        document |= asdict(plan.quality)
     rules = []
     for rule in plan.rules:
         patterns = {"suppressed": plan.suppressed_columns(rule)} if plan.kind == "patterns" else {}
-        counts = {name: getattr(rule, name) for name in ("records", "classes", "smallest", "largest")}
+        counts = pick(rule, "records", "classes", "smallest", "largest")
         rules.append({**patterns, "levels": plan.catalog.levels(rule.node), **counts})
-    return told | {"rules": rules}
+    return document | {"rules": rules}
 
 
-def _tell(release: Release) -> None:
-    ledger, certificate, made = release.ledger, release.certificate, release.plan
+def _print_release(release: Release) -> None:
+    ledger, certificate, plan = release.ledger, release.certificate, release.plan
     if certificate.optimal:
         proof = "proven optimal"
     elif certificate.gap is not None:
         proof = f"within {certificate.gap:.2%} of the optimum"
     else:
         proof = "no proof of how near to the optimum"
-    kind = made.kind if isinstance(made, RecodedPlan) else None
-    what, number, _ = judged(kind, certificate.evaluated, certificate.lattice_size)
-    if isinstance(made, RecodedPlan) and made.candidates:
-        number += f" alone, {made.candidates} sets of nodes"
+    recoded = plan if isinstance(plan, RecodedPlan) else None
+    kind = recoded.kind if recoded is not None else None
+    noun, extent, _ = search_extent(kind, certificate.evaluated, certificate.lattice_size)
+    if recoded is not None and recoded.candidates:
+        extent += f" alone, {recoded.candidates} sets of nodes"
     print(f"{certificate.measure} {certificate.loss:.6f}, {proof} ({certificate.strategy})")
-    print(f"  {what}: {number}; {made.statements} statements")
+    print(f"  {noun}: {extent}; {plan.statements} statements")
     print(
         f"  {ledger.records} records = {ledger.published} published + {ledger.suppressed} suppressed "
         f"+ {ledger.excluded} excluded; {ledger.classes} classes, the smallest has {ledger.smallest_class}"
     )
-    if (whose := ledger.entities) is not None:
+    if (entities := ledger.entities) is not None:
         print(
-            f"  {whose.total} entities = {whose.published} published whole + {whose.suppressed} with a suppressed "
-            f"record + {whose.excluded} excluded; the smallest class has {whose.smallest_class}"
+            f"  {entities.total} entities = {entities.published} published whole + {entities.suppressed} with a "
+            f"suppressed record + {entities.excluded} excluded; the smallest class has {entities.smallest_class}"
         )
-    for label, count in made.suppressed_by_model:
+    for label, count in plan.suppressed_by_model:
         print(f"  {label}: {count} records are in classes that fail it")
-    if isinstance(made, RecodedPlan):
-        _tell_rules(made)
-    for attribute in made.catalog.attributes:
+    if recoded is not None:
+        _print_rules(recoded)
+    for attribute in plan.catalog.attributes:
         if attribute.name in release.levels:
             print(f"  {attribute.name}: level {release.levels[attribute.name]} of {attribute.height - 1}")
     print("  " + ", ".join(f"{name} {value:.2f} s" for name, value in release.seconds.items()))
-    for kind, name in release.output.items():
-        print(f"  {kind}: {name}")
+    for place, name in release.output.items():
+        print(f"  {place}: {name}")
 
 
-def _tell_rules(plan: RecodedPlan) -> None:
-    """What the rules gain, and those that publish most, in the order in which they were tried."""
+def _print_rules(plan: RecodedPlan) -> None:
+    """Print what the rules gain, and those that publish most, in the order in which they were tried."""
     if plan.full_domain is not None:
         before = plan.full_domain.loss
         saved = (before - plan.certificate.loss) / before if before else 0.0
@@ -237,7 +224,7 @@ def _tell_rules(plan: RecodedPlan) -> None:
 
 @contextmanager
 def progress(enabled: bool) -> Iterator[Watcher | None]:
-    """A line on standard error while a search runs; nothing when standard error is no terminal."""
+    """Show a line on standard error while a search runs; nothing when standard error is no terminal."""
     if not enabled or not STDERR.is_terminal:
         yield None
         return
@@ -246,12 +233,12 @@ def progress(enabled: bool) -> Iterator[Watcher | None]:
         task = bar.add_task("reading and encoding the source")
 
         def watch(progress: Progress) -> None:
-            told = f"searching: {progress.evaluated} nodes judged"
+            line = f"searching: {progress.evaluated} nodes judged"
             if progress.incumbent is not None:
-                told += f", loss {progress.incumbent.loss:.4f}"
+                line += f", loss {progress.incumbent.loss:.4f}"
                 if progress.lower_bound is not None and progress.incumbent.loss:
-                    told += f", at least {min(progress.lower_bound, progress.incumbent.loss):.4f}"
-            bar.update(task, description=told)
+                    line += f", at least {min(progress.lower_bound, progress.incumbent.loss):.4f}"
+            bar.update(task, description=line)
 
         yield watch
 
@@ -268,7 +255,7 @@ def _write_script(path: Path, text: str) -> None:
 def _write_certificate(path: Path, release: Release) -> None:
     document = release.plan.proof_document
     if document is None:
-        told = "has a proof that cannot be run again" if release.certificate.optimal else "has proven nothing"
-        print(f"Warning: {release.certificate.strategy} {told}, so there is no certificate.", file=sys.stderr)
+        reason = "has a proof that cannot be run again" if release.certificate.optimal else "has proven nothing"
+        warn(f"{release.certificate.strategy} {reason}, so there is no certificate.")
     else:
         write_proof(document, path)

@@ -1,1 +1,1 @@
-"""What a run leaves in writing: the manifest that travels; the script and the report for the operator."""
+"""What a person reads of a run: its facts, arranged as sections, as plain text and as a page."""

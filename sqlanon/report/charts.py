@@ -7,16 +7,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlanon.report.summary import SizeBucket
+from sqlanon.report.summary import ClassSizes
 
 VISIBLE = 0.6
-"""Percent of a bar that a part has at least, however small: what is there is seen."""
+"""The least percent of a bar for a part that is not zero, so that it is seen."""
 PLOT = 150.0
-"""Height of the tallest column of a histogram,"""
+"""Height of the tallest column of a histogram."""
 HEADROOM = 34.0
-"""above it the room for its number and the mark of k,"""
+"""Height above the tallest column, for its number and the mark of k."""
 FOOT = 24.0
-"""and below it for the labels of the axis."""
+"""Height below the columns, for the labels of the axis."""
 GAP = 0.12
 """Share of a histogram's slot that stays free."""
 UNIT = ("loss", "precision", "weighted_information_loss")
@@ -33,7 +33,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class HistogramColumn:
     """A column of a histogram: where it stands in percent, and its two parts as (top, height) in pixels."""
 
     start: float
@@ -57,7 +57,7 @@ class Tick:
 class Histogram:
     """Records by class size on an axis that doubles; ``mark`` is where k stands, in percent."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[HistogramColumn, ...]
     ticks: tuple[Tick, ...]
     mark: float | None
     mark_anchor: str
@@ -66,7 +66,7 @@ class Histogram:
 
 
 def stacked(values: Sequence[float], *, visible: float = VISIBLE) -> tuple[Segment, ...]:
-    """A bar's parts side by side, one a value; a part of something is never too thin to be seen.
+    """Return the parts of a bar side by side, one per value; no part of a positive value is too thin to be seen.
 
     >>> stacked([75, 0, 25])
     (Segment(start=0.0, width=75.0), Segment(start=75.0, width=0.0), Segment(start=75.0, width=25.0))
@@ -85,20 +85,20 @@ def stacked(values: Sequence[float], *, visible: float = VISIBLE) -> tuple[Segme
 
 
 def bar(value: float, scale: float) -> float:
-    """The width of a bar in percent of its full scale."""
+    """Return the width of a bar in percent of its full scale."""
     if value <= 0 or scale <= 0:
         return 0.0
     return round(max(min(100.0 * value / scale, 100.0), VISIBLE), 3)
 
 
 def loss_scale(measure: str, losses: Sequence[float]) -> float:
-    """What a full bar of an attribute's loss means: 1 where losses are shares, otherwise the largest of them."""
+    """Return what a full bar of an attribute's loss means: 1 where losses are shares, otherwise the largest of them."""
     largest = max(losses, default=0.0)
     return 1.0 if measure in UNIT and largest <= 1.0 else largest
 
 
-def histogram(buckets: Sequence[SizeBucket], k: int | None) -> Histogram:
-    """The columns of ``buckets``, which double from one to the next without a gap."""
+def histogram(buckets: Sequence[ClassSizes], k: int | None) -> Histogram:
+    """Return the histogram of ``buckets``, which double from one to the next without a gap."""
     slots = max(len(buckets), 1)
     slot = 100.0 / slots
     tallest = max((b.records + b.suppressed_records for b in buckets), default=0)
@@ -107,7 +107,7 @@ def histogram(buckets: Sequence[SizeBucket], k: int | None) -> Histogram:
         below, above = (_height(records, tallest) for records in (bucket.records, bucket.suppressed_records))
         foot = HEADROOM + PLOT
         columns.append(
-            Column(
+            HistogramColumn(
                 start=round((place + GAP / 2) * slot, 3),
                 width=round((1 - GAP) * slot, 3),
                 published=(round(foot - below, 2), round(below, 2)),
@@ -140,7 +140,7 @@ def _height(records: int, tallest: int) -> float:
     return max(PLOT * records / tallest, 1.5) if records else 0.0
 
 
-def _mark(buckets: Sequence[SizeBucket], k: int | None, slot: float) -> float | None:
+def _mark(buckets: Sequence[ClassSizes], k: int | None, slot: float) -> float | None:
     if k is None or not buckets:
         return None
     doublings = math.log2(k) - math.log2(buckets[0].least)
@@ -148,7 +148,7 @@ def _mark(buckets: Sequence[SizeBucket], k: int | None, slot: float) -> float | 
 
 
 def compact(number: int) -> str:
-    """A number in few characters.
+    """Return a number in few characters.
 
     >>> compact(508), compact(1126), compact(10267), compact(65536), compact(2_500_000)
     ('508', '1.1k', '10.3k', '65.5k', '2.5M')
@@ -160,7 +160,7 @@ def compact(number: int) -> str:
 
 
 def blocks(value: float, scale: float, cells: int) -> str:
-    """A bar of block characters, to an eighth of a cell; what is there is seen.
+    """Return a bar of block characters, to an eighth of a cell; a positive value has one eighth at least.
 
     >>> blocks(0.5, 1.0, 3), blocks(0.001, 1.0, 3), blocks(0.0, 1.0, 3)
     ('█▌', '▏', '')

@@ -1,4 +1,4 @@
-"""A report as a file: its ending says which form."""
+"""A report as a file, whose ending selects the form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FORMS = dict(zip(REPORT_ENDINGS, (html_report, text_report), strict=True))
 
 
 def check_report(path: Path) -> None:
-    """Refuse a file that no report can be written to, before any work.
+    """Check before any work that a report can be written to a file.
 
     Raises:
         TargetError: its ending is not known, or its directory cannot be written.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +18,11 @@ UNCOVERED = {"error": "are an error", "top": "become the root", "suppress": "sup
 SUPPRESSED = {"drop": "left out", "redact": "kept as redacted rows"}
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One setting of the policy, in words."""
-
-    name: str
-    value: str
-
-
-def settings_of(policy: Policy) -> tuple[Setting, ...]:
-    """The settings that are told; those left at what changes nothing are not."""
+def settings_of(policy: Policy) -> tuple[tuple[str, str], ...]:
+    """Return the settings with their values in words, without those that change nothing."""
     search, quality = policy.search, policy.quality
     joined = [file_name(join.source) if join.source else f"table {join.table}" for join in policy.join]
-    told: dict[str, str | None] = {
+    settings: dict[str, str | None] = {
         "entities are counted, by column": policy.entity,
         "suppression limit": _limit(policy),
         "suppressed records": SUPPRESSED.get(policy.suppressed, policy.suppressed),
@@ -48,7 +39,7 @@ def settings_of(policy: Policy) -> tuple[Setting, ...]:
         "columns that the policy does not name": "dropped" if policy.undeclared == "drop" else None,
         "limits on levels": _level_limits(policy.quasi_identifiers),
     }
-    return tuple(Setting(name, value) for name, value in told.items() if value is not None)
+    return tuple((name, value) for name, value in settings.items() if value is not None)
 
 
 def _limit(policy: Policy) -> str:
@@ -59,7 +50,7 @@ def _limit(policy: Policy) -> str:
 
 
 def _transformation(policy: Policy) -> str | None:
-    """The transformation in words; None for one node for all records."""
+    """Return the transformation in words; None for one node for all records."""
     asked = policy.transformation
     if asked is None:
         return None
@@ -75,8 +66,8 @@ def _transformation(policy: Policy) -> str | None:
         "outliers": "suppressed altogether" if asked.outliers else "",
         "ties": asked.ties,
     }
-    told = "; ".join(f"{name}: {value}" for name, value in rules.items() if value)
-    return f"patterns, {asked.solver} ({told})"
+    listed = "; ".join(f"{name}: {value}" for name, value in rules.items() if value)
+    return f"patterns, {asked.solver} ({listed})"
 
 
 def _subset(subset: Mapping[str, Any] | None) -> str | None:
@@ -87,16 +78,16 @@ def _subset(subset: Mapping[str, Any] | None) -> str | None:
 
 
 def _level_limits(columns: Sequence[Column]) -> str | None:
-    """The columns whose levels the policy limits."""
-    told = []
+    """Return the columns whose levels the policy limits, with their limits."""
+    limits = []
     for column in columns:
         bounds = [("at least", column.min_level), ("at most", column.max_level)]
         words = " and ".join(f"{side} {level}" for side, level in bounds if level is not None)
         if words:
-            told.append(f"{column.name} {words}")
-    return "; ".join(told) or None
+            limits.append(f"{column.name} {words}")
+    return "; ".join(limits) or None
 
 
 def file_name(path: str) -> str:
-    """The last part of a path; of a URL neither user nor password nor query."""
+    """Return the last part of a path; of a URL neither user nor password nor query."""
     return Path(path.split("?")[0] if is_url(path) else path).name

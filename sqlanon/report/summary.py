@@ -1,4 +1,4 @@
-"""The facts of a run for its report: what was asked, what came out, what it cost. Nothing of text or HTML.
+"""The facts of a run for its report: what was asked, what came of it, what it cost. Neither text nor HTML.
 
 For the operator: counts are exact. There are names and numbers, but no value of the data and no label of a hierarchy.
 """
@@ -13,13 +13,13 @@ from typing import Any
 from sqlanon.audit.null_bias import NullBias
 from sqlanon.audit.nulls import NullAudit
 from sqlanon.engines.duckdb.engine import VERSION as DUCKDB_VERSION
-from sqlanon.errors import NoSolutionError, PolicyError, SqlanonError, UnsupportedError
+from sqlanon.errors import NoSolutionError, SqlanonError, UnsupportedError
 from sqlanon.plan.planned import Planned
 from sqlanon.plan.recoding.recoded_plan import RecodedPlan
 from sqlanon.plan.release import Release
 from sqlanon.policy import Policy
 from sqlanon.publish.ledger import Ledger
-from sqlanon.report.settings import Setting, file_name, settings_of
+from sqlanon.report.settings import file_name, settings_of
 from sqlanon.report.wording import (
     RULE,
     count,
@@ -35,27 +35,19 @@ from sqlanon.search.certificate import Certificate
 from sqlanon.version import VERSION
 
 MOST_RULES = 30
-"""Rules that a report lists."""
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnRole:
-    """A column that is no quasi-identifier, and what becomes of it."""
-
-    name: str
-    role: str
+"""The most rules that a report lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class AttributeSummary:
-    """A quasi-identifier; of a run that failed before there was a node only what the policy says is known.
+    """A quasi-identifier. Of a run that failed only what the policy says of it is known.
 
     Attributes:
         hierarchy: its kind, in words.
         height: number of levels, level 0 included.
         levels, description: the level that was chosen, as a number and in words; several where rules differ in it.
-        values, values_left: distinct values in the source and at the level; NULL is one. Of several levels no number
-            is left.
+        values, values_left: distinct values in the source and at the level, NULL among them. ``values_left`` is None
+            where there are several levels.
         loss: its own loss by the policy's measure, before weights; None for measures of classes and several rules.
     """
 
@@ -76,7 +68,7 @@ class RuleSummary:
 
     Attributes:
         description: the columns that a pattern suppresses, or the levels of a node that are not 0.
-        records: that it publishes, in so many classes; ``smallest`` and ``largest`` are the records of such.
+        records: that it publishes, in ``classes`` classes of ``smallest`` to ``largest`` records.
     """
 
     description: str
@@ -88,7 +80,7 @@ class RuleSummary:
 
 @dataclass(frozen=True, slots=True)
 class RecodingSummary:
-    """Several rules that publish the records, and what they come to.
+    """Several rules that publish the records, and what comes of them together.
 
     Attributes:
         kind: ``patterns`` or ``local_recoding``.
@@ -102,18 +94,18 @@ class RecodingSummary:
 
     @property
     def listed(self) -> tuple[RuleSummary, ...]:
-        """The rules that publish most records, ``MOST_RULES`` at most, in their order."""
+        """Return the rules that publish most records, ``MOST_RULES`` at most, in their order."""
         by_records = sorted(range(len(self.rules)), key=lambda i: -self.rules[i].records)
         return tuple(self.rules[i] for i in sorted(by_records[:MOST_RULES]))
 
     @property
     def records(self) -> int:
-        """Records that all rules publish."""
+        """Return how many records all rules publish."""
         return sum(rule.records for rule in self.rules)
 
     @property
     def remainder(self) -> str:
-        """How many rules are not listed, in one sentence; empty when all are."""
+        """Return in one sentence what the rules that are not listed publish; empty when all are listed."""
         more = len(self.rules) - len(self.listed)
         if not more:
             return ""
@@ -131,7 +123,7 @@ class ModelSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class SizeBucket:
+class ClassSizes:
     """The classes of ``least`` to ``most`` records: those that are published, and those that are suppressed."""
 
     least: int
@@ -147,7 +139,7 @@ class SearchSummary:
     """What the search cost.
 
     Attributes:
-        sources: how many nodes were judged from which grain.
+        sources: how many nodes were judged from the base and from each snapshot.
         statistics: what the strategy counts of its own work.
     """
 
@@ -183,23 +175,24 @@ class NearestNode:
 
 @dataclass(frozen=True, slots=True)
 class FailureSummary:
-    """Why a run ended without a release. ``details`` are the faults of a policy."""
+    """Why a run ended without a release."""
 
     error: str
     message: str
     hint: str
-    details: tuple[str, ...] = ()
     nearest: NearestNode | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """The facts of a run. What a run did not come to is None or empty.
+    """The facts of a run. What a run did not reach is None or empty.
 
     Attributes:
         when: the time of the run, ISO 8601 in UTC.
         source: name of the file, without its folder; None for an open connection.
         fingerprint: SHA-256 of the policy.
+        settings: of the policy, with their values in words.
+        columns: those that are no quasi-identifiers, with their roles.
         measure, aggregate: the quality measure.
         k: the least size of a class that k-anonymity allows; None without it.
         allowed: the largest number of records that may be suppressed; with an entity, of entities that may lose any.
@@ -208,8 +201,8 @@ class RunSummary:
         recoding: the rules, where several publish the records.
         seconds: by phase, in order.
         output: what was written, of a file its name.
-        nulls: what an attacker gains who takes NULLs for wildcards; None without NULLs in the release, and for one of
-            very many classes.
+        nulls: what an attacker gains who takes NULLs for wildcards; None for a release without NULLs, or with very
+            many classes.
         bias: how the columns change because records with a NULL are excluded (basic match).
     """
 
@@ -218,8 +211,8 @@ class RunSummary:
     table: str | None
     versions: tuple[tuple[str, str], ...]
     fingerprint: str
-    settings: tuple[Setting, ...]
-    columns: tuple[ColumnRole, ...]
+    settings: tuple[tuple[str, str], ...]
+    columns: tuple[tuple[str, str], ...]
     attributes: tuple[AttributeSummary, ...]
     models: tuple[ModelSummary, ...]
     measure: str
@@ -227,7 +220,7 @@ class RunSummary:
     k: int | None
     allowed: int | None = None
     ledger: Ledger | None = None
-    sizes: tuple[SizeBucket, ...] = ()
+    sizes: tuple[ClassSizes, ...] = ()
     certificate: Certificate | None = None
     proof: str = ""
     search: SearchSummary | None = None
@@ -241,23 +234,23 @@ class RunSummary:
 
     @property
     def headline(self) -> str:
-        """The run in one sentence."""
+        """Return the run in one sentence."""
         if self.failure is not None or self.ledger is None:
             return "Nothing was published."
         ledger = self.ledger
-        told = f"{count(ledger.published)} of {counted(ledger.records, 'record')}"
+        extent = f"{count(ledger.published)} of {counted(ledger.records, 'record')}"
         if ledger.records:
-            told += f" ({share(ledger.published / ledger.records)})"
-        told += f" in {counted(ledger.classes, 'class')}"
+            extent += f" ({share(ledger.published / ledger.records)})"
+        extent += f" in {counted(ledger.classes, 'class')}"
         if ledger.smallest_class is not None:
-            told += f" of at least {ledger.smallest_class}"
+            extent += f" of at least {ledger.smallest_class}"
             if ledger.entities is not None and ledger.entities.smallest_class is not None:
-                told += f" records and {counted(ledger.entities.smallest_class, 'entity')}"
-        return f"Published: {told}." if self.output else f"Nothing was written. The release would hold {told}."
+                extent += f" records and {counted(ledger.entities.smallest_class, 'entity')}"
+        return f"Published: {extent}." if self.output else f"Nothing was written. The release would hold {extent}."
 
 
 def summarize(release: Release, *, now: str | None = None) -> RunSummary:
-    """The facts of a run that made a release; its plan must still be open.
+    """Return the facts of a run that came to a release; its plan must still be open.
 
     Args:
         now: the time of the run, ISO 8601 in UTC; None is the present.
@@ -266,18 +259,12 @@ def summarize(release: Release, *, now: str | None = None) -> RunSummary:
     statements = plan.statements  # without those of the report itself
     audited, refused = _null_audit(plan)
     return RunSummary(
-        when=now or _present(),
+        **_asked(policy, now),
         source=plan.source_name,
-        table=policy.table,
-        versions=_versions(),
-        fingerprint=policy.fingerprint(),
-        settings=settings_of(policy),
-        columns=_columns(policy),
         attributes=_attributes(plan),
         models=_models(plan),
         measure=certificate.measure,
         aggregate=certificate.aggregate,
-        k=_k(policy),
         allowed=plan.catalog.allowed,
         ledger=release.ledger,
         sizes=_sizes(plan),
@@ -302,38 +289,37 @@ def summarize(release: Release, *, now: str | None = None) -> RunSummary:
 
 
 def summarize_failure(policy: Policy, error: SqlanonError, *, now: str | None = None) -> RunSummary:
-    """The facts of a run that ended in an error: what the policy asks, and what the error tells."""
+    """Return the facts of a run that ended in an error: what the policy asks, and what the error reports."""
     return RunSummary(
-        when=now or _present(),
+        **_asked(policy, now),
         source=file_name(policy.source) if policy.source is not None else None,
-        table=policy.table,
-        versions=_versions(),
-        fingerprint=policy.fingerprint(),
-        settings=settings_of(policy),
-        columns=_columns(policy),
         attributes=tuple(
             AttributeSummary(c.name, describe_hierarchy(c.hierarchy), float(c.weight)) for c in policy.quasi_identifiers
         ),
         models=tuple(ModelSummary(model.label) for model in policy.models),
         measure=policy.quality.measure,
         aggregate=policy.quality.aggregate,
-        k=_k(policy),
         failure=FailureSummary(
             error=type(error).__name__,
             message=error.message,
             hint=error.hint,
-            details=tuple(map(str, error.faults)) if isinstance(error, PolicyError) else (),
             nearest=_nearest(policy, error.nearest) if isinstance(error, NoSolutionError) else None,
         ),
     )
 
 
-def _present() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _versions() -> tuple[tuple[str, str], ...]:
-    return (("sqlanon", VERSION), ("duckdb", DUCKDB_VERSION))
+def _asked(policy: Policy, now: str | None) -> dict[str, Any]:
+    """Return what is known of any run: its time, its versions, and what the policy asks."""
+    k = [int(model.parameters["k"]) for model in policy.privacy if model.type == "k_anonymity"]
+    return {
+        "when": now or datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": (("sqlanon", VERSION), ("duckdb", DUCKDB_VERSION)),
+        "table": policy.table,
+        "fingerprint": policy.fingerprint(),
+        "settings": settings_of(policy),
+        "columns": tuple((c.name, c.role) for c in policy.columns if c.role != "quasi_identifier"),
+        "k": max(k, default=None),
+    }
 
 
 def _models(plan: Planned) -> tuple[ModelSummary, ...]:
@@ -385,8 +371,8 @@ def _recoding(plan: RecodedPlan) -> RecodingSummary:
     return RecodingSummary(plan.kind, rules, tuple(facts))
 
 
-def _sizes(plan: Planned) -> tuple[SizeBucket, ...]:
-    """One bucket a power of two between the smallest and the largest class, those without a class included."""
+def _sizes(plan: Planned) -> tuple[ClassSizes, ...]:
+    """Return a bucket per power of two from the smallest to the largest class, also where no class is so large."""
     published = {least: rest for least, *rest in plan.class_sizes()}
     suppressed = {least: rest for least, *rest in plan.class_sizes(published=False)}
     found = published.keys() | suppressed.keys()
@@ -395,13 +381,13 @@ def _sizes(plan: Planned) -> tuple[SizeBucket, ...]:
     powers = [1 << i for i in range(min(found).bit_length() - 1, max(found).bit_length())]
     nothing = [0, 0, 0]
     return tuple(
-        SizeBucket(power, 2 * power - 1, *published.get(power, nothing)[1:], *suppressed.get(power, nothing)[1:])
+        ClassSizes(power, 2 * power - 1, *published.get(power, nothing)[1:], *suppressed.get(power, nothing)[1:])
         for power in powers
     )
 
 
 def _null_audit(plan: Planned) -> tuple[NullAudit | None, tuple[str, ...]]:
-    """The audit, and a warning when it was refused: the release stands all the same."""
+    """Return the audit, and a warning if it was refused; the release stands all the same."""
     try:
         return plan.null_audit(), ()
     except UnsupportedError as error:
@@ -421,11 +407,3 @@ def _nearest(policy: Policy, nearest: Mapping[str, Any] | None) -> NearestNode |
         ),
         unit="record" if policy.entity is None else "entity",
     )
-
-
-def _columns(policy: Policy) -> tuple[ColumnRole, ...]:
-    return tuple(ColumnRole(c.name, c.role) for c in policy.columns if c.role != "quasi_identifier")
-
-
-def _k(policy: Policy) -> int | None:
-    return max((int(m.parameters["k"]) for m in policy.privacy if m.type == "k_anonymity"), default=None)

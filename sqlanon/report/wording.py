@@ -1,4 +1,4 @@
-"""How a report says things: levels, what is proven, numbers and names, in words that hold no value of the data."""
+"""The words of a report: for levels, proofs, numbers and names. They hold no value of the data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 import unicodedata
 from collections.abc import Sequence
 
-from sqlanon.audit.nulls import Matches, NullAudit
 from sqlanon.policy.hierarchy import specs
 from sqlanon.search.certificate import Certificate
 
@@ -35,7 +34,11 @@ ENTITIES = {
 }
 """What became of the entities, by the counts of the ledger."""
 MATCHES = ("extended match", "right maybe match", "maybe match")
-"""How an attacker may read a NULL: as a value, in the release as a wildcard, on either side as a wildcard."""
+"""How an attacker may read a NULL: as a value, as a wildcard in the release, as a wildcard on either side."""
+NULLS_MEANING = (
+    "What an attacker sees who reads NULL as a value (extended), as a wildcard of the release (right maybe), or as a "
+    "wildcard on either side (maybe)."
+)
 BIAS_REMARK = (
     "Distance: the share of the records left that would have to hold another value for the column to look as it does "
     "among all records, its NULLs apart; by chance: what leaving out as many records at random would give on average, "
@@ -45,25 +48,25 @@ NOT_PUBLISHED = {
     "patterns": {"failing_class": "suppressed: no pattern publishes it"},
     "local_recoding": {"failing_class": "suppressed: no node publishes it"},
 }
-"""What several rules say otherwise, by kind: records that none of them publishes form no class."""
+"""Reasons that read otherwise where several rules publish records, by kind: what no rule publishes forms no class."""
 RULE = {"patterns": "pattern", "local_recoding": "node"}
-"""What a rule is called, by kind,"""
+"""The noun for a rule, by kind."""
 RULES = {"patterns": "Patterns", "local_recoding": "Nodes, local recoding"}
-"""the title of what is told of them,"""
+"""The title of the section of the rules, by kind."""
 RULES_MEANING = {
     "patterns": "Each record is published by one of several patterns: some of its columns as they are, the others "
     "suppressed. The patterns stand in their order, which is for the operator alone.",
     "local_recoding": "Each record is published at one of several nodes (local recoding); columns that a node does not "
     "name stand at level 0. The nodes stand in their order, which is for the operator alone.",
 }
-"""and what it means."""
+"""What the rules are, by kind."""
 NO_PARTS = "Records may differ in their levels, so that there is no loss by attribute."
 ROLES = {"drop": "left out", "keep": "published as it is", "sensitive": "published as it is, watched by models"}
 """What becomes of a column, by its role."""
 
 
 def describe_level(spec: specs.HierarchySpec | None, level: int, height: int | None) -> str:
-    """What a level publishes, from the hierarchy's specification: never a value, never a label.
+    """Return what a level publishes, from the hierarchy's specification: never a value, never a label.
 
     Args:
         height: the number of levels, level 0 included; None when the hierarchy did not meet the source.
@@ -88,21 +91,21 @@ def describe_level(spec: specs.HierarchySpec | None, level: int, height: int | N
 
 
 def describe_levels(spec: specs.HierarchySpec | None, levels: Sequence[int], height: int | None) -> str:
-    """What several levels publish, those without a description of their own together.
+    """Return what several levels publish, those without a description of their own together.
 
     >>> describe_levels(specs.DatesHierarchy(("month", "year")), [1, 2, 3], 4)
     'month, year or everything (*)'
     >>> describe_levels(specs.TableHierarchy("codes"), [0, 1, 3], 4)
     'ungeneralized or level 1 or 3 of 3 of the table codes'
     """
-    told = [describe_level(spec, level, height) for level in levels]
-    by_number = [level for level, words in zip(levels, told, strict=True) if words.startswith(f"level {level} ")]
+    described = [describe_level(spec, level, height) for level in levels]
+    by_number = [level for level, words in zip(levels, described, strict=True) if words.startswith(f"level {level} ")]
     if len(by_number) > 1:
         first = f"level {by_number[0]} "
         together = f"level {_either(list(map(str, by_number)))} "
-        told = [together + words.removeprefix(first) if words.startswith(first) else words for words in told]
-        told = [words for words in told if words.startswith(together) or not words.startswith("level ")]
-    return _either(told)
+        described = [together + words.removeprefix(first) if words.startswith(first) else words for words in described]
+        described = [words for words in described if words.startswith(together) or not words.startswith("level ")]
+    return _either(described)
 
 
 def _either(words: Sequence[str]) -> str:
@@ -130,7 +133,7 @@ def _mask(spec: specs.RedactHierarchy, level: int, height: int | None) -> str:
 
 
 def _period(spec: specs.DatesHierarchy, level: int, height: int | None) -> str:
-    """A column of dates has no level for the day, which is level 0 there; its height tells."""
+    """Return the period of a level. A column of dates has no level for the day, because that is its level 0."""
     if "day" in spec.levels and height is None:
         return f"level {level} of the calendar periods {', '.join(spec.levels)}"
     without_day = height is not None and height - 2 < len(spec.levels)
@@ -139,7 +142,7 @@ def _period(spec: specs.DatesHierarchy, level: int, height: int | None) -> str:
 
 
 def describe_hierarchy(spec: specs.HierarchySpec | None) -> str:
-    """The kind of a hierarchy in a few words."""
+    """Return the kind of a hierarchy in a few words."""
     if isinstance(spec, specs.FileHierarchy):
         return f"file {spec.path.name}"
     if isinstance(spec, specs.TableHierarchy):
@@ -160,7 +163,7 @@ def describe_hierarchy(spec: specs.HierarchySpec | None) -> str:
 
 
 def describe_proof(certificate: Certificate) -> str:
-    """What is proven about the loss, in one sentence.
+    """Return in one sentence what is proven about the loss.
 
     >>> describe_proof(Certificate("loss", "sum", 0.5, 0.4, 0.2, False, "box", 7, 90))
     'Proven to be within 20 % of the optimum: no version that meets the policy loses less than 0.4.'
@@ -180,36 +183,23 @@ def describe_proof(certificate: Certificate) -> str:
     )
 
 
-def judged(kind: str | None, evaluated: int, whole: int) -> tuple[str, str, str]:
-    """What a search judged, how much of it, and which share that is; ``kind`` is that of a recoding.
+def search_extent(kind: str | None, evaluated: int, whole: int) -> tuple[str, str, str]:
+    """Return what a search judged, how much of the whole, and which share that is; ``kind`` is that of a recoding.
 
-    >>> judged(None, 6, 8)
+    >>> search_extent(None, 6, 8)
     ('nodes judged', '6 of 8', '75 %')
     """
     what = "patterns tried" if kind == "patterns" else "nodes judged"
     return what, f"{count(evaluated)} of {count(whole)}", share(evaluated / whole) if whole else ""
 
 
-def shares_told(most: int, whole: int) -> str:
-    """What the shares and bars of rules are, where one publishes ``most`` of the ``whole``."""
-    return f"Shares of the records that are published. A full bar is {share(most / whole)}." if whole else ""
-
-
-def null_rows(audit: NullAudit) -> list[tuple[str, Matches]]:
-    """What a NULL audit says of a release as a whole."""
-    rows = [("records in the smallest class", audit.smallest)]
-    if audit.k is not None and audit.below_k is not None:
-        rows.append((f"records in classes below {audit.k}", audit.below_k))
-    return rows
-
-
 def count(number: int) -> str:
-    """A whole number with its thousands apart: 50,000."""
+    """Return a whole number with its thousands apart: 50,000."""
     return f"{number:,}"
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun: 1 record, 2 records, 3 classes, 4 entities.
+    """Return a number with its noun: 1 record, 2 records, 3 classes, 4 entities.
 
     >>> counted(1, "class"), counted(2_000, "class"), counted(4, "entity")
     ('1 class', '2,000 classes', '4 entities')
@@ -219,7 +209,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def share(part: float) -> str:
-    """A share as a percentage that is 0 % or 100 % only when it is none or all.
+    """Return a share as a percentage that is 0 % or 100 % only when it is none or all.
 
     >>> share(0.0), share(0.00001), share(0.04236), share(0.99999), share(1.0)
     ('0 %', '< 0.1 %', '4.2 %', '> 99.9 %', '100 %')
@@ -232,7 +222,7 @@ def share(part: float) -> str:
 
 
 def figure(number: float) -> str:
-    """A loss: four decimals when it is small, and no more digits than anybody reads.
+    """Return a loss: four decimals when it is small, and no more digits than anybody reads.
 
     >>> figure(0.28809), figure(0.5), figure(1234567.0), figure(812.34)
     ('0.2881', '0.5', '1,234,567', '812.3')
@@ -242,14 +232,14 @@ def figure(number: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time: 0.07 s, 12.3 s, 3 min 05 s."""
+    """Return a time: 0.07 s, 12.3 s, 3 min 05 s."""
     if seconds < 10:
         return f"{seconds:.2f} s"
     return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds // 60)} min {int(seconds % 60):02d} s"
 
 
 def size_range(least: int, most: int) -> str:
-    """The sizes of a bucket: 4–7."""
+    """Return the sizes of a bucket: 4–7."""
     return count(least) if least == most else f"{count(least)}–{count(most)}"
 
 
@@ -262,7 +252,7 @@ def _trimmed(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    r"""A name with the characters that nobody sees, or that turn others around, written out.
+    r"""Return a name with its invisible characters, and those that change the direction of text, written out.
 
     >>> visible("a\u202eb\nc")
     'a\\u202eb\\u000ac'

@@ -29,16 +29,14 @@ from sqlanon.publish.ledger import Ledger
 from sqlanon.report.charts import blocks, histogram, loss_scale, stacked
 from sqlanon.report.files import check_report, write_report
 from sqlanon.report.html import html_report
-from sqlanon.report.settings import Setting
 from sqlanon.report.summary import (
     AttributeSummary,
-    ColumnRole,
+    ClassSizes,
     ModelSummary,
     RecodingSummary,
     RuleSummary,
     RunSummary,
     SearchSummary,
-    SizeBucket,
     summarize,
     summarize_failure,
 )
@@ -109,8 +107,8 @@ def made_by_hand(**changes: Any) -> RunSummary:
         "table": "people",
         "versions": (("sqlanon", "1"), ("duckdb", "2")),
         "fingerprint": "ab" * 32,
-        "settings": (Setting("suppression limit", "10 % of the records"), Setting("strategy", "auto")),
-        "columns": (ColumnRole("name", "drop"), ColumnRole("disease", "sensitive")),
+        "settings": (("suppression limit", "10 % of the records"), ("strategy", "auto")),
+        "columns": (("name", "drop"), ("disease", "sensitive")),
         "attributes": (
             AttributeSummary("sex", "one level above the values", 1.0, 2, (0,), "ungeneralized", 2, 2, 0.07),
             AttributeSummary("age", "intervals of width 5, 10", 2.0, 4, (2,), "intervals of width 10", 80, 9, 0.25),
@@ -122,11 +120,11 @@ def made_by_hand(**changes: Any) -> RunSummary:
         "allowed": 10,
         "ledger": Ledger(105, 93, 7, 5, {"failing_class": 7, "uncovered": 0, "null": 5}, 12, 3, 20),
         "sizes": (
-            SizeBucket(1, 1, 0, 0, 3, 3),
-            SizeBucket(2, 3, 4, 12, 2, 4),
-            SizeBucket(4, 7, 5, 25),
-            SizeBucket(8, 15, 2, 36),
-            SizeBucket(16, 31, 1, 20),
+            ClassSizes(1, 1, 0, 0, 3, 3),
+            ClassSizes(2, 3, 4, 12, 2, 4),
+            ClassSizes(4, 7, 5, 25),
+            ClassSizes(8, 15, 2, 36),
+            ClassSizes(16, 31, 1, 20),
         ),
         "certificate": Certificate("loss", "arithmetic_mean", 0.19, 0.19, 0.0, True, "box", 6, 8),
         "proof": "Proven optimal: no version that meets the policy loses less.",
@@ -226,10 +224,10 @@ def recoded_by_hand(kind: str, **changes: Any) -> RunSummary:
         "models": (ModelSummary("k_anonymity(k=3)"), ModelSummary("disease: distinct_l_diversity(l=2)")),
         "measure": "loss",
         "sizes": (
-            SizeBucket(2, 3, 4, 12),
-            SizeBucket(4, 7, 5, 25),
-            SizeBucket(8, 15, 2, 36),
-            SizeBucket(16, 31, 1, 20),
+            ClassSizes(2, 3, 4, 12),
+            ClassSizes(4, 7, 5, 25),
+            ClassSizes(8, 15, 2, 36),
+            ClassSizes(16, 31, 1, 20),
         ),
         "certificate": (
             Certificate("suppressed_cells", None, 0.44, None, None, False, "patterns_greedy", 5, 8)
@@ -297,7 +295,7 @@ def test_a_page_of_several_rules_can_be_read_aloud(kind: str) -> None:
 
 
 def test_suppressed_classes_are_drawn_apart_where_there_are_any() -> None:
-    sizes = (SizeBucket(2, 3, 4, 12, 1, 2), *recoded_by_hand("patterns").sizes[1:])
+    sizes = (ClassSizes(2, 3, 4, 12, 1, 2), *recoded_by_hand("patterns").sizes[1:])
     run = recoded_by_hand("patterns", sizes=sizes)
     assert "░ is suppressed." in text_report(run) and "Classes suppressed" in Page(html_report(run)).text
     assert "2–3: 12 published, 2 suppressed" in Page(html_report(run)).text
@@ -336,9 +334,9 @@ def hostile() -> RunSummary:
         table=HOSTILE[0],
         source=HOSTILE[1],
         attributes=attributes,
-        columns=tuple(ColumnRole(name, "keep") for name in HOSTILE),
+        columns=tuple((name, "keep") for name in HOSTILE),
         models=tuple(ModelSummary(f"{name}: distinct_l_diversity(l=2)", 0) for name in HOSTILE),
-        settings=(Setting("subset (δ-presence)", f"column {HOSTILE[0]}"),),
+        settings=(("subset (δ-presence)", f"column {HOSTILE[0]}"),),
         output=(("table", HOSTILE[2]),),
         warnings=tuple(HOSTILE),
     )

@@ -1,0 +1,387 @@
+"""The sections of a report as data: sentences, tables and figures, which each form of the report draws in its way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlanon.audit.null_bias import ColumnBias, NullBias
+from sqlanon.audit.nulls import REMARK, NullAudit
+from sqlanon.publish.ledger import Ledger
+from sqlanon.report import wording
+from sqlanon.report.charts import loss_scale
+from sqlanon.report.summary import ClassSizes, FailureSummary, RecodingSummary, RunSummary, SearchSummary
+from sqlanon.report.wording import count, counted, duration, figure, search_extent, share
+
+PHASES = 4
+"""Colours for the phases of a run. Further phases start again with the first colour."""
+FULL_BAR = 30
+"""Characters of a full bar in plain text."""
+SHORT_BAR = 10
+"""Characters of a full bar beside many other columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence or a few; a soft one explains and stands back."""
+
+    text: str
+    soft: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar; a full one is ``scale``. ``mark`` is a value to compare with, on the same scale."""
+
+    value: float
+    scale: float
+    mark: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A name with a note beside it."""
+
+    name: str
+    note: str
+
+
+Cell = str | Noted | Bar
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column of a table.
+
+    Attributes:
+        title: its header; plain text has it in lower case.
+        kind: ``words``, ``number`` (flush right) or ``bar``.
+        width: the most characters in plain text; of bars, those of a full one, where 0 leaves the bars out.
+        style: a class of the style sheet: the width of the column, or the colour of its bars.
+        plain: the header in plain text, where it is another.
+    """
+
+    title: str = ""
+    kind: str = "words"
+    width: int | None = None
+    style: str = ""
+    plain: str | None = None
+
+    @property
+    def plain_title(self) -> str:
+        """Return the header in plain text."""
+        return self.title.lower() if self.plain is None else self.plain
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows whose first cell names them. ``total`` is a last row, ``style`` a class of the style sheet."""
+
+    fields: tuple[Field, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    caption: str = ""
+    style: str = ""
+    total: tuple[Cell, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a whole; ``kind`` is its colour, ``text`` its value in words or digits."""
+
+    kind: str
+    name: str
+    value: float
+    text: str
+    share: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a whole, side by side in one bar. Those with a header are listed in a table."""
+
+    title: str
+    parts: tuple[Part, ...]
+    header: tuple[str, ...] = ()
+    total: tuple[str, ...] = ()
+
+    @property
+    def whole(self) -> float:
+        """Return the sum of the parts."""
+        return sum(part.value for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """A histogram of records by the size of their class; ``apart`` shows what is suppressed beside what is not."""
+
+    buckets: tuple[ClassSizes, ...]
+    k: int | None
+    apart: bool
+    caption: str
+
+
+Block = Sentence | Table | Parts | Sizes
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled part of a report; two ``narrow`` ones may stand side by side."""
+
+    key: str
+    title: str
+    blocks: tuple[Block, ...]
+    narrow: bool = False
+
+
+def sections_of(run: RunSummary) -> tuple[Section, ...]:
+    """Return the sections of a report in their order, without those that would be empty."""
+    rules = run.recoding
+    kind = rules.kind if rules is not None else ""
+    columns = facts((name, wording.ROLES.get(role, role)) for name, role in run.columns)
+    found = (
+        Section("nearest", "Nearest node", tuple(_nearest(run.failure)) if run.failure else ()),
+        Section("records", "Records", tuple(_records(run.ledger, run.allowed, kind)) if run.ledger else ()),
+        Section("classes", "Classes by size", _sizes(run)),
+        Section("attributes", "Quasi-identifiers", tuple(_attributes(run)) if run.attributes else ()),
+        Section("rules", wording.RULES.get(kind, ""), tuple(_rules(rules)) if rules else ()),
+        Section("models", "Privacy models", _models(run)),
+        Section("nulls", "NULLs in the release", tuple(_nulls(run.nulls)) if run.nulls else ()),
+        Section("bias", "Records with a NULL are excluded", tuple(_bias(run.bias)) if run.bias else ()),
+        Section("search", "Search", _search(run.search, kind) if run.search else (), narrow=True),
+        Section("time", "Time", _seconds(run.seconds), narrow=True),
+        Section("settings", "Settings", facts(run.settings), narrow=True),
+        Section("columns", "Other columns", columns, narrow=True),
+    )
+    return tuple(section for section in found if section.blocks)
+
+
+def origin(run: RunSummary) -> tuple[tuple[str, str], ...]:
+    """Return where a run read and wrote, when, and by which policy and versions."""
+    source = run.source or "an open connection"
+    return (
+        ("source", f"{source}, table {run.table}" if run.table else source),
+        *(("written", f"{kind} {name}") for kind, name in run.output),
+        ("time", run.when),
+        ("policy", f"SHA-256 {run.fingerprint}"),
+        ("versions", ", ".join(f"{name} {version}" for name, version in run.versions)),
+    )
+
+
+def key_figures(run: RunSummary) -> tuple[tuple[str, str, str], ...]:
+    """Return what most readers look for first: names, values and a remark on each."""
+    ledger, certificate = run.ledger, run.certificate
+    if ledger is None or certificate is None or run.search is None:
+        return ()
+    smallest = "" if ledger.smallest_class is None else f"the smallest holds {counted(ledger.smallest_class, 'record')}"
+    if ledger.entities is not None and ledger.entities.smallest_class is not None:
+        smallest = f"at least {counted(ledger.entities.smallest_class, 'entity')} in each"
+    limit = "" if run.k is None else f", k\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{run.k}"
+    measure = ", ".join(name.replace("_", " ") for name in (certificate.measure, certificate.aggregate) if name)
+    proof = "proven optimal" if certificate.optimal else "not proven optimal"
+    kind = run.recoding.kind if run.recoding is not None else None
+    noun, extent, _ = search_extent(kind, run.search.evaluated, run.search.lattice_size)
+    published = f"{count(ledger.published)} of {count(ledger.records)} records"
+    return (
+        ("Published", _share(ledger.published, ledger.records) or "none", published),
+        ("Loss", figure(certificate.loss), f"{measure}; {proof}"),
+        ("Classes", count(ledger.classes), smallest + limit),
+        ("Time", duration(sum(value for _, value in run.seconds)), f"{extent} {noun}"),
+    )
+
+
+def facts(rows: Iterable[tuple[str, str]], *, width: int | None = None) -> tuple[Table, ...]:
+    """Return names with their values as a table without a header; none if there is no row."""
+    listed = tuple(rows)
+    return (Table((Field(width=width), Field()), listed, style="plain"),) if listed else ()
+
+
+def _share(part: int, whole: int) -> str:
+    return share(part / whole) if whole else ""
+
+
+def _nearest(failure: FailureSummary) -> Iterable[Block]:
+    if (nearest := failure.nearest) is None:
+        return
+    if nearest.suppressed is not None:
+        yield Sentence(f"It would suppress {counted(nearest.suppressed, nearest.unit)}.", soft=False)
+    fields = (Field("Quasi-identifier", plain=""), Field("Level", "number"), Field("Published as"))
+    yield Table(fields, tuple((level.name, str(level.level), level.description) for level in nearest.levels))
+
+
+def _records(ledger: Ledger, allowed: int | None, kind: str) -> Iterable[Block]:
+    reasons = wording.REASONS | wording.NOT_PUBLISHED.get(kind, {})
+    counts = {"published": ledger.published} | {reason: n for reason, n in ledger.reasons.items() if n}
+    yield Parts(
+        "What became of the records",
+        tuple(
+            Part(key, reasons.get(key, key), number, count(number), _share(number, ledger.records))
+            for key, number in counts.items()
+        ),
+        header=("What became of them", "Records", "Share"),
+        total=("all records", count(ledger.records), ""),
+    )
+    suppressed, noun, entities = ledger.suppressed, "Suppressed", ledger.entities
+    if entities is not None:
+        suppressed, noun = entities.suppressed, "Entities that lose a record"
+        name = Field("What became of the entities", width=45, plain="")
+        fields = (name, *(Field(title, "number", plain="") for title in ("Entities", "Share")))
+        numbers = [(name, number) for key, name in wording.ENTITIES.items() if (number := entities.to_dict()[key])]
+        rows = tuple((name, count(number), _share(number, entities.total)) for name, number in numbers)
+        yield Table(fields, rows, total=("all entities", count(entities.total), ""))
+    if allowed is not None:
+        yield Sentence(f"{noun}: {count(suppressed)} of at most {count(allowed)}.")
+
+
+def _sizes(run: RunSummary) -> tuple[Block, ...]:
+    if run.ledger is None or not run.sizes:
+        return ()
+    text = f"{counted(run.ledger.classes, 'class')} published"
+    if run.ledger.smallest_class is not None and run.ledger.largest_class is not None:
+        text += f": the smallest holds {count(run.ledger.smallest_class)}, "
+        text += f"the largest {counted(run.ledger.largest_class, 'record')}"
+    apart = run.recoding is None or any(bucket.suppressed_records for bucket in run.sizes)
+    return (Sizes(run.sizes, run.k, apart, f"{text}."),)
+
+
+def _attributes(run: RunSummary) -> Iterable[Block]:
+    if run.failure is not None:
+        yield from facts((a.name, a.hierarchy) for a in run.attributes)
+        return
+    several, losses = run.recoding is not None, [a.loss for a in run.attributes if a.loss is not None]
+    fields = [
+        Field("Column", width=22, style="column", plain=""),
+        Field("Level", "number", width=14 if several else None, style="level"),
+        Field("Published as", width=32 if several else 30),
+        Field("Values left", "number", style="left"),
+    ]
+    if not losses or run.certificate is None:
+        style = "attributes several" if several else "attributes"
+        yield Table(tuple(fields), _attribute_rows(run), style=style)
+        yield Sentence(
+            wording.NO_PARTS if several else f"{run.measure} is a measure of classes; it has no part by attribute."
+        )
+        return
+    scale = loss_scale(run.measure, losses)
+    folded = (run.aggregate or "").replace("_", " ")
+    yield Table(
+        (*fields, Field("Loss", "number", style="loss"), Field("", "bar", SHORT_BAR, "lost")),
+        _attribute_rows(run, scale),
+        caption=f"Together ({folded}): {figure(run.certificate.loss)}. A full bar is {figure(scale)}.",
+        style="attributes",
+    )
+    yield Sentence(f"Loss: {wording.LOSS_OF_ATTRIBUTE.get(run.measure, run.measure)}")
+
+
+def _attribute_rows(run: RunSummary, scale: float | None = None) -> tuple[tuple[Cell, ...], ...]:
+    """Return a row per quasi-identifier, with its loss if there is a ``scale``."""
+    weighted = any(a.weight != 1.0 for a in run.attributes)
+    rows = []
+    for a in run.attributes:
+        name = Noted(a.name, f"weight {figure(a.weight)}") if weighted else a.name
+        left = "by record," if a.values_left is None else count(a.values_left)
+        loss = () if scale is None else (figure(a.loss or 0.0), Bar(a.loss or 0.0, scale))
+        levels = f"{', '.join(map(str, a.levels))} of {(a.height or 1) - 1}"
+        rows.append((name, levels, a.description or "", f"{left} of {count(a.values or 0)}", *loss))
+    return tuple(rows)
+
+
+def _rules(recoding: RecodingSummary) -> Iterable[Block]:
+    yield Sentence(wording.RULES_MEANING[recoding.kind], soft=False)
+    yield from facts(recoding.facts, width=70)
+    most = max((rule.records for rule in recoding.rules), default=0)
+    fields = (
+        Field(wording.RULE[recoding.kind].capitalize(), width=36),
+        Field("Records", "number", style="count"),
+        Field("Share", "number", style="share"),
+        Field("", "bar", SHORT_BAR, "published"),
+        Field("Classes", "number", style="count"),
+        Field("Smallest", "number", style="size"),
+        Field("Largest", "number", style="size"),
+    )
+    rows = []
+    for rule in recoding.listed:
+        part, bar = _share(rule.records, recoding.records), Bar(rule.records, most)
+        sizes = (count(rule.classes), count(rule.smallest), count(rule.largest))
+        rows.append((rule.description, count(rule.records), part, bar, *sizes))
+    full = _share(most, recoding.records)
+    caption = f"Shares of the records that are published. A full bar is {full}." if full else ""
+    yield Table(fields, tuple(rows), caption, "rules")
+    if recoding.remainder:
+        yield Sentence(recoding.remainder)
+
+
+def _models(run: RunSummary) -> tuple[Block, ...]:
+    if all(model.suppressed is None for model in run.models):
+        rows: tuple[tuple[Cell, ...], ...] = tuple((model.label,) for model in run.models)
+        return (Table((Field("Model", width=90, plain=""),), rows),) if rows else ()
+    fields = (Field("Model", width=70, plain=""), Field("Suppresses alone", "number"))
+    return (Table(fields, tuple((m.label, counted(m.suppressed or 0, "record")) for m in run.models)),)
+
+
+def _nulls(audit: NullAudit) -> Iterable[Block]:
+    part = share(audit.records_with_null / audit.records)
+    records, patterns = counted(audit.records_with_null, "record"), counted(audit.patterns, "pattern")
+    yield Sentence(f"{records} ({part}) with a NULL, in {patterns}.", soft=False)
+    rows = [("records in the smallest class", audit.smallest)]
+    if audit.k is not None and audit.below_k is not None:
+        rows.append((f"records in classes below {audit.k}", audit.below_k))
+    yield Table(
+        (Field("Of all classes", width=45, plain=""), *(Field(match, "number") for match in wording.MATCHES)),
+        tuple((name, count(m.extended), count(m.right_maybe), count(m.maybe)) for name, m in rows),
+        caption=wording.NULLS_MEANING,
+    )
+    yield Sentence(REMARK)
+    most = max(audit.nulls.values(), default=0)
+    fields = (
+        Field("Quasi-identifier", plain=""),
+        Field("Records with NULL", "number", plain="records with NULL"),
+        Field("", "bar", FULL_BAR, "null"),
+    )
+    yield Table(fields, tuple((name, count(n), Bar(n, most)) for name, n in audit.nulls.items()), style="bars")
+
+
+def _bias(bias: NullBias) -> Iterable[Block]:
+    part = share(bias.share_excluded)
+    yield Sentence(f"{count(bias.excluded)} of {counted(bias.records, 'record')} ({part}) are excluded.", soft=False)
+    yield Sentence(wording.BIAS_REMARK)
+    shifts = [column.shift_without_null for column in bias.columns if column.shift_without_null is not None]
+    distances = [d for s in shifts for d in (s.total_variation, s.total_variation_by_chance) if d is not None]
+    scale = max(distances, default=0.0)
+    fields = (
+        Field("Column", plain=""),
+        Field("Distance", "number"),
+        Field("", "bar", 0, "null"),
+        Field("By chance (the line)", "number", plain="by chance"),
+        Field("p", "number"),
+        Field("Values lost", "number"),
+    )
+    yield Table(fields, tuple(_bias_row(column, scale) for column in bias.columns), style="bars wide")
+
+
+def _bias_row(column: ColumnBias, scale: float) -> tuple[Cell, ...]:
+    shift = column.shift_without_null
+    if shift is None:
+        return (column.column, "–", Bar(0.0, scale), "–", "–", "–")
+    distance, chance = shift.total_variation, shift.total_variation_by_chance
+    first, second, p = ("–" if number is None else figure(number) for number in (distance, chance, shift.p_value))
+    lost = f"{count(column.values - column.kept_values)} of {count(column.values)}"
+    return (column.column, first, Bar(distance or 0.0, scale, chance), second, p, lost)
+
+
+def _search(search: SearchSummary, kind: str) -> tuple[Block, ...]:
+    noun, extent, part = search_extent(kind, search.evaluated, search.lattice_size)
+    return facts(
+        [
+            ("strategy", search.strategy),
+            (noun, f"{extent} ({part})" if part else extent),
+            *((f"… from {name}", count(number)) for name, number in search.sources),
+            ("statements", count(search.statements)),
+            ("snapshots made", count(search.snapshots)),
+            *((f"{search.strategy}: {name}", figure(number)) for name, number in search.statistics),
+        ]
+    )
+
+
+def _seconds(seconds: Sequence[tuple[str, float]]) -> tuple[Block, ...]:
+    parts = [Part(f"phase-{i % PHASES}", name, s, duration(s)) for i, (name, s) in enumerate(seconds)]
+    return (Parts("Seconds by phase", tuple(parts)),) if parts else ()
