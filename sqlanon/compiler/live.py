@@ -33,7 +33,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from sqlanon.compiler.encode import SOURCE
+from sqlanon.compiler.encoded_source import SOURCE
 from sqlanon.compiler.live_models import (
     ENTITY,
     FLAGS,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlanon.compiler.encode import SOURCE
+from sqlanon.compiler.encoded_source import SOURCE, TakingPart
 from sqlanon.errors import UnsupportedError
 from sqlanon.models.base import PrivacyModel, fraction
 from sqlanon.models.delta_presence import DeltaPresence

@@ -38,7 +38,7 @@ a pattern none of whose groups holds k of the records that are left cannot succe
 among its own. ``fruitful`` tries patterns that keep one, two, … columns.
 
 **Nothing left over.** Fewer than k records that no pattern took become k when the records of one output row type join
-them under the pattern of ☆ alone (``Joining``). ``smallest`` tells which may cost least: the cost is the number of
+them under the pattern of ☆ alone (``Joining``). ``smallest`` finds which may cost least: the cost is the number of
 records times what is a constant of the pattern.
 """
 
@@ -52,7 +52,29 @@ from sqlglot import exp
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
-from sqlanon.sqltrees.trees import both, column, cte, equal, keys, masked, named, number, table, total, when, with_ctes
+from sqlanon.sqltrees.trees import (
+    both,
+    column,
+    count_rows,
+    cte,
+    equal,
+    equal_columns,
+    is_null,
+    keys,
+    mask_columns,
+    masked,
+    masked_keys,
+    named,
+    number,
+    rolled_up,
+    row_number,
+    table,
+    total,
+    union_all,
+    when,
+    with_ctes,
+    with_id,
+)
 
 Pattern = tuple[int, ...]
 REST, CROSSED, GROUPS, PAIRS = "rest", "crossed", "groups", "pairs"
@@ -98,21 +120,16 @@ def pattern_rows(catalog: Catalog, patterns: Sequence[Pattern], first: int = 0) 
 
 def row_types(catalog: Catalog) -> exp.Select:
     """The distinct rows of quasi-identifiers: ``id``, the key and ``n``."""
-    number_ = exp.cast(exp.Window(this=exp.RowNumber()), "INTEGER")
-    query = exp.select(named(number_, "id"))
-    if not any(catalog.codes):
-        query = query.select(*keys(catalog.words), column(names.COUNT)).from_(table(names.BASE))
+    if any(catalog.codes):
+        parts = masked_keys(number(~codes) for codes in catalog.codes)
+        query, records = rolled_up(table(names.BASE), parts), total(column(names.COUNT))
     else:
-        parts = [masked(column(names.key(w)), number(~codes)) for w, codes in enumerate(catalog.codes)]
-        query = (
-            query.select(*[named(part, names.key(w)) for w, part in enumerate(parts)])
-            .select(named(total(column(names.COUNT)), names.COUNT))
-            .from_(table(names.BASE))
-            .group_by(*[part.copy() for part in parts])
-        )
+        query = exp.select(*keys(catalog.words), column(names.COUNT)).from_(table(names.BASE))
+        records = column(names.COUNT)
+    query = with_id(query)
     if not catalog.has_population:
         return query
-    some = exp.GT(this=total(column(names.COUNT)) if any(catalog.codes) else column(names.COUNT), expression=number(0))
+    some = exp.GT(this=records, expression=number(0))
     return query.having(some) if any(catalog.codes) else query.where(some)
 
 
@@ -142,7 +159,7 @@ def block(catalog: Catalog, k: int) -> exp.Select:
     group_columns = [names.PATTERN, *masked_names]
     groups = (
         exp.select(*[column(name) for name in group_columns])
-        .select(named(exp.cast(exp.Window(this=exp.RowNumber()), "INTEGER"), "grp"))
+        .select(named(exp.cast(row_number(), "INTEGER"), "grp"))
         .from_(table(CROSSED))
         .group_by(*[column(name) for name in group_columns])
         .having(exp.GTE(this=exp.Sum(this=column(names.COUNT)), expression=number(k)))
@@ -151,13 +168,10 @@ def block(catalog: Catalog, k: int) -> exp.Select:
         exp.select(*[column(name, CROSSED) for name in ("id", names.COUNT, names.PATTERN)])
         .select(column("grp", GROUPS), named(number(0), "certain"), named(number(0), "settled"))
         .from_(table(CROSSED))
-        .join(
-            table(GROUPS),
-            on=both(equal(column(name, CROSSED), column(name, GROUPS)) for name in group_columns),
-        )
+        .join(table(GROUPS), on=equal_columns(group_columns, CROSSED, GROUPS))
     )
     wave = bind(WAVE, relations={PAIRS: table(PAIRS)}, values={"k": k})
-    waves = exp.union(candidates, wave.subquery(copy=False), distinct=False, copy=False)
+    waves = union_all([candidates, wave.subquery(copy=False)])
     settled = (
         exp.select(column("id"), column(names.PATTERN)).from_(table(PAIRS)).where(equal(column("settled"), number(1)))
     )
@@ -192,7 +206,7 @@ def fruitful(catalog: Catalog, k: int) -> exp.Select:
 
 def records_left() -> exp.Select:
     """How many row types and records no pattern has taken."""
-    return exp.select(exp.Count(this=exp.Star()), total(column(names.COUNT))).from_(_rest().subquery(REST))
+    return exp.select(count_rows(), total(column(names.COUNT))).from_(_rest().subquery(REST))
 
 
 def assigned(catalog: Catalog, joining: Joining | None = None) -> exp.Select:
@@ -206,7 +220,7 @@ def assigned(catalog: Catalog, joining: Joining | None = None) -> exp.Select:
             )
         ]
         joins = both([equal(rule.copy(), number(joining.number)), *is_key])
-        moved = exp.or_(exp.Is(this=rule.copy(), expression=exp.null()), joins, copy=False)
+        moved = exp.or_(is_null(rule.copy()), joins, copy=False)
         rule = when(moved, number(joining.into), rule)
     return (
         exp.select(*keys(catalog.words, names.ROW_TYPES), column(names.COUNT, names.ROW_TYPES))
@@ -236,25 +250,14 @@ def read_assigned(catalog: Catalog) -> exp.Select:
 def smallest(catalog: Catalog) -> exp.Select:
     """Of each pattern that took row types, its smallest output row type (the first of several by its key):
     ``pattern``, ``n`` and the generalized key."""
-    words = range(catalog.words)
-    parts = [masked(column(names.key(w), names.ROW_TYPES), column(names.mask(w), names.PATTERNS)) for w in words]
+    parts = masked_keys(mask_columns(catalog.words, names.PATTERNS), names.ROW_TYPES)
     types = (
-        exp.select(column(names.PATTERN, names.DECIDED), named(total(column(names.COUNT)), names.COUNT))
-        .select(*[named(part, names.key(w)) for w, part in enumerate(parts)])
-        .from_(table(names.DECIDED))
+        rolled_up(table(names.DECIDED), parts, column(names.PATTERN, names.DECIDED))
         .join(table(names.ROW_TYPES), on=_same_id(names.DECIDED, names.ROW_TYPES))
-        .join(
-            table(names.PATTERNS),
-            on=equal(column(names.PATTERN, names.DECIDED), column(names.PATTERN, names.PATTERNS)),
-        )
-        .group_by(column(names.PATTERN, names.DECIDED), *[part.copy() for part in parts])
+        .join(table(names.PATTERNS), on=equal_columns([names.PATTERN], names.DECIDED, names.PATTERNS))
     )
     shown = [column(names.PATTERN), column(names.COUNT), *keys(catalog.words)]
-    place = exp.Window(
-        this=exp.RowNumber(),
-        partition_by=[column(names.PATTERN)],
-        order=exp.Order(expressions=[exp.Ordered(this=item.copy(), nulls_first=False) for item in shown[1:]]),
-    )
+    place = row_number(*[item.copy() for item in shown[1:]], partition=[column(names.PATTERN)])
     ranked = exp.select(*[item.copy() for item in shown], named(place, "place")).from_(types.subquery("types"))
     first = equal(column("place"), number(1))
     return exp.select(*shown).from_(ranked.subquery("ranked")).where(first).order_by(column(names.PATTERN))
@@ -262,11 +265,11 @@ def smallest(catalog: Catalog) -> exp.Select:
 
 def row_type_count(catalog: Catalog) -> exp.Select:
     """How many row types there are."""
-    return exp.select(exp.Count(this=exp.Star())).from_(row_types(catalog).subquery("types"))
+    return exp.select(count_rows()).from_(row_types(catalog).subquery("types"))
 
 
 def _same_id(left: str, right: str) -> exp.Expr:
-    return equal(column("id", left), column("id", right))
+    return equal_columns(["id"], left, right)
 
 
 def _rest() -> exp.Select:
@@ -275,20 +278,16 @@ def _rest() -> exp.Select:
         exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier(names.ROW_TYPES, quoted=True)))
         .from_(table(names.ROW_TYPES))
         .join(table(names.DECIDED), on=_same_id(names.ROW_TYPES, names.DECIDED), join_type="left")
-        .where(exp.Is(this=column("id", names.DECIDED), expression=exp.null()))
+        .where(is_null(column("id", names.DECIDED)))
     )
 
 
 def _crossed(catalog: Catalog, patterns: str, masked_names: Sequence[str]) -> exp.Select:
     """Each row type that is left under each pattern: ``id``, ``n``, ``pattern`` and what the pattern keeps."""
+    parts = masked_keys(mask_columns(catalog.words, patterns), REST)
     return (
         exp.select(column("id", REST), column(names.COUNT, REST), column(names.PATTERN, patterns))
-        .select(
-            *[
-                named(masked(column(names.key(w), REST), column(names.mask(w), patterns)), masked_name)
-                for w, masked_name in enumerate(masked_names)
-            ]
-        )
+        .select(*[named(part, name) for part, name in zip(parts, masked_names, strict=True)])
         .from_(table(REST))
         .join(table(patterns), join_type="cross")
     )

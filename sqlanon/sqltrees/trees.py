@@ -72,10 +72,30 @@ def union_all(queries: Iterable[exp.Query]) -> exp.Query:
     return reduce(lambda left, right: exp.union(left, right, distinct=False, copy=False), queries)
 
 
+def is_null(value: exp.Expr) -> exp.Is:
+    """``value IS NULL``."""
+    return exp.Is(this=value, expression=exp.null())
+
+
+def not_null(value: exp.Expr) -> exp.Not:
+    """``NOT value IS NULL``."""
+    return exp.Not(this=is_null(value))
+
+
+def or_zero(value: exp.Expr) -> exp.Coalesce:
+    """``COALESCE(value, 0)``."""
+    return exp.Coalesce(this=value, expressions=[number(0)])
+
+
 def both(conditions: Iterable[exp.Expr]) -> exp.Expr:
     """All conditions; TRUE when there are none."""
     items = list(conditions)
     return exp.and_(*items, copy=False) if items else exp.true()
+
+
+def equal_columns(columns: Iterable[str], left: str, right: str) -> exp.Expr:
+    """Two relations agree in all columns; TRUE when there are none."""
+    return both(equal(column(name, left), column(name, right)) for name in columns)
 
 
 def either_bits(parts: Sequence[exp.Expr]) -> exp.Expr:
@@ -83,8 +103,27 @@ def either_bits(parts: Sequence[exp.Expr]) -> exp.Expr:
     return reduce(lambda left, right: exp.BitwiseOr(this=left, expression=right), parts) if parts else bigint(number(0))
 
 
+def count_rows() -> exp.Count:
+    """``COUNT(*)``."""
+    return exp.Count(this=exp.Star())
+
+
+def count_distinct(value: exp.Expr) -> exp.Count:
+    """``COUNT(DISTINCT value)``: NULL does not count."""
+    return exp.Count(this=exp.Distinct(expressions=[value]))
+
+
+def row_number(*order: exp.Expr, partition: Sequence[exp.Expr] = ()) -> exp.Window:
+    """``ROW_NUMBER() OVER (PARTITION BY … ORDER BY … NULLS LAST)``; without an order, any numbers."""
+    window = exp.Window(this=exp.RowNumber(), partition_by=list(partition))
+    if order:
+        ordered = [exp.Ordered(this=item, nulls_first=False) for item in order]
+        window.set("order", exp.Order(expressions=ordered))
+    return window
+
+
 def count_if(condition: exp.Expr) -> exp.Expr:
-    """The number of rows that meet ``condition``, portable: SUM over a CASE."""
+    """Count the rows that meet ``condition``, portably: SUM over a CASE."""
     return total(when(condition, number(1), number(0)))
 
 
@@ -100,12 +139,12 @@ def greatest(first: exp.Expr, *others: exp.Expr) -> exp.Expr:
 
 def total(value: exp.Expr) -> exp.Expr:
     """``CAST(COALESCE(SUM(value), 0) AS BIGINT)``."""
-    return bigint(exp.Coalesce(this=exp.Sum(this=value), expressions=[number(0)]))
+    return bigint(or_zero(exp.Sum(this=value)))
 
 
 def wide_sum(value: exp.Expr) -> exp.Expr:
     """A sum of squares or products of counts: beyond 64 bits on large data."""
-    return exp.cast(exp.Coalesce(this=exp.Sum(this=value), expressions=[number(0)]), "HUGEINT")
+    return exp.cast(or_zero(exp.Sum(this=value)), "HUGEINT")
 
 
 def cte(name: str, query: exp.Query, *, materialized: bool = False) -> exp.CTE:
@@ -126,6 +165,42 @@ def with_ctes(query: exp.Query, ctes: list[exp.CTE]) -> exp.Query:
 def keys(words: int, table_name: str | None = None) -> list[exp.Column]:
     """The key columns of a grain."""
     return [column(names.key(word), table_name) for word in range(words)]
+
+
+def masked_keys(masks: Iterable[exp.Expr], table_name: str | None = None) -> list[exp.Expr]:
+    """The bits of the key columns of a grain that the masks, one a word, keep."""
+    return [masked(column(names.key(word), table_name), mask) for word, mask in enumerate(masks)]
+
+
+def as_keys(parts: Iterable[exp.Expr]) -> list[exp.Alias]:
+    """The parts under the names of the key columns, in the order of the words."""
+    return [named(part, names.key(word)) for word, part in enumerate(parts)]
+
+
+def rolled_up(relation: exp.Expr, parts: Sequence[exp.Expr], *by: exp.Expr, owner: str | None = None) -> exp.Select:
+    """The records of a grain added up by what is left of its key.
+
+    ``SELECT by…, part AS key_<word>…, SUM(n) AS n FROM relation GROUP BY by…, part…``
+
+    Args:
+        owner: the relation that holds ``n``, where the caller joins others to it.
+    """
+    return (
+        exp.select(*by, *as_keys(parts), named(total(column(names.COUNT, owner)), names.COUNT))
+        .from_(relation)
+        .group_by(*[item.copy() for item in (*by, *parts)])
+    )
+
+
+def mask_columns(words: int, table_name: str) -> list[exp.Column]:
+    """The columns of a table of masks, one a word."""
+    return [column(names.mask(word), table_name) for word in range(words)]
+
+
+def with_id(query: exp.Select) -> exp.Select:
+    """``query`` with one column before the others, ``id``: the number of the row."""
+    query.set("expressions", [named(exp.cast(row_number(), "INTEGER"), "id"), *query.expressions])
+    return query
 
 
 def canonical(name: str, type_name: str, table_name: str | None = None) -> exp.Expr:
