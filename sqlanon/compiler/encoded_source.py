@@ -1,4 +1,4 @@
-"""What every statement about an encoded source has to know: its columns, which of its records take part, whose they are."""
+"""What every statement about an encoded source has to know: its columns, its entities, which records take part."""
 
 from __future__ import annotations
 

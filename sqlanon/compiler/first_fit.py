@@ -12,8 +12,8 @@ from sqlglot import exp
 
 from sqlanon.compiler.question import Question
 from sqlanon.compiler.recoding import chain, class_of, kept_sums, masked_name, value_ctes
-from sqlanon.sqltrees import names
 from sqlanon.lattice.catalog import Catalog
+from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import (
     bigint,
     column,

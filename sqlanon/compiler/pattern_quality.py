@@ -78,7 +78,8 @@ def diversities(catalog: Catalog, positions: Sequence[int]) -> exp.Query:
     values among their rows, and its number of distinct values (Definition 3)."""
     queries: list[exp.Query] = []
     for position in positions:
-        own = [column(value) for value in _values(catalog, position)] or [number(0)]  # a constant has no bits
+        codes: list[exp.Expr] = [column(value) for value in _values(catalog, position)]
+        own = codes or [number(0)]  # a constant has no bits
         distinct = [
             exp.select(*columns).distinct().from_(table(TAKEN)).subquery("v")
             for columns in ([*_type_columns(catalog), *own], [item.copy() for item in own])

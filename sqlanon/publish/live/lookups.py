@@ -122,7 +122,7 @@ def with_key(query: exp.Query, type_name: str, *, occurring: bool = False) -> ex
 
 
 def _refuse_changed(engine: Engine, position: int, level: int, name: str) -> None:
-    """Raise SourceChangedError unless the lookup that was encoded and the frozen one agree on every value that occurs."""
+    """Raise SourceChangedError unless the encoded and the frozen lookup agree on every value that occurs."""
     agrees = exp.and_(
         same(column(VALUE, "encoded"), column(VALUE, "frozen")),
         same(column(names.level(level), "encoded"), column(TEXT, "frozen")),
