@@ -18,7 +18,7 @@ from sqlanon.policy import Join, Policy
 from sqlanon.policy.hierarchy import specs
 from sqlanon.source.columns import refuse_prefix
 from sqlanon.source.files import Reading
-from sqlanon.source.opening import Source, open_source, other_relation, stamp
+from sqlanon.source.opening import Source, attached_as, open_source, other_relation, stamp
 from sqlanon.source.spark import Cluster
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import aliased, column, count_distinct, count_rows, equal, named, not_null, number, table
