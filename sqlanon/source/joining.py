@@ -18,7 +18,7 @@ from sqlanon.policy import Join, Policy
 from sqlanon.policy.hierarchy import specs
 from sqlanon.source.columns import refuse_prefix
 from sqlanon.source.files import Reading
-from sqlanon.source.opening import Source, attached_as, open_source, other_relation, stamp
+from sqlanon.source.opening import Source, attached_as, closed_on_error, open_source, other_relation, stamp
 from sqlanon.source.spark import Cluster
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import aliased, column, count_distinct, count_rows, equal, named, not_null, number, table
@@ -55,7 +55,7 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
         writable=writable,
         cluster=Cluster(engine.master, engine.settings) if engine.name == "spark" else None,
     )
-    try:
+    with closed_on_error(opened.engine):
         if policy.join:
             opened.engine.require("several_sources")
         if policy.transformation is not None:
@@ -65,9 +65,6 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
         read = (opened.relation, *_tables_beside(opened, policy))
         opened = replace(opened, read=read, other_files=policy.read_files)
         return _joined(opened, policy) if policy.join else opened
-    except BaseException:
-        opened.engine.close()
-        raise
 
 
 def _tables_beside(opened: Source, policy: Policy) -> list[exp.Expr]:
