@@ -31,19 +31,12 @@ COVERED = "covered"
 """Column of a lookup: 1 for a value that the hierarchy lists, 0 for another."""
 
 
-def leaves(level: int) -> str:
-    """Name of the column that counts the leaves under a value's generalization to a level."""
-    return f"leaves_{level}"
-
-
-def least_cost(level: int) -> str:
-    """Name of the column of ``names.LEAF`` with the least D - leaves among the values of a lower level."""
-    return f"cost_{level}"
-
-
-def branch(level: int) -> str:
-    """Name of the column that numbers a value's branch at a level."""
-    return f"branch_{level}"
+leaves = names.numbered("leaves")
+"""Name of the column of a lookup that counts the leaves under a value's generalization to a level."""
+least_cost = names.numbered("cost")
+"""Name of the column of ``names.LEAF`` with the least D - leaves among the values of a lower level."""
+branch = names.numbered("branch")
+"""Name of the column that numbers a value's branch at a level."""
 
 
 @dataclass(frozen=True, slots=True)

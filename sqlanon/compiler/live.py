@@ -93,6 +93,8 @@ __all__ = [
 VALUE, TEXT, KEY = "value", "text", "key"
 """The columns of a lookup: the canonical text of the source, what the frozen level publishes for it, and, where the
 source is compared by value, the value."""
+_cell = names.numbered("column")
+"""Name of the column that holds the published cell at a position of ``LiveView.published``."""
 
 
 def live_view(view: LiveView) -> exp.Query:
@@ -183,10 +185,6 @@ def member_flag(name: str, type_name: str, relation: str | None = None) -> exp.E
             )
         flag = exp.NEQ(this=flag, expression=number(0))
     return when(is_null(column(name, relation)), exp.null(), when(flag, number(1), number(0)))
-
-
-def _cell(position: int) -> str:
-    return f"column_{position}"
 
 
 def _columns(view: LiveView) -> list[str]:

@@ -43,6 +43,15 @@ EXACT = (
 )
 """Types whose values, zero apart from its sign, are equal only when they read the same; a DECIMAL with a scale too."""
 
+class_of = names.numbered("class")
+"""Name of the column that holds the published cell of the quasi-identifier at a position."""
+value_of = names.numbered("value")
+"""Name of the column that holds the value of the sensitive column at a position of ``watched``."""
+rank_of = names.numbered("rank")
+"""Name of the column that ranks these values within their class."""
+values_of = names.numbered("values")
+"""Name of the column that counts these values in their class."""
+
 
 @dataclass(frozen=True, slots=True)
 class FrozenColumn:
@@ -120,29 +129,9 @@ def refuse_models(models: Sequence[PrivacyModel]) -> None:
             )
 
 
-def class_of(position: int) -> str:
-    """Name of the column that holds the published cell of the quasi-identifier at ``position``."""
-    return f"class_{position}"
-
-
 def watched(view: LiveView) -> list[str]:
     """The sensitive columns that a model counts the values of."""
     return list(dict.fromkeys(m.column for m in view.models if isinstance(m, DistinctLDiversity)))
-
-
-def value_of(position: int) -> str:
-    """Name of the column that holds the value of the sensitive column at ``position`` of ``watched``."""
-    return f"value_{position}"
-
-
-def rank_of(position: int) -> str:
-    """Name of the column that ranks these values within their class."""
-    return f"rank_{position}"
-
-
-def values_of(position: int) -> str:
-    """Name of the column that counts these values in their class."""
-    return f"values_{position}"
 
 
 def in_source(name: str) -> exp.Column:

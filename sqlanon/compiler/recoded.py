@@ -35,6 +35,8 @@ from sqlanon.sqltrees.trees import (
 
 Levels = Sequence[Sequence[int]]
 """Per quasi-identifier, the levels at which some rule publishes it."""
+_lookup = names.numbered("texts")
+"""Name of the relation of the published texts of the quasi-identifier at a position."""
 RECORDS, ASSIGNED, RULES, CHANCE, PLACE = "records", "assigned", "rules", "chance", "place"
 
 
@@ -141,7 +143,3 @@ def _same_rule() -> exp.Expr:
 
 def _text(position: int, level: int) -> str:
     return f"text_{position}_{level}"
-
-
-def _lookup(position: int) -> str:
-    return f"texts_{position}"

@@ -54,13 +54,12 @@ SEQUENCE = names.PREFIX + "sequence"
 CANDIDATES = names.PREFIX + "candidates"
 """The nodes that are tried, numbered, each with the place it would take."""
 PLACE = "place"
+state_table = names.numbered(STATE)
+"""Name of the table of a state by its generation; each is computed from the one before."""
+masked_name = names.numbered("masked")
+"""Name of the column of a flow that holds what its nodes keep of a word of the key."""
 TOTALS = -1
 """The ``attribute`` of the row that counts the records; other rows hold what an attribute keeps."""
-
-
-def state_table(generation: int) -> str:
-    """Name of the table of a state; each is computed from the one before."""
-    return f"{STATE}_{generation}"
 
 
 def node_rows(question: Question, nodes: Sequence[Node]) -> dict[str, list[int] | list[str]]:
@@ -149,11 +148,6 @@ def _place(place: int) -> exp.Expr:
 def _masked(masks: Iterable[exp.Expr], relation: str | None = None) -> list[exp.Alias]:
     """What masks keep of the key: ``masked_<word>``."""
     return [named(part, masked_name(w)) for w, part in enumerate(masked_keys(masks, relation))]
-
-
-def masked_name(word: int) -> str:
-    """Name of the column of a flow that holds what its nodes keep of a word of the key."""
-    return f"masked_{word}"
 
 
 def _first_flow(question: Question) -> exp.Select:
