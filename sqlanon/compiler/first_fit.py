@@ -14,10 +14,10 @@ from sqlanon.compiler.question import Question
 from sqlanon.compiler.recoding import chain, class_of, kept_sums, masked_name, value_ctes
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.sqltrees import names
+from sqlanon.sqltrees.binding import bind
 from sqlanon.sqltrees.trees import (
     bigint,
     column,
-    count_rows,
     cte,
     equal,
     is_null,
@@ -143,19 +143,7 @@ def _published(words: int) -> exp.Select:
 
 def published(question: Question) -> exp.Select:
     """Per rule, in order, and last for the suppressed records: rule, records, classes, smallest and largest."""
-    size = column(names.COUNT, "published")
-    return (
-        exp.select(
-            column(names.RULE, "published"),
-            total(size),
-            bigint(count_rows()),
-            exp.Min(this=size.copy()),
-            exp.Max(this=size.copy()),
-        )
-        .from_(_published(question.catalog.words).subquery("published"))
-        .group_by(column(names.RULE, "published"))
-        .order_by(exp.Ordered(this=column(names.RULE, "published"), nulls_first=False))
-    )
+    return bind("patterns/by_rule.sql", relations={"published": _published(question.catalog.words)})
 
 
 def kept(question: Question) -> exp.Query:

@@ -10,6 +10,7 @@ from sqlglot import exp
 from sqlanon.compiler.patterns import masks
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.sqltrees import names
+from sqlanon.sqltrees.binding import bind
 from sqlanon.sqltrees.trees import (
     bigint,
     both,
@@ -34,7 +35,7 @@ from sqlanon.sqltrees.trees import (
 TAKEN = "taken"
 
 
-def output_row_types(catalog: Catalog) -> exp.Select:
+def _output_row_types(catalog: Catalog) -> exp.Select:
     """The row types of the output: ``rule``, the generalized key, ``n`` and ``rows``; those left over are one."""
     parts = masked_keys(mask_columns(catalog.words, names.PATTERNS), names.ASSIGNED)
     types = rolled_up(table(names.ASSIGNED), parts, column(names.RULE, names.ASSIGNED))
@@ -43,22 +44,10 @@ def output_row_types(catalog: Catalog) -> exp.Select:
 
 
 def used(catalog: Catalog) -> exp.Select:
-    """Per pattern that took rows, in order, and last for those left over: ``rule``, row types of the output and of
-    the input, records, and the sizes of the smallest and the largest output row type."""
-    n = column(names.COUNT, "types")
-    return (
-        exp.select(
-            column(names.RULE, "types"),
-            count_rows(),
-            total(column("rows", "types")),
-            total(n),
-            exp.Min(this=n.copy()),
-            exp.Max(this=n.copy()),
-        )
-        .from_(output_row_types(catalog).subquery("types"))
-        .group_by(column(names.RULE, "types"))
-        .order_by(exp.Ordered(this=column(names.RULE, "types"), nulls_first=False))
-    )
+    """Per pattern that took rows, in order, and last for those left over: ``rule``, records, row types of the output,
+    the sizes of the smallest and the largest of them, and row types of the input."""
+    query = bind("patterns/by_rule.sql", relations={"published": _output_row_types(catalog)})
+    return query.select(named(total(column("rows", "published")), "rows"))
 
 
 def row_type_sizes(catalog: Catalog) -> exp.Query:

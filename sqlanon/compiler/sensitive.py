@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from sqlanon.compiler.encoded_source import EncodedColumn, EncodedSource
 from sqlanon.sqltrees import names
+from sqlanon.sqltrees.binding import bind
 from sqlanon.sqltrees.trees import (
     bigint,
     column,
@@ -24,9 +25,7 @@ from sqlanon.sqltrees.trees import (
 def overall(position: int, item: EncodedColumn, *, listed_order: bool, counted: str = names.COUNT) -> exp.Select:
     """The distribution of a sensitive column among the records that take part, in the order of its values.
 
-    Per value: its code, its records, its share, its place in the order, the cumulative share up to it (``through``),
-    the sum of these up to it (``area``), and ``alone``: the sum over all places of the difference between the
-    cumulative share and that of the value alone (ordered distance times v - 1). NULL comes last.
+    Per value its code, its records and its place in the order, and what ``encode/overall.sql`` adds. NULL comes last.
 
     Args:
         counted: the column of the distinct values that counts their records, or with an entity their entities.
@@ -53,23 +52,7 @@ def overall(position: int, item: EncodedColumn, *, listed_order: bool, counted: 
             on=same(column("value", "v"), column(names.level(0), "h")),
             join_type="left",
         )
-    everyone = exp.Window(this=exp.Sum(this=column("records")))
-    share = exp.Div(this=exp.cast(column("records"), "DOUBLE"), expression=everyone, typed=False, safe=False)
-    shared = exp.select("*", named(share, "share")).from_(placed.subquery("placed"))
-    through = exp.select("*", named(_running(column("share")), "through")).from_(shared.subquery("shared"))
-    area = exp.select("*", named(_running(column("through")), "area")).from_(through.subquery("cumulated"))
-    before = exp.paren(exp.Sub(this=column("area"), expression=column("through")))
-    last = exp.Window(this=exp.Max(this=column("area")))
-    count = exp.Window(this=exp.Max(this=column("place")))
-    places_before = exp.paren(exp.Sub(this=column("place"), expression=number(1)))
-    from_here = exp.paren(exp.Sub(this=count, expression=places_before))
-    twice = exp.Add(this=exp.Add(this=before, expression=from_here), expression=before.copy())
-    alone = exp.Sub(this=twice, expression=last)
-    return exp.select("*", named(alone, "alone")).from_(area.subquery("measured"))
-
-
-def _running(value: exp.Expr) -> exp.Window:
-    return exp.Window(this=exp.Sum(this=value), order=exp.Order(expressions=[exp.Ordered(this=column("place"))]))
+    return bind("encode/overall.sql", relations={"placed": placed})
 
 
 def ancestors(place: int, item: EncodedColumn) -> exp.Query:
