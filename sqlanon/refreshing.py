@@ -157,7 +157,7 @@ def _look(opened: Source, policy: Policy, where: Place) -> Refresh:
 
 
 def _levels(facts: list[Fact]) -> dict[str, int]:
-    """The frozen level of each quasi-identifier."""
+    """Return the frozen level of each quasi-identifier."""
     return {name: int(value) for kind, name, value in facts if kind == "level"}
 
 

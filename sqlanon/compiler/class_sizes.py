@@ -29,7 +29,7 @@ def class_sizes(question: Question, grain: str, node: Node, *, published: bool) 
 
 
 def count_in_buckets(sizes: exp.Select, ctes: list[exp.CTE], largest: int) -> exp.Query:
-    """Classes by their size ``n``, in buckets of powers of two up to that of ``largest``."""
+    """Return classes by their size ``n``, in buckets of powers of two up to that of ``largest``."""
     size = column(names.COUNT, "sizes")
     within = exp.Between(this=size, low=column("least", "buckets"), high=column("most", "buckets"))
     bounds = [column("least", "buckets"), column("most", "buckets")]
@@ -44,7 +44,7 @@ def count_in_buckets(sizes: exp.Select, ctes: list[exp.CTE], largest: int) -> ex
 
 
 def _buckets(largest: int) -> exp.Select:
-    """The powers of two up to ``largest``, each with the last number before the next."""
+    """Return the powers of two up to ``largest``, each with the last number before the next."""
     rows = [(1 << i, (2 << i) - 1) for i in range(max(largest, 1).bit_length())]
     tuples = [exp.Tuple(expressions=[bigint(number(least)), bigint(number(most))]) for least, most in rows]
     columns = [exp.to_identifier(name, quoted=True) for name in ("least", "most")]

@@ -52,7 +52,7 @@ from sqlanon.sqltrees.trees import (
 
 
 def record_counts(source: exp.Expr, taking_part: TakingPart) -> exp.Select:
-    """One row: all records (of the subset, if there is one), and those that take part."""
+    """Return one row: all records (of the subset, if there is one), and those that take part."""
     return exp.select(
         named(count_if(taking_part.with_nulls.condition()), "records"),
         named(count_if(taking_part.condition()), "included"),
@@ -92,14 +92,14 @@ def distinct_values(
 
 
 def listed_from_builder(position: int, expressions: Sequence[exp.Expr]) -> exp.Select:
-    """The rows of a builder's hierarchy: the distinct values of the source and their generalizations."""
+    """Return the rows of a builder's hierarchy: the distinct values of the source and their generalizations."""
     projections = [named(column("value"), names.level(0))]
     projections += [named(item, names.level(i)) for i, item in enumerate(expressions, start=1)]
     return exp.select(*projections).from_(table(names.distinct_values(position))).where(not_null(column("value")))
 
 
 def tree_conflicts(position: int, height: int) -> exp.Select:
-    """One row: per level, the number of values with more than one parent at the next."""
+    """Return one row: per level, the number of values with more than one parent at the next."""
     counts = []
     for lower in range(height - 1):
         parents = count_distinct(column(names.level(lower + 1)))
@@ -134,7 +134,7 @@ def hierarchy_facts(position: int, height: int) -> exp.Select:
 def branches(
     position: int, height: int, *, domain: int, null_listed: bool, root: str | None, uncovered_top: bool
 ) -> exp.Select:
-    """The values of the source with their levels, leaves and branch numbers.
+    """Return the values of the source with their levels, leaves and branch numbers.
 
     NULL that the hierarchy does not list keeps its own branch under the root and joins it at the last level (when
     there is one root and more than one level); a value without a row stands at the root (``uncovered_top``) or is
@@ -210,7 +210,7 @@ def branch_facts(relation: str, height: int, type_name: str) -> exp.Select:
 
 
 def lookup(relation: str, item: EncodedColumn, words: int) -> exp.Select:
-    """The lookup table: value, level texts, leaves, covered, and the attribute's bits in each word."""
+    """Return the lookup table: value, level texts, leaves, covered, and the attribute's bits in each word."""
     projections: list[exp.Expr] = [column("value"), column(COVERED), column(names.COUNT)]
     projections += [column(name(i)) for name in (names.level, leaves) for i in range(item.height)]
     for word in range(words):
@@ -226,7 +226,7 @@ def lookup(relation: str, item: EncodedColumn, words: int) -> exp.Select:
 def leaf_rows(
     position: int, item: EncodedColumn, domain: int, masks: Sequence[Sequence[int]], tallest: int
 ) -> exp.Query:
-    """What suppressing a record costs, per attribute, level and generalized key: D - leaves (``cost``).
+    """Return what suppressing a record costs, per attribute, level and generalized key: D - leaves (``cost``).
 
     ``cost_<l>`` is the least D - leaves at level l among the values below, for levels up to that of the row (NULL
     above): no record with this generalized value costs less when it is suppressed at level l. ``tallest`` is the
@@ -256,7 +256,7 @@ def leaf_rows(
 
 
 def base(source: EncodedSource, words: int) -> exp.Select:
-    """The frequency set of the encoded records, with the records of the population where there is a subset.
+    """Return the frequency set of the encoded records, with the records of the population where there is a subset.
 
     With an entity, every row is of one.
     """
@@ -274,12 +274,12 @@ def base(source: EncodedSource, words: int) -> exp.Select:
 
 
 def encoded_records() -> exp.Select:
-    """The number of records in the base."""
+    """Return the number of records in the base."""
     return exp.select(named(total(column(names.COUNT)), names.COUNT)).from_(table(names.BASE))
 
 
 def uncovered_records(source: EncodedSource) -> exp.Select:
-    """The number of records that take part but hold a value without a row."""
+    """Return the number of records that take part but hold a value without a row."""
     quasi = source.quasi
     uncovered = exp.not_(exp.and_(*quasi.covered()))
     query = quasi.joined([named(bigint(count_rows()), names.COUNT)])
@@ -287,7 +287,7 @@ def uncovered_records(source: EncodedSource) -> exp.Select:
 
 
 def level_costs(position: int, item: EncodedColumn, domain: int, mask: Sequence[int]) -> exp.Select:
-    """One row: per level, the sum over the base's records of D - leaves, and its distinct values."""
+    """Return one row: per level, the sum over the base's records of D - leaves, and its distinct values."""
     words = range(len(mask))
     grain = rolled_up(table(names.BASE), masked_keys(map(number, mask)))
     costs = (
@@ -309,7 +309,7 @@ def level_costs(position: int, item: EncodedColumn, domain: int, mask: Sequence[
 
 
 def surprisals(position: int, level: int, mask: Sequence[int]) -> exp.Select:
-    """One row: attribute, level, and the sum of n ln n over the generalized values of the base's records."""
+    """Return one row: attribute, level, and the sum of n ln n over the generalized values of the base's records."""
     grain = (
         exp.select(named(total(column(names.COUNT)), names.COUNT))
         .from_(table(names.BASE))
@@ -319,7 +319,7 @@ def surprisals(position: int, level: int, mask: Sequence[int]) -> exp.Select:
 
 
 def original_surprisals(source: EncodedSource, position: int) -> exp.Select:
-    """One row: attribute, -1, and the sum of n ln n over the original values of the records that take part."""
+    """Return one row: attribute, -1, and the sum of n ln n over the original values of the records that take part."""
     item = source.items[position]
     grain = (
         exp.select(named(bigint(count_rows()), names.COUNT))

@@ -67,12 +67,12 @@ class TakingPart:
         return replace(self, basic=False)
 
     def conditions(self, table_name: str | None = None) -> list[exp.Expr]:
-        """The conditions that a record takes part, all of which must hold."""
+        """Return the conditions that a record takes part, all of which must hold."""
         conditions: list[exp.Expr] = [column(names.MEMBER, table_name)] if self.members else []
         return conditions + [not_null(column(name, table_name)) for name in self.quasi if self.basic]
 
     def condition(self, table_name: str | None = None) -> exp.Expr:
-        """The condition that a record takes part; TRUE when all do."""
+        """Return the condition that a record takes part; TRUE when all do."""
         return both(self.conditions(table_name))
 
 
@@ -100,11 +100,11 @@ class EntityColumn:
     type: str
 
     def text(self, table_name: str | None = None) -> exp.Expr:
-        """The text that identifies an entity."""
+        """Return the text that identifies an entity."""
         return own_text(self.name, self.type, table_name)
 
     def count(self, condition: exp.Expr | None = None, table_name: str | None = None) -> exp.Expr:
-        """The number of distinct entities with a record that meets ``condition``."""
+        """Return the number of distinct entities with a record that meets ``condition``."""
         text = self.text(table_name)
         return count_distinct(text if condition is None else when(condition, text))
 
@@ -131,7 +131,7 @@ class EncodedSource:
         return replace(self, items=tuple(item for item in self.items if not item.sensitive))
 
     def joined(self, projections: Sequence[exp.Expr]) -> exp.Select:
-        """The projections of the source LEFT JOINed with its lookups, NULL-safe, so that no record is lost."""
+        """Return the projections of the source LEFT JOINed with its lookups, NULL-safe, so that no record is lost."""
         query = exp.select(*projections).from_(aliased(self.relation, SOURCE))
         for position, item in enumerate(self.items):
             name = names.lookup(position)
@@ -140,13 +140,13 @@ class EncodedSource:
         return query
 
     def encoded(self, projections: Sequence[exp.Expr]) -> exp.Select:
-        """The projections of the records that the base counts: of the population, those that take part and whose
+        """Return the projections of the records that the base counts: of the population, those that take part and whose
         quasi-identifiers all hold values that are covered."""
         population = self.taking_part.of_population
         return self.joined(projections).where(both([*self.covered(), population.condition(SOURCE)]), copy=False)
 
     def covered(self) -> list[exp.Expr]:
-        """The conditions that every quasi-identifier of a record, joined with the lookups, is covered."""
+        """Return the conditions that every quasi-identifier of a record, joined with the lookups, is covered."""
         return [
             equal(column(COVERED, names.lookup(position)), number(1))
             for position, item in enumerate(self.items)
@@ -160,7 +160,7 @@ class EncodedSource:
         return or_zero(bits) if self.items[position].sensitive and self.taking_part.members else bits
 
     def packed(self, word: int) -> exp.Expr:
-        """The word of a record's key: the bits of all columns that own some of it."""
+        """Return the word of a record's key: the bits of all columns that own some of it."""
         owners = [
             position
             for position, item in enumerate(self.items)

@@ -28,19 +28,19 @@ from sqlanon.sqltrees.trees import (
 
 
 def records_without_entity(source: exp.Expr, entity: EntityColumn) -> exp.Select:
-    """The number of records whose entity is NULL."""
+    """Return the number of records whose entity is NULL."""
     return exp.select(named(count_if(is_null(column(entity.name))), "records")).from_(source.copy())
 
 
 def number_entities(source: exp.Expr, entity: EntityColumn) -> exp.Select:
-    """The entities of a source, each with a number of its own."""
+    """Return the entities of a source, each with a number of its own."""
     texts = exp.select(named(entity.text(), "value")).distinct().from_(source.copy())
     number_ = named(row_number(column("value")), names.ENTITY)  # some engines number no rows without an order
     return exp.select(column("value"), number_).from_(texts.subquery("texts"))
 
 
 def with_entities(source: exp.Expr, entity: EntityColumn) -> exp.Expr:
-    """The source with the column ``names.ENTITY``; a record of an entity that is not numbered has none."""
+    """Return the source with the column ``names.ENTITY``; a record of an entity that is not numbered has none."""
     everything = exp.Column(this=exp.Star(), table=exp.to_identifier("records", quoted=True))
     return (
         exp.select(everything, column(names.ENTITY, "entities"))

@@ -43,23 +43,23 @@ ID = "id"
 
 
 def rest_table(generation: int) -> str:
-    """Name of the table of the rows that are left; generation 0 are all rows."""
+    """Return the name of the table of the rows that are left; generation 0 are all rows."""
     return f"{names.PREFIX}rest_{generation}" if generation else ROWS
 
 
 def rows_to_fit(question: Question) -> exp.Select:
-    """The row types of the base: ``id``, the key and ``n``."""
+    """Return the row types of the base: ``id``, the key and ``n``."""
     return with_id(rolled_up(table(names.BASE), masked_keys(map(number, question.masks(question.catalog.bottom)))))
 
 
 def nothing_fitted() -> exp.Select:
-    """The columns of ``FITTED`` without a row."""
+    """Return the columns of ``FITTED`` without a row."""
     columns = [named(exp.cast(number(0), "INTEGER"), name) for name in (ID, names.RULE)]
     return exp.select(*columns).where(exp.false())
 
 
 def fitting(question: Question, rest: str, masks: Sequence[int] | None = None, rule: int | None = None) -> exp.Query:
-    """The rows that are left whose class passes under a node: ``id`` and ``rule``.
+    """Return the rows that are left whose class passes under a node: ``id`` and ``rule``.
 
     Args:
         masks: of the node, one a word; None: a parameter each.
@@ -77,7 +77,7 @@ def fitting(question: Question, rest: str, masks: Sequence[int] | None = None, r
 
 
 def _left(rest: str) -> exp.Select:
-    """The rows that no node has taken."""
+    """Return the rows that no node has taken."""
     return (
         exp.Select()
         .from_(table(rest))
@@ -87,17 +87,17 @@ def _left(rest: str) -> exp.Select:
 
 
 def left(question: Question, rest: str) -> exp.Select:
-    """The rows that no node has taken: ``id``, the key and ``n``."""
+    """Return the rows that no node has taken: ``id``, the key and ``n``."""
     return _left(rest).select(column(ID, rest), *keys(question.catalog.words, rest), column(names.COUNT, rest))
 
 
 def records_left(rest: str) -> exp.Select:
-    """How many records no node has taken."""
+    """Return how many records no node has taken."""
     return _left(rest).select(total(column(names.COUNT, rest)))
 
 
 def promising(question: Question, rest: str) -> exp.Select:
-    """The numbers of the nodes with a class, of what is left, that is large enough for the models, in order.
+    """Return the numbers of the nodes with a class, of what is left, that is large enough for the models, in order.
 
     Two parameters: the first and the last number that are asked about.
     """
@@ -118,7 +118,7 @@ def promising(question: Question, rest: str) -> exp.Select:
 
 
 def assigned(question: Question) -> exp.Select:
-    """The row types of the quasi-identifiers with their records and rule (NULL: suppressed)."""
+    """Return the row types of the quasi-identifiers with their records and rule (NULL: suppressed)."""
     catalog = question.catalog
     parts = without_codes(catalog, keys(catalog.words, ROWS))
     rows = rolled_up(table(ROWS), parts, owner=ROWS).select(column(names.RULE, FITTED))
@@ -128,7 +128,7 @@ def assigned(question: Question) -> exp.Select:
 
 
 def without_codes(catalog: Catalog, parts: Sequence[exp.Expr]) -> list[exp.Expr]:
-    """The words of a key with the bits of the sensitive codes cleared."""
+    """Return the words of a key with the bits of the sensitive codes cleared."""
     return [masked(part, number(~codes)) if codes else part for part, codes in zip(parts, catalog.codes, strict=True)]
 
 
@@ -142,12 +142,12 @@ def _published(words: int) -> exp.Select:
 
 
 def published(question: Question) -> exp.Select:
-    """Per rule, in order, and last for the suppressed records: rule, records, classes, smallest and largest."""
+    """Return per rule, in order, and last for the suppressed records: rule, records, classes, smallest and largest."""
     return bind("patterns/by_rule.sql", relations={"published": _published(question.catalog.words)})
 
 
 def kept(question: Question) -> exp.Query:
-    """Per rule and attribute, the sum of D - leaves over its records."""
+    """Return per rule and attribute, the sum of D - leaves over its records."""
     used = exp.select(column(names.RULE), column("levels")).from_(table(NODES))
     ctes = [cte("published", _published(question.catalog.words), materialized=True), cte("used", used)]
     ctes += value_ctes(question.catalog, [names.RULE], "published")

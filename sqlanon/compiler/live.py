@@ -98,7 +98,7 @@ _cell = names.numbered("column")
 
 
 def live_view(view: LiveView) -> exp.Query:
-    """The SELECT of a live view.
+    """Return the SELECT of a live view.
 
     Raises:
         UnsupportedError: see ``refuse_models`` and ``member_flag``.
@@ -126,7 +126,7 @@ def live_view(view: LiveView) -> exp.Query:
 
 
 def takes_part(view: LiveView) -> exp.Select:
-    """One row about the source: all records (of the subset), and those of them that take part (not excluded)."""
+    """Return one row about the source: all records (of the subset), and those of them that take part (not excluded)."""
     included = [*_of_subset(view), *taking_part(view)]
     counts = []
     for name, conditions in (("records", _of_subset(view)), ("included", included)):
@@ -136,7 +136,7 @@ def takes_part(view: LiveView) -> exp.Select:
 
 
 def losing(view: LiveView) -> exp.Select:
-    """One row about the persons with a record that takes part: all, and those who lose a record in the view."""
+    """Return one row about the persons with a record that takes part: all, and those who lose a record in the view."""
     rows = live_view(replace(view, shuffled=False, with_entities=True)).subquery("shown")
     shown = or_zero(column(names.COUNT, "shown"))
     loses = exp.LT(this=shown, expression=column(names.COUNT, "everything"))
@@ -153,12 +153,12 @@ def losing(view: LiveView) -> exp.Select:
 
 
 def persons(view: LiveView) -> exp.Select:
-    """One row about the persons with a record that takes part: how many there are."""
+    """Return one row about the persons with a record that takes part: how many there are."""
     return exp.select(named(count_rows(), "entities")).from_(_records_of_persons(view).subquery("everything"))
 
 
 def _records_of_persons(view: LiveView) -> exp.Select:
-    """The persons with their numbers of records that take part."""
+    """Return the persons with their numbers of records that take part."""
     assert view.entity is not None
     wanted = [not_null(in_source(view.entity)), *taking_part(view), *_of_subset(view)]
     return _per_person(aliased(view.source, SOURCE), view.entity).where(both(wanted), copy=False)
@@ -171,7 +171,7 @@ def _per_person(relation: exp.Expr, name: str) -> exp.Select:
 
 
 def member_flag(name: str, type_name: str, relation: str | None = None) -> exp.Expr:
-    """1 for a record of the subset, 0 for another, NULL where the column does not say.
+    """1 for a record of the subset, 0 for another, NULL where the column is NULL.
 
     Raises:
         UnsupportedError: the column is neither BOOLEAN nor a whole number.
@@ -188,7 +188,7 @@ def member_flag(name: str, type_name: str, relation: str | None = None) -> exp.E
 
 
 def _columns(view: LiveView) -> list[str]:
-    """What passes from one step to the next, besides ranks and counters."""
+    """Return what passes from one step to the next, besides ranks and counters."""
     quasi = {item.name for item in view.quasi}
     cells = [_cell(position) for position, name in enumerate(view.published) if name not in quasi]
     flags = [names.MEMBER] if view.member is not None else []
@@ -197,7 +197,7 @@ def _columns(view: LiveView) -> list[str]:
 
 
 def _shown(view: LiveView) -> dict[str, exp.Expr]:
-    """The published cells by column, in order; a class that is a text is read as the type of its column."""
+    """Return the published cells by column, in order; a class that is a text is read as the type of its column."""
     position_of = {item.name: position for position, item in enumerate(view.quasi)}
     shown: dict[str, exp.Expr] = {}
     for index, (name, type_name) in enumerate(view.published.items()):
@@ -209,31 +209,31 @@ def _shown(view: LiveView) -> dict[str, exp.Expr]:
 
 
 def _zeroed(name: str, type_name: str) -> exp.Expr:
-    """A value of the source; of a float, + 0, so that no sign distinguishes one zero from the other."""
+    """Return a value of the source; of a float, + 0, so that no sign distinguishes one zero from the other."""
     if type_name.upper() not in FLOATS:
         return in_source(name)
     return exp.cast(exp.Add(this=in_source(name), expression=number(0)), data_type(type_name))
 
 
 def _of_subset(view: LiveView) -> list[exp.Expr]:
-    """The condition that a record belongs to the subset, if there is one."""
+    """Return the condition that a record belongs to the subset, if there is one."""
     return [] if view.member is None else [equal(member_flag(view.member, view.member_type, SOURCE), number(1))]
 
 
 def _signed(text: exp.Expr) -> exp.Expr:
-    """A text with a sign before it, which NULL has too: so that an equality finds NULL, by a hash."""
+    """Return a text with a sign before it, which NULL has too: so that an equality finds NULL, by a hash."""
     sign = exp.DPipe(this=exp.Literal.string("="), expression=text, safe=True)
     return exp.Coalesce(this=sign, expressions=[exp.Literal.string("-")])
 
 
 def _plain(name: str, relation: str) -> exp.Expr:
-    """The text behind the sign."""
+    """Return the text behind the sign."""
     rest = exp.Substring(this=column(name, relation), start=number(2))
     return when(equal(column(name, relation), exp.Literal.string("-")), exp.null(), rest)
 
 
 def _records(view: LiveView) -> exp.Select:
-    """The records that take part and have a row in every lookup: class, published cells, what models look at."""
+    """Return the records that take part and have a row in every lookup: class, published cells, what models look at."""
     cells: list[exp.Expr] = []
     joins: list[tuple[exp.Expr, exp.Expr]] = []
     for position, item in enumerate(view.quasi):
@@ -267,7 +267,7 @@ def _records(view: LiveView) -> exp.Select:
 
 
 def _meets(item: FrozenColumn, alias: str) -> exp.Expr:
-    """The condition that a record meets its row of a lookup: by its text, or by its value, NULL included."""
+    """Return the condition that a record meets its row of a lookup: by its text, or by its value, NULL included."""
     if not item.by_value:
         return equal(_signed(canonical(item.name, item.type, SOURCE)), column(VALUE, alias))
     value = _never_null(_zeroed(item.name, item.type), item.type)
@@ -275,7 +275,7 @@ def _meets(item: FrozenColumn, alias: str) -> exp.Expr:
 
 
 def _never_null(value: exp.Expr, type_name: str) -> exp.Expr:
-    """A value with another in place of NULL, which ``_null_flag`` distinguishes."""
+    """Return a value with another in place of NULL, which ``_null_flag`` distinguishes."""
     other = exp.Literal.string("0" if type_name.upper() in FLOATS else "1970-01-01")
     return exp.Coalesce(this=value, expressions=[exp.cast(other, data_type(type_name))])
 

@@ -62,7 +62,7 @@ class FrozenColumn:
         lookup: a relation with the columns ``value`` and ``text``, NULL included; None publishes the value of the
             source as it is (level 0 of a hierarchy that does not list its values).
         signed: both columns of the lookup have a sign before their text, ``=``, and read ``-`` for NULL: so that a file
-            can hold them that does not tell NULL from an empty text.
+            can hold them that does not distinguish NULL from an empty text.
         by_value: the text of the source depends on settings of the session that reads, so the lookup is met by the
             value: it has a column ``key`` of the source's type, or is ``signed``, and its texts are read as that type.
     """
@@ -130,22 +130,22 @@ def refuse_models(models: Sequence[PrivacyModel]) -> None:
 
 
 def watched(view: LiveView) -> list[str]:
-    """The sensitive columns that a model counts the values of."""
+    """Return the sensitive columns that a model counts the values of."""
     return list(dict.fromkeys(m.column for m in view.models if isinstance(m, DistinctLDiversity)))
 
 
 def in_source(name: str) -> exp.Column:
-    """A column of the source."""
+    """Return a column of the source."""
     return column(name, SOURCE)
 
 
 def taking_part(view: LiveView) -> list[exp.Expr]:
-    """The conditions that a record of the source takes part, whether it belongs to the subset or not."""
+    """Return the conditions that a record of the source takes part, whether it belongs to the subset or not."""
     return TakingPart(tuple(item.name for item in view.quasi), view.basic).conditions(SOURCE)
 
 
 def window(function: exp.Expr, partition: Sequence[exp.Expr], *, order: str | None = None) -> exp.Expr:
-    """A function over the rows that agree in some expressions; ``order`` is a column of ours."""
+    """Return a function over the rows that agree in some expressions; ``order`` is a column of ours."""
     over = exp.Window(this=function, partition_by=[item.copy() for item in partition])
     if order is not None:
         over.set("order", exp.Order(expressions=[exp.Ordered(this=column(order), nulls_first=False)]))
@@ -153,7 +153,7 @@ def window(function: exp.Expr, partition: Sequence[exp.Expr], *, order: str | No
 
 
 def is_text(item: FrozenColumn) -> bool:
-    """True where a text identifies the class, false where the value of the source does."""
+    """Return True where a text identifies the class, false where the value of the source does."""
     exact = item.type.upper() in EXACT or item.type.upper().startswith("DECIMAL(")
     return item.lookup is not None or not exact
 
@@ -184,7 +184,7 @@ def ranks(view: LiveView) -> list[exp.Expr]:
 
 
 def _among_members(view: LiveView, value: exp.Expr) -> exp.Expr:
-    """``value`` for a record of the subset, 0 for another; without a subset ``value``."""
+    """Return ``value`` for a record of the subset, 0 for another; without a subset ``value``."""
     if view.member is None:
         return value
     return when(equal(column(names.MEMBER), number(1)), value, number(0))
@@ -223,12 +223,12 @@ def _bounded_below(view: LiveView) -> bool:
 
 
 def rejecting(view: LiveView) -> bool:
-    """A class without records of the subset forbids the release."""
+    """Return a class without records of the subset forbids the release."""
     return any(model.needs_rejection for model in _presence(view))
 
 
 def passes(view: LiveView) -> exp.Expr:
-    """The record is published: its class meets every model, and it belongs to the subset, if there is one."""
+    """Return the record is published: its class meets every model, and it belongs to the subset, if there is one."""
     conditions: list[exp.Expr] = []
     if view.member is not None:
         conditions.append(equal(column(names.MEMBER), number(1)))

@@ -51,7 +51,7 @@ def used(catalog: Catalog) -> exp.Select:
 
 
 def row_type_sizes(catalog: Catalog) -> exp.Query:
-    """One row about the output: its row types, its records, the largest row type, the suppressed cells."""
+    """Return one row about the output: its row types, its records, the largest row type, the suppressed cells."""
     n, cells = column(names.COUNT), column("cells")
     query = exp.select(
         count_rows(),
@@ -141,7 +141,7 @@ def _types(catalog: Catalog) -> exp.Select:
 
 
 def _type_columns(catalog: Catalog, owner: str | None = None) -> list[exp.Expr]:
-    """The columns that identify an output row type in ``taken``."""
+    """Return the columns that identify an output row type in ``taken``."""
     return [column(name, owner) for w in range(catalog.words) for name in (names.mask(w), names.key(w))]
 
 
@@ -151,5 +151,5 @@ def _values(catalog: Catalog, position: int) -> list[str]:
 
 
 def _same_pattern() -> exp.Expr:
-    """The rule of an assigned row type is this pattern."""
+    """Return the rule of an assigned row type is this pattern."""
     return equal(column(names.RULE, names.ASSIGNED), column(names.PATTERN, names.PATTERNS))

@@ -105,7 +105,7 @@ def masks(catalog: Catalog, pattern: Pattern) -> tuple[int, ...]:
 
 
 def pattern_rows(catalog: Catalog, patterns: Sequence[Pattern], first: int = 0) -> dict[str, list[int]]:
-    """The columns of a table of patterns, numbered from ``first``: ``pattern``, ``mask_<word>``, ``stars``."""
+    """Return the columns of a table of patterns, numbered from ``first``: ``pattern``, ``mask_<word>``, ``stars``."""
     everything = masks(catalog, ())
     lost = [[a.mask(0, w) - a.mask(a.height - 1, w) for a in catalog.attributes] for w in range(catalog.words)]
     return {
@@ -119,7 +119,7 @@ def pattern_rows(catalog: Catalog, patterns: Sequence[Pattern], first: int = 0) 
 
 
 def row_types(catalog: Catalog) -> exp.Select:
-    """The distinct rows of quasi-identifiers: ``id``, the key and ``n``."""
+    """Return the distinct rows of quasi-identifiers: ``id``, the key and ``n``."""
     if any(catalog.codes):
         parts = masked_keys(number(~codes) for codes in catalog.codes)
         query, records = rolled_up(table(names.BASE), parts), total(column(names.COUNT))
@@ -134,12 +134,12 @@ def row_types(catalog: Catalog) -> exp.Select:
 
 
 def nothing_decided() -> exp.Select:
-    """The columns of ``names.DECIDED`` without a row."""
+    """Return the columns of ``names.DECIDED`` without a row."""
     return _no_rows({"id": "INTEGER", names.PATTERN: "INTEGER"})
 
 
 def no_patterns(catalog: Catalog) -> exp.Select:
-    """The columns of ``names.PATTERNS`` without a row."""
+    """Return the columns of ``names.PATTERNS`` without a row."""
     words = {names.mask(word): "BIGINT" for word in range(catalog.words)}
     return _no_rows({names.PATTERN: "INTEGER", **words, "stars": "INTEGER"})
 
@@ -149,7 +149,7 @@ def _no_rows(types: Mapping[str, str]) -> exp.Select:
 
 
 def block(catalog: Catalog, k: int) -> exp.Select:
-    """The row types that the patterns of one block take: ``id`` and ``pattern``.
+    """Return the row types that the patterns of one block take: ``id`` and ``pattern``.
 
     Two parameters: the first and the last number of the block.
     """
@@ -187,7 +187,7 @@ def block(catalog: Catalog, k: int) -> exp.Select:
 
 
 def fruitful(catalog: Catalog, k: int) -> exp.Select:
-    """The numbers of the patterns in ``names.KEPT`` of which a group holds k of the records that are left."""
+    """Return the numbers of the patterns in ``names.KEPT`` of which a group holds k of the records that are left."""
     masked_names = [f"masked_{w}" for w in range(catalog.words)]
     group_columns = [column(name) for name in (names.PATTERN, *masked_names)]
     groups = (
@@ -205,12 +205,12 @@ def fruitful(catalog: Catalog, k: int) -> exp.Select:
 
 
 def records_left() -> exp.Select:
-    """How many row types and records no pattern has taken."""
+    """Return how many row types and records no pattern has taken."""
     return exp.select(count_rows(), total(column(names.COUNT))).from_(_rest().subquery(REST))
 
 
 def assigned(catalog: Catalog, joining: Joining | None = None) -> exp.Select:
-    """The row types with their records and pattern: the key, ``n``, ``rule`` (NULL: left over)."""
+    """Return the row types with their records and pattern: the key, ``n``, ``rule`` (NULL: left over)."""
     rule: exp.Expr = column(names.PATTERN, names.DECIDED)
     if joining is not None:
         is_key = [
@@ -231,14 +231,14 @@ def assigned(catalog: Catalog, joining: Joining | None = None) -> exp.Select:
 
 
 def nothing_assigned(catalog: Catalog) -> exp.Select:
-    """The columns of ``names.ASSIGNED`` where patterns share the records of a row type, without a row."""
+    """Return the columns of ``names.ASSIGNED`` where patterns share the records of a row type, without a row."""
     words = {names.key(word): "BIGINT" for word in range(catalog.words)}
     stretch = {names.STRETCH_FIRST: "BIGINT", names.STRETCH_LAST: "BIGINT"}
     return _no_rows({**words, names.COUNT: "BIGINT", names.RULE: "INTEGER", **stretch})
 
 
 def read_assigned(catalog: Catalog) -> exp.Select:
-    """The rows of ``names.ASSIGNED`` in the order of their keys: the key, ``n``, ``rule``."""
+    """Return the rows of ``names.ASSIGNED`` in the order of their keys: the key, ``n``, ``rule``."""
     key = keys(catalog.words)
     return (
         exp.select(*key, column(names.COUNT), column(names.RULE))
@@ -248,7 +248,7 @@ def read_assigned(catalog: Catalog) -> exp.Select:
 
 
 def smallest(catalog: Catalog) -> exp.Select:
-    """Of each pattern that took row types, its smallest output row type (the first of several by its key):
+    """Return of each pattern that took row types, its smallest output row type (the first of several by its key):
     ``pattern``, ``n`` and the generalized key."""
     parts = masked_keys(mask_columns(catalog.words, names.PATTERNS), names.ROW_TYPES)
     types = (
@@ -264,7 +264,7 @@ def smallest(catalog: Catalog) -> exp.Select:
 
 
 def row_type_count(catalog: Catalog) -> exp.Select:
-    """How many row types there are."""
+    """Return how many row types there are."""
     return exp.select(count_rows()).from_(row_types(catalog).subquery("types"))
 
 
@@ -273,7 +273,7 @@ def _same_id(left: str, right: str) -> exp.Expr:
 
 
 def _rest() -> exp.Select:
-    """The row types that no pattern has taken."""
+    """Return the row types that no pattern has taken."""
     return (
         exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier(names.ROW_TYPES, quoted=True)))
         .from_(table(names.ROW_TYPES))
@@ -283,7 +283,7 @@ def _rest() -> exp.Select:
 
 
 def _crossed(catalog: Catalog, patterns: str, masked_names: Sequence[str]) -> exp.Select:
-    """Each row type that is left under each pattern: ``id``, ``n``, ``pattern`` and what the pattern keeps."""
+    """Return each row type that is left under each pattern: ``id``, ``n``, ``pattern`` and what the pattern keeps."""
     parts = masked_keys(mask_columns(catalog.words, patterns), REST)
     return (
         exp.select(column("id", REST), column(names.COUNT, REST), column(names.PATTERN, patterns))

@@ -48,7 +48,7 @@ def recoded_release(
     published: Mapping[str, str],
     split: bool,
 ) -> exp.Query:
-    """The rows of a release: every record that a rule publishes, at the levels of the rule.
+    """Return the rows of a release: every record that a rule publishes, at the levels of the rule.
 
     Args:
         published: the columns of the release and their types, in order.
@@ -95,7 +95,7 @@ def recoded_release(
 
 
 def published_classes(catalog: Catalog, levels: Levels) -> exp.Query:
-    """The classes of the release: the published texts (``text_<i>``) and ``n``, from the assigned row types.
+    """Return the classes of the release: the published texts (``text_<i>``) and ``n``, from the assigned row types.
 
     Classes of two rules that read alike are one.
     """
@@ -122,7 +122,7 @@ def published_classes(catalog: Catalog, levels: Levels) -> exp.Query:
 
 
 def class_facts(catalog: Catalog, levels: Levels) -> exp.Select:
-    """One row about the classes of the release: how many, records, the smallest and the largest."""
+    """Return one row about the classes of the release: how many, records, the smallest and the largest."""
     size = column(names.COUNT)
     facts = exp.select(count_rows(), total(size), exp.Min(this=size.copy()), exp.Max(this=size.copy()))
     classes = published_classes(catalog, levels).subquery("classes")
@@ -130,7 +130,7 @@ def class_facts(catalog: Catalog, levels: Levels) -> exp.Select:
 
 
 def _published(position: int, levels: Sequence[int], owner: str) -> exp.Expr:
-    """What is published of a value, by the level of its rule."""
+    """Return what is published of a value, by the level of its rule."""
     if len(levels) == 1:
         return column(_text(position, levels[0]), owner)
     cases = [exp.If(this=number(level), true=column(_text(position, level), owner)) for level in levels]

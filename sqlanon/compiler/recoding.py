@@ -63,7 +63,7 @@ TOTALS = -1
 
 
 def node_rows(question: Question, nodes: Sequence[Node]) -> dict[str, list[int] | list[str]]:
-    """The columns of a table of nodes: a mask a word, and their levels."""
+    """Return the columns of a table of nodes: a mask a word, and their levels."""
     masks = [question.masks(node) for node in nodes]
     return {
         **{names.mask(w): [mask[w] for mask in masks] for w in range(question.catalog.words)},
@@ -72,13 +72,13 @@ def node_rows(question: Question, nodes: Sequence[Node]) -> dict[str, list[int] 
 
 
 def rows_of_base(question: Question, bottom: Node) -> exp.Select:
-    """The base at the grain of ``bottom``, below which no node lies; the rows stand at place 0."""
+    """Return the base at the grain of ``bottom``, below which no node lies; the rows stand at place 0."""
     parts = masked_keys(map(number, question.masks(bottom)))
     return rolled_up(table(names.BASE), parts).select(_place(0), copy=False)
 
 
 def places(state: str) -> exp.Select:
-    """The number of rows of a state at each place."""
+    """Return the number of rows of a state at each place."""
     return (
         exp.select(column(PLACE), bigint(count_rows()))
         .from_(table(state))
@@ -88,7 +88,7 @@ def places(state: str) -> exp.Select:
 
 
 def batch(question: Question, steps: int, *, costs: bool) -> exp.Query:
-    """What sequences would publish that have one node more: ``node``, ``step``, ``attribute`` and ``kept``.
+    """Return what sequences would publish that have one node more: ``node``, ``step``, ``attribute`` and ``kept``.
 
     Step 0 is the candidate, step t what stands at its place + t - 1 now. A row with attribute ``TOTALS`` holds the
     published records; with ``costs`` the others hold the sum of D - leaves over them.
@@ -121,7 +121,7 @@ def batch(question: Question, steps: int, *, costs: bool) -> exp.Query:
 
 
 def advanced(question: Question, state: str, place: int, nodes: Sequence[Node]) -> exp.Query:
-    """The rows of ``state`` with their places when ``nodes`` are those at ``place`` and after it."""
+    """Return the rows of ``state`` with their places when ``nodes`` are those at ``place`` and after it."""
     row = [*keys(question.catalog.words), column(names.COUNT)]
     earlier = exp.LT(this=column(PLACE), expression=number(place))
     parts = [exp.select(*row, column(PLACE)).from_(table(state)).where(earlier)]
@@ -146,12 +146,12 @@ def _place(place: int) -> exp.Expr:
 
 
 def _masked(masks: Iterable[exp.Expr], relation: str | None = None) -> list[exp.Alias]:
-    """What masks keep of the key: ``masked_<word>``."""
+    """Return what masks keep of the key: ``masked_<word>``."""
     return [named(part, masked_name(w)) for w, part in enumerate(masked_keys(masks, relation))]
 
 
 def _first_flow(question: Question) -> exp.Select:
-    """Each candidate with the rows that earlier nodes do not take.
+    """Return each candidate with the rows that earlier nodes do not take.
 
     The two places are subtracted, because DuckDB would sort both sides for a comparison of columns of both.
     """
@@ -182,7 +182,7 @@ def _from_sequence(question: Question, step: int, flow: exp.Select) -> exp.Selec
 
 
 def _under(masks: Sequence[int], step: int, flow: exp.Select) -> exp.Select:
-    """``flow`` under a known node."""
+    """Return ``flow`` under a known node."""
     return flow.select(*_masked(map(number, masks), f"flow_{step - 1}"), copy=False)
 
 
@@ -207,7 +207,7 @@ def chain(question: Question, first: exp.Select, onward: Sequence[Onward]) -> li
 
 
 def _passing(question: Question, step: int) -> list[exp.CTE]:
-    """``passing_<step>``: ``node``, the key and ``n`` of the classes that pass every model."""
+    """Return ``passing_<step>``: ``node``, the key and ``n`` of the classes that pass every model."""
     words = question.catalog.words
     grouped = rolled_up(table(f"flow_{step}"), [column(masked_name(w)) for w in range(words)], column("node"))
     name = f"passing_{step}"
@@ -232,7 +232,7 @@ def _renamed(ctes: list[exp.CTE], suffix: str) -> list[exp.CTE]:
 
 
 def class_of(question: Question, step: int) -> exp.Select:
-    """The class of a row of ``flow_<step>``, if it passes."""
+    """Return the class of a row of ``flow_<step>``, if it passes."""
     flow, passing = f"flow_{step}", f"passing_{step}"
     same = [equal(column("node", passing), column("node", flow))]
     for word, codes in enumerate(question.catalog.codes):
@@ -244,7 +244,7 @@ def class_of(question: Question, step: int) -> exp.Select:
 
 
 def _used() -> exp.Query:
-    """``node``, ``step`` and ``levels`` of every step of every candidate."""
+    """Return ``node``, ``step`` and ``levels`` of every step of every candidate."""
     step = exp.Add(
         this=exp.Sub(this=column(PLACE, SEQUENCE), expression=column(PLACE, "candidates")), expression=number(1)
     )
@@ -259,7 +259,7 @@ def _used() -> exp.Query:
 
 
 def value_ctes(catalog: Catalog, dimensions: Sequence[str], published: str) -> list[exp.CTE]:
-    """``generalized``: how many records are published with a value of an attribute, by the dimensions.
+    """Return ``generalized``: how many records are published with a value of an attribute, by the dimensions.
 
     ``used`` holds the levels of the nodes by the dimensions; ``published`` holds the dimensions, the key and ``n``.
     """
@@ -279,7 +279,7 @@ def value_ctes(catalog: Catalog, dimensions: Sequence[str], published: str) -> l
 
 
 def kept_sums(catalog: Catalog, dimensions: Sequence[str]) -> exp.Select:
-    """By the dimensions and attribute, the sum of D - leaves over the published records."""
+    """Return by the dimensions and attribute, the sum of D - leaves over the published records."""
     leaf = ["attribute", "level", *map(names.key, range(catalog.words))]
     amount = exp.Mul(this=column(names.COUNT, "generalized"), expression=column("cost", names.LEAF))
     by = [column(name, "generalized") for name in (*dimensions, "attribute")]

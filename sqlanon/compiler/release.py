@@ -30,7 +30,7 @@ from sqlanon.sqltrees.trees import (
 
 
 def readable_grain(source: EncodedSource, node: Node, *, whole_population: bool = False) -> exp.Select:
-    """A node as a person would write it: the source joined with its lookups, grouped by the published texts.
+    """Return a node as a person would write it: the source joined with its lookups, grouped by the published texts.
 
     With a subset it counts the records of the subset, or, for ``whole_population``, all records. With an entity the
     last column counts its distinct values.
@@ -50,12 +50,12 @@ def readable_grain(source: EncodedSource, node: Node, *, whole_population: bool 
 
 
 def of_subset(source: EncodedSource, query: exp.Select) -> exp.Select:
-    """``query`` about the records of the subset, if there is one."""
+    """Return ``query`` about the records of the subset, if there is one."""
     return query.where(column(names.MEMBER, SOURCE), copy=False) if source.taking_part.members else query
 
 
 def typed(value: exp.Expr, type_name: str, *, generalized: bool) -> exp.Expr:
-    """A released value in the type of its column; what is neither generalized nor text passes as it is."""
+    """Return a released value in the type of its column; what is neither generalized nor text passes as it is."""
     if generalized or type_name == "VARCHAR":
         return exp.cast(value, data_type(type_name))
     return value

@@ -23,7 +23,7 @@ from sqlanon.sqltrees.trees import (
 
 
 def overall(position: int, item: EncodedColumn, *, listed_order: bool, counted: str = names.COUNT) -> exp.Select:
-    """The distribution of a sensitive column among the records that take part, in the order of its values.
+    """Return the distribution of a sensitive column among the records that take part, in the order of its values.
 
     Per value its code, its records and its place in the order, and what ``encode/overall.sql`` adds. NULL comes last.
 
@@ -73,17 +73,17 @@ def ancestors(place: int, item: EncodedColumn) -> exp.Query:
 
 
 def code_mask(item: EncodedColumn, level: int) -> int:
-    """The bits of a sensitive column's code that remain at a level; all of them stand in one word."""
+    """Return the bits of a sensitive column's code that remain at a level; all of them stand in one word."""
     return sum(((1 << bits) - 1) << shift for _, shift, bits in item.fields[level:])
 
 
 def _code(item: EncodedColumn, lookup: str) -> exp.Expr:
-    """The code of a sensitive value, from its lookup."""
+    """Return the code of a sensitive value, from its lookup."""
     return masked(column(names.key(item.fields[0][0]), lookup), number(code_mask(item, 0)))
 
 
 def reference(source: EncodedSource, position: int, *, placed: bool = False) -> exp.Select:
-    """The distribution of a sensitive column as the audits read it, value and records, from the source itself.
+    """Return the distribution of a sensitive column as the audits read it, value and records, from the source itself.
 
     With an entity, the distinct entities of a value are taken for its records.
 
@@ -111,7 +111,7 @@ def reference(source: EncodedSource, position: int, *, placed: bool = False) -> 
 
 
 def listed_ancestors(position: int, levels: int) -> exp.Expr:
-    """Per value of a sensitive column and level below the root, the published text of its ancestor."""
+    """Return per value of a sensitive column and level below the root, the published text of its ancestor."""
     selects: list[exp.Query] = [
         exp.select(column("value"), named(number(level), "level"), named(column(names.level(level)), "ancestor")).from_(
             table(names.lookup(position))

@@ -31,7 +31,7 @@ Columns = Sequence[tuple[str, str]]
 
 
 def memberships(source: exp.Expr, subset: exp.Expr, shared: Columns, columns: Sequence[str]) -> exp.Select:
-    """The records of the source, each with whether it belongs to the subset; copies are matched one to one.
+    """Return the records of the source, each with whether it belongs to the subset; copies are matched one to one.
 
     Args:
         shared: the columns that the subset has.
@@ -73,14 +73,14 @@ def membership_faults(source: exp.Expr, subset: exp.Expr, shared: Columns, other
 
 
 def _copies(subset: exp.Expr, shared: Columns) -> exp.Select:
-    """The distinct records of the subset as texts of the source's types, with their number."""
+    """Return the distinct records of the subset as texts of the source's types, with their number."""
     cast = [named(exp.cast(column(name), data_type(type_)), name) for name, type_ in shared]
     typed = exp.select(*cast).from_(subset.copy())
     return _counted(typed.subquery("typed"), shared, "copies")
 
 
 def _counted(relation: exp.Expr, columns: Columns, counter: str) -> exp.Select:
-    """The distinct texts of some columns (``c_<i>``), with their number."""
+    """Return the distinct texts of some columns (``c_<i>``), with their number."""
     texts = [named(text, f"c_{i}") for i, text in enumerate(_texts(columns))]
     query = exp.select(*texts, named(bigint(count_rows()), counter)).from_(relation.copy())
     return query.group_by(*_texts(columns))

@@ -57,7 +57,7 @@ def check_columns(policy: Policy, types: dict[str, str]) -> None:
 
 
 def is_scalar(type_name: str) -> bool:
-    """True for a type whose values have a canonical text, and can be compared."""
+    """Return True for a type whose values have a canonical text, and can be compared."""
     return _base_type(type_name) in SCALAR_TYPES and not type_name.endswith("]")
 
 
@@ -72,7 +72,7 @@ def refuse_prefix(columns: Iterable[str]) -> None:
 
 
 def without_enum(type_name: str) -> str:
-    """The type by which the values of a column are compared: of an ENUM, whose values are texts, VARCHAR."""
+    """Return the type by which the values of a column are compared: of an ENUM, whose values are texts, VARCHAR."""
     return "VARCHAR" if type_name.upper().startswith("ENUM") else type_name
 
 

@@ -50,7 +50,7 @@ def encode_source(engine: Engine, relation: exp.Expr, policy: Policy, types: dic
 
     Raises:
         HierarchyError: a hierarchy is not a tree, or is incomplete.
-        UncoveredValuesError: values without a row, in any column, unless the policy says what to do.
+        UncoveredValuesError: values without a row, in any column, unless the policy allows them.
         InputError: the entity of some records is NULL.
         SourceChangedError: the counts of the source do not add up.
     """
@@ -269,7 +269,7 @@ def _count_uncovered(engine: Engine, source: EncodedSource, policy: Policy, meas
 def _attribute(
     engine: Engine, position: int, fact: MeasuredColumn, item: EncodedColumn, mask: Sequence[int]
 ) -> Attribute:
-    """The catalog's facts about a quasi-identifier, with what each of its levels costs."""
+    """Return the catalog's facts about a quasi-identifier, with what each of its levels costs."""
     costs = engine.run("costs", encode.level_costs(position, item, fact.domain, mask))[0]
     return Attribute(
         name=item.name,
@@ -320,7 +320,7 @@ def _distribution(
 
 
 def with_surprisals(engine: Engine, encoding: Encoding, catalog: Catalog) -> Catalog:
-    """The catalog with the sums of n ln n of every attribute and level, which non-uniform entropy needs.
+    """Return the catalog with the sums of n ln n of every attribute and level, which non-uniform entropy needs.
 
     Raises:
         UnsupportedError: records were removed because no hierarchy lists their values.

@@ -68,7 +68,7 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
 
 
 def _tables_beside(opened: Source, policy: Policy) -> list[exp.Expr]:
-    """The relations of the source's database that hold hierarchies, a subset, or what is joined."""
+    """Return the relations of the source's database that hold hierarchies, a subset, or what is joined."""
     tables = [str(join.table) for join in policy.join if join.source is None]
     tables += [c.hierarchy.table for c in policy.columns if isinstance(c.hierarchy, specs.TableHierarchy)]
     tables += [name] if (name := (policy.subset or {}).get("table")) is not None else []
@@ -127,7 +127,7 @@ def _found(position: int) -> str:
 
 
 def _other(opened: Source, policy: Policy, position: int, join: Join) -> _Side:
-    """The relation of a joined source."""
+    """Return the relation of a joined source."""
     parts = (Path(join.source).name if join.source is not None else None, join.table)
     title = ": ".join(part for part in parts if part is not None)
     failure = ""
@@ -179,7 +179,7 @@ def _columns(types: Iterable[str], policy: Policy) -> str:
 def _matching(
     join: Join, side: _Side, available: Mapping[str, tuple[str, str]], alias: str, policy: Policy
 ) -> exp.Expr:
-    """The condition of a join: equal keys, as texts where their types differ; a NULL matches nothing."""
+    """Return the condition of a join: equal keys, as texts where their types differ; a NULL matches nothing."""
     conditions = []
     for left, right in join.key:
         if left not in available:

@@ -32,7 +32,7 @@ from sqlanon.sqltrees.trees import canonical, column, count_rows, is_null, named
 
 
 def lists_its_values(hierarchy: HierarchySpec | None) -> bool:
-    """True for a hierarchy that lists the values that it knows, whatever the source holds."""
+    """Return True for a hierarchy that lists the values that it knows, whatever the source holds."""
     return isinstance(hierarchy, FileHierarchy | GroupsHierarchy | LevelsHierarchy | TableHierarchy)
 
 
@@ -80,7 +80,7 @@ def list_rows(
 
 
 def table_rows(engine: Engine, name: str, column_name: str) -> list[tuple[str | None, ...]]:
-    """The rows of a hierarchy that is a table, as canonical texts.
+    """Return the rows of a hierarchy that is a table, as canonical texts.
 
     Raises:
         HierarchyError: it is empty.
@@ -161,7 +161,7 @@ def _refuse_missing_levels(engine: Engine, position: int, spec: Column, height: 
 
 
 def _foreign_levels(spec: Column, builder: Any, value: exp.Expr, type_name: str, *, longest: int) -> list[exp.Expr]:
-    """The expressions of a builder from outside the package, as texts."""
+    """Return the expressions of a builder from outside the package, as texts."""
     build = partial(builder.levels, value, type_name, longest=longest)
     levels = attempt(_builder_of(spec), lambda: list(build()), HierarchyError)
     if not all(isinstance(item, exp.Expr) for item in levels):
@@ -172,7 +172,7 @@ def _foreign_levels(spec: Column, builder: Any, value: exp.Expr, type_name: str,
 
 
 def uncovered_query(source: exp.Expr, spec: Column, type_name: str) -> str:
-    """A query for the operator that lists the values of a column that its hierarchy does not."""
+    """Return a query for the operator that lists the values of a column that its hierarchy does not."""
     text = canonical(spec.name, type_name)
     query = exp.select(named(text, "value"), named(count_rows(), "records")).from_(source.copy())
     query = query.where(not_null(text.copy()))
@@ -193,7 +193,7 @@ def uncovered_query(source: exp.Expr, spec: Column, type_name: str) -> str:
 
 
 def list_ancestors(engine: Engine, position: int, rows: Sequence[tuple[str | None, ...]]) -> exp.Expr:
-    """A table of value, level and ancestor for the levels below the root, as the audits of t-closeness read it.
+    """Return a table of value, level and ancestor for the levels below the root, as the audits of t-closeness read it.
 
     A NULL that the hierarchy does not list is a branch of its own below the root.
     """

@@ -174,7 +174,7 @@ def other_relation(opened: Source, path: str, table_name: str | None, reading: R
 
 
 def attached_as(engine: Engine, file: Path) -> str | None:
-    """The name that a database file is attached under; None when it is not."""
+    """Return the name that a database file is attached under; None when it is not."""
     for database, held, _ in engine.databases():
         with suppress(OSError):
             if held is not None and file.samefile(held):
@@ -183,7 +183,7 @@ def attached_as(engine: Engine, file: Path) -> str | None:
 
 
 def _open_server(url: str, table_name: str | None) -> Source:
-    """A server by its URL. What the URL leaves out, the driver takes from its usual places."""
+    """Return a server by its URL. What the URL leaves out, the driver takes from its usual places."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -218,7 +218,7 @@ def _open_server(url: str, table_name: str | None) -> Source:
 
 
 def _open_sqlite(path: Path, table_name: str | None, writable: bool) -> Source:
-    """A SQLite file, whose engine knows when somebody else writes to it."""
+    """Return a SQLite file, whose engine knows when somebody else writes to it."""
     stamps = () if writable else (stamp(path),)
     engine = SQLiteEngine(path, read_only=not writable)
     with closed_on_error(engine):
@@ -226,7 +226,7 @@ def _open_sqlite(path: Path, table_name: str | None, writable: bool) -> Source:
 
 
 def _open_duckdb(path: Path, table_name: str | None, settings: Mapping[str, Any] | None, writable: bool) -> Source:
-    """A DuckDB file, attached to an embedded DuckDB."""
+    """Return a DuckDB file, attached to an embedded DuckDB."""
     stamps = () if writable else (stamp(path),)
     engine = DuckDBEngine(settings=settings)
     with closed_on_error(engine):
@@ -244,7 +244,7 @@ def _open_duckdb(path: Path, table_name: str | None, settings: Mapping[str, Any]
 
 
 def _open_spark(source: object, table_name: str | None, cluster: Cluster | None) -> Source:
-    """A table of a session of Spark, or Parquet files that a cluster reads."""
+    """Return a table of a session of Spark, or Parquet files that a cluster reads."""
     engine = start_engine(source, cluster)
     with closed_on_error(engine):
         if source is None or is_session(source):
@@ -257,7 +257,7 @@ def _open_spark(source: object, table_name: str | None, cluster: Cluster | None)
 
 
 def _open_folder(path: Path, settings: Mapping[str, Any] | None) -> Source:
-    """A folder of Parquet files, as a cluster writes it: one relation."""
+    """Return a folder of Parquet files, as a cluster writes it: one relation."""
     engine = DuckDBEngine(settings=settings)
     with closed_on_error(engine):
         files = parquet_files(str(path))
@@ -274,7 +274,7 @@ def _open_folder(path: Path, settings: Mapping[str, Any] | None) -> Source:
 
 
 def _open_file(path: Path, reading: Reading, settings: Mapping[str, Any] | None) -> Source:
-    """A file that an embedded DuckDB reads, or a file format."""
+    """Return a file that an embedded DuckDB reads, or a file format."""
     stamps = (stamp(path),)
     engine = DuckDBEngine(settings=settings)
     with closed_on_error(engine):
@@ -290,7 +290,7 @@ def _open_file(path: Path, reading: Reading, settings: Mapping[str, Any] | None)
 
 
 def _records(engine: DuckDBEngine, path: Path, reading: Reading, *, into: str) -> exp.Expr:
-    """The relation of a file; texts are parsed once, into a table of ours."""
+    """Return the relation of a file; texts are parsed once, into a table of ours."""
     relation = reading.relation(engine, path, into=into)
     if reading.format_of(path) is not None or path.suffix.lower() in (".parquet", ".pq"):
         return relation
@@ -305,7 +305,7 @@ def _table_source(
     target_catalog: str | None = None,
     stamps: tuple[Stamp, ...] = (),
 ) -> Source:
-    """A table of a database.
+    """Return a table of a database.
 
     Raises:
         SourceError: no table is named, or it cannot be read.
@@ -333,7 +333,7 @@ def closed_on_error(engine: Engine) -> Iterator[None]:
 
 
 def stamp(path: Path) -> Stamp:
-    """The facts by which a later write to a file is detected."""
+    """Return the facts by which a later write to a file is detected."""
     try:
         status = path.stat()
     except OSError:

@@ -72,7 +72,7 @@ def pack(measured: Sequence[MeasuredColumn]) -> tuple[tuple[EncodedColumn, ...],
 
 
 def fields_of(item: EncodedColumn, words: int) -> tuple[tuple[int, ...], ...]:
-    """The bits that each level of a column owns, by word."""
+    """Return the bits that each level of a column owns, by word."""
     return tuple(
         tuple(((1 << bits) - 1) << shift if owner == word else 0 for word in range(words))
         for owner, shift, bits in item.fields

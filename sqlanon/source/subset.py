@@ -23,7 +23,7 @@ from sqlanon.sqltrees.trees import column, count_if, is_null, named, table
 
 
 def with_membership(engine: Engine, source: exp.Expr, policy: Policy, types: Mapping[str, str]) -> exp.Expr:
-    """The source with the column ``names.MEMBER``: TRUE for the records of the policy's subset.
+    """Return the source with the column ``names.MEMBER``: TRUE for the records of the policy's subset.
 
     Raises:
         SourceError: the subset cannot be read, or has no column of the source.

@@ -60,7 +60,7 @@ def bind(
 
 
 def _literal(value: Value) -> exp.Expr:
-    """A literal; a float is cast to DOUBLE, because 0.2 alone is a DECIMAL to some databases."""
+    """Return a literal; a float is cast to DOUBLE, because 0.2 alone is a DECIMAL to some databases."""
     if isinstance(value, float):
         return exp.cast(exp.Literal.number(repr(value)), "DOUBLE")
     return exp.convert(value)
@@ -100,7 +100,7 @@ def _mentions(node: exp.Expr, name: str) -> bool:
 
 
 def _for_column(condition: exp.Expr, name: str, wanted: str) -> exp.Expr:
-    """The condition about one of the columns."""
+    """Return the condition about one of the columns."""
 
     def replaced(node: exp.Expr) -> exp.Expr:
         return column(wanted, node.text("table")) if _is_placeholder(node, name) else node

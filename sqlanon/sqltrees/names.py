@@ -45,7 +45,7 @@ COUNT = "n"
 POPULATION = "population"
 """Column of a grain that counts the records of the population, beside ``n`` of the subset (δ-presence)."""
 ENTITY = PREFIX + "entity"
-"""Column of a source, of a grain and of staged rows: the number of the entity (a person, say) that a record is of."""
+"""Column of a source, of a grain and of staged rows: the number of the entity (a person, say) of a record."""
 ENTITIES = PREFIX + "entities"
 """The entities of a source, by their canonical texts, with their numbers."""
 STAGED_RELEASE = PREFIX + "staged_release"
@@ -92,17 +92,17 @@ mask = numbered("mask")
 
 
 def least_costs(position: int, level_number: int) -> str:
-    """Name of the table of what suppressing a text of a level costs at least (verification)."""
+    """Return the name of the table of what suppressing a text of a level costs at least (verification)."""
     return f"{PREFIX}least_costs_{position}_{level_number}"
 
 
 def snapshot(node: Sequence[int]) -> str:
-    """Name of the snapshot at ``node``; it depends on the node alone, never on a threshold."""
+    """Return the name of the snapshot at ``node``; it depends on the node alone, never on a threshold."""
     return f"{PREFIX}snapshot_" + "_".join(map(str, node))
 
 
 def unused(wanted: str, taken: Iterable[str]) -> str:
-    """``wanted``, or ``wanted`` with a number, so that it differs from every name in ``taken`` (any case)."""
+    """Return ``wanted``, or ``wanted`` with a number, so that it differs from every name in ``taken`` (any case)."""
     lowered = {name.casefold() for name in taken}
     name, number = wanted, 1
     while name.casefold() in lowered:

@@ -28,7 +28,7 @@ Fact = tuple[str, str, str]
 
 
 def facts_of(engine: Engine, policy: Policy, levels: Mapping[str, int]) -> list[Fact]:
-    """The facts that a live view is created with; a changed policy, hierarchy or model has another hash."""
+    """Return the facts that a live view is created with; a changed policy, hierarchy or model has another hash."""
     return [
         ("version", "sqlanon", VERSION),
         ("policy", "", replace(policy, if_exists="replace").fingerprint()),
@@ -50,7 +50,7 @@ def _files(engine: Engine, policy: Policy) -> list[Fact]:
 
 
 def _rows(engine: Engine, table: str, column_name: str) -> bytes:
-    """The rows of a table in an order that does not depend on how they are stored."""
+    """Return the rows of a table in an order that does not depend on how they are stored."""
     return json.dumps(sorted(map(json.dumps, table_rows(engine, table, column_name)))).encode()
 
 
@@ -66,7 +66,7 @@ def _hash(read: Callable[[], bytes]) -> str:
 
 
 def frozen_facts(engine: Engine, where: Place) -> list[Fact] | None:
-    """The facts that the live view at ``where`` was created with; None when there is no live view.
+    """Return the facts that the live view at ``where`` was created with; None when there is no live view.
 
     Raises:
         TargetError: there is a relation of that name which is no live view.

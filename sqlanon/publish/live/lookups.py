@@ -38,7 +38,7 @@ from sqlanon.sqltrees.trees import (
 
 
 def has_lookup(hierarchy: HierarchySpec | None, level: int) -> bool:
-    """True when a quasi-identifier passes through a lookup at ``level``."""
+    """Return True when a quasi-identifier passes through a lookup at ``level``."""
     return level > 0 or lists_its_values(hierarchy)
 
 
@@ -99,7 +99,7 @@ def _occurring(position: int, level: int) -> exp.Query:
 
 
 def _readable_as(query: exp.Query, type_name: str) -> exp.Query:
-    """The rows whose text reads the same in a type: another one would make every reading of the view fail."""
+    """Return the rows whose text reads the same in a type: another one would make every reading of the view fail."""
     text = column(TEXT, "frozen")
     back = exp.cast(exp.TryCast(this=text, to=data_type(type_name)), "VARCHAR")
     rows = exp.select(column(VALUE, "frozen"), column(TEXT, "frozen")).from_(query.subquery("frozen"))

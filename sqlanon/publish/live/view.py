@@ -132,7 +132,7 @@ def _refuse_types(opened: Source, policy: Policy) -> None:
 
 
 def source_place(opened: Source) -> Place | None:
-    """The full name of a source that is a relation of a database; None for a file."""
+    """Return the full name of a source that is a relation of a database; None for a file."""
     relation = opened.relation
     lies = opened.path is None or opened.target_catalog is not None
     if not lies or not isinstance(relation, exp.Table) or not isinstance(relation.this, exp.Identifier):
@@ -143,7 +143,7 @@ def source_place(opened: Source) -> Place | None:
 def frozen_view(
     policy: Policy, opened: Source, where: Place, node: Sequence[int], released: Mapping[str, str]
 ) -> LiveView:
-    """What a live view at ``where`` publishes of a source at a node.
+    """Return what a live view at ``where`` publishes of a source at a node.
 
     Args:
         opened: the source; it is named in full, for a view may be read where other schemas are looked through.
@@ -164,7 +164,7 @@ def frozen_view(
 
 
 def counted_view(policy: Policy, opened: Source) -> LiveView:
-    """The live view without its lookups: enough to count the records of the source that take part."""
+    """Return the live view without its lookups: enough to count the records of the source that take part."""
     quasi = tuple(FrozenColumn(c.name, opened.types[c.name], None) for c in policy.quasi_identifiers)
     return _view(policy, opened.relation, opened.types, quasi, {})
 
@@ -319,7 +319,7 @@ def _audit_entities(engine: Engine, draft: LiveDraft) -> None:
 
 
 def live_output(policy: Policy) -> Output:
-    """The output of a policy that publishes a live view.
+    """Return the output of a policy that publishes a live view.
 
     Raises:
         InputError: it publishes something else.
