@@ -137,14 +137,13 @@ def _measure(
 ) -> MeasuredColumn:
     """Let a hierarchy meet the distinct values of the source: branches, leaves, coverage."""
     is_sensitive = spec.role == "sensitive"
-    counts_entities = source.entity is not None and is_sensitive
     distinct = encode.distinct_values(
         source.relation,
         spec.name,
         type_name,
         source.taking_part,
         included_only=is_sensitive,
-        entity=source.entity.text() if source.entity is not None and counts_entities else None,
+        entity=source.entity.text() if source.entity is not None and is_sensitive else None,
     )
     engine.create("distinct values", names.distinct_values(position), distinct)
     height = list_rows(engine, position, spec, type_name, warnings, policy.extensions)
