@@ -93,9 +93,7 @@ def ablation(data: Path, name: str) -> dict[str, Any]:
                 lambda: {node: _on_source(plan, node) for node in some},
                 lambda: problem.catalog.records * len(some),
             )
-        items, source = plan._session.encoding.items, plan._session.encoding.source
-        originals = readable.originals(source, items, plan.policy.nulls == "basic", problem.catalog.has_population)
-        distinct = engine.create("originals", names.ORIGINALS, originals)
+        distinct = engine.create("originals", names.ORIGINALS, readable.originals(plan._session.encoding.source))
         step(
             "roll-up",
             lambda: {node: _on_originals(plan, node) for node in some},

@@ -1,4 +1,4 @@
-"""Refreshing a live view: does it still serve, and if not, a new plan in its place.
+"""Refresh a live view: check whether it still serves, and if not, put a new plan in its place.
 
 What is published is safe at every moment, for the view counts its classes itself. What ages is its use: values that
 came later have no row in a lookup, and classes that shrank are left out. When the view loses more than the policy
@@ -24,21 +24,22 @@ from sqlanon.publish.live.view import KIND, check_live, counted_view, frozen_vie
 from sqlanon.source.columns import check_columns
 from sqlanon.source.joining import open_policy_source
 from sqlanon.source.opening import Source
+from sqlanon.sqltrees.trees import count_rows
 
 REASONS: Mapping[str, str] = {
     "missing": "there is no live view",
     "unreadable": "the live view cannot be read any more",
-    "policy": "the policy is not the one that the live view was made with",
-    "files": "a hierarchy's file or a model is not the one that the live view was made with",
+    "policy": "the policy is not the one that the live view was created with",
+    "files": "a hierarchy's file or a model is not the one that the live view was created with",
     "limit": "the live view loses more records than the policy allows",
     "forced": "a refresh was asked for",
 }
-"""Why a live view is planned anew; the first that holds is told."""
+"""Why a live view is planned anew; the first that holds is reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveCounts:
-    """What a live view published before it was looked at: records = published + suppressed + excluded."""
+    """The counts of a live view when it was looked at: records = published + suppressed + excluded."""
 
     published: int
     suppressed: int
@@ -46,7 +47,7 @@ class LiveCounts:
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """What ``refresh`` found and did. For the operator: its counts are exact.
+    """The result of ``refresh``. For the operator: its counts are exact.
 
     Attributes:
         refreshed: lookups and view were replaced.
@@ -81,7 +82,7 @@ class Refresh:
 def refresh(
     source: object, policy: Policy, *, force: bool = False, dry_run: bool = False, watch: Watcher | None = None
 ) -> Refresh:
-    """Plan a live view anew and replace it, when it is due; otherwise leave it, and say what it loses.
+    """Plan a live view anew and replace it, when it is due; otherwise leave it. Report what it loses.
 
     Args:
         source: as for ``anonymize``; None takes the policy's.
@@ -121,7 +122,7 @@ def refresh(
 
 
 def _look(opened: Source, policy: Policy, where: Place) -> Refresh:
-    """What the live view loses at this moment, and whether it should be replaced."""
+    """Count what the live view loses at this moment, and decide whether it should be replaced."""
     engine = opened.engine
     counted = counted_view(policy, opened)
     records, included = map(int, engine.run("count records", takes_part(counted))[0])
@@ -148,31 +149,36 @@ def _look(opened: Source, policy: Policy, where: Place) -> Refresh:
         suppressed=included - (published or 0),
         excluded=records - included,
         allowed=allowed,
-        levels={name: int(value) for kind, name, value in facts if kind == "level"} if facts is not None else None,
+        levels=_levels(facts) if facts is not None else None,
         before=before,
         output={KIND: live_output(policy).target},
         seconds=0.0,
     )
 
 
+def _levels(facts: list[Fact]) -> dict[str, int]:
+    """Return the frozen level of each quasi-identifier."""
+    return {name: int(value) for kind, name, value in facts if kind == "level"}
+
+
 def _lost(opened: Source, policy: Policy, where: Place, facts: list[Fact], suppressed: int) -> int:
-    """What the live view loses of what it may lose: records, or with an entity persons who lose any record."""
+    """Count the records that the live view loses, or with an entity the persons who lose any."""
     if policy.entity is None:
         return suppressed
-    levels = {name: int(value) for kind, name, value in facts if kind == "level"}
+    levels = _levels(facts)
     node = [levels[column.name] for column in policy.quasi_identifiers]
     view = frozen_view(policy, opened, where, node, dict(opened.engine.columns(where.table)))
     return int(opened.engine.run("count entities", losing(view))[0][1])
 
 
 def _published(opened: Source, where: Place) -> int | None:
-    """The records of the live view; None when a table or column beneath it is gone.
+    """Count the records of the live view; None when a table or column beneath it is gone.
 
     Raises:
         EngineError: it cannot be read for another reason, which a new plan does not mend.
     """
     try:
-        count = exp.select(exp.Count(this=exp.Star())).from_(where.table)
+        count = exp.select(count_rows()).from_(where.table)
         return int(opened.engine.run("count live view", count)[0][0])
     except EngineError as error:
         if error.kind not in opened.engine.capabilities.missing:
@@ -181,7 +187,7 @@ def _published(opened: Source, where: Place) -> int | None:
 
 
 def _changed(engine: Engine, policy: Policy, facts: list[Fact]) -> str | None:
-    """What the view was made with is not what the policy says now; the version of the package does not matter."""
+    """Why the facts of the view are not those of the policy now, if so; the version of the package does not matter."""
 
     def of(listed: list[Fact], *kinds: str) -> set[Fact]:
         return {fact for fact in listed if fact[0] in kinds}

@@ -113,10 +113,7 @@ class _Verifier:
         self._known_costs: set[tuple[int, int]] = set()
         self.result = Verification()
         catalog = problem.catalog
-        originals = readable.originals(
-            encoding.source, encoding.items, policy.nulls == "basic", catalog.has_population, encoding.entity
-        )
-        engine.create("originals", names.ORIGINALS, originals)
+        engine.create("originals", names.ORIGINALS, readable.originals(encoding.source))
         needs = problem.measure.needs
         counted = tuple(
             self._counted(position, attribute, surprising=needs == "surprisals")

@@ -13,13 +13,13 @@ Why it is right:
 
 - A class is a partition by the *published* cells, so what is counted is what a reader could count: texts are compared
   by a collation in which only the same text is equal, floats are published as value + 0, and what is equal but may read
-  differently is told apart by its canonical text.
+  differently is distinguished by its canonical text.
 - A JOIN loses the records without a row in a lookup. A value with several rows would multiply its records, and so
   swell the class; it is taken for a value without a row.
 - Nothing depends on the settings of the session that reads. Where the text of a value would, the lookup is met by the
   value (``FrozenColumn.by_value``); and the order is one that no reader can seed: beneath it lies that of the source.
 - A filter of a reader's stays above. Were it pushed below the windows, the plan with its numbers of rows (EXPLAIN
-  ANALYZE) would tell the size of a class that is suppressed. The last step is materialized, and OFFSET 0 keeps the
+  ANALYZE) would reveal the size of a class that is suppressed. The last step is materialized, and OFFSET 0 keeps the
   filter, and with it the planner's statistics of the source, out of the query altogether.
 - What the models look at, and why, stands in ``compiler/live_models.py``.
 
@@ -33,7 +33,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from sqlanon.compiler.encode import SOURCE
+from sqlanon.compiler.encoded_source import SOURCE
 from sqlanon.compiler.live_models import (
     ENTITY,
     FLAGS,
@@ -43,22 +43,38 @@ from sqlanon.compiler.live_models import (
     LiveView,
     class_of,
     counters,
-    given,
+    in_source,
     is_text,
-    over,
     passes,
-    present,
     ranks,
     refuse_models,
     rejecting,
+    taking_part,
     value_of,
     watched,
+    window,
 )
 from sqlanon.compiler.release import typed
 from sqlanon.errors import UnsupportedError
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.data_types import data_type
-from sqlanon.sqltrees.trees import aliased, both, canonical, column, cte, equal, named, number, table, when, with_ctes
+from sqlanon.sqltrees.trees import (
+    aliased,
+    both,
+    canonical,
+    column,
+    count_rows,
+    cte,
+    equal,
+    is_null,
+    named,
+    not_null,
+    number,
+    or_zero,
+    table,
+    when,
+    with_ctes,
+)
 
 __all__ = [
     "KEY",
@@ -77,10 +93,12 @@ __all__ = [
 VALUE, TEXT, KEY = "value", "text", "key"
 """The columns of a lookup: the canonical text of the source, what the frozen level publishes for it, and, where the
 source is compared by value, the value."""
+_cell = names.numbered("column")
+"""Name of the column that holds the published cell at a position of ``LiveView.published``."""
 
 
 def live_view(view: LiveView) -> exp.Query:
-    """The SELECT of a live view.
+    """Return the SELECT of a live view.
 
     Raises:
         UnsupportedError: see ``refuse_models`` and ``member_flag``.
@@ -96,11 +114,11 @@ def live_view(view: LiveView) -> exp.Query:
     ctes.append(cte("judged", exp.select(*passing, *counters(view)).from_(table(before)), materialized=last))
     before = "judged"
     if not last:
-        least = named(over(exp.Min(this=column(names.COUNT)), []), LEAST)
+        least = named(window(exp.Min(this=column(names.COUNT)), []), LEAST)
         ctes.append(cte("compared", exp.select(exp.Star(), least).from_(table(before)), materialized=True))
         before = "compared"
     rows = exp.select(*[named(cell, name) for name, cell in _shown(view).items()])
-    if view.told:
+    if view.with_entities:
         rows = rows.select(named(column(ENTITY), names.ENTITY), copy=False)
     query = with_ctes(rows.from_(table(before)).where(passes(view), copy=False), ctes)
     assert isinstance(query, exp.Select)
@@ -108,29 +126,24 @@ def live_view(view: LiveView) -> exp.Query:
 
 
 def takes_part(view: LiveView) -> exp.Select:
-    """One row about the source: all records (of the subset), and those of them that take part (not excluded)."""
-    wanted = [] if view.member is None else [equal(_flag(view), number(1))]
-    included = both([*wanted, *present(view)])
+    """Return one row about the source: all records (of the subset), and those of them that take part (not excluded)."""
+    included = [*_of_subset(view), *taking_part(view)]
     counts = []
-    for name, condition in (("records", both(wanted)), ("included", included)):
-        case = when(condition.copy(), number(1), number(0))
-        counts.append(named(exp.Coalesce(this=exp.Sum(this=case), expressions=[number(0)]), name))
+    for name, conditions in (("records", _of_subset(view)), ("included", included)):
+        case = when(both(conditions), number(1), number(0))
+        counts.append(named(or_zero(exp.Sum(this=case)), name))
     return exp.select(*counts).from_(aliased(view.source, SOURCE))
 
 
 def losing(view: LiveView) -> exp.Select:
-    """One row about the persons with a record that takes part: all, and those who lose a record in the view."""
-    rows = live_view(replace(view, shuffled=False, told=True)).subquery("shown")
-    all_records = _records_of_persons(view)
-    shown = exp.Coalesce(this=column(names.COUNT, "shown"), expressions=[number(0)])
+    """Return one row about the persons with a record that takes part: all, and those who lose a record in the view."""
+    rows = live_view(replace(view, shuffled=False, with_entities=True)).subquery("shown")
+    shown = or_zero(column(names.COUNT, "shown"))
     loses = exp.LT(this=shown, expression=column(names.COUNT, "everything"))
-    lost = exp.Sum(this=when(loses, number(1), number(0)))
+    losing = or_zero(exp.Sum(this=when(loses, number(1), number(0))))
     return (
-        exp.select(
-            named(exp.Count(this=exp.Star()), "entities"),
-            named(exp.Coalesce(this=lost, expressions=[number(0)]), "losing"),
-        )
-        .from_(all_records.subquery("everything"))
+        exp.select(named(count_rows(), "entities"), named(losing, "losing"))
+        .from_(_records_of_persons(view).subquery("everything"))
         .join(
             _per_person(rows, names.ENTITY).subquery("shown"),
             on=equal(column(ENTITY, "everything"), column(ENTITY, "shown")),
@@ -140,27 +153,25 @@ def losing(view: LiveView) -> exp.Select:
 
 
 def persons(view: LiveView) -> exp.Select:
-    """One row about the persons with a record that takes part: how many there are."""
-    counted = exp.select(named(exp.Count(this=exp.Star()), "entities"))
-    return counted.from_(_records_of_persons(view).subquery("everything"))
+    """Return one row about the persons with a record that takes part: how many there are."""
+    return exp.select(named(count_rows(), "entities")).from_(_records_of_persons(view).subquery("everything"))
 
 
 def _records_of_persons(view: LiveView) -> exp.Select:
-    """The persons with their numbers of records that take part."""
+    """Return the persons with their numbers of records that take part."""
     assert view.entity is not None
-    wanted = [given(view.entity), *present(view)]
-    if view.member is not None:
-        wanted.append(equal(_flag(view), number(1)))
+    wanted = [not_null(in_source(view.entity)), *taking_part(view), *_of_subset(view)]
     return _per_person(aliased(view.source, SOURCE), view.entity).where(both(wanted), copy=False)
 
 
 def _per_person(relation: exp.Expr, name: str) -> exp.Select:
-    counted = exp.select(named(column(name), ENTITY), named(exp.Count(this=exp.Star()), names.COUNT))
-    return counted.from_(relation).group_by(column(name))
+    return (
+        exp.select(named(column(name), ENTITY), named(count_rows(), names.COUNT)).from_(relation).group_by(column(name))
+    )
 
 
 def member_flag(name: str, type_name: str, relation: str | None = None) -> exp.Expr:
-    """1 for a record of the subset, 0 for another, NULL where the column does not say.
+    """1 for a record of the subset, 0 for another, NULL where the column is NULL.
 
     Raises:
         UnsupportedError: the column is neither BOOLEAN nor a whole number.
@@ -173,26 +184,20 @@ def member_flag(name: str, type_name: str, relation: str | None = None) -> exp.E
                 hint="use a BOOLEAN column, or 0 and 1.",
             )
         flag = exp.NEQ(this=flag, expression=number(0))
-    return when(
-        exp.Is(this=column(name, relation), expression=exp.null()), exp.null(), when(flag, number(1), number(0))
-    )
-
-
-def _cell(position: int) -> str:
-    return f"column_{position}"
+    return when(is_null(column(name, relation)), exp.null(), when(flag, number(1), number(0)))
 
 
 def _columns(view: LiveView) -> list[str]:
-    """What passes from one step to the next, besides ranks and counters."""
+    """Return what passes from one step to the next, besides ranks and counters."""
     quasi = {item.name for item in view.quasi}
     cells = [_cell(position) for position, name in enumerate(view.published) if name not in quasi]
     flags = [names.MEMBER] if view.member is not None else []
-    persons = [ENTITY] if view.told else []
+    persons = [ENTITY] if view.with_entities else []
     return [*[class_of(position) for position in range(len(view.quasi))], *cells, *flags, *persons]
 
 
 def _shown(view: LiveView) -> dict[str, exp.Expr]:
-    """The published cells by column, in order; a class that is a text is read as the type of its column."""
+    """Return the published cells by column, in order; a class that is a text is read as the type of its column."""
     position_of = {item.name: position for position, item in enumerate(view.quasi)}
     shown: dict[str, exp.Expr] = {}
     for index, (name, type_name) in enumerate(view.published.items()):
@@ -204,34 +209,31 @@ def _shown(view: LiveView) -> dict[str, exp.Expr]:
 
 
 def _zeroed(name: str, type_name: str) -> exp.Expr:
-    """A value of the source; of a float, + 0, so that no sign tells one zero from the other."""
-    value: exp.Expr = column(name, SOURCE)
+    """Return a value of the source; of a float, + 0, so that no sign distinguishes one zero from the other."""
     if type_name.upper() not in FLOATS:
-        return value
-    sum_ = exp.Add(this=value, expression=number(0))
-    return exp.cast(sum_, data_type(type_name))
+        return in_source(name)
+    return exp.cast(exp.Add(this=in_source(name), expression=number(0)), data_type(type_name))
 
 
-def _flag(view: LiveView, relation: str | None = SOURCE) -> exp.Expr:
-    assert view.member is not None
-    return member_flag(view.member, view.member_type, relation)
+def _of_subset(view: LiveView) -> list[exp.Expr]:
+    """Return the condition that a record belongs to the subset, if there is one."""
+    return [] if view.member is None else [equal(member_flag(view.member, view.member_type, SOURCE), number(1))]
 
 
 def _signed(text: exp.Expr) -> exp.Expr:
-    """A text that is there for NULL too, so that an equality finds NULL, by a hash."""
+    """Return a text with a sign before it, which NULL has too: so that an equality finds NULL, by a hash."""
     sign = exp.DPipe(this=exp.Literal.string("="), expression=text, safe=True)
     return exp.Coalesce(this=sign, expressions=[exp.Literal.string("-")])
 
 
 def _plain(name: str, relation: str) -> exp.Expr:
-    """What stands behind the sign."""
-    is_null = equal(column(name, relation), exp.Literal.string("-"))
+    """Return the text behind the sign."""
     rest = exp.Substring(this=column(name, relation), start=number(2))
-    return when(is_null, exp.null(), rest)
+    return when(equal(column(name, relation), exp.Literal.string("-")), exp.null(), rest)
 
 
 def _records(view: LiveView) -> exp.Select:
-    """The records that take part and have a row in every lookup: class, published cells, what models look at."""
+    """Return the records that take part and have a row in every lookup: class, published cells, what models look at."""
     cells: list[exp.Expr] = []
     joins: list[tuple[exp.Expr, exp.Expr]] = []
     for position, item in enumerate(view.quasi):
@@ -247,17 +249,17 @@ def _records(view: LiveView) -> exp.Select:
     quasi = {item.name for item in view.quasi}
     for index, (name, type_name) in enumerate(view.published.items()):
         if name not in quasi:
-            cells.append(named(typed(column(name, SOURCE), type_name, generalized=False), _cell(index)))
-    conditions = present(view)
+            cells.append(named(typed(in_source(name), type_name, generalized=False), _cell(index)))
+    conditions = taking_part(view)
     if view.member is not None:
-        cells.append(named(_flag(view), names.MEMBER))
-        conditions.append(given(view.member))
+        cells.append(named(member_flag(view.member, view.member_type, SOURCE), names.MEMBER))
+        conditions.append(not_null(in_source(view.member)))
     for position, name in enumerate(watched(view)):
         kind = view.published.get(name, "")
-        cells.append(named(typed(column(name, SOURCE), kind, generalized=False), value_of(position)))
+        cells.append(named(typed(in_source(name), kind, generalized=False), value_of(position)))
     if view.entity is not None:
-        cells.append(named(column(view.entity, SOURCE), ENTITY))
-        conditions.append(given(view.entity))
+        cells.append(named(in_source(view.entity), ENTITY))
+        conditions.append(not_null(in_source(view.entity)))
     query = exp.select(*cells).from_(aliased(view.source, SOURCE))
     for relation, condition in joins:
         query = query.join(relation, on=condition, copy=False)
@@ -265,27 +267,21 @@ def _records(view: LiveView) -> exp.Select:
 
 
 def _meets(item: FrozenColumn, alias: str) -> exp.Expr:
-    """A record meets its row of a lookup: by its text, or by its value, NULL included."""
+    """Return the condition that a record meets its row of a lookup: by its text, or by its value, NULL included."""
     if not item.by_value:
-        key = _signed(canonical(item.name, item.type, SOURCE))
-        return equal(key, column(VALUE, alias))
-    value = _zeroed(item.name, item.type)
-    return both(
-        equal(own, column(name, alias))
-        for own, name in ((_never_null(value, item.type), KEY), (_is_null(column(item.name, SOURCE)), VALUE))
-    )
+        return equal(_signed(canonical(item.name, item.type, SOURCE)), column(VALUE, alias))
+    value = _never_null(_zeroed(item.name, item.type), item.type)
+    return both([equal(value, column(KEY, alias)), equal(_null_flag(in_source(item.name)), column(VALUE, alias))])
 
 
 def _never_null(value: exp.Expr, type_name: str) -> exp.Expr:
-    """A value with another in place of NULL, which ``_is_null`` tells apart."""
-    kind = data_type(type_name)
-    other = "0" if type_name.upper() in FLOATS else "1970-01-01"
-    return exp.Coalesce(this=value, expressions=[exp.cast(exp.Literal.string(other), kind)])
+    """Return a value with another in place of NULL, which ``_null_flag`` distinguishes."""
+    other = exp.Literal.string("0" if type_name.upper() in FLOATS else "1970-01-01")
+    return exp.Coalesce(this=value, expressions=[exp.cast(other, data_type(type_name))])
 
 
-def _is_null(value: exp.Expr) -> exp.Expr:
-    is_null = exp.Is(this=value.copy(), expression=exp.null())
-    return when(is_null, number(1), number(0))
+def _null_flag(value: exp.Expr) -> exp.Expr:
+    return when(is_null(value.copy()), number(1), number(0))
 
 
 def _single(item: FrozenColumn) -> exp.Select:
@@ -295,13 +291,13 @@ def _single(item: FrozenColumn) -> exp.Select:
     and compare each record with each value.
     """
     assert item.lookup is not None
-    one = equal(exp.Count(this=exp.Star()), number(1))
+    one = equal(count_rows(), number(1))
     text = named(exp.Min(this=column(TEXT)), TEXT)
     if item.by_value:
-        kind = data_type(item.type)
-        key: exp.Expr = exp.cast(_plain(VALUE, "listed"), kind) if item.signed else column(KEY, "listed")
+        typed_value = exp.cast(_plain(VALUE, "listed"), data_type(item.type))
+        key: exp.Expr = typed_value if item.signed else column(KEY, "listed")
         found = when(one, _never_null(key, item.type))
-        rows = exp.select(named(found, KEY), named(_is_null(key), VALUE), text)
+        rows = exp.select(named(found, KEY), named(_null_flag(key), VALUE), text)
         return rows.from_(aliased(item.lookup, "listed")).group_by(key.copy())
     value = column(VALUE) if item.signed else _signed(column(VALUE))
     found = when(one, value)

@@ -1,4 +1,4 @@
-"""What the models of a live view look at, as windows over the classes, and the predicate that a class must meet.
+"""The counters that the models of a live view read, as windows over the classes, and the predicate of a class.
 
 - The largest DENSE_RANK in a partition is its number of distinct values; NULLs are peers, so NULL is a value.
 - δ-presence, above max: a record that stands in no class (no lookup row, an unclear flag) can only have lowered the
@@ -13,21 +13,21 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlanon.compiler.encode import SOURCE
+from sqlanon.compiler.encoded_source import SOURCE, TakingPart
 from sqlanon.errors import UnsupportedError
 from sqlanon.models.base import PrivacyModel, fraction
 from sqlanon.models.delta_presence import DeltaPresence
 from sqlanon.models.distinct_l_diversity import DistinctLDiversity
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import aliased, both, column, equal, named, number, when
+from sqlanon.sqltrees.trees import aliased, both, column, count_rows, equal, named, number, when
 
 ENTITY, ENTITY_RANK, ENTITY_RANK_OF_ALL = "entity", "entity_rank", "entity_rank_of_all"
 UNPLACED, LEAST = "unplaced", "least"
 FINEST = 10**9
 """Largest denominator of min and max of δ-presence: a product with it and a number of records fits a BIGINT."""
 FLAGS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
-"""Types, besides BOOLEAN, of a column that tells the records of the subset: 0 is another record."""
+"""Types, besides BOOLEAN, of a column that marks the records of the subset: 0 is another record."""
 FLOATS = ("FLOAT", "DOUBLE", "REAL")
 EXACT = (
     *FLAGS,
@@ -43,6 +43,15 @@ EXACT = (
 )
 """Types whose values, zero apart from its sign, are equal only when they read the same; a DECIMAL with a scale too."""
 
+class_of = names.numbered("class")
+"""Name of the column that holds the published cell of the quasi-identifier at a position."""
+value_of = names.numbered("value")
+"""Name of the column that holds the value of the sensitive column at a position of ``watched``."""
+rank_of = names.numbered("rank")
+"""Name of the column that ranks these values within their class."""
+values_of = names.numbered("values")
+"""Name of the column that counts these values in their class."""
+
 
 @dataclass(frozen=True, slots=True)
 class FrozenColumn:
@@ -53,7 +62,7 @@ class FrozenColumn:
         lookup: a relation with the columns ``value`` and ``text``, NULL included; None publishes the value of the
             source as it is (level 0 of a hierarchy that does not list its values).
         signed: both columns of the lookup have a sign before their text, ``=``, and read ``-`` for NULL: so that a file
-            can hold them that does not tell NULL from an empty text.
+            can hold them that does not distinguish NULL from an empty text.
         by_value: the text of the source depends on settings of the session that reads, so the lookup is met by the
             value: it has a column ``key`` of the source's type, or is ``signed``, and its texts are read as that type.
     """
@@ -76,12 +85,12 @@ class LiveView:
             (ENUMs as text).
         models: of the policy; all must hold.
         basic: records with a NULL in a quasi-identifier do not take part.
-        entity: the column of the source that tells whose record it is: persons are counted, not records. A record
-            whose person is NULL is nobody's; it is not published, and it counts for nobody.
-        member, member_type: the column of the source that tells the records of the subset (δ-presence), and its type.
-        told: the rows tell their persons too, as the column ``names.ENTITY``: for audits, never for readers.
+        entity: the column of the source that identifies the person of a record: persons are counted, not records. A
+            record whose person is NULL is not published, and it counts for no person.
+        member, member_type: the column of the source that marks the records of the subset (δ-presence), and its type.
+        with_entities: the rows hold their persons too, as the column ``names.ENTITY``: for audits, never for readers.
         shuffled: the rows come in random order, a sort on every read; without it they come in that of the source,
-            which tells who stands where.
+            which reveals who stands where.
         collation: that of the classes, in which a text equals itself alone; None: those of the columns.
     """
 
@@ -94,12 +103,12 @@ class LiveView:
     member: str | None = None
     member_type: str = "BOOLEAN"
     shuffled: bool = True
-    told: bool = False
+    with_entities: bool = False
     collation: str | None = None
 
 
 def refuse_models(models: Sequence[PrivacyModel]) -> None:
-    """Refuse models that cannot be said as a predicate over windows.
+    """Refuse models that cannot be written as a predicate over windows.
 
     Raises:
         UnsupportedError: names them and the alternative.
@@ -120,57 +129,37 @@ def refuse_models(models: Sequence[PrivacyModel]) -> None:
             )
 
 
-def class_of(position: int) -> str:
-    """Name of the column that holds the published cell of the quasi-identifier at ``position``."""
-    return f"class_{position}"
-
-
 def watched(view: LiveView) -> list[str]:
-    """The sensitive columns that a model counts the values of."""
+    """Return the sensitive columns that a model counts the values of."""
     return list(dict.fromkeys(m.column for m in view.models if isinstance(m, DistinctLDiversity)))
 
 
-def value_of(position: int) -> str:
-    """Name of the column that holds the value of the sensitive column at ``position`` of ``watched``."""
-    return f"value_{position}"
+def in_source(name: str) -> exp.Column:
+    """Return a column of the source."""
+    return column(name, SOURCE)
 
 
-def rank_of(position: int) -> str:
-    """Name of the column that ranks these values within their class."""
-    return f"rank_{position}"
+def taking_part(view: LiveView) -> list[exp.Expr]:
+    """Return the conditions that a record of the source takes part, whether it belongs to the subset or not."""
+    return TakingPart(tuple(item.name for item in view.quasi), view.basic).conditions(SOURCE)
 
 
-def values_of(position: int) -> str:
-    """Name of the column that counts these values in their class."""
-    return f"values_{position}"
-
-
-def given(name: str) -> exp.Expr:
-    """The column of the source is not NULL."""
-    return exp.Not(this=exp.Is(this=column(name, SOURCE), expression=exp.null()))
-
-
-def present(view: LiveView) -> list[exp.Expr]:
-    """Under the basic match, what is said of a record that takes part."""
-    return [given(item.name) for item in view.quasi] if view.basic else []
-
-
-def over(function: exp.Expr, partition: Sequence[exp.Expr], *, order: str | None = None) -> exp.Expr:
-    """A function over the rows that agree in some expressions; ``order`` is a column of ours."""
-    window = exp.Window(this=function, partition_by=[item.copy() for item in partition])
+def window(function: exp.Expr, partition: Sequence[exp.Expr], *, order: str | None = None) -> exp.Expr:
+    """Return a function over the rows that agree in some expressions; ``order`` is a column of ours."""
+    over = exp.Window(this=function, partition_by=[item.copy() for item in partition])
     if order is not None:
-        window.set("order", exp.Order(expressions=[exp.Ordered(this=column(order), nulls_first=False)]))
-    return window
+        over.set("order", exp.Order(expressions=[exp.Ordered(this=column(order), nulls_first=False)]))
+    return over
 
 
 def is_text(item: FrozenColumn) -> bool:
-    """True where the class is told by a text, false where by the value of the source."""
+    """Return True where a text identifies the class, false where the value of the source does."""
     exact = item.type.upper() in EXACT or item.type.upper().startswith("DECIMAL(")
     return item.lookup is not None or not exact
 
 
 def classes_of(view: LiveView) -> list[exp.Expr]:
-    """What makes a class: a text equals itself alone, whatever its column says of capitals, accents or spaces."""
+    """The expressions whose values make a class. A text equals itself alone, whatever the collation of its column."""
     classes: list[exp.Expr] = []
     for position, item in enumerate(view.quasi):
         cell: exp.Expr = column(class_of(position))
@@ -184,44 +173,43 @@ def ranks(view: LiveView) -> list[exp.Expr]:
     """DENSE_RANKs within the class: of the sensitive values, and of the persons; with a subset, among its records."""
     among = [*classes_of(view), *([column(names.MEMBER)] if view.member is not None else [])]
     ranks: list[exp.Expr] = [
-        named(over(exp.DenseRank(), among, order=value_of(position)), rank_of(position))
+        named(window(exp.DenseRank(), among, order=value_of(position)), rank_of(position))
         for position in range(len(watched(view)))
     ]
     if view.entity is not None:
-        ranks.append(named(over(exp.DenseRank(), among, order=ENTITY), ENTITY_RANK))
+        ranks.append(named(window(exp.DenseRank(), among, order=ENTITY), ENTITY_RANK))
         if view.member is not None:
-            ranks.append(named(over(exp.DenseRank(), classes_of(view), order=ENTITY), ENTITY_RANK_OF_ALL))
+            ranks.append(named(window(exp.DenseRank(), classes_of(view), order=ENTITY), ENTITY_RANK_OF_ALL))
     return ranks
 
 
 def _among_members(view: LiveView, value: exp.Expr) -> exp.Expr:
-    """``value`` for a record of the subset, 0 for another; without a subset ``value``."""
+    """Return ``value`` for a record of the subset, 0 for another; without a subset ``value``."""
     if view.member is None:
         return value
-    is_member = equal(column(names.MEMBER), number(1))
-    return when(is_member, value, number(0))
+    return when(equal(column(names.MEMBER), number(1)), value, number(0))
 
 
 def counters(view: LiveView) -> list[exp.Expr]:
     """Per record, of its class: ``n`` records or persons, of the subset if there is one; its population; values."""
     classes = classes_of(view)
-    everyone: exp.Expr = exp.Count(this=exp.Star())
+    everyone: exp.Expr = count_rows()
     if view.entity is not None:
         counted: exp.Expr = exp.Max(this=_among_members(view, column(ENTITY_RANK)))
         everyone = exp.Max(this=column(ENTITY_RANK_OF_ALL))
     else:
         counted = everyone.copy() if view.member is None else exp.Sum(this=_among_members(view, number(1)))
-    counters: list[exp.Expr] = [named(over(counted, classes), names.COUNT)]
+    counters: list[exp.Expr] = [named(window(counted, classes), names.COUNT)]
     for position in range(len(watched(view))):
         ranked = exp.Max(this=_among_members(view, column(rank_of(position))))
-        counters.append(named(over(ranked, classes), values_of(position)))
+        counters.append(named(window(ranked, classes), values_of(position)))
     if view.member is not None:
-        counters.append(named(over(everyone, classes), names.POPULATION))
+        counters.append(named(window(everyone, classes), names.POPULATION))
         if _bounded_below(view):
-            all_records = exp.select(exp.Count(this=exp.Star())).from_(aliased(view.source, SOURCE))
+            all_records = exp.select(count_rows()).from_(aliased(view.source, SOURCE))
             if view.basic:
-                all_records = all_records.where(both(present(view)), copy=False)
-            placed = over(exp.Count(this=exp.Star()), [])
+                all_records = all_records.where(both(taking_part(view)), copy=False)
+            placed = window(count_rows(), [])
             counters.append(named(exp.Sub(this=all_records.subquery(), expression=placed), UNPLACED))
     return counters
 
@@ -235,12 +223,12 @@ def _bounded_below(view: LiveView) -> bool:
 
 
 def rejecting(view: LiveView) -> bool:
-    """A class without records of the subset forbids the release."""
+    """Return a class without records of the subset forbids the release."""
     return any(model.needs_rejection for model in _presence(view))
 
 
 def passes(view: LiveView) -> exp.Expr:
-    """The record is published: its class meets every model, and it belongs to the subset, if there is one."""
+    """Return the record is published: its class meets every model, and it belongs to the subset, if there is one."""
     conditions: list[exp.Expr] = []
     if view.member is not None:
         conditions.append(equal(column(names.MEMBER), number(1)))
@@ -260,7 +248,7 @@ def passes(view: LiveView) -> exp.Expr:
 
 
 def _share(model: DeltaPresence) -> list[exp.Expr]:
-    """min ≤ n / population ≤ max in whole numbers; below min, those who stand in no class are counted too."""
+    """The conditions min ≤ n / population ≤ max in whole numbers; below min, records in no class are counted too."""
     (low, low_parts), (high, high_parts) = fraction(model.min), fraction(model.max)
     population = column(names.POPULATION)
 

@@ -4,60 +4,59 @@ their rows were."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 
 from sqlglot import exp
 
 from sqlanon.compiler.patterns import masks
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import bigint, both, column, cte, equal, masked, named, number, table, total, with_ctes
+from sqlanon.sqltrees.binding import bind
+from sqlanon.sqltrees.trees import (
+    bigint,
+    both,
+    column,
+    count_rows,
+    cte,
+    equal,
+    keys,
+    mask_columns,
+    masked,
+    masked_keys,
+    named,
+    number,
+    or_zero,
+    rolled_up,
+    table,
+    total,
+    union_all,
+    with_ctes,
+)
 
 TAKEN = "taken"
 
 
-def output_row_types(catalog: Catalog) -> exp.Select:
-    """The row types of the output: ``rule``, the generalized key, ``rows`` and ``n``; those left over are one."""
-    parts = [
-        masked(column(names.key(w), names.ASSIGNED), column(names.mask(w), names.PATTERNS))
-        for w in range(catalog.words)
-    ]
-    return (
-        exp.select(column(names.RULE, names.ASSIGNED))
-        .select(*[named(part, names.key(w)) for w, part in enumerate(parts)])
-        .select(named(bigint(exp.Count(this=exp.Star())), "rows"), named(total(column(names.COUNT)), names.COUNT))
-        .from_(table(names.ASSIGNED))
-        .join(table(names.PATTERNS), on=_same_pattern(), join_type="left")
-        .group_by(column(names.RULE, names.ASSIGNED), *[part.copy() for part in parts])
-    )
+def _output_row_types(catalog: Catalog) -> exp.Select:
+    """The row types of the output: ``rule``, the generalized key, ``n`` and ``rows``; those left over are one."""
+    parts = masked_keys(mask_columns(catalog.words, names.PATTERNS), names.ASSIGNED)
+    types = rolled_up(table(names.ASSIGNED), parts, column(names.RULE, names.ASSIGNED))
+    types = types.select(named(bigint(count_rows()), "rows"))
+    return types.join(table(names.PATTERNS), on=_same_pattern(), join_type="left")
 
 
 def used(catalog: Catalog) -> exp.Select:
-    """Per pattern that took rows, in order, and last for those left over: ``rule``, row types of the output and of
-    the input, records, and the sizes of the smallest and the largest output row type."""
-    n = column(names.COUNT, "types")
-    return (
-        exp.select(
-            column(names.RULE, "types"),
-            exp.Count(this=exp.Star()),
-            total(column("rows", "types")),
-            total(n),
-            exp.Min(this=n.copy()),
-            exp.Max(this=n.copy()),
-        )
-        .from_(output_row_types(catalog).subquery("types"))
-        .group_by(column(names.RULE, "types"))
-        .order_by(exp.Ordered(this=column(names.RULE, "types"), nulls_first=False))
-    )
+    """Per pattern that took rows, in order, and last for those left over: ``rule``, records, row types of the output,
+    the sizes of the smallest and the largest of them, and row types of the input."""
+    query = bind("patterns/by_rule.sql", relations={"published": _output_row_types(catalog)})
+    return query.select(named(total(column("rows", "published")), "rows"))
 
 
 def row_type_sizes(catalog: Catalog) -> exp.Query:
-    """One row about the output: its row types, its records, the largest row type, the suppressed cells."""
+    """Return one row about the output: its row types, its records, the largest row type, the suppressed cells."""
     n, cells = column(names.COUNT), column("cells")
     query = exp.select(
-        exp.Count(this=exp.Star()),
+        count_rows(),
         total(n),
-        exp.Coalesce(this=exp.Max(this=n.copy()), expressions=[number(0)]),
+        or_zero(exp.Max(this=n.copy())),
         total(cells),
     )
     return _with_taken(catalog, query.from_(_types(catalog).subquery("types")))
@@ -68,17 +67,15 @@ def diversities(catalog: Catalog, positions: Sequence[int]) -> exp.Query:
     values among their rows, and its number of distinct values (Definition 3)."""
     queries: list[exp.Query] = []
     for position in positions:
-        own: list[exp.Expr] = [column(value) for value in _values(catalog, position)] or [
-            number(0)
-        ]  # a constant has no bits
-        counts = [
-            exp.select(exp.Count(this=exp.Star())).from_(
-                exp.select(*columns).distinct().from_(table(TAKEN)).subquery("v")
-            )
+        codes: list[exp.Expr] = [column(value) for value in _values(catalog, position)]
+        own = codes or [number(0)]  # a constant has no bits
+        distinct = [
+            exp.select(*columns).distinct().from_(table(TAKEN)).subquery("v")
             for columns in ([*_type_columns(catalog), *own], [item.copy() for item in own])
         ]
+        counts = [exp.select(count_rows()).from_(values) for values in distinct]
         queries.append(exp.select(number(position), *[count.subquery(copy=False) for count in counts]))
-    return _with_taken(catalog, reduce(_all_rows, queries))
+    return _with_taken(catalog, union_all(queries))
 
 
 def spreads(catalog: Catalog, position: int) -> exp.Query:
@@ -101,11 +98,9 @@ def spreads(catalog: Catalog, position: int) -> exp.Query:
     )
     width = exp.Sub(this=exp.Max(this=column("number")), expression=exp.Min(this=column("number")))
     types = exp.select(named(width, "width")).from_(table("numbers")).group_by(*_type_columns(catalog))
-    by_width = (
-        exp.select(column("width"), exp.Count(this=exp.Star())).from_(types.subquery("t")).group_by(column("width"))
-    )
+    by_width = exp.select(column("width"), count_rows()).from_(types.subquery("t")).group_by(column("width"))
     everything = exp.select(width.copy(), exp.cast(exp.null(), "BIGINT")).from_(table("numbers"))
-    query = _with_taken(catalog, exp.union(by_width, everything, distinct=False, copy=False))
+    query = _with_taken(catalog, union_all([by_width, everything]))
     query.args["with_"].append("expressions", cte("numbers", numbers))
     return query
 
@@ -118,7 +113,7 @@ def _with_taken(catalog: Catalog, query: exp.Query) -> exp.Query:
         exp.Coalesce(this=column(names.mask(w), names.PATTERNS), expressions=[number(top)])
         for w, top in enumerate(masks(catalog, everything))
     ]
-    key = [column(names.key(w), names.ASSIGNED) for w in range(catalog.words)]
+    key = keys(catalog.words, names.ASSIGNED)
     stars = exp.Coalesce(this=column("stars", names.PATTERNS), expressions=[number(len(everything))])
     n = column(names.COUNT, names.ASSIGNED)
     taken = (
@@ -146,7 +141,7 @@ def _types(catalog: Catalog) -> exp.Select:
 
 
 def _type_columns(catalog: Catalog, owner: str | None = None) -> list[exp.Expr]:
-    """What tells the output row types apart in ``taken``."""
+    """Return the columns that identify an output row type in ``taken``."""
     return [column(name, owner) for w in range(catalog.words) for name in (names.mask(w), names.key(w))]
 
 
@@ -155,10 +150,6 @@ def _values(catalog: Catalog, position: int) -> list[str]:
     return [f"value_{position}_{w}" for w in range(catalog.words) if attribute.mask(0, w)]
 
 
-def _all_rows(left: exp.Query, right: exp.Query) -> exp.Query:
-    return exp.union(left, right, distinct=False, copy=False)
-
-
 def _same_pattern() -> exp.Expr:
-    """The rule of an assigned row type is this pattern."""
+    """Return the rule of an assigned row type is this pattern."""
     return equal(column(names.RULE, names.ASSIGNED), column(names.PATTERN, names.PATTERNS))

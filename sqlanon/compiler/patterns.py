@@ -38,7 +38,7 @@ a pattern none of whose groups holds k of the records that are left cannot succe
 among its own. ``fruitful`` tries patterns that keep one, two, … columns.
 
 **Nothing left over.** Fewer than k records that no pattern took become k when the records of one output row type join
-them under the pattern of ☆ alone (``Joining``). ``smallest`` tells which may cost least: the cost is the number of
+them under the pattern of ☆ alone (``Joining``). ``smallest`` finds which may cost least: the cost is the number of
 records times what is a constant of the pattern.
 """
 
@@ -52,7 +52,29 @@ from sqlglot import exp
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
-from sqlanon.sqltrees.trees import both, column, cte, equal, keys, masked, named, number, table, total, when, with_ctes
+from sqlanon.sqltrees.trees import (
+    both,
+    column,
+    count_rows,
+    cte,
+    equal,
+    equal_columns,
+    is_null,
+    keys,
+    mask_columns,
+    masked,
+    masked_keys,
+    named,
+    number,
+    rolled_up,
+    row_number,
+    table,
+    total,
+    union_all,
+    when,
+    with_ctes,
+    with_id,
+)
 
 Pattern = tuple[int, ...]
 REST, CROSSED, GROUPS, PAIRS = "rest", "crossed", "groups", "pairs"
@@ -83,7 +105,7 @@ def masks(catalog: Catalog, pattern: Pattern) -> tuple[int, ...]:
 
 
 def pattern_rows(catalog: Catalog, patterns: Sequence[Pattern], first: int = 0) -> dict[str, list[int]]:
-    """The columns of a table of patterns, numbered from ``first``: ``pattern``, ``mask_<word>``, ``stars``."""
+    """Return the columns of a table of patterns, numbered from ``first``: ``pattern``, ``mask_<word>``, ``stars``."""
     everything = masks(catalog, ())
     lost = [[a.mask(0, w) - a.mask(a.height - 1, w) for a in catalog.attributes] for w in range(catalog.words)]
     return {
@@ -97,32 +119,27 @@ def pattern_rows(catalog: Catalog, patterns: Sequence[Pattern], first: int = 0) 
 
 
 def row_types(catalog: Catalog) -> exp.Select:
-    """The distinct rows of quasi-identifiers: ``id``, the key and ``n``."""
-    number_ = exp.cast(exp.Window(this=exp.RowNumber()), "INTEGER")
-    query = exp.select(named(number_, "id"))
-    if not any(catalog.codes):
-        query = query.select(*keys(catalog.words), column(names.COUNT)).from_(table(names.BASE))
+    """Return the distinct rows of quasi-identifiers: ``id``, the key and ``n``."""
+    if any(catalog.codes):
+        parts = masked_keys(number(~codes) for codes in catalog.codes)
+        query, records = rolled_up(table(names.BASE), parts), total(column(names.COUNT))
     else:
-        parts = [masked(column(names.key(w)), number(~codes)) for w, codes in enumerate(catalog.codes)]
-        query = (
-            query.select(*[named(part, names.key(w)) for w, part in enumerate(parts)])
-            .select(named(total(column(names.COUNT)), names.COUNT))
-            .from_(table(names.BASE))
-            .group_by(*[part.copy() for part in parts])
-        )
+        query = exp.select(*keys(catalog.words), column(names.COUNT)).from_(table(names.BASE))
+        records = column(names.COUNT)
+    query = with_id(query)
     if not catalog.has_population:
         return query
-    some = exp.GT(this=total(column(names.COUNT)) if any(catalog.codes) else column(names.COUNT), expression=number(0))
+    some = exp.GT(this=records, expression=number(0))
     return query.having(some) if any(catalog.codes) else query.where(some)
 
 
 def nothing_decided() -> exp.Select:
-    """The columns of ``names.DECIDED`` without a row."""
+    """Return the columns of ``names.DECIDED`` without a row."""
     return _no_rows({"id": "INTEGER", names.PATTERN: "INTEGER"})
 
 
 def no_patterns(catalog: Catalog) -> exp.Select:
-    """The columns of ``names.PATTERNS`` without a row."""
+    """Return the columns of ``names.PATTERNS`` without a row."""
     words = {names.mask(word): "BIGINT" for word in range(catalog.words)}
     return _no_rows({names.PATTERN: "INTEGER", **words, "stars": "INTEGER"})
 
@@ -132,7 +149,7 @@ def _no_rows(types: Mapping[str, str]) -> exp.Select:
 
 
 def block(catalog: Catalog, k: int) -> exp.Select:
-    """The row types that the patterns of one block take: ``id`` and ``pattern``.
+    """Return the row types that the patterns of one block take: ``id`` and ``pattern``.
 
     Two parameters: the first and the last number of the block.
     """
@@ -142,7 +159,7 @@ def block(catalog: Catalog, k: int) -> exp.Select:
     group_columns = [names.PATTERN, *masked_names]
     groups = (
         exp.select(*[column(name) for name in group_columns])
-        .select(named(exp.cast(exp.Window(this=exp.RowNumber()), "INTEGER"), "grp"))
+        .select(named(exp.cast(row_number(), "INTEGER"), "grp"))
         .from_(table(CROSSED))
         .group_by(*[column(name) for name in group_columns])
         .having(exp.GTE(this=exp.Sum(this=column(names.COUNT)), expression=number(k)))
@@ -151,13 +168,10 @@ def block(catalog: Catalog, k: int) -> exp.Select:
         exp.select(*[column(name, CROSSED) for name in ("id", names.COUNT, names.PATTERN)])
         .select(column("grp", GROUPS), named(number(0), "certain"), named(number(0), "settled"))
         .from_(table(CROSSED))
-        .join(
-            table(GROUPS),
-            on=both(equal(column(name, CROSSED), column(name, GROUPS)) for name in group_columns),
-        )
+        .join(table(GROUPS), on=equal_columns(group_columns, CROSSED, GROUPS))
     )
     wave = bind(WAVE, relations={PAIRS: table(PAIRS)}, values={"k": k})
-    waves = exp.union(candidates, wave.subquery(copy=False), distinct=False, copy=False)
+    waves = union_all([candidates, wave.subquery(copy=False)])
     settled = (
         exp.select(column("id"), column(names.PATTERN)).from_(table(PAIRS)).where(equal(column("settled"), number(1)))
     )
@@ -173,7 +187,7 @@ def block(catalog: Catalog, k: int) -> exp.Select:
 
 
 def fruitful(catalog: Catalog, k: int) -> exp.Select:
-    """The numbers of the patterns in ``names.KEPT`` of which a group holds k of the records that are left."""
+    """Return the numbers of the patterns in ``names.KEPT`` of which a group holds k of the records that are left."""
     masked_names = [f"masked_{w}" for w in range(catalog.words)]
     group_columns = [column(name) for name in (names.PATTERN, *masked_names)]
     groups = (
@@ -191,12 +205,12 @@ def fruitful(catalog: Catalog, k: int) -> exp.Select:
 
 
 def records_left() -> exp.Select:
-    """How many row types and records no pattern has taken."""
-    return exp.select(exp.Count(this=exp.Star()), total(column(names.COUNT))).from_(_rest().subquery(REST))
+    """Return how many row types and records no pattern has taken."""
+    return exp.select(count_rows(), total(column(names.COUNT))).from_(_rest().subquery(REST))
 
 
 def assigned(catalog: Catalog, joining: Joining | None = None) -> exp.Select:
-    """The row types with their records and pattern: the key, ``n``, ``rule`` (NULL: left over)."""
+    """Return the row types with their records and pattern: the key, ``n``, ``rule`` (NULL: left over)."""
     rule: exp.Expr = column(names.PATTERN, names.DECIDED)
     if joining is not None:
         is_key = [
@@ -206,7 +220,7 @@ def assigned(catalog: Catalog, joining: Joining | None = None) -> exp.Select:
             )
         ]
         joins = both([equal(rule.copy(), number(joining.number)), *is_key])
-        moved = exp.or_(exp.Is(this=rule.copy(), expression=exp.null()), joins, copy=False)
+        moved = exp.or_(is_null(rule.copy()), joins, copy=False)
         rule = when(moved, number(joining.into), rule)
     return (
         exp.select(*keys(catalog.words, names.ROW_TYPES), column(names.COUNT, names.ROW_TYPES))
@@ -217,14 +231,14 @@ def assigned(catalog: Catalog, joining: Joining | None = None) -> exp.Select:
 
 
 def nothing_assigned(catalog: Catalog) -> exp.Select:
-    """The columns of ``names.ASSIGNED`` where patterns share the records of a row type, without a row."""
+    """Return the columns of ``names.ASSIGNED`` where patterns share the records of a row type, without a row."""
     words = {names.key(word): "BIGINT" for word in range(catalog.words)}
     stretch = {names.STRETCH_FIRST: "BIGINT", names.STRETCH_LAST: "BIGINT"}
     return _no_rows({**words, names.COUNT: "BIGINT", names.RULE: "INTEGER", **stretch})
 
 
 def read_assigned(catalog: Catalog) -> exp.Select:
-    """The rows of ``names.ASSIGNED`` in the order of their keys: the key, ``n``, ``rule``."""
+    """Return the rows of ``names.ASSIGNED`` in the order of their keys: the key, ``n``, ``rule``."""
     key = keys(catalog.words)
     return (
         exp.select(*key, column(names.COUNT), column(names.RULE))
@@ -234,61 +248,46 @@ def read_assigned(catalog: Catalog) -> exp.Select:
 
 
 def smallest(catalog: Catalog) -> exp.Select:
-    """Of each pattern that took row types, its smallest output row type (the first of several by its key):
+    """Return of each pattern that took row types, its smallest output row type (the first of several by its key):
     ``pattern``, ``n`` and the generalized key."""
-    words = range(catalog.words)
-    parts = [masked(column(names.key(w), names.ROW_TYPES), column(names.mask(w), names.PATTERNS)) for w in words]
+    parts = masked_keys(mask_columns(catalog.words, names.PATTERNS), names.ROW_TYPES)
     types = (
-        exp.select(column(names.PATTERN, names.DECIDED), named(total(column(names.COUNT)), names.COUNT))
-        .select(*[named(part, names.key(w)) for w, part in enumerate(parts)])
-        .from_(table(names.DECIDED))
+        rolled_up(table(names.DECIDED), parts, column(names.PATTERN, names.DECIDED))
         .join(table(names.ROW_TYPES), on=_same_id(names.DECIDED, names.ROW_TYPES))
-        .join(
-            table(names.PATTERNS),
-            on=equal(column(names.PATTERN, names.DECIDED), column(names.PATTERN, names.PATTERNS)),
-        )
-        .group_by(column(names.PATTERN, names.DECIDED), *[part.copy() for part in parts])
+        .join(table(names.PATTERNS), on=equal_columns([names.PATTERN], names.DECIDED, names.PATTERNS))
     )
     shown = [column(names.PATTERN), column(names.COUNT), *keys(catalog.words)]
-    place = exp.Window(
-        this=exp.RowNumber(),
-        partition_by=[column(names.PATTERN)],
-        order=exp.Order(expressions=[exp.Ordered(this=item.copy(), nulls_first=False) for item in shown[1:]]),
-    )
+    place = row_number(*[item.copy() for item in shown[1:]], partition=[column(names.PATTERN)])
     ranked = exp.select(*[item.copy() for item in shown], named(place, "place")).from_(types.subquery("types"))
     first = equal(column("place"), number(1))
     return exp.select(*shown).from_(ranked.subquery("ranked")).where(first).order_by(column(names.PATTERN))
 
 
 def row_type_count(catalog: Catalog) -> exp.Select:
-    """How many row types there are."""
-    return exp.select(exp.Count(this=exp.Star())).from_(row_types(catalog).subquery("types"))
+    """Return how many row types there are."""
+    return exp.select(count_rows()).from_(row_types(catalog).subquery("types"))
 
 
 def _same_id(left: str, right: str) -> exp.Expr:
-    return equal(column("id", left), column("id", right))
+    return equal_columns(["id"], left, right)
 
 
 def _rest() -> exp.Select:
-    """The row types that no pattern has taken."""
+    """Return the row types that no pattern has taken."""
     return (
         exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier(names.ROW_TYPES, quoted=True)))
         .from_(table(names.ROW_TYPES))
         .join(table(names.DECIDED), on=_same_id(names.ROW_TYPES, names.DECIDED), join_type="left")
-        .where(exp.Is(this=column("id", names.DECIDED), expression=exp.null()))
+        .where(is_null(column("id", names.DECIDED)))
     )
 
 
 def _crossed(catalog: Catalog, patterns: str, masked_names: Sequence[str]) -> exp.Select:
-    """Each row type that is left under each pattern: ``id``, ``n``, ``pattern`` and what the pattern keeps."""
+    """Return each row type that is left under each pattern: ``id``, ``n``, ``pattern`` and what the pattern keeps."""
+    parts = masked_keys(mask_columns(catalog.words, patterns), REST)
     return (
         exp.select(column("id", REST), column(names.COUNT, REST), column(names.PATTERN, patterns))
-        .select(
-            *[
-                named(masked(column(names.key(w), REST), column(names.mask(w), patterns)), masked_name)
-                for w, masked_name in enumerate(masked_names)
-            ]
-        )
+        .select(*[named(part, name) for part, name in zip(parts, masked_names, strict=True)])
         .from_(table(REST))
         .join(table(patterns), join_type="cross")
     )

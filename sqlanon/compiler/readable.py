@@ -11,16 +11,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sqlanon.compiler.distinct_entities import classes_of_records, knows_parts, min_suppressed_name
-from sqlanon.compiler.encode import (
-    COVERED,
-    SOURCE,
-    EncodedColumn,
-    joined_lookups,
-    least_cost,
-    leaves,
-    takes_part,
-)
-from sqlanon.compiler.entities import EntityColumn
+from sqlanon.compiler.encoded_source import COVERED, SOURCE, EncodedSource, least_cost, leaves
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.models.base import PrivacyModel
@@ -56,32 +47,25 @@ def _text(position: int) -> str:
     return f"text_{position}"
 
 
-def originals(
-    source: exp.Expr,
-    items: Sequence[EncodedColumn],
-    basic: bool,
-    members: bool,
-    entity: EntityColumn | None = None,
-) -> exp.Select:
+def originals(source: EncodedSource) -> exp.Select:
     """The distinct combinations of original values among the records that take part, with their counters.
 
     A quasi-identifier is its canonical text, a sensitive value the code that its lookup gives it, an entity its text.
     """
     parts: list[exp.Expr] = []
-    for position, item in enumerate(items):
+    for position, item in enumerate(source.items):
         if item.sensitive:
-            word = item.fields[0][0]
-            code: exp.Expr = column(names.key(word), names.lookup(position))
-            parts.append(exp.Coalesce(this=code, expressions=[number(0)]) if item.has_population else code)
+            parts.append(source.code(position, item.fields[0][0]))
         else:
             parts.append(canonical(item.name, item.type, SOURCE))
+    members = source.taking_part.members
     counted = count_if(column(names.MEMBER, SOURCE)) if members else exp.Count(this=exp.Star())
     projections = [named(part, _value(position)) for position, part in enumerate(parts)]
-    if entity is not None:
-        parts.append(entity.text(SOURCE))
+    if source.entity is not None:
+        parts.append(source.entity.text(SOURCE))
         projections.append(named(parts[-1], names.ENTITY))
     projections += [named(counted, names.COUNT), named(exp.Count(this=exp.Star()), names.POPULATION)]
-    query = joined_lookups(source, items, projections).where(takes_part(items, basic), copy=False)
+    query = source.encoded(projections)
     return query.group_by(*[part.copy() for part in parts], copy=False)
 
 

@@ -13,7 +13,7 @@ that stood at p, p + 1, …
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from sqlglot import exp
@@ -30,12 +30,17 @@ from sqlanon.sqltrees.trees import (
     bigint,
     both,
     column,
+    count_rows,
     cte,
     equal,
+    equal_columns,
     keys,
+    mask_columns,
     masked,
+    masked_keys,
     named,
     number,
+    rolled_up,
     table,
     total,
     union_all,
@@ -49,17 +54,16 @@ SEQUENCE = names.PREFIX + "sequence"
 CANDIDATES = names.PREFIX + "candidates"
 """The nodes that are tried, numbered, each with the place it would take."""
 PLACE = "place"
+state_table = names.numbered(STATE)
+"""Name of the table of a state by its generation; each is computed from the one before."""
+masked_name = names.numbered("masked")
+"""Name of the column of a flow that holds what its nodes keep of a word of the key."""
 TOTALS = -1
 """The ``attribute`` of the row that counts the records; other rows hold what an attribute keeps."""
 
 
-def state_table(generation: int) -> str:
-    """Name of the table of a state; a new one is made from the one before."""
-    return f"{STATE}_{generation}"
-
-
 def node_rows(question: Question, nodes: Sequence[Node]) -> dict[str, list[int] | list[str]]:
-    """The columns of a table of nodes that tell what they are: a mask a word, and their levels."""
+    """Return the columns of a table of nodes: a mask a word, and their levels."""
     masks = [question.masks(node) for node in nodes]
     return {
         **{names.mask(w): [mask[w] for mask in masks] for w in range(question.catalog.words)},
@@ -68,20 +72,15 @@ def node_rows(question: Question, nodes: Sequence[Node]) -> dict[str, list[int] 
 
 
 def rows_of_base(question: Question, bottom: Node) -> exp.Select:
-    """The base at the grain of ``bottom``, below which no node lies; the rows stand at place 0."""
-    parts = [masked(column(names.key(w)), number(mask)) for w, mask in enumerate(question.masks(bottom))]
-    return (
-        exp.select(*[named(part, names.key(w)) for w, part in enumerate(parts)])
-        .select(named(total(column(names.COUNT)), names.COUNT), named(exp.cast(number(0), "INTEGER"), PLACE))
-        .from_(table(names.BASE))
-        .group_by(*[part.copy() for part in parts])
-    )
+    """Return the base at the grain of ``bottom``, below which no node lies; the rows stand at place 0."""
+    parts = masked_keys(map(number, question.masks(bottom)))
+    return rolled_up(table(names.BASE), parts).select(_place(0), copy=False)
 
 
 def places(state: str) -> exp.Select:
-    """How many rows of a state stand at each place."""
+    """Return the number of rows of a state at each place."""
     return (
-        exp.select(column(PLACE), bigint(exp.Count(this=exp.Star())))
+        exp.select(column(PLACE), bigint(count_rows()))
         .from_(table(state))
         .group_by(column(PLACE))
         .order_by(column(PLACE))
@@ -89,10 +88,10 @@ def places(state: str) -> exp.Select:
 
 
 def batch(question: Question, steps: int, *, costs: bool) -> exp.Query:
-    """What sequences would publish that have one node more: ``node``, ``step``, ``attribute`` and ``kept``.
+    """Return what sequences would publish that have one node more: ``node``, ``step``, ``attribute`` and ``kept``.
 
-    Step 0 is the candidate, step t what stands at its place + t - 1 now. A row with attribute ``TOTALS`` tells the
-    published records; with ``costs`` the others tell the sum of D - leaves over them.
+    Step 0 is the candidate, step t what stands at its place + t - 1 now. A row with attribute ``TOTALS`` holds the
+    published records; with ``costs`` the others hold the sum of D - leaves over them.
 
     Three parameters: the first and the last number of the candidates, and the least place among them.
 
@@ -102,30 +101,28 @@ def batch(question: Question, steps: int, *, costs: bool) -> exp.Query:
     between = exp.Between(this=column("node"), low=exp.Placeholder(), high=exp.Placeholder())
     ctes = [cte("candidates", exp.select("*").from_(table(CANDIDATES)).where(between), materialized=True)]
     ctes += chain(question, _first_flow(question), [partial(_from_sequence, question)] * (steps - 1))
+    row = [column("node"), *keys(question.catalog.words), column(names.COUNT)]
     passing = [
-        exp.select(
-            named(number(step), "step"), column("node"), *keys(question.catalog.words), column(names.COUNT)
-        ).from_(table(f"passing_{step}"))
+        exp.select(named(number(step), "step"), *[item.copy() for item in row]).from_(table(f"passing_{step}"))
         for step in range(steps)
     ]
     ctes.append(cte("published", union_all(passing), materialized=True))
     dimensions = [column("node"), column("step")]
-    everything: exp.Query = (
+    sums: list[exp.Query] = [
         exp.select(*dimensions, named(number(TOTALS), "attribute"), named(total(column(names.COUNT)), "kept"))
         .from_(table("published"))
         .group_by(*[item.copy() for item in dimensions])
-    )
+    ]
     if costs:
         ctes.append(cte("used", _used()))
         ctes += value_ctes(question.catalog, ["node", "step"], "published")
-        everything = exp.union(everything, kept_sums(question.catalog, ["node", "step"]), distinct=False, copy=False)
-    return with_ctes(everything, ctes)
+        sums.append(kept_sums(question.catalog, ["node", "step"]))
+    return with_ctes(union_all(sums), ctes)
 
 
 def advanced(question: Question, state: str, place: int, nodes: Sequence[Node]) -> exp.Query:
-    """The rows of ``state`` with their places when ``nodes`` are those at ``place`` and after it."""
-    words = question.catalog.words
-    row = [*keys(words), column(names.COUNT)]
+    """Return the rows of ``state`` with their places when ``nodes`` are those at ``place`` and after it."""
+    row = [*keys(question.catalog.words), column(names.COUNT)]
     earlier = exp.LT(this=column(PLACE), expression=number(place))
     parts = [exp.select(*row, column(PLACE)).from_(table(state)).where(earlier)]
     first = exp.select(named(number(0), "node"), *row).from_(table(state)).where(exp.Not(this=earlier.copy()))
@@ -133,14 +130,14 @@ def advanced(question: Question, state: str, place: int, nodes: Sequence[Node]) 
         rest = exp.select(*row, _place(place)).from_(first.subquery("rest"))
         return union_all([*parts, rest])
     masks = [question.masks(node) for node in nodes]
-    first = first.select(*_masked(words, [number(mask) for mask in masks[0]]))
+    first = first.select(*_masked(map(number, masks[0])))
     ctes = chain(question, first, [partial(_under, mask) for mask in masks[1:]])
     for step in range(len(nodes)):
         taken = exp.Exists(this=class_of(question, step))
         parts.append(exp.select(*row, _place(place + step)).from_(table(f"flow_{step}")).where(taken))
     last = len(nodes) - 1
-    left = exp.select(*row, _place(place + len(nodes))).from_(table(f"flow_{last}"))
-    parts.append(left.where(exp.Not(this=exp.Exists(this=class_of(question, last)))))
+    rest = exp.select(*row, _place(place + len(nodes))).from_(table(f"flow_{last}"))
+    parts.append(rest.where(exp.Not(this=exp.Exists(this=class_of(question, last)))))
     return with_ctes(union_all(parts), ctes)
 
 
@@ -148,26 +145,21 @@ def _place(place: int) -> exp.Expr:
     return named(exp.cast(number(place), "INTEGER"), PLACE)
 
 
-def _masked(words: int, masks: Sequence[exp.Expr], relation: str | None = None) -> list[exp.Expr]:
-    """What masks keep of the key: ``masked_<word>``."""
-    return [named(masked(column(names.key(w), relation), masks[w]), masked_name(w)) for w in range(words)]
-
-
-def masked_name(word: int) -> str:
-    return f"masked_{word}"
+def _masked(masks: Iterable[exp.Expr], relation: str | None = None) -> list[exp.Alias]:
+    """Return what masks keep of the key: ``masked_<word>``."""
+    return [named(part, masked_name(w)) for w, part in enumerate(masked_keys(masks, relation))]
 
 
 def _first_flow(question: Question) -> exp.Select:
-    """Each candidate with the rows that earlier nodes do not take.
+    """Return each candidate with the rows that earlier nodes do not take.
 
     The two places are subtracted, because DuckDB would sort both sides for a comparison of columns of both.
     """
     words = question.catalog.words
-    own = [column(names.mask(w), "candidates") for w in range(words)]
     distance = exp.Sub(this=column(PLACE, STATE), expression=column(PLACE, "candidates"))
     return (
         exp.select(column("node", "candidates"), *keys(words, STATE), column(names.COUNT, STATE))
-        .select(*_masked(words, own, STATE))
+        .select(*_masked(mask_columns(words, "candidates"), STATE))
         .from_(table(STATE))
         .join(table("candidates"), join_type="cross")
         .where(exp.GTE(this=column(PLACE, STATE), expression=exp.Placeholder()))
@@ -180,23 +172,22 @@ def _from_sequence(question: Question, step: int, flow: exp.Select) -> exp.Selec
     words = question.catalog.words
     place = exp.Add(this=column(PLACE, "candidates"), expression=number(step - 1))
     masks = (
-        exp.select(column("node", "candidates"), *[column(names.mask(w), SEQUENCE) for w in range(words)])
+        exp.select(column("node", "candidates"), *mask_columns(words, SEQUENCE))
         .from_(table("candidates"))
         .join(table(SEQUENCE), on=equal(column(PLACE, SEQUENCE), place))
     )
     before = f"flow_{step - 1}"
-    return flow.join(masks.subquery("steps"), on=equal(column("node", "steps"), column("node", before))).select(
-        *_masked(words, [column(names.mask(w), "steps") for w in range(words)], before), copy=False
-    )
+    flow = flow.join(masks.subquery("steps"), on=equal(column("node", "steps"), column("node", before)))
+    return flow.select(*_masked(mask_columns(words, "steps"), before), copy=False)
 
 
 def _under(masks: Sequence[int], step: int, flow: exp.Select) -> exp.Select:
-    """``flow`` under a known node."""
-    return flow.select(*_masked(len(masks), [number(mask) for mask in masks], f"flow_{step - 1}"), copy=False)
+    """Return ``flow`` under a known node."""
+    return flow.select(*_masked(map(number, masks), f"flow_{step - 1}"), copy=False)
 
 
 Onward = Callable[[int, exp.Select], exp.Select]
-"""Gives the rows that flow on to a step what its nodes keep of their keys."""
+"""Adds to the rows that flow on to a step what its nodes keep of their keys."""
 
 
 def chain(question: Question, first: exp.Select, onward: Sequence[Onward]) -> list[exp.CTE]:
@@ -208,24 +199,17 @@ def chain(question: Question, first: exp.Select, onward: Sequence[Onward]) -> li
     ctes = [flow, *_passing(question, 0)]
     for step, on in enumerate(onward, start=1):
         before = f"flow_{step - 1}"
-        failing = exp.select(column("node", before), *keys(words, before), column(names.COUNT, before)).from_(
-            table(before)
-        )
-        failing = failing.where(exp.Not(this=exp.Exists(this=class_of(question, step - 1))))
+        row = [column("node", before), *keys(words, before), column(names.COUNT, before)]
+        passes = exp.Exists(this=class_of(question, step - 1))
+        failing = exp.select(*row).from_(table(before)).where(exp.Not(this=passes))
         ctes += [cte(f"flow_{step}", on(step, failing), materialized=True), *_passing(question, step)]
     return ctes
 
 
 def _passing(question: Question, step: int) -> list[exp.CTE]:
-    """``passing_<step>``: ``node``, the key and ``n`` of the classes that pass every model."""
+    """Return ``passing_<step>``: ``node``, the key and ``n`` of the classes that pass every model."""
     words = question.catalog.words
-    parts = [column(masked_name(w)) for w in range(words)]
-    grouped = (
-        exp.select(column("node"), *[named(part, names.key(w)) for w, part in enumerate(parts)])
-        .select(named(total(column(names.COUNT)), names.COUNT))
-        .from_(table(f"flow_{step}"))
-        .group_by(column("node"), *[part.copy() for part in parts])
-    )
+    grouped = rolled_up(table(f"flow_{step}"), [column(masked_name(w)) for w in range(words)], column("node"))
     name = f"passing_{step}"
     if all(isinstance(model, KAnonymity) for model in question.models):
         large = exp.GTE(this=exp.Sum(this=column(names.COUNT)), expression=number(question.size))
@@ -248,7 +232,7 @@ def _renamed(ctes: list[exp.CTE], suffix: str) -> list[exp.CTE]:
 
 
 def class_of(question: Question, step: int) -> exp.Select:
-    """The class of a row of ``flow_<step>``, if it passes."""
+    """Return the class of a row of ``flow_<step>``, if it passes."""
     flow, passing = f"flow_{step}", f"passing_{step}"
     same = [equal(column("node", passing), column("node", flow))]
     for word, codes in enumerate(question.catalog.codes):
@@ -260,59 +244,48 @@ def class_of(question: Question, step: int) -> exp.Select:
 
 
 def _used() -> exp.Query:
-    """``node``, ``step`` and ``levels`` of every step of every candidate."""
+    """Return ``node``, ``step`` and ``levels`` of every step of every candidate."""
     step = exp.Add(
         this=exp.Sub(this=column(PLACE, SEQUENCE), expression=column(PLACE, "candidates")), expression=number(1)
     )
     own = exp.select(column("node"), named(number(0), "step"), column("levels")).from_(table("candidates"))
+    follows = exp.GTE(this=column(PLACE, SEQUENCE), expression=column(PLACE, "candidates"))
     later = (
         exp.select(column("node", "candidates"), named(step, "step"), column("levels", SEQUENCE))
         .from_(table("candidates"))
-        .join(
-            table(SEQUENCE),
-            on=exp.GTE(this=column(PLACE, SEQUENCE), expression=column(PLACE, "candidates")),
-        )
+        .join(table(SEQUENCE), on=follows)
     )
-    return exp.union(own, later, distinct=False, copy=False)
+    return union_all([own, later])
 
 
 def value_ctes(catalog: Catalog, dimensions: Sequence[str], published: str) -> list[exp.CTE]:
-    """``generalized``: how many records are published with a value of an attribute, by the dimensions.
+    """Return ``generalized``: how many records are published with a value of an attribute, by the dimensions.
 
-    ``used`` tells the levels of the nodes by the dimensions; ``published`` holds the dimensions, the key and ``n``.
+    ``used`` holds the levels of the nodes by the dimensions; ``published`` holds the dimensions, the key and ``n``.
     """
-    words = range(catalog.words)
-    digit = digit_of("used", names.MASKS)
+    digit = equal(digit_of("used", names.MASKS), column("digit", names.MASKS))
     levels = (
         exp.select(*[column(name, "used") for name in dimensions])
-        .select(*[column(name, names.MASKS) for name in ("attribute", "level", *map(names.mask, words))])
+        .select(*[column(name, names.MASKS) for name in ("attribute", "level")])
+        .select(*mask_columns(catalog.words, names.MASKS))
         .from_(table("used"))
-        .join(table(names.MASKS), on=equal(digit, column("digit", names.MASKS)))
+        .join(table(names.MASKS), on=digit)
     )
-    parts = [masked(column(names.key(w), published), column(names.mask(w), "levels")) for w in words]
+    parts = masked_keys(mask_columns(catalog.words, "levels"), published)
     by = [column(name, "levels") for name in (*dimensions, "attribute", "level")]
-    same = [equal(column(name, published), column(name, "levels")) for name in dimensions]
-    generalized = (
-        exp.select(*by, *[named(part, names.key(w)) for w, part in enumerate(parts)])
-        .select(named(total(column(names.COUNT, published)), names.COUNT))
-        .from_(table(published))
-        .join(table("levels"), on=both(same))
-        .group_by(*[item.copy() for item in by], *[part.copy() for part in parts])
-    )
+    generalized = rolled_up(table(published), parts, *by, owner=published)
+    generalized = generalized.join(table("levels"), on=equal_columns(dimensions, published, "levels"))
     return [cte("levels", levels, materialized=True), cte("generalized", generalized)]
 
 
 def kept_sums(catalog: Catalog, dimensions: Sequence[str]) -> exp.Select:
-    """By the dimensions and attribute, the sum of D - leaves over the published records."""
-    same = ["attribute", "level", *[names.key(w) for w in range(catalog.words)]]
+    """Return by the dimensions and attribute, the sum of D - leaves over the published records."""
+    leaf = ["attribute", "level", *map(names.key, range(catalog.words))]
     amount = exp.Mul(this=column(names.COUNT, "generalized"), expression=column("cost", names.LEAF))
     by = [column(name, "generalized") for name in (*dimensions, "attribute")]
     return (
         exp.select(*by, named(total(amount), "kept"))
         .from_(table("generalized"))
-        .join(
-            table(names.LEAF),
-            on=both(equal(column(c, "generalized"), column(c, names.LEAF)) for c in same),
-        )
+        .join(table(names.LEAF), on=equal_columns(leaf, "generalized", names.LEAF))
         .group_by(*[item.copy() for item in by])
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sqlanon.compiler import distinct_entities
-from sqlanon.compiler.encode import least_cost
+from sqlanon.compiler.encoded_source import least_cost
 from sqlanon.compiler.judged import _case
 from sqlanon.compiler.question import Question
 from sqlanon.lattice.catalog import Catalog

@@ -58,7 +58,7 @@ def build_problem(
     models = policy.models
     problem = measured(catalog, lattice, policy, models, batch=batch_size(lanes or engine.lanes, catalog.base_rows))
     if problem.measure.needs == "surprisals":
-        catalog = with_surprisals(engine, encoding, catalog, basic=policy.nulls == "basic")
+        catalog = with_surprisals(engine, encoding, catalog)
         problem = measured(catalog, lattice, policy, models, batch=problem.batch)
     _refuse_unmeetable(models, problem)
     return problem, models

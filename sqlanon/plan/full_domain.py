@@ -168,10 +168,7 @@ class Plan(Planned):
     def node_sql(self, levels: Mapping[str, int]) -> str:
         """A readable GROUP BY for a node: one row per class with its number of records, and with an entity of distinct
         entities."""
-        encoding = self._session.encoding
-        query = compiler.readable_grain(
-            encoding.source, encoding.items, self._node(levels), self._basic, entity=encoding.entity
-        )
+        query = compiler.readable_grain(self._session.encoding.source, self._node(levels))
         return self._session.engine.render(query, pretty=True)
 
     def classes(self, levels: Mapping[str, int]) -> pa.Table:
@@ -252,16 +249,13 @@ class Plan(Planned):
         return tuple(levels.get(name, 0) for name in heights)
 
     def _release_query(self, *, entities: bool = False) -> exp.Query:
-        encoding = self._session.encoding
         return compiler.release(
-            encoding.source,
-            encoding.items,
+            self._session.encoding.source,
             self.question,
             self.node,
-            basic=self._basic,
             published=self._released(),
             snapshot=names.BASE,
-            entity=encoding.entity if entities else None,
+            entities=entities,
         )
 
     def live_view_sql(self, output: Output) -> str:
@@ -276,7 +270,7 @@ class Plan(Planned):
     def frozen_lookups(self) -> dict[str, exp.Expr]:
         """The lookups of the chosen node as tables of ours, by column; see ``live_lookups.freeze``."""
         engine, encoding = self._session.source.engine, self._session.encoding
-        return freeze(engine, self.policy, encoding, self.node, self._released(), basic=self._basic)
+        return freeze(engine, self.policy, encoding, self.node, self._released())
 
     def _live_view(self, where: Place, released: Mapping[str, str]) -> LiveView:
         return frozen_view(self.policy, self._session.source, where, self.node, released)
@@ -299,15 +293,10 @@ class Plan(Planned):
 
     def _audits(self) -> list[ModelAudit]:
         """The audits of the policy's models, with what they are judged against."""
-        return plan_audits(
-            self.policy.models, self._session.encoding, self.catalog, self.node, self._released(), basic=self._basic
-        )
+        return plan_audits(self.policy.models, self._session.encoding, self.catalog, self.node, self._released())
 
     def _readable(self) -> list[tuple[str, exp.Query]]:
-        encoding = self._session.encoding
-        source, items = encoding.source, encoding.items
-        grain = compiler.readable_grain(source, items, self.node, self._basic, entity=encoding.entity)
-        return [("classes of the chosen node", grain)]
+        return [("classes of the chosen node", compiler.readable_grain(self._session.encoding.source, self.node))]
 
 
 def search_plan(session: Session, policy: Policy, seconds: dict[str, float], watch: Watcher | None) -> Plan:
@@ -362,7 +351,7 @@ def _solution(catalog: Catalog, verdict: Verdict) -> Solution:
 def _encoded_for(policy: Policy) -> tuple[object, ...]:
     """What the encoding of a source depends on; policies that agree in it can share one."""
     columns = tuple(
-        (c.name, c.role, c.hierarchy, c.uncovered)
+        (c.name, c.role, c.hierarchy, policy.uncovered_of(c))
         for c in policy.columns
         if c.role in ("quasi_identifier", "sensitive")
     )
@@ -370,4 +359,4 @@ def _encoded_for(policy: Policy) -> tuple[object, ...]:
     joined = tuple(replace(j, source=policy.resolve(j.source)) if j.source is not None else j for j in policy.join)
     origin = (source, policy.table, dict(policy.csv), policy.formats, joined)
     foreign = (dict(policy.extensions.hierarchies), dict(policy.extensions.formats))
-    return (*origin, columns, policy.entity, policy.nulls, policy.uncovered, policy.subset, foreign)
+    return (*origin, columns, policy.entity, policy.nulls, policy.subset, foreign)

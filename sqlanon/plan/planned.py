@@ -198,7 +198,11 @@ class Planned(Closing):
     def null_audit(self) -> NullAudit | None:
         """What an attacker gains who takes the NULLs of the release for wildcards; None when it holds none, or so many
         classes that comparing them would take long, or the engine cannot tell."""
-        if not self.engine.has("null_audit") or self._basic or not 0 < self.ledger.classes <= COMPARED_CLASSES:
+        if (
+            not self.engine.has("null_audit")
+            or self.policy.nulls == "basic"
+            or not 0 < self.ledger.classes <= COMPARED_CLASSES
+        ):
             return None
         release = self._release_query().subquery("release")
         attributes = [a.name for a in self.catalog.attributes]
@@ -215,16 +219,12 @@ class Planned(Closing):
         attributes = [a.name for a in self.catalog.attributes]
         released = [column.name for column in self.policy.columns if column.role != "drop"]
         told = [name for name in released if is_scalar(encoding.types[name])]
-        return null_bias(self._session.engine, encoding.source, attributes, columns=told)
+        return null_bias(self._session.engine, encoding.source.relation, attributes, columns=told)
 
     @property
     def _threshold(self) -> int:
         """The least size of a class that the models allow; smaller counts do not travel."""
         return least_size(self.policy.models)
-
-    @property
-    def _basic(self) -> bool:
-        return self.policy.nulls == "basic"
 
     def _released(self) -> dict[str, str]:
         """The columns of the release with their types, in the order of the policy."""

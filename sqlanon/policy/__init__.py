@@ -219,6 +219,13 @@ class Policy:
         """The sensitive columns in the order of the policy."""
         return tuple(c for c in self.columns if c.role == "sensitive")
 
+    def uncovered_of(self, column: Column) -> str:
+        """What happens to values of a column that its hierarchy does not list: ``error``, ``top`` or ``suppress``.
+
+        The column's own word comes before the policy's; of a sensitive column it is always ``error``.
+        """
+        return "error" if column.role == "sensitive" else column.uncovered or self.uncovered
+
     @property
     def models(self) -> tuple[PrivacyModel, ...]:
         """All privacy models: those of ``privacy``, then those of the sensitive columns, in their order."""

@@ -14,7 +14,6 @@ from sqlglot import exp
 
 from sqlanon.audit.models import ModelAudit, audit_of
 from sqlanon.compiler import sensitive
-from sqlanon.compiler.encode import included
 from sqlanon.compiler.release import readable_grain
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
@@ -34,37 +33,31 @@ def plan_audits(
     catalog: Catalog,
     node: Node,
     released: Mapping[str, str],
-    *,
-    basic: bool,
 ) -> list[ModelAudit]:
     """The audits of the models of a plan.
 
     Args:
         released: the columns of the release with their types.
-        basic: records with a NULL in a quasi-identifier do not take part.
     """
     audits = []
     for model in models:
         references: dict[str, exp.Expr] = {}
         levels = 0
         if "population" in model.references:
-            references["population"] = _population(encoding, catalog, node, released, basic)
+            references["population"] = _population(encoding, catalog, node, released)
         elif model.references:
             assert model.column is not None
             attribute = catalog.sensitive_attribute(model.column)
             levels = attribute.height - 1
             position = len(catalog.attributes) + catalog.sensitive.index(attribute)
-            entities = encoding.entity.count() if encoding.entity is not None else None
-            references["reference"] = sensitive.reference(
-                encoding.source, encoding.items, position, basic, entities=entities, placed=_reads_place(model)
-            )
+            references["reference"] = sensitive.reference(encoding.source, position, placed=_reads_place(model))
             references["hierarchy"] = sensitive.listed_ancestors(position, levels)
         audits.append(audit_of(model, references, levels=levels))
     return audits
 
 
 def unplaced_audits(
-    models: Sequence[PrivacyModel], encoding: Encoding, catalog: Catalog, *, basic: bool
+    models: Sequence[PrivacyModel], encoding: Encoding, catalog: Catalog
 ) -> list[tuple[str, exp.Query]]:
     """What must hold besides of a table that another one was planned for: names and statements, no row each.
 
@@ -81,17 +74,18 @@ def unplaced_audits(
             assert model.column is not None
             position = len(catalog.attributes) + catalog.sensitive.index(catalog.sensitive_attribute(model.column))
             wanted[f"values_without_row of {model.column}"] = position
-    return [(name, _unplaced(encoding, position, basic)) for name, position in wanted.items()]
+    return [(name, _unplaced(encoding, position)) for name, position in wanted.items()]
 
 
-def _unplaced(encoding: Encoding, position: int, basic: bool) -> exp.Query:
-    item = encoding.items[position]
-    quasi = [other.name for other in encoding.items if not other.sensitive]
+def _unplaced(encoding: Encoding, position: int) -> exp.Query:
+    source = encoding.source
+    item = source.items[position]
+    taking_part = source.taking_part if item.sensitive else source.taking_part.of_population
     text = canonical(item.name, item.type)
     counted = (
         exp.select(named(text, "value"), named(bigint(exp.Count(this=exp.Star())), "records"))
-        .from_(encoding.source.copy())
-        .where(included(quasi, basic, members=item.sensitive and item.has_population))
+        .from_(source.relation.copy())
+        .where(taking_part.condition())
         .group_by(text.copy())
     )
     lookup = table(names.lookup(position))
@@ -106,12 +100,10 @@ def _reads_place(model: PrivacyModel) -> bool:
     )
 
 
-def _population(encoding: Encoding, catalog: Catalog, node: Node, released: Mapping[str, str], basic: bool) -> exp.Expr:
+def _population(encoding: Encoding, catalog: Catalog, node: Node, released: Mapping[str, str]) -> exp.Expr:
     """The classes of the whole population at a node, typed like the release, with ``sqlanon_count``: their records, or
     entities."""
-    classes = readable_grain(
-        encoding.source, encoding.items, node, basic, whole_population=True, entity=encoding.entity
-    )
+    classes = readable_grain(encoding.source, node, whole_population=True)
     counted = classes.expressions[-1].alias
     typed = [named(exp.cast(column(a.name), data_type(released[a.name])), a.name) for a in catalog.attributes]
     query = exp.select(*typed, named(column(counted), "sqlanon_count")).from_(classes.subquery("classes"))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlanon.compiler.encode import COVERED, EncodedColumn, branch
+from sqlanon.compiler.encoded_source import COVERED, EncodedColumn, branch
 from sqlanon.errors import UnsupportedError
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node

@@ -59,7 +59,7 @@ def script_parts(plan: Plan) -> ScriptParts:
     nodes = [plan.node, *list(neighbours(plan.node, heights))[:NEIGHBOURS]]
     encoding, quasi = session.encoding, [a.name for a in catalog.attributes]
     rows, staged, audits = plan._release_query(), None, plan._audits()
-    unplaced = unplaced_audits(plan.policy.models, encoding, catalog, basic=plan._basic)
+    unplaced = unplaced_audits(plan.policy.models, encoding, catalog)
     if catalog.has_entity:
         staged = plan._release_query(entities=True)
         rows = exp.select(*[column(name) for name in released]).from_(table(STAGED))
@@ -67,10 +67,10 @@ def script_parts(plan: Plan) -> ScriptParts:
         source=session.source.relation,
         source_name=plan.policy.table,
         entity=plan.policy.entity,
-        types={item.name: item.type for item in encoding.items},
-        items=encoding.items,
+        types={item.name: item.type for item in encoding.source.items},
+        items=encoding.source.items,
         encoding=[(name, tree if isinstance(tree, exp.Expr) else tree()) for name, tree in session.engine.replay],
-        counts=record_counts(encoding.source, quasi, plan._basic, catalog.has_population),
+        counts=record_counts(encoding.source.relation, encoding.source.taking_part),
         batch=literal_batch(plan.question, nodes, names.BASE),
         nodes=[", ".join(f"{name}={level}" for name, level in catalog.levels(node).items()) for node in nodes],
         release=release_query(rows, released, released, marker=None, redacted=0),

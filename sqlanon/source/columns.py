@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from sqlanon.errors import (
-    InputError,
-    SourceError,
-    UnsupportedError,
-)
+from collections.abc import Iterable
+
+from sqlanon.errors import InputError, SourceError, UnsupportedError
 from sqlanon.policy import Policy
 from sqlanon.sqltrees import names
 
@@ -18,15 +16,17 @@ SCALAR_TYPES = (
 
 
 def check_columns(policy: Policy, types: dict[str, str]) -> None:
-    """Every declared column exists, every column of the source is declared (or dropped by ``undeclared: drop``).
+    """Raise unless every declared column exists and every column of the source is declared (or ``undeclared: drop``).
 
     Raises:
         SourceError: a declared column is not in the source.
         InputError: a column of the source has no role.
         UnsupportedError: a quasi-identifier has a type without a canonical text.
     """
-    own = [policy.entity] if policy.entity is not None else []
-    missing = list(dict.fromkeys(name for name in (*(c.name for c in policy.columns), *own) if name not in types))
+    declared = dict.fromkeys(c.name for c in policy.columns)
+    if policy.entity is not None:
+        declared[policy.entity] = None
+    missing = [name for name in declared if name not in types]
     if missing:
         hint = f"its columns are {', '.join(map(repr, types))}; names are matched exactly."
         if len(missing) >= len(policy.columns):  # its first line may be a record
@@ -34,13 +34,7 @@ def check_columns(policy: Policy, types: dict[str, str]) -> None:
         raise SourceError(
             f"The source has no column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}.", hint=hint
         )
-    ours = [name for name in types if name.casefold().startswith(names.PREFIX)]
-    if ours:
-        raise UnsupportedError(
-            f"The source has columns with the prefix that sqlanon keeps for itself: {', '.join(map(repr, ours))}.",
-            hint="rename them in a view of the source.",
-        )
-    declared = {*(c.name for c in policy.columns), *own}
+    refuse_prefix(types)
     undeclared = [name for name in types if name not in declared]
     if undeclared and policy.undeclared == "error":
         raise InputError(
@@ -56,15 +50,30 @@ def check_columns(policy: Policy, types: dict[str, str]) -> None:
             )
     if policy.entity is not None and not is_scalar(types[policy.entity]):
         raise UnsupportedError(
-            f"Column {policy.entity!r} has the type {_base_type(types[policy.entity])}, which cannot tell entities "
-            "apart.",
+            f"Column {policy.entity!r} has the type {_base_type(types[policy.entity])}, which cannot identify "
+            "entities.",
             hint="cast it to text in a view of the source.",
         )
 
 
 def is_scalar(type_name: str) -> bool:
-    """True for a type whose values have a canonical text, and can be compared."""
+    """Return True for a type whose values have a canonical text, and can be compared."""
     return _base_type(type_name) in SCALAR_TYPES and not type_name.endswith("]")
+
+
+def refuse_prefix(columns: Iterable[str]) -> None:
+    """Raise UnsupportedError if a column of the source has the prefix of our own names."""
+    ours = [name for name in columns if name.casefold().startswith(names.PREFIX)]
+    if ours:
+        raise UnsupportedError(
+            f"The source has columns with the prefix that sqlanon keeps for itself: {', '.join(map(repr, ours))}.",
+            hint="rename them in a view of the source.",
+        )
+
+
+def without_enum(type_name: str) -> str:
+    """Return the type by which the values of a column are compared: of an ENUM, whose values are texts, VARCHAR."""
+    return "VARCHAR" if type_name.upper().startswith("ENUM") else type_name
 
 
 def _base_type(type_name: str) -> str:

@@ -28,7 +28,7 @@ class Reading:
     extensions: Extensions = NOTHING
 
     def relation(self, engine: Engine, path: Path, *, into: str) -> exp.Expr:
-        """The relation of a file, brought into the table ``into`` if the engine does not read its format itself.
+        """Return the relation of a file, brought into the table ``into`` if the engine does not read its format itself.
 
         Raises:
             SourceError: the ending is not known, or the format refuses the file.
@@ -40,12 +40,12 @@ class Reading:
         found = self.format_of(path)
         if found is None:
             return file_relation(path, self.csv)
-        name, made = found
-        engine.load_batches("read file", into, read_file(made, path, self.formats.get(name, {})))
+        name, file_format = found
+        engine.load_batches("read file", into, read_file(file_format, path, self.formats.get(name, {})))
         return table(into)
 
     def _read_apart(self, path: Path, into: str) -> pa.Table:
-        """The rows of a file, read by an embedded DuckDB."""
+        """Return the rows of a file, read by an embedded DuckDB."""
         embedded = DuckDBEngine()
         try:
             return embedded.arrow("read file", exp.select("*").from_(self.relation(embedded, path, into=into)))
@@ -53,18 +53,18 @@ class Reading:
             embedded.close()
 
     def format_of(self, path: Path) -> tuple[str, FileFormat] | None:
-        """The format of a file that the engine does not read itself, with its name."""
+        """Return the format of a file that the engine does not read itself, with its name."""
         return self.extensions.format_of(path.suffix)
 
 
-def read_file(made: FileFormat, path: Path, options: Mapping[str, Any]) -> pa.RecordBatchReader:
-    """The rows of a file as its format reads them, all of them texts.
+def read_file(file_format: FileFormat, path: Path, options: Mapping[str, Any]) -> pa.RecordBatchReader:
+    """Return the rows of a file as its format reads them, all of them texts.
 
     Raises:
         SourceError: the format refuses the file, now or while the rows are read; or it has columns without a name, or
             with one name in two cases.
     """
-    rows = made.read(path, options)
+    rows = file_format.read(path, options)
     columns = rows.schema.names
     if not all(columns) or len({name.casefold() for name in columns}) < len(columns):
         raise SourceError(

@@ -13,14 +13,15 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from sqlanon.errors import EngineError, InputError, SourceError, UnsupportedError
+from sqlanon.errors import EngineError, InputError, SourceError
 from sqlanon.policy import Join, Policy
 from sqlanon.policy.hierarchy import specs
+from sqlanon.source.columns import refuse_prefix
 from sqlanon.source.files import Reading
-from sqlanon.source.opening import Source, attached_as, open_source, other_relation, stamp
+from sqlanon.source.opening import Source, attached_as, closed_on_error, open_source, other_relation, stamp
 from sqlanon.source.spark import Cluster
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import equal, named, table
+from sqlanon.sqltrees.trees import aliased, column, count_distinct, count_rows, equal, named, not_null, number, table
 
 BEFORE, OTHER = "before", "other"
 
@@ -35,7 +36,7 @@ class _Side:
 
 
 def open_policy_source(source: object, policy: Policy, *, writable: bool = False) -> Source:
-    """Open the source given, or the policy's own, and join to it what the policy says.
+    """Open ``source``, or the policy's own, and join to it what the policy names.
 
     Raises:
         InputError: there is no source.
@@ -54,7 +55,7 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
         writable=writable,
         cluster=Cluster(engine.master, engine.settings) if engine.name == "spark" else None,
     )
-    try:
+    with closed_on_error(opened.engine):
         if policy.join:
             opened.engine.require("several_sources")
         if policy.transformation is not None:
@@ -64,13 +65,10 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
         read = (opened.relation, *_tables_beside(opened, policy))
         opened = replace(opened, read=read, other_files=policy.read_files)
         return _joined(opened, policy) if policy.join else opened
-    except BaseException:
-        opened.engine.close()
-        raise
 
 
 def _tables_beside(opened: Source, policy: Policy) -> list[exp.Expr]:
-    """The relations of the source's database that hold hierarchies, a subset, or what is joined."""
+    """Return the relations of the source's database that hold hierarchies, a subset, or what is joined."""
     tables = [str(join.table) for join in policy.join if join.source is None]
     tables += [c.hierarchy.table for c in policy.columns if isinstance(c.hierarchy, specs.TableHierarchy)]
     tables += [name] if (name := (policy.subset or {}).get("table")) is not None else []
@@ -78,7 +76,7 @@ def _tables_beside(opened: Source, policy: Policy) -> list[exp.Expr]:
 
 
 def _joined(opened: Source, policy: Policy) -> Source:
-    """The source with all that is joined to it, as one table of ours."""
+    """Join the policy's further sources to the source, in one table of ours."""
     files = [Path(policy.resolve(join.source)) for join in policy.join if join.source is not None]
     stamps = tuple(stamp(file) for file in files if attached_as(opened.engine, file) is None)
     with opened.engine.detaching():
@@ -96,24 +94,23 @@ def _joined(opened: Source, policy: Policy) -> Source:
 
 
 def _join(opened: Source, sides: Sequence[_Side], policy: Policy) -> list[str]:
-    """Make the table of the joined records; what the user should know of it."""
+    """Create the table of the joined records; return what the user should know of it."""
     engine = opened.engine
     warnings: list[str] = []
-    query = exp.select(*[exp.column(exp.Star(), table=exp.to_identifier(BEFORE, quoted=True))])
-    query = query.from_(_as(opened.relation, BEFORE))
+    everything = exp.column(exp.Star(), table=exp.to_identifier(BEFORE, quoted=True))
+    query = exp.select(everything).from_(aliased(opened.relation, BEFORE))
     available = {name: (BEFORE, type_name) for name, type_name in opened.types.items()}
     for position, (join, side) in enumerate(zip(policy.join, sides, strict=True)):
         alias = f"{OTHER}_{position}"
         condition = _matching(join, side, available, alias, policy)
         _refuse_repeated_keys(opened, join, side)
-        query = query.join(_as(side.relation, alias), on=condition, join_type="left", copy=False)
+        query = query.join(aliased(side.relation, alias), on=condition, join_type="left", copy=False)
         keys = [right for _, right in join.key]
         for name, type_name in side.types.items():
             if name not in keys:
-                query = query.select(named(_column(name, alias), name), copy=False)
+                query = query.select(named(column(name, alias), name), copy=False)
                 available[name] = (alias, type_name)
-        found = named(exp.Not(this=exp.Is(this=_column(keys[0], alias), expression=exp.null())), _found(position))
-        query = query.select(found, copy=False)
+        query = query.select(named(not_null(column(keys[0], alias)), _found(position)), copy=False)
     records = engine.create("join", names.JOINED, query)
     _refuse_multiplied(opened, records)
     for position, (join, side) in enumerate(zip(policy.join, sides, strict=True)):
@@ -130,7 +127,7 @@ def _found(position: int) -> str:
 
 
 def _other(opened: Source, policy: Policy, position: int, join: Join) -> _Side:
-    """The relation of a joined source."""
+    """Return the relation of a joined source."""
     parts = (Path(join.source).name if join.source is not None else None, join.table)
     title = ": ".join(part for part in parts if part is not None)
     failure = ""
@@ -150,7 +147,7 @@ def _other(opened: Source, policy: Policy, position: int, join: Join) -> _Side:
 
 
 def _refuse_clashes(opened: Source, sides: Sequence[_Side], policy: Policy) -> None:
-    """Every column of the joined records has a name of its own, in whatever case, and none is ours."""
+    """Raise unless every column of the joined records has a name of its own, in whatever case, and none is ours."""
     listed = [*opened.types]
     for side, join in zip(sides, policy.join, strict=True):
         missing = [right for _, right in join.key if right not in side.types]
@@ -161,12 +158,7 @@ def _refuse_clashes(opened: Source, sides: Sequence[_Side], policy: Policy) -> N
             )
         keys = [right for _, right in join.key]
         listed += [name for name in side.types if name not in keys]
-    ours = [name for name in listed if name.casefold().startswith(names.PREFIX)]
-    if ours:
-        raise UnsupportedError(
-            f"The sources have columns with the prefix that sqlanon keeps for itself: {', '.join(map(repr, ours))}.",
-            hint="rename them in a view of the source.",
-        )
+    refuse_prefix(listed)
     counts = Counter(name.casefold() for name in listed)
     twice = sorted({name for name in listed if counts[name.casefold()] > 1})
     if twice:
@@ -187,7 +179,7 @@ def _columns(types: Iterable[str], policy: Policy) -> str:
 def _matching(
     join: Join, side: _Side, available: Mapping[str, tuple[str, str]], alias: str, policy: Policy
 ) -> exp.Expr:
-    """The condition of a join: equal keys, as texts where their types differ; a NULL matches nothing."""
+    """Return the condition of a join: equal keys, as texts where their types differ; a NULL matches nothing."""
     conditions = []
     for left, right in join.key:
         if left not in available:
@@ -196,7 +188,7 @@ def _matching(
                 hint=f"{_columns(available, policy)} write key: {{column: its name there}}.",
             )
         owner, type_name = available[left]
-        pair: list[exp.Expr] = [_column(left, owner), _column(right, alias)]
+        pair: list[exp.Expr] = [column(left, owner), column(right, alias)]
         if type_name != side.types[right]:
             pair = [exp.cast(item, "VARCHAR") for item in pair]
         conditions.append(equal(pair[0], pair[1]))
@@ -204,12 +196,12 @@ def _matching(
 
 
 def _refuse_repeated_keys(opened: Source, join: Join, side: _Side) -> None:
-    keys = [_column(right, OTHER) for _, right in join.key]
-    present = [exp.Not(this=exp.Is(this=key.copy(), expression=exp.null())) for key in keys]
-    repeated = exp.select(exp.convert(1)).from_(_as(side.relation, OTHER)).where(*present).group_by(*keys)
-    repeated = repeated.having(exp.GT(this=exp.Count(this=exp.Star()), expression=exp.convert(1)))
-    every = exp.select(exp.Count(this=exp.Star())).from_(repeated.subquery("repeated"))
-    count = _count(opened, "repeated keys", every)
+    """Raise SourceError if a key occurs more than once in a joined source: records would multiply."""
+    keys = [column(right, OTHER) for _, right in join.key]
+    present = [not_null(key.copy()) for key in keys]
+    repeated = exp.select(number(1)).from_(aliased(side.relation, OTHER)).where(*present).group_by(*keys)
+    repeated = repeated.having(exp.GT(this=count_rows(), expression=number(1)))
+    count = _count(opened, "repeated keys", repeated.subquery("repeated"))
     if count:
         raise SourceError(
             f"{count} keys occur more than once in the joined source {side.title!r}, so that records would multiply.",
@@ -218,11 +210,12 @@ def _refuse_repeated_keys(opened: Source, join: Join, side: _Side) -> None:
 
 
 def _refuse_multiplied(opened: Source, records: int) -> None:
-    """Keys that differ to one side may be equal to the other."""
-    before = _count(opened, "records before the join", exp.select(exp.Count(this=exp.Star())).from_(opened.relation))
+    """Raise SourceError if the join has more records than the source: keys that differ to one side may be equal to the
+    other."""
+    before = _count(opened, "records before the join", opened.relation)
     if records != before:
         raise SourceError(
-            f"The source has {before} records, but the join makes {records}: keys of different types or "
+            f"The source has {before} records, but the join has {records}: keys of different types or "
             "collations match several rows.",
             hint="give the key columns one type in a view of the sources.",
         )
@@ -231,36 +224,27 @@ def _refuse_multiplied(opened: Source, records: int) -> None:
 def _unmatched(
     opened: Source, records: int, position: int, join: Join, side: _Side, types: Mapping[str, str]
 ) -> list[str]:
-    """How many records met no row, and how many rows met no record."""
-    met = exp.select(exp.Count(this=exp.Star())).from_(table(names.JOINED)).where(_column(_found(position)))
-    keys = exp.Tuple(expressions=[_column(left) for left, _ in join.key])
-    used = exp.select(exp.Count(this=exp.Distinct(expressions=[keys]))).from_(table(names.JOINED))
-    lonely = records - _count(opened, "joined records", met)
-    rows = _count(opened, "rows to join", exp.select(exp.Count(this=exp.Star())).from_(_as(side.relation, OTHER)))
-    unused = rows - _count(opened, "used rows", used.where(_column(_found(position))))
-    told = []
-    if lonely:
-        told.append(f"{lonely} records have no row in the joined source {side.title!r}; its columns are NULL there.")
+    """Report how many records met no row, and how many rows met no record."""
+    found, title = column(_found(position)), side.title
+    keys = exp.Tuple(expressions=[column(left) for left, _ in join.key])
+    unmatched = records - _count(opened, "joined records", table(names.JOINED), where=found)
+    rows = _count(opened, "rows to join", aliased(side.relation, OTHER))
+    unused = rows - _count(opened, "used rows", table(names.JOINED), count_distinct(keys), where=found)
+    warnings = []
+    if unmatched:
+        warnings.append(f"{unmatched} records have no row in the joined source {title!r}; its columns are NULL there.")
     if unused:
-        told.append(f"{unused} rows of the joined source {side.title!r} belong to no record and are left out.")
+        warnings.append(f"{unused} rows of the joined source {title!r} belong to no record and are left out.")
     pairs = [(types[left], side.types[right]) for left, right in join.key]
     differing = [f"{left.split('(')[0]} and {right.split('(')[0]}" for left, right in pairs if left != right]
-    if told and differing:
-        told.append(f"Keys of {side.title!r} have different types, {', '.join(differing)}, and were compared as texts.")
-    return told
+    if warnings and differing:
+        warnings.append(f"Keys of {title!r} have different types, {', '.join(differing)}, and were compared as texts.")
+    return warnings
 
 
-def _count(opened: Source, name: str, query: exp.Select) -> int:
-    return int(opened.engine.run(name, query)[0][0])
-
-
-def _as(relation: exp.Expr, alias: str) -> exp.Expr:
-    copy = relation.copy()
-    copy.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
-    return copy
-
-
-def _column(name: str, owner: str | None = None) -> exp.Column:
-    return exp.column(
-        exp.to_identifier(name, quoted=True), exp.to_identifier(owner, quoted=True) if owner is not None else None
-    )
+def _count(
+    opened: Source, name: str, relation: exp.Expr, count: exp.Expr | None = None, *, where: exp.Expr | None = None
+) -> int:
+    """Count the rows of a relation, or ``count`` of them."""
+    query = exp.select(count or count_rows()).from_(relation)
+    return int(opened.engine.run(name, query.where(where) if where is not None else query)[0][0])

@@ -20,13 +20,20 @@ from sqlanon.policy.hierarchy.specs import (
     ExtensionHierarchy,
     FileHierarchy,
     GroupsHierarchy,
+    HierarchySpec,
     LevelsHierarchy,
     RedactHierarchy,
     SuppressHierarchy,
     TableHierarchy,
 )
+from sqlanon.source.columns import without_enum
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import canonical, column, named, table
+from sqlanon.sqltrees.trees import canonical, column, count_rows, is_null, named, not_null, or_zero, table
+
+
+def lists_its_values(hierarchy: HierarchySpec | None) -> bool:
+    """Return True for a hierarchy that lists the values that it knows, whatever the source holds."""
+    return isinstance(hierarchy, FileHierarchy | GroupsHierarchy | LevelsHierarchy | TableHierarchy)
 
 
 def list_rows(
@@ -37,12 +44,12 @@ def list_rows(
     warnings: list[str],
     extensions: Extensions = NOTHING,
 ) -> int:
-    """Make the table of listed rows and return the hierarchy's height."""
+    """Create the table of listed rows and return the hierarchy's height."""
     hierarchy = spec.hierarchy
     foreign = None
     if isinstance(hierarchy, ExtensionHierarchy):
-        make = partial(extensions.builder(hierarchy.kind), **hierarchy.options)
-        foreign = attempt(_builder_of(spec), make, HierarchyError)
+        create = partial(extensions.builder(hierarchy.kind), **hierarchy.options)
+        foreign = attempt(_builder_of(spec), create, HierarchyError)
     rows: Sequence[tuple[str | None, ...]]
     if isinstance(hierarchy, FileHierarchy):
         rows = read_rows(hierarchy.path, hierarchy.delimiter, hierarchy.null, hierarchy.encoding)
@@ -73,7 +80,7 @@ def list_rows(
 
 
 def table_rows(engine: Engine, name: str, column_name: str) -> list[tuple[str | None, ...]]:
-    """The rows of a hierarchy that is a table, as canonical texts.
+    """Return the rows of a hierarchy that is a table, as canonical texts.
 
     Raises:
         HierarchyError: it is empty.
@@ -91,9 +98,10 @@ def table_rows(engine: Engine, name: str, column_name: str) -> list[tuple[str | 
 
 
 def _foreign_rows(engine: Engine, position: int, spec: Column, builder: Any) -> Sequence[tuple[str | None, ...]]:
-    """What a builder from outside the package makes of the distinct texts of a column; its errors may quote them."""
+    """The rows that a builder from outside the package returns for the distinct texts of a column; its errors may quote
+    them."""
     query = exp.select(column("value")).from_(table(names.distinct_values(position)))
-    query = query.where(exp.Not(this=exp.Is(this=column("value"), expression=exp.null()))).order_by(column("value"))
+    query = query.where(not_null(column("value"))).order_by(column("value"))
     values = [row[0] for row in engine.run("values to build", query)]
     if not values:
         return [(None,)]
@@ -101,7 +109,7 @@ def _foreign_rows(engine: Engine, position: int, spec: Column, builder: Any) -> 
     texts = all(isinstance(row, tuple | list) and all(isinstance(text, str) for text in row) and row for row in rows)
     if not texts:
         raise HierarchyError(
-            f"{_builder_of(spec)} gives rows that are no tuples of texts.",
+            f"{_builder_of(spec)} returns rows that are no tuples of texts.",
             hint="a row is (value, level 1, level 2, …), all of them str.",
         )
     return [tuple(row) for row in rows]
@@ -113,22 +121,17 @@ def _builder_of(spec: Column) -> str:
 
 def _list_built(engine: Engine, position: int, spec: Column, type_name: str, foreign: Any) -> int:
     values = names.distinct_values(position)
-    longest = engine.run(
-        "longest value",
-        exp.select(
-            exp.Coalesce(this=exp.Max(this=exp.Length(this=column("value"))), expressions=[exp.Literal.number(0)])
-        ).from_(table(values)),
-    )[0][0]
-    text_like = type_name.upper().startswith("ENUM")
+    lengths = exp.select(or_zero(exp.Max(this=exp.Length(this=column("value"))))).from_(table(values))
+    longest = engine.run("longest value", lengths)[0][0]
     wants_text = isinstance(spec.hierarchy, RedactHierarchy | SuppressHierarchy) or getattr(foreign, "by_text", False)
-    by_text = text_like or type_name == "VARCHAR" or wants_text
+    by_text = without_enum(type_name) == "VARCHAR" or wants_text
     assert spec.hierarchy is not None
     value = column("value") if by_text else column("raw")
-    make = partial(builder_levels, spec.hierarchy) if foreign is None else partial(_foreign_levels, spec, foreign)
-    expressions = make(value, "VARCHAR" if by_text else type_name, longest=max(int(longest), 1))
+    build = partial(builder_levels, spec.hierarchy) if foreign is None else partial(_foreign_levels, spec, foreign)
+    expressions = build(value, "VARCHAR" if by_text else type_name, longest=max(int(longest), 1))
     query = encode.listed_from_builder(position, expressions)
-    made = names.listed(position)
-    engine.compute("build hierarchy", made, query, over=values, of=spec.name, type_name=type_name, by_text=by_text)
+    listed = names.listed(position)
+    engine.compute("build hierarchy", listed, query, over=values, of=spec.name, type_name=type_name, by_text=by_text)
     height = len(expressions) + 1
     if foreign is not None:
         _refuse_missing_levels(engine, position, spec, height)
@@ -145,33 +148,34 @@ def _list_built(engine: Engine, position: int, spec: Column, type_name: str, for
 
 
 def _refuse_missing_levels(engine: Engine, position: int, spec: Column, height: int) -> None:
-    """A NULL above a value would join the branch of NULL, unseen by the check of the tree."""
-    missing = [exp.Is(this=column(names.level(level)), expression=exp.null()) for level in range(1, height)]
-    query = exp.select(exp.Count(this=exp.Star())).from_(table(names.listed(position))).where(exp.or_(*missing))
+    """Raise HierarchyError if a NULL stands above a value: it would join the branch of NULL, unseen by the check of the
+    tree."""
+    missing = [is_null(column(names.level(level))) for level in range(1, height)]
+    query = exp.select(count_rows()).from_(table(names.listed(position))).where(exp.or_(*missing))
     count = engine.run("check levels", query)[0][0] if missing else 0
     if count:
         raise HierarchyError(
-            f"{_builder_of(spec)} gives {count} values no text on some level.",
+            f"{_builder_of(spec)} returns no text on some level for {count} values.",
             hint="let every level be a text where the value is not NULL.",
         )
 
 
 def _foreign_levels(spec: Column, builder: Any, value: exp.Expr, type_name: str, *, longest: int) -> list[exp.Expr]:
-    """The expressions of a builder from outside the package, as texts."""
-    make = partial(builder.levels, value, type_name, longest=longest)
-    made = attempt(_builder_of(spec), lambda: list(make()), HierarchyError)
-    if not all(isinstance(item, exp.Expr) for item in made):
+    """Return the expressions of a builder from outside the package, as texts."""
+    build = partial(builder.levels, value, type_name, longest=longest)
+    levels = attempt(_builder_of(spec), lambda: list(build()), HierarchyError)
+    if not all(isinstance(item, exp.Expr) for item in levels):
         raise HierarchyError(
-            f"{_builder_of(spec)} gives levels that are no SQL expressions.", hint="give sqlglot expressions."
+            f"{_builder_of(spec)} returns levels that are no SQL expressions.", hint="return sqlglot expressions."
         )
-    return [exp.cast(item, "VARCHAR") for item in made]
+    return [exp.cast(item, "VARCHAR") for item in levels]
 
 
 def uncovered_query(source: exp.Expr, spec: Column, type_name: str) -> str:
-    """A query for the operator that lists the values of a column that its hierarchy does not."""
+    """Return a query for the operator that lists the values of a column that its hierarchy does not."""
     text = canonical(spec.name, type_name)
-    query = exp.select(named(text, "value"), named(exp.Count(this=exp.Star()), "records")).from_(source.copy())
-    query = query.where(exp.Not(this=exp.Is(this=text.copy(), expression=exp.null())))
+    query = exp.select(named(text, "value"), named(count_rows(), "records")).from_(source.copy())
+    query = query.where(not_null(text.copy()))
     hierarchy = spec.hierarchy
     if isinstance(hierarchy, FileHierarchy):
         options = {
@@ -189,7 +193,7 @@ def uncovered_query(source: exp.Expr, spec: Column, type_name: str) -> str:
 
 
 def list_ancestors(engine: Engine, position: int, rows: Sequence[tuple[str | None, ...]]) -> exp.Expr:
-    """A table of value, level and ancestor for the levels below the root, as the audits of t-closeness read it.
+    """Return a table of value, level and ancestor for the levels below the root, as the audits of t-closeness read it.
 
     A NULL that the hierarchy does not list is a branch of its own below the root.
     """

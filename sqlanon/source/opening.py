@@ -1,9 +1,9 @@
-"""Opening a source: a file, a server by its URL, or a connection that the user holds open."""
+"""Open a source: a file, a server by its URL, or a connection that the user holds open."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ class Source:
         types: column -> type, in the order of the source.
         path: the file, None for a server or an open connection.
         target_catalog: the database that views and tables go to; None where the source cannot hold any.
-        stamps: of the files that records were read from (``stamp``), to tell whether one has changed.
+        stamps: of the files that records were read from (``stamp``), to detect that one has changed.
         read, other_files: further relations and files of the policy, such as hierarchies; nothing is published there.
         warnings: what the user should know.
         borrowed: the engine works on an open connection of the user's.
@@ -105,8 +105,8 @@ def open_source(
         return _open_spark(source, table_name, cluster)
     if is_connection(source):
         engine = DuckDBEngine(connection=source)  # type: ignore[arg-type]
-        opened = _closing_on_error(engine, lambda: _described(engine, _table(engine, table_name), None, None))
-        return replace(opened, borrowed=True)
+        with closed_on_error(engine):
+            return replace(_table_source(engine, table_name), borrowed=True)
     if not isinstance(source, str | Path):
         raise SourceError(
             f"A source of the type {type(source).__name__} cannot be read.",
@@ -116,8 +116,7 @@ def open_source(
         return _open_server(str(source), table_name)
     path = Path(source).absolute()
     if is_folder(path):
-        engine = DuckDBEngine(settings=settings)
-        return _closing_on_error(engine, lambda: _open_folder(engine, path))
+        return _open_folder(path, settings)
     if not is_file(path) and is_connection_text(str(source)):
         raise InputError(
             "The source reads like what a driver connects with, and is no file; it is not repeated here.",
@@ -129,14 +128,15 @@ def open_source(
             f"There is no source file {path.name!r} in {str(path.parent)!r}.",
             hint="check the key source; relative paths are relative to the policy file.",
         )
-    if is_database(path.name) and is_sqlite(path):
+    if not is_database(path.name):
+        return _open_file(path, reading or Reading(), settings)
+    if is_sqlite(path):
         return _open_sqlite(path, table_name, writable)
-    engine = DuckDBEngine(settings=settings)
-    return _closing_on_error(engine, lambda: _open_file(engine, path, table_name, reading or Reading(), writable))
+    return _open_duckdb(path, table_name, settings, writable)
 
 
 def other_relation(opened: Source, path: str, table_name: str | None, reading: Reading, *, name: str) -> exp.Expr:
-    """Another relation, read beside an open source: a table of the same database, or of another file.
+    """Return another relation, read beside an open source: a table of the same database, or of another file.
 
     A database that is attached already is not attached again, which DuckDB would refuse.
 
@@ -148,12 +148,8 @@ def other_relation(opened: Source, path: str, table_name: str | None, reading: R
         UnsupportedError: a URL of a database.
         EngineError: it cannot be read.
     """
-    if is_url(path):
-        raise UnsupportedError(
-            "A server is read as the first source only.", hint="join the tables in a view of its database."
-        )
     file = Path(path).absolute()
-    if not is_file(file) and is_connection_text(path):
+    if is_url(path) or (not is_file(file) and is_connection_text(path)):
         raise UnsupportedError(
             "A server is read as the first source only.", hint="join the tables in a view of its database."
         )
@@ -178,7 +174,7 @@ def other_relation(opened: Source, path: str, table_name: str | None, reading: R
 
 
 def attached_as(engine: Engine, file: Path) -> str | None:
-    """The name that a database file is attached under; None when it is not."""
+    """Return the name that a database file is attached under; None when it is not."""
     for database, held, _ in engine.databases():
         with suppress(OSError):
             if held is not None and file.samefile(held):
@@ -187,7 +183,7 @@ def attached_as(engine: Engine, file: Path) -> str | None:
 
 
 def _open_server(url: str, table_name: str | None) -> Source:
-    """A server by its URL. What the URL leaves out, the driver takes from its usual places."""
+    """Return a server by its URL. What the URL leaves out, the driver takes from its usual places."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -217,35 +213,84 @@ def _open_server(url: str, table_name: str | None) -> Source:
             "The driver of PostgreSQL is not installed.", hint="run: python -m pip install 'sqlanon[postgres]'"
         )
     engine = PostgresEngine(url)
-    return _closing_on_error(engine, lambda: _described(engine, _table(engine, table_name), None, None))
+    with closed_on_error(engine):
+        return _table_source(engine, table_name)
 
 
 def _open_sqlite(path: Path, table_name: str | None, writable: bool) -> Source:
-    """A SQLite file, whose engine knows when somebody else writes to it."""
+    """Return a SQLite file, whose engine knows when somebody else writes to it."""
     stamps = () if writable else (stamp(path),)
     engine = SQLiteEngine(path, read_only=not writable)
-    return _closing_on_error(engine, lambda: _described(engine, _table(engine, table_name), path, MAIN, stamps))
+    with closed_on_error(engine):
+        return _table_source(engine, table_name, path, MAIN, stamps)
+
+
+def _open_duckdb(path: Path, table_name: str | None, settings: Mapping[str, Any] | None, writable: bool) -> Source:
+    """Return a DuckDB file, attached to an embedded DuckDB."""
+    stamps = () if writable else (stamp(path),)
+    engine = DuckDBEngine(settings=settings)
+    with closed_on_error(engine):
+        try:
+            engine.attach(path, ATTACHED, read_only=not writable)
+        except EngineError as error:
+            failure = error.message
+        else:
+            engine.source_catalog = ATTACHED
+            return _table_source(engine, table_name, path, ATTACHED, stamps)
+        raise SourceError(
+            f"The database file {path.name!r} cannot be opened. {failure}",
+            hint="close other programs that hold it open, and check that it is a DuckDB file.",
+        )
 
 
 def _open_spark(source: object, table_name: str | None, cluster: Cluster | None) -> Source:
-    """A table of a session of Spark, or Parquet files that a cluster reads."""
+    """Return a table of a session of Spark, or Parquet files that a cluster reads."""
     engine = start_engine(source, cluster)
+    with closed_on_error(engine):
+        if source is None or is_session(source):
+            files = engine.local_files(engine.source_table(table_name)) if table_name else []
+            stamps = tuple(stamp(file) for file in files)
+            return replace(_table_source(engine, table_name, stamps=stamps), borrowed=is_session(source))
+        stamps = tuple(stamp(file) for file in parquet_files(str(source)))
+        relation = engine.read_parquet(names.STAGED, str(source))
+        return Source(engine, relation, dict(engine.columns(relation)), None, None, stamps)
 
-    def described() -> Source:
-        relation = _table(engine, table_name)
-        before = tuple(stamp(file) for file in engine.local_files(relation))
-        return replace(_described(engine, relation, None, None, before), borrowed=is_session(source))
 
-    def read() -> Source:
-        files = parquet_files(str(source))
-        before = tuple(stamp(file) for file in files)
-        return _described(engine, engine.read_parquet(names.STAGED, str(source)), None, None, before)
+def _open_folder(path: Path, settings: Mapping[str, Any] | None) -> Source:
+    """Return a folder of Parquet files, as a cluster writes it: one relation."""
+    engine = DuckDBEngine(settings=settings)
+    with closed_on_error(engine):
+        files = parquet_files(str(path))
+        stamps = tuple(stamp(file) for file in files)
+        try:
+            relation = parquet_relation(files)
+            return Source(engine, relation, dict(engine.columns(relation)), path, None, stamps)
+        except EngineError as error:
+            kind = error.kind
+        raise SourceError(
+            f"The folder {path.name!r} cannot be read ({kind}).",
+            hint="it must hold Parquet files with the same columns.",
+        )
 
-    return _closing_on_error(engine, described if source is None or is_session(source) else read)
+
+def _open_file(path: Path, reading: Reading, settings: Mapping[str, Any] | None) -> Source:
+    """Return a file that an embedded DuckDB reads, or a file format."""
+    stamps = (stamp(path),)
+    engine = DuckDBEngine(settings=settings)
+    with closed_on_error(engine):
+        try:
+            relation = _records(engine, path, reading, into=names.STAGED)
+            return Source(engine, relation, dict(engine.columns(relation)), path, None, stamps)
+        except EngineError as error:
+            kind = error.kind
+        raise SourceError(
+            f"The file {path.name!r} cannot be read ({kind}).",
+            hint="check its format; for CSV declare csv: {delimiter: …, quote: …, encoding: …}.",
+        )
 
 
 def _records(engine: DuckDBEngine, path: Path, reading: Reading, *, into: str) -> exp.Expr:
-    """The relation of a file; texts are parsed once, into a table of ours."""
+    """Return the relation of a file; texts are parsed once, into a table of ours."""
     relation = reading.relation(engine, path, into=into)
     if reading.format_of(path) is not None or path.suffix.lower() in (".parquet", ".pq"):
         return relation
@@ -253,79 +298,42 @@ def _records(engine: DuckDBEngine, path: Path, reading: Reading, *, into: str) -
     return table(into)
 
 
-def _closing_on_error(engine: Engine, opener: Any) -> Source:
-    try:
-        source: Source = opener()
-    except BaseException:
-        engine.close()
-        raise
-    return source
-
-
-def _open_folder(engine: DuckDBEngine, path: Path) -> Source:
-    """A folder of Parquet files, as a cluster writes it: one relation."""
-    files = parquet_files(str(path))
-    before = tuple(stamp(file) for file in files)
-    try:
-        return _described(engine, parquet_relation(files), path, None, before)
-    except EngineError as error:
-        kind = error.kind
-    raise SourceError(
-        f"The folder {path.name!r} cannot be read ({kind}).", hint="it must hold Parquet files with the same columns."
-    )
-
-
-def _open_file(engine: DuckDBEngine, path: Path, table_name: str | None, reading: Reading, writable: bool) -> Source:
-    before = stamp(path)
-    if is_database(path.name):
-        try:
-            engine.attach(path, ATTACHED, read_only=not writable)
-        except EngineError as error:
-            failure = error.message
-        else:
-            engine.source_catalog = ATTACHED
-            stamps = () if writable else (before,)
-            return _described(engine, _table(engine, table_name), path, ATTACHED, stamps)
-        raise SourceError(
-            f"The database file {path.name!r} cannot be opened. {failure}",
-            hint="close other programs that hold it open, and check that it is a DuckDB file.",
-        )
-    try:
-        return _described(engine, _records(engine, path, reading, into=names.STAGED), path, None, (before,))
-    except EngineError as error:
-        kind = error.kind
-    raise SourceError(
-        f"The file {path.name!r} cannot be read ({kind}).",
-        hint="check its format; for CSV declare csv: {delimiter: …, quote: …, encoding: …}.",
-    )
-
-
-def _table(engine: Engine, table_name: str | None) -> exp.Table:
-    if not table_name:
-        raise SourceError("The policy names no table of the database.", hint="add the key table.")
-    return engine.source_table(table_name)
-
-
-def _described(
+def _table_source(
     engine: Engine,
-    relation: exp.Expr,
-    path: Path | None,
-    target_catalog: str | None,
+    table_name: str | None,
+    path: Path | None = None,
+    target_catalog: str | None = None,
     stamps: tuple[Stamp, ...] = (),
 ) -> Source:
+    """Return a table of a database.
+
+    Raises:
+        SourceError: no table is named, or it cannot be read.
+    """
+    if not table_name:
+        raise SourceError("The policy names no table of the database.", hint="add the key table.")
+    relation = engine.source_table(table_name)
     try:
         types = dict(engine.columns(relation))
     except EngineError as error:
-        if path is not None and target_catalog is None:
-            raise
         failure = error.message
     else:
         return Source(engine, relation, types, path, target_catalog, stamps)
     raise SourceError(f"The table cannot be read. {failure}", hint="check the key table (schema.table is allowed).")
 
 
+@contextmanager
+def closed_on_error(engine: Engine) -> Iterator[None]:
+    """Close the engine when the block fails."""
+    try:
+        yield
+    except BaseException:
+        engine.close()
+        raise
+
+
 def stamp(path: Path) -> Stamp:
-    """What tells whether a file was written to."""
+    """Return the facts by which a later write to a file is detected."""
     try:
         status = path.stat()
     except OSError:

@@ -5,38 +5,42 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sqlanon.compiler.encode import EncodedColumn
-from sqlanon.errors import (
-    UnsupportedError,
-)
+from sqlanon.compiler.encoded_source import EncodedColumn
+from sqlanon.errors import UnsupportedError
+from sqlanon.policy import Column
 
 WORD_BITS = 62
 """Usable bits of a signed BIGINT word."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
-    """A column after its hierarchy met the source: what packing needs to know."""
+class MeasuredColumn:
+    """A column after its hierarchy met the source.
 
+    Attributes:
+        bits, widths, keeps_type: per level: of a branch number, distinct values, whether its texts read as the type.
+        uncovered_values, uncovered_records: those without a row of the hierarchy.
+    """
+
+    spec: Column
     item: EncodedColumn
     domain: int
     bits: tuple[int, ...]
     widths: tuple[int, ...]
     keeps_type: tuple[bool, ...]
-    values: int
     uncovered_values: int
     uncovered_records: int
     single_root: bool
-    quasi_identifiers: int
 
 
-def _pack(
-    measured: Sequence[_Measured],
-) -> tuple[tuple[EncodedColumn, ...], list[list[list[int]]], int]:
+def pack(measured: Sequence[MeasuredColumn]) -> tuple[tuple[EncodedColumn, ...], list[list[list[int]]], int]:
     """Give every (attribute, level) its field of bits; first fit into words of 62 bits.
 
     Returns:
         the columns with fields, the masks by attribute, level and word, and the number of words.
+
+    Raises:
+        UnsupportedError: the code of a sensitive column does not fit a word.
     """
     word, used = 0, 0
     items = []
@@ -60,14 +64,15 @@ def _pack(
     words = word + 1
     masks = []
     for item in items:
-        per_level = _fields(item, words)
+        per_level = fields_of(item, words)
         masks.append(
             [[sum(field[w] for field in per_level[level:]) for w in range(words)] for level in range(item.height)]
         )
     return tuple(items), masks, words
 
 
-def _fields(item: EncodedColumn, words: int) -> tuple[tuple[int, ...], ...]:
+def fields_of(item: EncodedColumn, words: int) -> tuple[tuple[int, ...], ...]:
+    """Return the bits that each level of a column owns, by word."""
     return tuple(
         tuple(((1 << bits) - 1) << shift if owner == word else 0 for word in range(words))
         for owner, shift, bits in item.fields

@@ -25,13 +25,13 @@ class Cluster:
 
 
 def is_session(source: object) -> bool:
-    """True for an open session of Spark."""
+    """Return True for an open session of Spark."""
     kinds = type(source).__mro__
     return any(kind.__name__ == "SparkSession" and kind.__module__.startswith("pyspark.sql") for kind in kinds)
 
 
 def start_engine(source: object, cluster: Cluster | None) -> SparkEngine:
-    """An engine on the session ``source``, or on a cluster that is started.
+    """Return an engine on the session ``source``, or on a cluster that is started.
 
     Raises:
         InputError: PySpark is not installed, or the cluster cannot be started.

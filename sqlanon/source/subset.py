@@ -16,13 +16,14 @@ from sqlanon.engines.base import Engine
 from sqlanon.errors import EngineError, InputError, SourceError
 from sqlanon.policy import Policy
 from sqlanon.policy.paths import is_file
+from sqlanon.source.columns import without_enum
 from sqlanon.source.files import Reading
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import column, count_if, named, table
+from sqlanon.sqltrees.trees import column, count_if, is_null, named, table
 
 
 def with_membership(engine: Engine, source: exp.Expr, policy: Policy, types: Mapping[str, str]) -> exp.Expr:
-    """The source with the column ``names.MEMBER``: TRUE for the records of the policy's subset.
+    """Return the source with the column ``names.MEMBER``: TRUE for the records of the policy's subset.
 
     Raises:
         SourceError: the subset cannot be read, or has no column of the source.
@@ -51,9 +52,11 @@ def with_membership(engine: Engine, source: exp.Expr, policy: Policy, types: Map
             f"The subset has the columns {', '.join(map(repr, foreign)) or 'none'}, which the source lacks.",
             hint="give it columns of the source only (all of them, or a key); check the delimiter of a CSV file.",
         )
-    shared = [(name, _plain(types[name])) for name in found]
+    shared = [(name, without_enum(types[name])) for name in found]
     used = {*(c.name for c in policy.columns if c.role != "drop"), policy.entity}
-    others = [(name, _plain(type_name)) for name, type_name in types.items() if name in used and name not in found]
+    others = [
+        (name, without_enum(type_name)) for name, type_name in types.items() if name in used and name not in found
+    ]
     missing, unclear = engine.run("match subset", compiler.membership_faults(source, relation, shared, others))[0]
     if missing:
         raise InputError(
@@ -62,7 +65,7 @@ def with_membership(engine: Engine, source: exp.Expr, policy: Policy, types: Map
         )
     if unclear:
         raise InputError(
-            f"The subset does not say which records are meant: {unclear} of its records match several different ones.",
+            f"The subset is ambiguous: {unclear} of its records match several records of the source that differ.",
             hint="give the subset all columns of the source, or a key.",
         )
     engine.create("membership", names.RECORDS, compiler.memberships(source, relation, shared, list(types)))
@@ -82,19 +85,13 @@ def _columns(engine: Engine, relation: exp.Expr) -> list[str]:
 
 def _flagged(engine: Engine, source: exp.Expr, name: Any, types: Mapping[str, str]) -> exp.Expr:
     if name not in types:
-        raise SourceError(f"The source has no column {name!r} that tells the subset.", hint="check subset.column.")
+        raise SourceError(f"The source has no column {name!r} that marks the subset.", hint="check subset.column.")
     flag = exp.TryCast(this=column(name), to=exp.DataType.build("BOOLEAN"))
-    unclear = engine.run(
-        "check subset",
-        exp.select(named(count_if(exp.Is(this=flag, expression=exp.null())), "unclear")).from_(source.copy()),
-    )[0][0]
+    query = exp.select(named(count_if(is_null(flag)), "unclear")).from_(source.copy())
+    unclear = engine.run("check subset", query)[0][0]
     if unclear:
         raise InputError(
-            f"Column {name!r}, which tells the subset, is neither true nor false in {unclear} records.",
+            f"Column {name!r}, which marks the subset, is neither true nor false in {unclear} records.",
             hint="use a BOOLEAN column, or 0 and 1, without NULLs.",
         )
     return exp.select("*", named(flag.copy(), names.MEMBER)).from_(source.copy()).subquery("flagged")
-
-
-def _plain(type_name: str) -> str:
-    return "VARCHAR" if type_name.upper().startswith("ENUM") else type_name

@@ -1,4 +1,4 @@
-"""Binds the files of ``sql/`` to relations, columns and values, on the tree.
+"""Bind the files of ``sql/`` to relations, columns and values, on the tree.
 
 In the files some column names stand for lists of columns (``class_key``, ``quasi_identifier``, …). In a SELECT,
 GROUP BY, PARTITION BY or USING they become the list; in ``ANY_OF(condition)`` and ``ALL_OF(condition)`` the condition
@@ -9,13 +9,13 @@ released column's type, ``:name`` is a value, and table names stand for relation
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 from sqlglot import exp
 
 from sqlanon.errors import InputError
 from sqlanon.sqltrees.data_types import data_type
 from sqlanon.sqltrees.files import parse
+from sqlanon.sqltrees.trees import aliased, column
 
 Value = int | float | str
 
@@ -28,7 +28,7 @@ def bind(
     values: Mapping[str, Value] | None = None,
     released_type: str | None = None,
 ) -> exp.Select:
-    """The statement of ``sql/<file>`` about the given relations.
+    """Return the statement of ``sql/<file>`` about relations.
 
     Args:
         relations: placeholder table -> table, table function or query.
@@ -41,36 +41,37 @@ def bind(
     """
     tree = parse(file)
     assert isinstance(tree, exp.Select)
-    placeholders = list(tree.find_all(exp.Placeholder))
     tables = [node for node in tree.find_all(exp.Table) if not node.db and node.name in relations]
-    for placeholder in placeholders:
-        if placeholder.name not in (values or {}):
-            raise InputError(
-                f"The SQL file {file!r} has :{placeholder.name}, to which no value is given.", hint="add it."
-            )
-        placeholder.replace(_literal((values or {})[placeholder.name]))
+    for placeholder in list(tree.find_all(exp.Placeholder)):
+        if values is None or placeholder.name not in values:
+            raise InputError(f"The SQL file {file!r} has :{placeholder.name}, which has no value.", hint="add it.")
+        placeholder.replace(_literal(values[placeholder.name]))
     for call in list(tree.find_all(exp.Anonymous)):
         if call.name.upper() == "AS_RELEASED":
             call.replace(exp.cast(call.expressions[0], data_type(released_type or "VARCHAR")))
     for name, wanted in (columns or {}).items():
         _expand(tree, name, wanted)
     for node in tables:
-        node.replace(_aliased(relations[node.name], node.alias or node.name))
+        relation = relations[node.name]
+        if isinstance(relation, exp.Query) and not isinstance(relation, exp.Subquery):
+            relation = relation.subquery()
+        node.replace(aliased(relation, node.alias or node.name))
     return tree
 
 
 def _literal(value: Value) -> exp.Expr:
-    """A literal; a float is cast to DOUBLE, because 0.2 alone is a DECIMAL to some databases."""
+    """Return a literal; a float is cast to DOUBLE, because 0.2 alone is a DECIMAL to some databases."""
     if isinstance(value, float):
         return exp.cast(exp.Literal.number(repr(value)), "DOUBLE")
     return exp.convert(value)
 
 
 def _expand(tree: exp.Expr, name: str, columns: Sequence[str]) -> None:
+    """Put the columns in the place of the column ``name``, wherever it stands for a list or in a condition."""
     for call in list(tree.find_all(exp.Anonymous)):
         word = call.name.upper()
         if word in ("ANY_OF", "ALL_OF") and _mentions(call, name):
-            conditions = [_for_column(call.expressions[0], name, column) for column in columns]
+            conditions = [_for_column(call.expressions[0], name, wanted) for wanted in columns]
             combine = exp.or_ if word == "ANY_OF" else exp.and_
             nothing = exp.false() if word == "ANY_OF" else exp.true()
             call.replace(exp.paren(combine(*conditions, copy=False), copy=False) if conditions else nothing)
@@ -83,43 +84,30 @@ def _expand(tree: exp.Expr, name: str, columns: Sequence[str]) -> None:
             holder.pop()
     for node in list(tree.find_all(exp.Column)):
         if _is_placeholder(node, name):
-            node.replace(_column(columns[0]))
+            node.replace(column(columns[0]))
 
 
 def _listed(item: exp.Expr, name: str, columns: Sequence[str]) -> list[exp.Expr]:
     if not _is_placeholder(item, name):
         return [item]
     if isinstance(item, exp.Identifier):
-        return [exp.to_identifier(column, quoted=True) for column in columns]
-    return [_column(column, item.text("table")) for column in columns]
+        return [exp.to_identifier(wanted, quoted=True) for wanted in columns]
+    return [column(wanted, item.text("table")) for wanted in columns]
 
 
 def _mentions(node: exp.Expr, name: str) -> bool:
-    return any(_is_placeholder(column, name) for column in node.find_all(exp.Column))
+    return any(_is_placeholder(found, name) for found in node.find_all(exp.Column))
 
 
-def _for_column(condition: exp.Expr, name: str, column: str) -> exp.Expr:
-    return condition.copy().transform(partial(_replaced, name=name, column=column))
+def _for_column(condition: exp.Expr, name: str, wanted: str) -> exp.Expr:
+    """Return the condition about one of the columns."""
 
+    def replaced(node: exp.Expr) -> exp.Expr:
+        return column(wanted, node.text("table")) if _is_placeholder(node, name) else node
 
-def _replaced(node: exp.Expr, *, name: str, column: str) -> exp.Expr:
-    return _column(column, node.text("table")) if _is_placeholder(node, name) else node
+    return condition.copy().transform(replaced)
 
 
 def _is_placeholder(node: exp.Expr, name: str) -> bool:
     identifier = node.this if isinstance(node, exp.Column) else node
     return isinstance(identifier, exp.Identifier) and identifier.name == name and not identifier.args.get("quoted")
-
-
-def _column(name: str, table: str = "") -> exp.Column:
-    owner = exp.to_identifier(table, quoted=True) if table else None
-    return exp.column(exp.to_identifier(name, quoted=True), owner)
-
-
-def _aliased(relation: exp.Expr, alias: str) -> exp.Expr:
-    """``relation AS "alias"``: of a table or a subquery its own alias, of a query a subquery."""
-    copy = relation.copy()
-    if isinstance(copy, exp.Query) and not isinstance(copy, exp.Subquery):
-        copy = copy.subquery(copy=False)
-    copy.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
-    return copy

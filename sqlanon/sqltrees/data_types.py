@@ -6,7 +6,7 @@ from sqlglot import exp
 
 
 def data_type(name: str) -> exp.DataType:
-    """The type of this name; a DECIMAL without a scale stays one, where DuckDB would give it three places.
+    """Return the type of this name; a DECIMAL without a scale stays one, where DuckDB would give it three places.
 
     >>> data_type("DECIMAL").sql("postgres"), data_type("DECIMAL(10,2)").sql("postgres")
     ('DECIMAL', 'DECIMAL(10, 2)')

@@ -26,7 +26,7 @@ def read(relative: str) -> str:
 
 
 def texts(folder: str) -> dict[str, str]:
-    """The files beneath a folder of ``sql/`` with their texts, by their paths from there."""
+    """Return the files beneath a folder of ``sql/`` with their texts, by their paths from there."""
     for root in _FOLDERS:
         found = sorted(path for path in (root / folder).rglob("*") if path.is_file())
         if found:
@@ -40,5 +40,5 @@ def _parsed(relative: str) -> exp.Expr:
 
 
 def parse(relative: str) -> exp.Expr:
-    """The one statement of a file, as a tree of its own that the caller may change."""
+    """Return the one statement of a file, as a tree of its own that the caller may change."""
     return _parsed(relative).copy()

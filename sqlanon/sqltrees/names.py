@@ -1,4 +1,4 @@
-"""The names of every relation and column that sqlanon makes, in one place.
+"""The names of every relation and column that sqlanon creates, in one place.
 
 Relations of a search stand in a database in memory of our own, or, in a connection of the user's, are temporary
 tables of a cursor of ours: they cannot collide with the user's tables, and the prefix keeps them apart from temporary
@@ -7,7 +7,7 @@ ones too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 PREFIX = "sqlanon_"
 STAGED = PREFIX + "staged"
@@ -29,7 +29,7 @@ PATTERNS = PREFIX + "patterns"
 KEPT = PREFIX + "kept"
 """Patterns that keep few columns, by which others are skipped."""
 DECIDED = PREFIX + "decided"
-"""Which row type was given to which pattern."""
+"""Which row type which pattern took."""
 ASSIGNED = PREFIX + "assigned"
 """The row types with their records and the rule (pattern or node) that publishes them."""
 PATTERN = "pattern"
@@ -45,7 +45,7 @@ COUNT = "n"
 POPULATION = "population"
 """Column of a grain that counts the records of the population, beside ``n`` of the subset (δ-presence)."""
 ENTITY = PREFIX + "entity"
-"""Column of a source, of a grain and of staged rows: the number of the entity (a person, say) that a record is of."""
+"""Column of a source, of a grain and of staged rows: the number of the entity (a person, say) of a record."""
 ENTITIES = PREFIX + "entities"
 """The entities of a source, by their canonical texts, with their numbers."""
 STAGED_RELEASE = PREFIX + "staged_release"
@@ -53,82 +53,56 @@ STAGED_RELEASE = PREFIX + "staged_release"
 COPIED = PREFIX + "copied"
 """The rows that a release must be a copy of, where another engine audits it."""
 MEMBER = PREFIX + "member"
-"""Column of a source that tells the records of the subset (δ-presence)."""
+"""Column of a source that marks the records of the subset (δ-presence)."""
 SUBSET = PREFIX + "subset"
 """The records of a subset file that the engine does not read itself."""
 RECORDS = PREFIX + "records"
 """The records of the population with their membership, when the subset is a relation of its own."""
 SUPPRESSED_MARKER = "[suppressed]"
-"""What every column of a redacted record reads, unless the release holds that very text (see publication)."""
+"""The text in every column of a redacted record, unless the release holds that very text (see publication)."""
 
 
-def joined_part(position: int) -> str:
-    """Name of the table of the records of the joined source at ``position``, if it is no relation yet."""
-    return f"{PREFIX}joined_{position}"
+def numbered(stem: str) -> Callable[[int], str]:
+    """Return the function that names the relations or columns of one kind: ``stem``, and a position, level or word."""
+    return lambda number: f"{stem}_{number}"
 
 
-def lookup(position: int) -> str:
-    """Name of the lookup table of the quasi-identifier at ``position``."""
-    return f"{PREFIX}lookup_{position}"
-
-
-def frozen(position: int) -> str:
-    """Name of the table of values and texts at the level of a live view, of the quasi-identifier at ``position``."""
-    return f"{PREFIX}frozen_{position}"
-
-
-def distinct_values(position: int) -> str:
-    """Name of the table of distinct values with their counts of the quasi-identifier at ``position``."""
-    return f"{PREFIX}values_{position}"
-
-
-def listed(position: int) -> str:
-    """Name of the table of the rows that the hierarchy of the quasi-identifier at ``position`` lists."""
-    return f"{PREFIX}listed_{position}"
-
-
-def overall(position: int) -> str:
-    """Name of the table of the distribution of the sensitive attribute at ``position`` among all records."""
-    return f"{PREFIX}overall_{position}"
-
-
-def ancestors(position: int) -> str:
-    """Name of the table of the ancestors of the values of the sensitive attribute at ``position``."""
-    return f"{PREFIX}ancestors_{position}"
-
-
-def grain(arm: int) -> str:
-    """Name of the view of a grain that a batch is judged from, so that the text of a batch never names a snapshot."""
-    return f"{PREFIX}grain_{arm}"
+joined_part = numbered(PREFIX + "joined")
+"""Name of the table of the records of the joined source at a position, if it is no relation yet."""
+lookup = numbered(PREFIX + "lookup")
+"""Name of the lookup table of the quasi-identifier at a position."""
+frozen = numbered(PREFIX + "frozen")
+"""Name of the table of values and texts at the level of a live view, of the quasi-identifier at a position."""
+distinct_values = numbered(PREFIX + "values")
+"""Name of the table of distinct values with their counts of the quasi-identifier at a position."""
+listed = numbered(PREFIX + "listed")
+"""Name of the table of the rows that the hierarchy of the quasi-identifier at a position lists."""
+overall = numbered(PREFIX + "overall")
+"""Name of the table of the distribution of the sensitive attribute at a position among all records."""
+ancestors = numbered(PREFIX + "ancestors")
+"""Name of the table of the ancestors of the values of the sensitive attribute at a position."""
+grain = numbered(PREFIX + "grain")
+"""Name of the view of a grain that a batch is judged from, so that the text of a batch never names a snapshot."""
+level = numbered("level")
+"""Name of the column that holds the published text of a level."""
+key = numbered("key")
+"""Name of the column that holds a word of the packed path code."""
+mask = numbered("mask")
+"""Name of the column that holds what a pattern keeps of a word of the key."""
 
 
 def least_costs(position: int, level_number: int) -> str:
-    """Name of the table of what suppressing a text of a level costs at least (verification)."""
+    """Return the name of the table of what suppressing a text of a level costs at least (verification)."""
     return f"{PREFIX}least_costs_{position}_{level_number}"
 
 
-def level(number: int) -> str:
-    """Name of the column that holds the published text of a level."""
-    return f"level_{number}"
-
-
-def key(word: int) -> str:
-    """Name of the column that holds a word of the packed path code."""
-    return f"key_{word}"
-
-
-def mask(word: int) -> str:
-    """Name of the column that holds what a pattern keeps of a word of the key."""
-    return f"mask_{word}"
-
-
 def snapshot(node: Sequence[int]) -> str:
-    """Name of the snapshot at ``node``; it depends on the node alone, never on a threshold."""
+    """Return the name of the snapshot at ``node``; it depends on the node alone, never on a threshold."""
     return f"{PREFIX}snapshot_" + "_".join(map(str, node))
 
 
 def unused(wanted: str, taken: Iterable[str]) -> str:
-    """``wanted``, or ``wanted`` with a number, so that it differs from every name in ``taken`` (any case)."""
+    """Return ``wanted``, or ``wanted`` with a number, so that it differs from every name in ``taken`` (any case)."""
     lowered = {name.casefold() for name in taken}
     name, number = wanted, 1
     while name.casefold() in lowered:

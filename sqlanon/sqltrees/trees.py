@@ -14,30 +14,30 @@ TRIMMED = "TRIM_SCALE"
 
 
 def column(name: str, table: str | None = None) -> exp.Column:
-    """A quoted column reference."""
+    """Return a quoted column reference."""
     return exp.column(exp.to_identifier(name, quoted=True), exp.to_identifier(table, quoted=True) if table else None)
 
 
 def table(name: str, alias: str | None = None) -> exp.Expr:
-    """A quoted reference to a relation of ours."""
+    """Return a quoted reference to a relation of ours."""
     relation = exp.Table(this=exp.to_identifier(name, quoted=True))
     return aliased(relation, alias) if alias else relation
 
 
 def aliased(relation: exp.Expr, alias: str) -> exp.Expr:
-    """A copy of ``relation`` under ``alias``."""
+    """Return a copy of ``relation`` under ``alias``."""
     copy = relation.copy()
     copy.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
     return copy
 
 
 def named(expression: exp.Expr, name: str) -> exp.Alias:
-    """``expression AS "name"``."""
+    """Return ``expression AS "name"``."""
     return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=True))
 
 
 def number(value: int) -> exp.Expr:
-    """An integer literal (negative ones included)."""
+    """Return an integer literal (negative ones included)."""
     literal = exp.Literal.number(str(abs(value)))
     return exp.Neg(this=literal) if value < 0 else literal
 
@@ -48,68 +48,107 @@ def bigint(expression: exp.Expr) -> exp.Cast:
 
 
 def masked(key: exp.Expr, mask: exp.Expr) -> exp.BitwiseAnd:
-    """``key & mask``."""
+    """Return ``key & mask``."""
     return exp.BitwiseAnd(this=key, expression=mask)
 
 
 def same(left: exp.Expr, right: exp.Expr) -> exp.NullSafeEQ:
-    """``left IS NOT DISTINCT FROM right``."""
+    """Return ``left IS NOT DISTINCT FROM right``."""
     return exp.NullSafeEQ(this=left, expression=right)
 
 
 def equal(left: exp.Expr, right: exp.Expr) -> exp.EQ:
-    """``left = right``."""
+    """Return ``left = right``."""
     return exp.EQ(this=left, expression=right)
 
 
 def when(condition: exp.Expr, value: exp.Expr, otherwise: exp.Expr | None = None) -> exp.Case:
-    """``CASE WHEN condition THEN value ELSE otherwise END``; without ``otherwise``, NULL."""
+    """Return ``CASE WHEN condition THEN value ELSE otherwise END``; without ``otherwise``, NULL."""
     return exp.Case(ifs=[exp.If(this=condition, true=value)], default=otherwise)
 
 
 def union_all(queries: Iterable[exp.Query]) -> exp.Query:
-    """``first UNION ALL second UNION ALL …``; at least one query."""
+    """Return ``first UNION ALL second UNION ALL …``; at least one query."""
     return reduce(lambda left, right: exp.union(left, right, distinct=False, copy=False), queries)
 
 
+def is_null(value: exp.Expr) -> exp.Is:
+    """Return ``value IS NULL``."""
+    return exp.Is(this=value, expression=exp.null())
+
+
+def not_null(value: exp.Expr) -> exp.Not:
+    """Return ``NOT value IS NULL``."""
+    return exp.Not(this=is_null(value))
+
+
+def or_zero(value: exp.Expr) -> exp.Coalesce:
+    """Return ``COALESCE(value, 0)``."""
+    return exp.Coalesce(this=value, expressions=[number(0)])
+
+
 def both(conditions: Iterable[exp.Expr]) -> exp.Expr:
-    """All conditions; TRUE when there are none."""
+    """Return the conjunction of all conditions; TRUE when there are none."""
     items = list(conditions)
     return exp.and_(*items, copy=False) if items else exp.true()
 
 
+def equal_columns(columns: Iterable[str], left: str, right: str) -> exp.Expr:
+    """Return the condition that two relations agree in all columns; TRUE when there are none."""
+    return both(equal(column(name, left), column(name, right)) for name in columns)
+
+
 def either_bits(parts: Sequence[exp.Expr]) -> exp.Expr:
-    """``a | b | …``; 0 when there are none."""
+    """Return ``a | b | …``; 0 when there are none."""
     return reduce(lambda left, right: exp.BitwiseOr(this=left, expression=right), parts) if parts else bigint(number(0))
 
 
+def count_rows() -> exp.Count:
+    """Return ``COUNT(*)``."""
+    return exp.Count(this=exp.Star())
+
+
+def count_distinct(value: exp.Expr) -> exp.Count:
+    """Return ``COUNT(DISTINCT value)``: NULL does not count."""
+    return exp.Count(this=exp.Distinct(expressions=[value]))
+
+
+def row_number(*order: exp.Expr, partition: Sequence[exp.Expr] = ()) -> exp.Window:
+    """Return ``ROW_NUMBER() OVER (PARTITION BY … ORDER BY … NULLS LAST)``; without an order, any numbers."""
+    window = exp.Window(this=exp.RowNumber(), partition_by=list(partition))
+    if order:
+        ordered = [exp.Ordered(this=item, nulls_first=False) for item in order]
+        window.set("order", exp.Order(expressions=ordered))
+    return window
+
+
 def count_if(condition: exp.Expr) -> exp.Expr:
-    """The number of rows that meet ``condition``, portable: SUM over a CASE."""
+    """Count the rows that meet ``condition``, portably: SUM over a CASE."""
     return total(when(condition, number(1), number(0)))
 
 
 def sum_if(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
-    """The sum of ``value`` over the rows that meet ``condition``, 0 when there are none."""
+    """Return the sum of ``value`` over the rows that meet ``condition``, 0 when there are none."""
     return total(when(condition, value, number(0)))
 
 
 def greatest(first: exp.Expr, *others: exp.Expr) -> exp.Expr:
-    """The largest of some values, none of them NULL."""
+    """Return the largest of some values, none of them NULL."""
     return exp.Greatest(this=first, expressions=list(others), ignore_nulls=True)
 
 
 def total(value: exp.Expr) -> exp.Expr:
-    """``CAST(COALESCE(SUM(value), 0) AS BIGINT)``."""
-    return bigint(exp.Coalesce(this=exp.Sum(this=value), expressions=[number(0)]))
+    """Return ``CAST(COALESCE(SUM(value), 0) AS BIGINT)``."""
+    return bigint(or_zero(exp.Sum(this=value)))
 
 
 def wide_sum(value: exp.Expr) -> exp.Expr:
-    """A sum of squares or products of counts: beyond 64 bits on large data."""
-    return exp.cast(exp.Coalesce(this=exp.Sum(this=value), expressions=[number(0)]), "HUGEINT")
+    """Return a sum of squares or products of counts: beyond 64 bits on large data."""
+    return exp.cast(or_zero(exp.Sum(this=value)), "HUGEINT")
 
 
 def cte(name: str, query: exp.Query, *, materialized: bool = False) -> exp.CTE:
-    """``"name" AS (query)``."""
+    """Return ``"name" AS (query)``."""
     return exp.CTE(
         this=query,
         alias=exp.TableAlias(this=exp.to_identifier(name, quoted=True)),
@@ -118,18 +157,54 @@ def cte(name: str, query: exp.Query, *, materialized: bool = False) -> exp.CTE:
 
 
 def with_ctes(query: exp.Query, ctes: list[exp.CTE]) -> exp.Query:
-    """``WITH … query``."""
+    """Return ``WITH … query``."""
     query.set("with_", exp.With(expressions=ctes))
     return query
 
 
 def keys(words: int, table_name: str | None = None) -> list[exp.Column]:
-    """The key columns of a grain."""
+    """Return the key columns of a grain."""
     return [column(names.key(word), table_name) for word in range(words)]
 
 
+def masked_keys(masks: Iterable[exp.Expr], table_name: str | None = None) -> list[exp.Expr]:
+    """Return the bits of the key columns of a grain that the masks, one a word, keep."""
+    return [masked(column(names.key(word), table_name), mask) for word, mask in enumerate(masks)]
+
+
+def as_keys(parts: Iterable[exp.Expr]) -> list[exp.Alias]:
+    """Return the parts under the names of the key columns, in the order of the words."""
+    return [named(part, names.key(word)) for word, part in enumerate(parts)]
+
+
+def rolled_up(relation: exp.Expr, parts: Sequence[exp.Expr], *by: exp.Expr, owner: str | None = None) -> exp.Select:
+    """Return the records of a grain added up by what is left of its key.
+
+    ``SELECT by…, part AS key_<word>…, SUM(n) AS n FROM relation GROUP BY by…, part…``
+
+    Args:
+        owner: the relation that holds ``n``, where the caller joins others to it.
+    """
+    return (
+        exp.select(*by, *as_keys(parts), named(total(column(names.COUNT, owner)), names.COUNT))
+        .from_(relation)
+        .group_by(*[item.copy() for item in (*by, *parts)])
+    )
+
+
+def mask_columns(words: int, table_name: str) -> list[exp.Column]:
+    """Return the columns of a table of masks, one a word."""
+    return [column(names.mask(word), table_name) for word in range(words)]
+
+
+def with_id(query: exp.Select) -> exp.Select:
+    """Return ``query`` with one column before the others, ``id``: the number of the row."""
+    query.set("expressions", [named(exp.cast(row_number(), "INTEGER"), "id"), *query.expressions])
+    return query
+
+
 def canonical(name: str, type_name: str, table_name: str | None = None) -> exp.Expr:
-    """The canonical text of a source column, by which it meets its hierarchy.
+    """Return the canonical text of a source column, by which it meets its hierarchy.
 
     Values that are equal have one text: floats are added to 0 first, so that -0.0 reads like 0.0, and a DECIMAL without
     a scale of its own, in which each value has its own, loses the zeros at its end (1.00 reads like 1). Texts are

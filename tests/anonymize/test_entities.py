@@ -396,7 +396,7 @@ def test_the_column_of_entities_is_never_published(connection: duckdb.DuckDBPyCo
 
 def test_an_entity_of_a_nested_type_is_refused(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("CREATE TABLE t AS SELECT [1, 2] AS person_id, 'a' AS region, 'x' AS illness")
-    with pytest.raises(UnsupportedError, match="cannot tell entities apart"):
+    with pytest.raises(UnsupportedError, match="cannot identify entities"):
         sqlanon.plan(connection, sqlanon.Policy.from_dict(regions()))
 
 

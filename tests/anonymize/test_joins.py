@@ -218,7 +218,7 @@ class TestKeys:
     def test_keys_that_are_equal_by_a_collation_only_multiply_nothing(self, connection, tmp_path: Path) -> None:
         fill(connection, "first", ["id"], [("p",), ("q",)], "VARCHAR COLLATE NOCASE")
         fill(connection, "other", ["id", "b"], [("p", "1"), ("P", "2")])
-        with pytest.raises(SourceError, match="has 2 records, but the join makes 3"):
+        with pytest.raises(SourceError, match="has 2 records, but the join has 3"):
             sqlanon.plan(connection, policy(tmp_path, {"table": "other", "key": "id"}))
 
 

@@ -23,7 +23,7 @@ from brute_models import World
 from test_models import document, load, random_world
 
 import sqlanon
-from sqlanon.compiler.encode import COVERED
+from sqlanon.compiler.encoded_source import COVERED
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.lattice.nodes import Node
 from sqlanon.plan.recoding import insertion, sequence, state

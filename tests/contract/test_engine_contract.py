@@ -345,7 +345,7 @@ def answered(engine: Engine, data: pa.Table, document: dict[str, Any], seed: int
     except sqlanon.SqlanonError as error:
         return Answer((type(error), error.message))
     nodes = some_nodes(made.problem, seed)
-    relations = [names.BASE, *map(names.lookup, range(len(made.encoding.items))), names.LEAF, names.MASKS]
+    relations = [names.BASE, *map(names.lookup, range(len(made.encoding.source.items))), names.LEAF, names.MASKS]
     tables = {relation: content(engine, relation) for relation in relations}
     return Answer(None, made.encoding.catalog, tables, made.verdicts(nodes), tuple(nodes))
 

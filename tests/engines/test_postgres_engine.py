@@ -409,16 +409,13 @@ class Judged:
 
     def published(self, node: tuple[int, ...]) -> list[list[tuple[Any, ...]]]:
         """The classes of a node as a person writes them, its release, and what the independent check says of it."""
-        source, items, types = self.encoding.source, self.encoding.items, self.encoding.types
-        basic = self.policy.nulls == "basic"
-        wanted = {item.name: "VARCHAR" if not item.sensitive else types[item.name] for item in items}
-        query = compiler.release(
-            source, items, self.evaluator.question, node, basic=basic, published=wanted, snapshot=names.BASE
-        )
-        grain = compiler.readable_grain(source, items, node, basic)
+        source, types = self.encoding.source, self.encoding.types
+        wanted = {item.name: "VARCHAR" if not item.sensitive else types[item.name] for item in source.items}
+        query = compiler.release(source, self.evaluator.question, node, published=wanted, snapshot=names.BASE)
+        grain = compiler.readable_grain(source, node)
         found = [sorted(self.engine.run("publish", q), key=repr) for q in (grain, query)]
         if self.engine.create("release", "released", query):
-            quasi = [item.name for item in items if not item.sensitive]
+            quasi = [item.name for item in source.quasi.items]
             size = KAnonymity(k=2)
             checked = check_relation(self.engine, table("released"), quasi_identifiers=quasi, models=[size])
             found.append([(checked.records, checked.classes, checked.smallest_class, checked.holds)])

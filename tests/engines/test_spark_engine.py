@@ -309,13 +309,12 @@ class Judged:
 
     def published(self, node: tuple[int, ...]) -> list[Any]:
         """The release of a node, and what the independent check says of it."""
-        source, items, types = self.encoding.source, self.encoding.items, self.encoding.types
-        wanted = {item.name: "VARCHAR" if not item.sensitive else types[item.name] for item in items}
+        source, types = self.encoding.source, self.encoding.types
+        wanted = {item.name: "VARCHAR" if not item.sensitive else types[item.name] for item in source.items}
         question = self.evaluator(self.engine).question
-        basic = self.policy.nulls == "basic"
-        query = compiler.release(source, items, question, node, basic=basic, published=wanted, snapshot=names.BASE)
+        query = compiler.release(source, question, node, published=wanted, snapshot=names.BASE)
         rows = self.engine.create("release", "released", query)
-        quasi = [item.name for item in items if not item.sensitive]
+        quasi = [item.name for item in source.quasi.items]
         checks = [
             check_relation(self.engine, table("released"), quasi_identifiers=quasi, models=[KAnonymity(k=k)])
             for k in ((2, 10_000) if rows else ())
@@ -397,7 +396,7 @@ def compare(own: Judged, other: Judged) -> None:
     """Catalog, base, leaves, masks and lookups are DuckDB's, row for row."""
     assert other.encoding.catalog == own.encoding.catalog
     assert other.problem.catalog == own.problem.catalog
-    relations = [names.BASE, names.LEAF, names.MASKS, *[names.lookup(i) for i in range(len(own.encoding.items))]]
+    relations = [names.BASE, names.LEAF, names.MASKS, *[names.lookup(i) for i in range(len(own.encoding.source.items))]]
     for relation in relations:
         mine, theirs = (sorted(e.run("read", everything(relation)), key=repr) for e in (own.engine, other.engine))
         assert mine == theirs, relation

@@ -312,7 +312,7 @@ def test_a_live_view_replaces_nothing_of_somebody_elses(clinic: Server) -> None:
     sqlanon.anonymize(None, policy({"suppress": {}})).close()
     execute(clinic, "DROP VIEW anon.v", "DROP TABLE anon.v_frozen", "DROP TABLE IF EXISTS anon.v_lookup_0")
     execute(clinic, "SET ROLE keeper", "CREATE VIEW anon.v AS SELECT 1 AS mine")
-    with pytest.raises(TargetError, match="no view that sqlanon made"):
+    with pytest.raises(TargetError, match="no view that sqlanon created"):
         sqlanon.anonymize(None, policy({"suppress": {}}))
     told = [execute(clinic, f"SELECT mine FROM anon.{name}") for name in ("v", "v_released")]
     assert told == [[(1,)], [(7,)]]

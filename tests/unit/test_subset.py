@@ -85,7 +85,7 @@ def test_suppression_and_limits_are_about_the_subset(source: duckdb.DuckDBPyConn
     [
         ("('x', 'p', 7)", "q, s, n", sqlanon.InputError, "1 records of the subset are not in the source"),
         ("('x', 'p', 2), ('x', 'p', 2)", "q, s, n", sqlanon.InputError, "1 records of the subset are not"),
-        ("('x')", "q", sqlanon.InputError, "does not say which records are meant"),
+        ("('x')", "q", sqlanon.InputError, "The subset is ambiguous: "),
         ("('x', 1)", "q, z", sqlanon.SourceError, "the columns 'z', which the source lacks"),
     ],
 )

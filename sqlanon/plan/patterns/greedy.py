@@ -133,10 +133,10 @@ def uses(engine: Engine, catalog: Catalog, patterns: Sequence[Pattern]) -> Uses:
     rows = engine.run("patterns used", pattern_quality.used(catalog))
     used = [
         Use(number, patterns[number], records, rows, row_types, smallest, largest)
-        for number, row_types, rows, records, smallest, largest in rows
+        for number, records, row_types, smallest, largest, rows in rows
         if number is not None
     ]
-    left_over_rows, left_over = next(((row[2], row[3]) for row in rows if row[0] is None), (0, 0))
+    left_over_rows, left_over = next(((row[5], row[1]) for row in rows if row[0] is None), (0, 0))
     return Uses(tuple(used), left_over, left_over_rows)
 
 

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from sqlanon.audit.models import ModelAudit
 from sqlanon.compiler import recoded as compiler
-from sqlanon.compiler.class_sizes import in_buckets
+from sqlanon.compiler.class_sizes import count_in_buckets
 from sqlanon.errors import NoSolutionError
 from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
@@ -96,7 +96,7 @@ class RecodedPlan(Planned):
             return ()
         classes = compiler.published_classes(self.catalog, self.published_levels).subquery("classes")
         sizes = exp.select(column(names.COUNT)).from_(classes)
-        rows = self._session.engine.run("class sizes", in_buckets(sizes, [], self.catalog.encoded))
+        rows = self._session.engine.run("class sizes", count_in_buckets(sizes, [], self.catalog.encoded))
         return tuple((least, most, number, records) for least, most, number, records in rows)
 
     def described_hierarchy(self, column: Column) -> HierarchySpec | None:
@@ -119,10 +119,8 @@ class RecodedPlan(Planned):
         encoding = self._session.encoding
         return compiler.recoded_release(
             encoding.source,
-            encoding.items,
             self.catalog,
             self.published_levels,
-            basic=self._basic,
             published=self._released(),
             split=self._split,
         )
@@ -137,7 +135,6 @@ class RecodedPlan(Planned):
             self.catalog,
             self.catalog.top,  # the node matters to δ-presence alone, which is refused
             self._released(),
-            basic=self._basic,
         )
 
     def _rules(self) -> list[dict[str, Any]]:

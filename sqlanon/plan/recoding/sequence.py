@@ -79,7 +79,7 @@ class _Run:
     text: str = ""
 
     def recoding(self) -> Recoding:
-        self.rows = self.stored = self.engine.create("rows to fit", compiler.ROWS, compiler.rows(self.question))
+        self.rows = self.stored = self.engine.create("rows to fit", compiler.ROWS, compiler.rows_to_fit(self.question))
         self.engine.create("fitted", compiler.FITTED, compiler.nothing_fitted())
         self._load_nodes()
         with self.engine.side_by_side() if self.rows <= SMALL_ROWS else nullcontext():

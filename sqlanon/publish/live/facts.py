@@ -1,4 +1,4 @@
-"""The facts that a live view was made with: by them ``refresh`` tells whether policy and hierarchies are the same.
+"""The facts that a live view was created with: ``refresh`` compares them with policy and hierarchies as they are now.
 
 They stand in the table ``v_frozen`` beneath the view ``v``.
 """
@@ -24,11 +24,11 @@ from sqlanon.sqltrees.trees import column
 from sqlanon.version import VERSION
 
 Fact = tuple[str, str, str]
-"""A fact that a live view was made with, as ``FACT_COLUMNS`` name its parts."""
+"""A fact that a live view was created with, as ``FACT_COLUMNS`` name its parts."""
 
 
 def facts_of(engine: Engine, policy: Policy, levels: Mapping[str, int]) -> list[Fact]:
-    """What a live view is made with; the hashes tell a changed policy, hierarchy (a file or table) or model apart."""
+    """Return the facts that a live view is created with; a changed policy, hierarchy or model has another hash."""
     return [
         ("version", "sqlanon", VERSION),
         ("policy", "", replace(policy, if_exists="replace").fingerprint()),
@@ -38,19 +38,19 @@ def facts_of(engine: Engine, policy: Policy, levels: Mapping[str, int]) -> list[
 
 
 def _files(engine: Engine, policy: Policy) -> list[Fact]:
-    made: list[Fact] = []
+    facts: list[Fact] = []
     for spec in policy.quasi_identifiers:
         if isinstance(spec.hierarchy, FileHierarchy):
-            made.append(("hierarchy", spec.name, _hash(spec.hierarchy.path.read_bytes)))
+            facts.append(("hierarchy", spec.name, _hash(spec.hierarchy.path.read_bytes)))
         if isinstance(spec.hierarchy, TableHierarchy):
-            made.append(("hierarchy", spec.name, _hash(partial(_rows, engine, spec.hierarchy.table, spec.name))))
+            facts.append(("hierarchy", spec.name, _hash(partial(_rows, engine, spec.hierarchy.table, spec.name))))
     for position, model in enumerate(policy.models):
-        made.append(("model", f"{position} {model.type}", _hash(partial(_text, model.file))))
-    return made
+        facts.append(("model", f"{position} {model.type}", _hash(partial(_text, model.file))))
+    return facts
 
 
 def _rows(engine: Engine, table: str, column_name: str) -> bytes:
-    """The rows of a table in an order that does not depend on how they are stored."""
+    """Return the rows of a table in an order that does not depend on how they are stored."""
     return json.dumps(sorted(map(json.dumps, table_rows(engine, table, column_name)))).encode()
 
 
@@ -66,7 +66,7 @@ def _hash(read: Callable[[], bytes]) -> str:
 
 
 def frozen_facts(engine: Engine, where: Place) -> list[Fact] | None:
-    """The facts that the live view at ``where`` was made with; None when there is no live view.
+    """Return the facts that the live view at ``where`` was created with; None when there is no live view.
 
     Raises:
         TargetError: there is a relation of that name which is no live view.

@@ -12,48 +12,49 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from sqlanon.compiler import encode
+from sqlanon.compiler.encoded_source import COVERED
 from sqlanon.compiler.live import KEY, TEXT, VALUE
 from sqlanon.engines.base import Engine
 from sqlanon.errors import SourceChangedError
 from sqlanon.lattice.nodes import Node
 from sqlanon.policy import Policy
-from sqlanon.policy.hierarchy.specs import (
-    FileHierarchy,
-    GroupsHierarchy,
-    HierarchySpec,
-    LevelsHierarchy,
-    TableHierarchy,
-)
+from sqlanon.policy.hierarchy.specs import HierarchySpec
 from sqlanon.source.encoding import Encoding
-from sqlanon.source.lookups import list_rows
+from sqlanon.source.lookups import list_rows, lists_its_values
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.data_types import data_type
-from sqlanon.sqltrees.trees import canonical, column, equal, named, number, same, table
-
-
-def lists_its_values(hierarchy: HierarchySpec | None) -> bool:
-    """True for a hierarchy that says itself which values it knows."""
-    return isinstance(hierarchy, FileHierarchy | GroupsHierarchy | LevelsHierarchy | TableHierarchy)
+from sqlanon.sqltrees.trees import (
+    canonical,
+    column,
+    count_rows,
+    equal,
+    is_null,
+    named,
+    number,
+    same,
+    table,
+    union_all,
+)
 
 
 def has_lookup(hierarchy: HierarchySpec | None, level: int) -> bool:
-    """True when a quasi-identifier passes through a lookup at ``level``."""
+    """Return True when a quasi-identifier passes through a lookup at ``level``."""
     return level > 0 or lists_its_values(hierarchy)
 
 
 def freeze(
-    engine: Engine, policy: Policy, encoding: Encoding, node: Node, released: Mapping[str, str], *, basic: bool
+    engine: Engine, policy: Policy, encoding: Encoding, node: Node, released: Mapping[str, str]
 ) -> dict[str, exp.Expr]:
-    """Make the frozen lookups of a node as tables of ours (``names.frozen``), and name them by column.
+    """Create the frozen lookups of a node as tables of ours (``names.frozen``), and name them by column.
 
     Args:
         released: the columns of the release with their types; a text that does not read the same in the type of its
             column stays out. A source that is compared by value has its value beside its text.
 
     Raises:
-        SourceChangedError: a hierarchy says something else than when the source was encoded.
+        SourceChangedError: a hierarchy changed since the source was encoded.
     """
-    made: dict[str, exp.Expr] = {}
+    frozen: dict[str, exp.Expr] = {}
     for position, (spec, level) in enumerate(zip(policy.quasi_identifiers, node, strict=True)):
         if not has_lookup(spec.hierarchy, level):
             continue
@@ -62,7 +63,7 @@ def freeze(
             facts = engine.run("hierarchy facts", encode.hierarchy_facts(position, height))[0]
             _, null_rows, roots, root, _ = facts
             at_root = roots == 1 and height > 1 and level == height - 1
-            lone_null = not null_rows and not basic
+            lone_null = not null_rows and not encoding.source.taking_part.basic
             query = _listed(position, level, lone_null=lone_null, root=root if at_root else None)
         else:
             query = _occurring(position, level)
@@ -74,8 +75,8 @@ def freeze(
         engine.create("freeze lookup", names.frozen(position), query)
         engine.drop(names.listed(position))
         _refuse_changed(engine, position, level, spec.name)
-        made[spec.name] = table(names.frozen(position))
-    return made
+        frozen[spec.name] = table(names.frozen(position))
+    return frozen
 
 
 def _listed(position: int, level: int, *, lone_null: bool, root: str | None) -> exp.Query:
@@ -88,17 +89,17 @@ def _listed(position: int, level: int, *, lone_null: bool, root: str | None) -> 
         return rows
     text = exp.Literal.string(root) if root is not None else exp.null()
     null_row = exp.select(named(exp.cast(exp.null(), "VARCHAR"), VALUE), named(exp.cast(text, "VARCHAR"), TEXT))
-    return exp.union(rows, null_row, distinct=False, copy=False)
+    return union_all([rows, null_row])
 
 
 def _occurring(position: int, level: int) -> exp.Query:
-    covered = equal(column(encode.COVERED), number(1))
+    covered = equal(column(COVERED), number(1))
     rows = exp.select(column(VALUE), named(column(names.level(level)), TEXT))
     return rows.from_(table(names.lookup(position))).where(covered)
 
 
 def _readable_as(query: exp.Query, type_name: str) -> exp.Query:
-    """The rows whose text reads the same in a type: another one would make every reading of the view fail."""
+    """Return the rows whose text reads the same in a type: another one would make every reading of the view fail."""
     text = column(TEXT, "frozen")
     back = exp.cast(exp.TryCast(this=text, to=data_type(type_name)), "VARCHAR")
     rows = exp.select(column(VALUE, "frozen"), column(TEXT, "frozen")).from_(query.subquery("frozen"))
@@ -121,19 +122,19 @@ def with_key(query: exp.Query, type_name: str, *, occurring: bool = False) -> ex
 
 
 def _refuse_changed(engine: Engine, position: int, level: int, name: str) -> None:
-    """What was encoded and what is frozen must say the same of every value that occurs."""
+    """Raise SourceChangedError unless the encoded and the frozen lookup agree on every value that occurs."""
     agrees = exp.and_(
         same(column(VALUE, "encoded"), column(VALUE, "frozen")),
         same(column(names.level(level), "encoded"), column(TEXT, "frozen")),
     )
     frozen = exp.select(column(VALUE), column(TEXT), named(number(1), "found")).from_(table(names.frozen(position)))
     query = (
-        exp.select(exp.Count(this=exp.Star()))
+        exp.select(count_rows())
         .from_(table(names.lookup(position), "encoded"))
         .join(frozen.subquery("frozen"), on=agrees, join_type="left")
-        .where(equal(column(encode.COVERED, "encoded"), number(1)))
+        .where(equal(column(COVERED, "encoded"), number(1)))
         .where(exp.GT(this=column(names.COUNT, "encoded"), expression=number(0)))
-        .where(exp.Is(this=column("found", "frozen"), expression=exp.null()))
+        .where(is_null(column("found", "frozen")))
     )
     count = engine.run("compare lookups", query)[0][0]
     if count:

@@ -1,8 +1,8 @@
-"""Live views: what they ask of a policy, what they stand on, and how they are put in place and found again.
+"""Live views: what a policy must meet for one, what they stand on, and how they are put in place and found again.
 
 Beneath the view ``v`` stand the source, the lookups ``v_lookup_<i>`` of the quasi-identifiers that have one, and
-``v_frozen``: the facts that it was made with (kind, name, value), by which ``refresh`` tells whether they still hold.
-All are made in one transaction, and the view is audited in it, as it will be read.
+``v_frozen``: the facts that it was created with (kind, name, value), by which ``refresh`` decides whether they still
+hold. All are created in one transaction, and the view is audited in it, as it will be read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sqlanon.publish.live.lookups import has_lookup
 from sqlanon.publish.targets import FACT_COLUMNS, FROZEN, LOOKUP, frozen_tables, place, tables_beneath
 from sqlanon.source.opening import Source
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import column
+from sqlanon.sqltrees.trees import column, count_rows
 
 KIND = "live_view"
 SNAPSHOT = "publish a snapshot (output: {view: …} or {table: …})"
@@ -37,38 +37,38 @@ WARNING = (
 
 
 def refuse_policy(policy: Policy) -> None:
-    """Refuse what a live view has no answer to, before any work.
+    """Refuse what a live view does not support, before any work.
 
     Raises:
-        UnsupportedError: says what, and names the alternative.
+        UnsupportedError: names it and the alternative.
     """
-    told = instead = ""
+    limit = instead = ""
     if policy.transformation is not None:
-        told, instead = "publishes one node, no transformation", "leave out the transformation"
+        limit, instead = "publishes one node, no transformation", "leave out the transformation"
     elif policy.suppressed == "redact":
-        told, instead = "leaves suppressed records out and cannot redact them", "say suppressed: drop"
+        limit, instead = "leaves suppressed records out and cannot redact them", "say suppressed: drop"
     elif policy.join:
-        told = "reads one relation, and the policy joins several"
+        limit = "reads one relation, and the policy joins several"
         instead = "make a view of the join in the database and name it as the table"
-    elif any((c.uncovered or policy.uncovered) == "top" for c in policy.quasi_identifiers):
-        told = "suppresses what no hierarchy lists; it cannot publish it at the root (uncovered: top)"
+    elif any(policy.uncovered_of(c) == "top" for c in policy.quasi_identifiers):
+        limit = "suppresses what no hierarchy lists; it cannot publish it at the root (uncovered: top)"
         instead = "say uncovered: suppress, or list the values"
     elif policy.subset is not None and "column" not in policy.subset:
-        told = "reads the subset from a column of the source only"
+        limit = "reads the subset from a column of the source only"
         instead = "say subset: {column: …}"
-    if told:
-        raise UnsupportedError(f"A live view {told}.", hint=f"{instead}, or {SNAPSHOT}.")
+    if limit:
+        raise UnsupportedError(f"A live view {limit}.", hint=f"{instead}, or {SNAPSHOT}.")
     refuse_models(policy.models)
 
 
 def check_live(opened: Source, policy: Policy, output: Output) -> Place:
-    """The place of a live view, after everything that can be said of it before any work.
+    """Return the place of a live view, after every check that needs no work.
 
     Raises:
         UnsupportedError: see ``refuse_policy``; or the engine has no live views, or the source has row-level security,
             or the text of a quasi-identifier depends on settings of the session that reads.
         TargetError: the source is not in the database of the view, or the view or its lookups would replace relations
-            of somebody else's.
+            that sqlanon did not create.
     """
     refuse_policy(policy)
     engine = opened.engine
@@ -97,7 +97,7 @@ def check_live(opened: Source, policy: Policy, output: Output) -> Place:
     found = engine.existing(where)
     if found and policy.if_exists == "replace" and not (found == "view" and tables_beneath(engine, where)):
         raise TargetError(
-            f"The relation {where.schema}.{where.name} is a {found}, and no view that sqlanon made.",
+            f"The relation {where.schema}.{where.name} is a {found}, and no view that sqlanon created.",
             hint="choose another name for the live view, or drop it yourself.",
         )
     if not frozen_tables(engine, where):
@@ -112,8 +112,10 @@ def check_live(opened: Source, policy: Policy, output: Output) -> Place:
 
 
 def _refuse_types(opened: Source, policy: Policy) -> None:
-    """Elsewhere such a type may be cast to text in a view of the source; here the cast would be made anew, with the
-    settings of whoever reads.
+    """Refuse types whose text depends on the session.
+
+    Elsewhere such a type may be cast to text in a view of the source; here the cast would be evaluated on every read,
+    with the settings of whoever reads.
 
     Raises:
         UnsupportedError: names the column, its type and the alternative.
@@ -123,14 +125,14 @@ def _refuse_types(opened: Source, policy: Policy) -> None:
         type_name = opened.types.get(spec.name)
         if type_name is not None and not texts.comparable(type_name):
             raise UnsupportedError(
-                f"A live view cannot tell the values of column {spec.name!r} apart: how the type "
+                f"A live view cannot distinguish the values of column {spec.name!r}: how the type "
                 f"{type_name.split('(')[0]} reads depends on settings of the session that reads.",
                 hint=f"keep it as text in the source (not by a cast in a view), or cast it in a view and {SNAPSHOT}.",
             )
 
 
 def source_place(opened: Source) -> Place | None:
-    """The full name of a source that is a relation of a database; None for a file."""
+    """Return the full name of a source that is a relation of a database; None for a file."""
     relation = opened.relation
     lies = opened.path is None or opened.target_catalog is not None
     if not lies or not isinstance(relation, exp.Table) or not isinstance(relation.this, exp.Identifier):
@@ -141,7 +143,7 @@ def source_place(opened: Source) -> Place | None:
 def frozen_view(
     policy: Policy, opened: Source, where: Place, node: Sequence[int], released: Mapping[str, str]
 ) -> LiveView:
-    """What a live view at ``where`` publishes of a source at a node.
+    """Return what a live view at ``where`` publishes of a source at a node.
 
     Args:
         opened: the source; it is named in full, for a view may be read where other schemas are looked through.
@@ -162,7 +164,7 @@ def frozen_view(
 
 
 def counted_view(policy: Policy, opened: Source) -> LiveView:
-    """The same without lookups: enough to count the records of the source that take part."""
+    """Return the live view without its lookups: enough to count the records of the source that take part."""
     quasi = tuple(FrozenColumn(c.name, opened.types[c.name], None) for c in policy.quasi_identifiers)
     return _view(policy, opened.relation, opened.types, quasi, {})
 
@@ -210,7 +212,7 @@ class LiveDraft:
 
 
 def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> None:
-    """Make lookups and view, audit the view, commit; what stood there of an earlier one goes in the same transaction.
+    """Create lookups and view, audit the view, commit; an earlier one is dropped in the same transaction.
 
     Raises:
         SourceChangedError: the view holds another number of records than the plan.
@@ -241,7 +243,7 @@ def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> None:
 
 
 def _refuse_owner(engine: Engine, where: Place, draft: LiveDraft) -> None:
-    """A view reads its source with the rights of its owner.
+    """Refuse an owner through whom the view reads other records: it reads its source with the rights of its owner.
 
     Raises:
         TargetError: the owner has none, or other ones.
@@ -264,11 +266,11 @@ def _refuse_owner(engine: Engine, where: Place, draft: LiveDraft) -> None:
 
 
 def _count(engine: Engine, name: str, relation: exp.Expr) -> int:
-    return int(engine.run(name, exp.select(exp.Count(this=exp.Star())).from_(relation.copy()))[0][0])
+    return int(engine.run(name, exp.select(count_rows()).from_(relation.copy()))[0][0])
 
 
 def _drop_old(engine: Engine, where: Place) -> None:
-    """The view and all that it stood on, if they are ours: the lookups of a live one, the table of a snapshot."""
+    """Drop the view and all that it stood on, if they are ours: the lookups of a live one, the table of a snapshot."""
     beneath = tables_beneath(engine, where)
     if beneath and engine.existing(where) == "view":
         engine.run("drop old view", exp.Drop(tables=[where.table], kind="VIEW"))
@@ -308,16 +310,16 @@ def _audit(engine: Engine, relation: exp.Expr, draft: LiveDraft) -> None:
 
 
 def _audit_entities(engine: Engine, draft: LiveDraft) -> None:
-    """With an entity: the same rows once more, with their entities, which the view does not hold."""
+    """Audit, with an entity, the same rows once more with their entities, which the view does not hold."""
     if draft.view.entity is None:
         return
-    told = live_view(replace(draft.view, shuffled=False, told=True)).subquery("told")
+    rows = live_view(replace(draft.view, shuffled=False, with_entities=True)).subquery("rows")
     quasi = [item.name for item in draft.view.quasi]
-    audit_entities(engine, told, entity=names.ENTITY, quasi_identifiers=quasi, models=draft.models)
+    audit_entities(engine, rows, entity=names.ENTITY, quasi_identifiers=quasi, models=draft.models)
 
 
 def live_output(policy: Policy) -> Output:
-    """The output of a policy that publishes a live view.
+    """Return the output of a policy that publishes a live view.
 
     Raises:
         InputError: it publishes something else.

@@ -15,12 +15,13 @@ from sqlanon.models.distinct_l_diversity import DistinctLDiversity
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.plan.full_domain import Plan
 from sqlanon.policy import Policy
-from sqlanon.publish.live.lookups import has_lookup, lists_its_values, with_key
+from sqlanon.publish.live.lookups import has_lookup, with_key
 from sqlanon.publish.live.view import frozen_view, refuse_policy
 from sqlanon.scripts.dbt.rules import computed_lookup, refuse_extension, refuse_settings
 from sqlanon.scripts.dbt.seeds import seed
 from sqlanon.scripts.dbt.statements import broken_classes, needs_source, too_many_suppressed
 from sqlanon.scripts.dbt.template import TEXTS, Call, ref, refuse_signs, written
+from sqlanon.source.lookups import lists_its_values
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, named, table
 

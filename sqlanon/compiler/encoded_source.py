@@ -1,0 +1,169 @@
+"""What every statement about an encoded source has to know: its columns, its entities, which records take part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import (
+    aliased,
+    both,
+    canonical,
+    column,
+    count_distinct,
+    either_bits,
+    equal,
+    not_null,
+    number,
+    or_zero,
+    own_text,
+    same,
+    table,
+    when,
+)
+
+SOURCE = "source"
+"""The alias of the source in every statement."""
+COVERED = "covered"
+"""Column of a lookup: 1 for a value that the hierarchy lists, 0 for another."""
+
+
+leaves = names.numbered("leaves")
+"""Name of the column of a lookup that counts the leaves under a value's generalization to a level."""
+least_cost = names.numbered("cost")
+"""Name of the column of ``names.LEAF`` with the least D - leaves among the values of a lower level."""
+branch = names.numbered("branch")
+"""Name of the column that numbers a value's branch at a level."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakingPart:
+    """Which records of a source take part.
+
+    Under the extended match all records do, under the basic match those without a NULL in a quasi-identifier. When the
+    source marks the records of a subset (δ-presence), only these take part.
+
+    Attributes:
+        quasi: the quasi-identifiers.
+        basic: a record with a NULL in a quasi-identifier does not take part.
+        members: the source marks the records of a subset, by the column ``names.MEMBER``.
+    """
+
+    quasi: tuple[str, ...]
+    basic: bool = False
+    members: bool = False
+
+    @property
+    def of_population(self) -> TakingPart:
+        """The same records and those outside the subset."""
+        return replace(self, members=False)
+
+    @property
+    def with_nulls(self) -> TakingPart:
+        """The same records and those that the basic match excludes."""
+        return replace(self, basic=False)
+
+    def conditions(self, table_name: str | None = None) -> list[exp.Expr]:
+        """Return the conditions that a record takes part, all of which must hold."""
+        conditions: list[exp.Expr] = [column(names.MEMBER, table_name)] if self.members else []
+        return conditions + [not_null(column(name, table_name)) for name in self.quasi if self.basic]
+
+    def condition(self, table_name: str | None = None) -> exp.Expr:
+        """Return the condition that a record takes part; TRUE when all do."""
+        return both(self.conditions(table_name))
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedColumn:
+    """A quasi-identifier or sensitive column of an encoded source.
+
+    Attributes:
+        fields: per level, the word that holds its bits, their shift and their number.
+        sensitive: it is a sensitive column.
+    """
+
+    name: str
+    type: str
+    height: int
+    fields: tuple[tuple[int, int, int], ...] = ()
+    sensitive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EntityColumn:
+    """The column of a source that identifies the entity (a person, say) of each record, with its type."""
+
+    name: str
+    type: str
+
+    def text(self, table_name: str | None = None) -> exp.Expr:
+        """Return the text that identifies an entity."""
+        return own_text(self.name, self.type, table_name)
+
+    def count(self, condition: exp.Expr | None = None, table_name: str | None = None) -> exp.Expr:
+        """Return the number of distinct entities with a record that meets ``condition``."""
+        text = self.text(table_name)
+        return count_distinct(text if condition is None else when(condition, text))
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedSource:
+    """A source whose columns have lookups.
+
+    Attributes:
+        relation: its records; with a subset, marked by the column ``names.MEMBER``.
+        items: the quasi-identifiers, then the sensitive columns, in the order of their lookups.
+        taking_part: which records take part.
+        entity: the column that identifies the entity of each record; None counts records.
+    """
+
+    relation: exp.Expr
+    items: tuple[EncodedColumn, ...]
+    taking_part: TakingPart
+    entity: EntityColumn | None = None
+
+    @property
+    def quasi(self) -> EncodedSource:
+        """The same source with its quasi-identifiers alone."""
+        return replace(self, items=tuple(item for item in self.items if not item.sensitive))
+
+    def joined(self, projections: Sequence[exp.Expr]) -> exp.Select:
+        """Return the projections of the source LEFT JOINed with its lookups, NULL-safe, so that no record is lost."""
+        query = exp.select(*projections).from_(aliased(self.relation, SOURCE))
+        for position, item in enumerate(self.items):
+            name = names.lookup(position)
+            value = same(canonical(item.name, item.type, SOURCE), column("value", name))
+            query = query.join(table(name, name), on=value, join_type="left", copy=False)
+        return query
+
+    def encoded(self, projections: Sequence[exp.Expr]) -> exp.Select:
+        """Return the projections of the records that the base counts: of the population, those that take part and whose
+        quasi-identifiers all hold values that are covered."""
+        population = self.taking_part.of_population
+        return self.joined(projections).where(both([*self.covered(), population.condition(SOURCE)]), copy=False)
+
+    def covered(self) -> list[exp.Expr]:
+        """Return the conditions that every quasi-identifier of a record, joined with the lookups, is covered."""
+        return [
+            equal(column(COVERED, names.lookup(position)), number(1))
+            for position, item in enumerate(self.items)
+            if not item.sensitive
+        ]
+
+    def code(self, position: int, word: int) -> exp.Expr:
+        """The bits that a column's value has in a word of the key; of a sensitive column, only values of the records
+        that take part have a code."""
+        bits = column(names.key(word), names.lookup(position))
+        return or_zero(bits) if self.items[position].sensitive and self.taking_part.members else bits
+
+    def packed(self, word: int) -> exp.Expr:
+        """Return the word of a record's key: the bits of all columns that own some of it."""
+        owners = [
+            position
+            for position, item in enumerate(self.items)
+            if any(owner == word and bits for owner, _, bits in item.fields)
+        ]
+        return either_bits([self.code(position, word) for position in owners])
