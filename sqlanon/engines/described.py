@@ -10,7 +10,7 @@ from sqlanon.engines.base import FEATURES, Capabilities
 def capability_table(engines: Sequence[Capabilities]) -> str:
     """Return a Markdown table with a line a feature and a column an engine, and below it why an engine lacks a feature.
 
-    >>> print(capability_table([Capabilities("DuckDB", "duckdb")]).splitlines()[2])
+    >>> print(capability_table([Capabilities("DuckDB", "duckdb")]).splitlines()[3])
     | reads and writes files | yes |
     """
     lines = [f"| | {' | '.join(engine.name for engine in engines)} |", "|---|" + "---|" * len(engines)]

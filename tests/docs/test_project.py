@@ -1,0 +1,82 @@
+"""The pages and files beside the package agree with it: versions, links, rooms, pins and the tasks of the launcher."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import yaml
+
+import sqlanon
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "sql/dbt/README.md", ROOT / "benchmarks/README.md"]
+
+
+@pytest.fixture(scope="module")
+def launcher() -> ModuleType:
+    """The script `run`, imported."""
+    loader = SourceFileLoader("launcher", str(ROOT / "run"))
+    spec = spec_from_loader("launcher", loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def test_there_is_one_version_number() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert "version" in PROJECT["dynamic"] and citation["version"] == sqlanon.__version__
+    assert citation["license"] == PROJECT["license"]
+    assert citation["repository-code"] == PROJECT["urls"]["Homepage"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        name, _, anchor = target.partition("#")
+        path = (page.parent / name).resolve() if name else page
+        assert path.exists(), target
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+            anchors = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+            assert anchor in anchors, target
+
+
+def test_the_index_of_the_documentation_is_complete() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    for page in (ROOT / "docs").glob("*.md"):
+        assert page.name == "README.md" or f"({page.name})" in index, page.name
+
+
+def test_contributing_has_every_room() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rooms = [path.parent.name for path in (ROOT / "sqlanon").glob("*/__init__.py")]
+    assert [room for room in rooms if f"| `{room}/` |" not in text] == []
+
+
+def test_every_dependency_is_pinned_and_no_place_is_named() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if not line.startswith("#")]
+    assert all(re.fullmatch(r"[a-z0-9-]+==[^\s;/:@]+( ; .*)?", pin) for pin in pins)
+    pinned = {pin.partition("==")[0] for pin in pins}
+    extras = [name for names in PROJECT["optional-dependencies"].values() for name in names]
+    for requirement in [*PROJECT["dependencies"], *extras]:
+        name = re.match(r"[\w-]+", requirement)
+        assert name and (name[0] == "sqlanon" or name[0].lower() in pinned), requirement
+
+
+def test_the_launcher_lists_its_tasks_and_knows_their_extras(launcher: ModuleType) -> None:
+    done = subprocess.run([sys.executable, ROOT / "run", "--help"], capture_output=True, text=True, check=True)
+    for name, (extras, _) in launcher.TASKS.items():
+        assert f"./run {name} " in done.stdout
+        assert set(extras.split()) <= set(PROJECT["optional-dependencies"])
+    assert subprocess.run([sys.executable, ROOT / "run", "walk"], capture_output=True, check=False).returncode == 2
