@@ -15,6 +15,11 @@ from sqlanon.errors import Fault, PolicyError, attempt
 from sqlanon.parameters import Parameter, is_number
 
 
+def named(value: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return a mapping with texts as keys; YAML reads the key ``null`` as None."""
+    return {"null" if name is None else str(name): item for name, item in value.items()}
+
+
 class Faults:
     """Collects faults; the parser goes on after each of them."""
 
@@ -32,13 +37,13 @@ class Faults:
         if not isinstance(value, Mapping):
             self.add(key, "This is not a mapping.", f"write key: value pairs with the keys {', '.join(allowed)}.")
             return {}
-        named = {"null" if name is None else str(name): item for name, item in value.items()}  # null: is a NULL in YAML
-        for name in named:
+        pairs = named(value)
+        for name in pairs:
             if name not in allowed:
                 close = difflib.get_close_matches(name, allowed, 1)
                 hint = f"did you mean {close[0]!r}?" if close else f"the keys are {', '.join(allowed)}."
                 self.add(f"{key}.{name}" if key else name, "This key is not known.", hint)
-        return {name: item for name, item in named.items() if name in allowed}
+        return {name: item for name, item in pairs.items() if name in allowed}
 
     def parameters(
         self, key: str, value: Any, known: Sequence[Parameter], *, owner: str, without: Sequence[str] = ()

@@ -253,7 +253,7 @@ def _distribution(
             hint="add a last level with one value, or use the distance equal.",
         )
     listed = isinstance(
-        spec.hierarchy, specs.FileHierarchy | specs.LevelsHierarchy | specs.GroupsHierarchy | specs.TableHierarchy
+        spec.hierarchy, specs.FileHierarchy | specs.Levels | specs.Groups | specs.TableHierarchy
     )
     engine.create(
         "overall", names.overall(place), sensitive.overall(position, item, listed_order=listed, counted=counted)

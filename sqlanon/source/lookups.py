@@ -19,10 +19,10 @@ from sqlanon.policy.hierarchy.readers import check_rows, read_rows
 from sqlanon.policy.hierarchy.specs import (
     ExtensionHierarchy,
     FileHierarchy,
-    GroupsHierarchy,
-    LevelsHierarchy,
-    RedactHierarchy,
-    SuppressHierarchy,
+    Groups,
+    Levels,
+    Redact,
+    Suppress,
     TableHierarchy,
 )
 from sqlanon.sqltrees import names
@@ -46,7 +46,7 @@ def list_rows(
     rows: Sequence[tuple[str | None, ...]]
     if isinstance(hierarchy, FileHierarchy):
         rows = read_rows(hierarchy.path, hierarchy.delimiter, hierarchy.null, hierarchy.encoding)
-    elif isinstance(hierarchy, LevelsHierarchy | GroupsHierarchy):
+    elif isinstance(hierarchy, Levels | Groups):
         rows = hierarchy.rows
     elif isinstance(hierarchy, TableHierarchy):
         rows = table_rows(engine, hierarchy.table, spec.name)
@@ -120,7 +120,7 @@ def _list_built(engine: Engine, position: int, spec: Column, type_name: str, for
         ).from_(table(values)),
     )[0][0]
     text_like = type_name.upper().startswith("ENUM")
-    wants_text = isinstance(spec.hierarchy, RedactHierarchy | SuppressHierarchy) or getattr(foreign, "by_text", False)
+    wants_text = isinstance(spec.hierarchy, Redact | Suppress) or getattr(foreign, "by_text", False)
     by_text = text_like or type_name == "VARCHAR" or wants_text
     assert spec.hierarchy is not None
     value = column("value") if by_text else column("raw")

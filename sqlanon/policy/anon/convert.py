@@ -19,7 +19,6 @@ from typing import Any
 import yaml
 
 from sqlanon.errors import Fault, InputError, PolicyError, TargetError
-from sqlanon.policy import Policy
 from sqlanon.policy.anon.definition_reading import not_kept, parse_definition
 from sqlanon.policy.anon.definition_values import binary
 from sqlanon.policy.anon.definition_writing import write_definition
@@ -27,8 +26,9 @@ from sqlanon.policy.anon.relocation import relocated
 from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.hierarchy.readers import check_rows, read_rows
 from sqlanon.policy.hierarchy.specs import FileHierarchy
-from sqlanon.policy.parsing import parse, read_document
+from sqlanon.policy.parsing import read_document
 from sqlanon.policy.paths import same_file
+from sqlanon.policy.policy import Policy
 from sqlanon.policy.writing import document as keys_of
 
 READ = (".xml", ".yaml", ".yml", ".json", ".toml")
@@ -67,7 +67,8 @@ def convert(
     if target.exists() and not replace:
         raise TargetError(f"The target {target.name!r} exists.", hint="choose another name, or allow to replace it.")
     document = read_document(source)
-    before = replaced(parse(document, source.absolute().parent, extensions), file=source.absolute())
+    before = Policy.from_dict(document, base_directory=source.absolute().parent, extensions=extensions)
+    before = replaced(before, file=source.absolute())
     _refuse_used(target, before)
     remarks = _left_out(source)
     if inline:
@@ -104,7 +105,7 @@ def _writer(source: Path, target: Path) -> Callable[[bytes, list[str]], bytes]:
 
 def _check(path: Path, target: Path, before: Policy | None, extensions: Extensions) -> None:
     """Read what was written; it says what the source says, but for digits that the format does not hold."""
-    after = parse(read_document(path), target.absolute().parent, extensions)
+    after = Policy.from_dict(read_document(path), base_directory=target.absolute().parent, extensions=extensions)
     if before is not None and _comparable(after) != _comparable(before):
         raise InputError(
             "The policy would not be the same after conversion.", hint="keep it as it is, and report this, please."

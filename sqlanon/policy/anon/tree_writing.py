@@ -10,7 +10,7 @@ from lxml import etree
 from sqlanon.errors import Fault
 from sqlanon.policy.anon import definition_words as words
 from sqlanon.policy.anon.definition_values import NUMBER, listed, mapping, put, write_mapping
-from sqlanon.policy.hierarchies import canonical_text
+from sqlanon.policy.hierarchy.specs import canonical_text
 
 DEEPEST_TREE = 50
 """Levels of a tree; rows hold hierarchies with more."""

@@ -18,11 +18,11 @@ from sqlglot import exp
 from sqlanon.errors import HierarchyError, UnsupportedError
 from sqlanon.parameters import Parameter
 from sqlanon.policy.hierarchy.specs import (
-    DatesHierarchy,
+    Dates,
     HierarchySpec,
-    IntervalsHierarchy,
-    RedactHierarchy,
-    SuppressHierarchy,
+    Intervals,
+    Redact,
+    Suppress,
 )
 from sqlanon.sqltrees.trees import when
 
@@ -76,13 +76,13 @@ def levels(spec: HierarchySpec, value: exp.Expr, type_name: str, *, longest: int
     Raises:
         UnsupportedError: the builder cannot serve the type.
     """
-    if isinstance(spec, SuppressHierarchy):
+    if isinstance(spec, Suppress):
         return [_unless_null(value, exp.Literal.string(ROOT))]
-    if isinstance(spec, RedactHierarchy):
+    if isinstance(spec, Redact):
         return _redact(spec, value, longest)
-    if isinstance(spec, IntervalsHierarchy):
+    if isinstance(spec, Intervals):
         return _intervals(spec, value, type_name)
-    assert isinstance(spec, DatesHierarchy)
+    assert isinstance(spec, Dates)
     return _dates(spec, value, type_name)
 
 
@@ -91,7 +91,7 @@ def _unless_null(value: exp.Expr, result: exp.Expr) -> exp.Expr:
     return when(missing, exp.null(), result)
 
 
-def _redact(spec: RedactHierarchy, value: exp.Expr, longest: int) -> list[exp.Expr]:
+def _redact(spec: Redact, value: exp.Expr, longest: int) -> list[exp.Expr]:
     """Level i keeps the first (last) ``longest - i`` characters and pads to ``longest`` with the mask character.
 
     A tree: with T the text of level i, level i + 1 is the padding of T's first longest - i - 1 characters, since
@@ -140,7 +140,7 @@ def _plain(number: Decimal) -> str:
     return format(number, "f")
 
 
-def _intervals(spec: IntervalsHierarchy, value: exp.Expr, type_name: str) -> list[exp.Expr]:
+def _intervals(spec: Intervals, value: exp.Expr, type_name: str) -> list[exp.Expr]:
     """Half-open intervals between exact decimal edges.
 
     A tree: the index of a value's interval on level 1 is an integer, and each coarser level is a function of it.
@@ -193,9 +193,7 @@ def _intervals(spec: IntervalsHierarchy, value: exp.Expr, type_name: str) -> lis
     return _labelled(spec, value, index, special, width, shift, scale)
 
 
-def _narrow_intervals(
-    spec: IntervalsHierarchy, value: exp.Expr, width: int, origin: int, widest: int
-) -> list[exp.Expr]:
+def _narrow_intervals(spec: Intervals, value: exp.Expr, width: int, origin: int, widest: int) -> list[exp.Expr]:
     """The same in BIGINT, which every engine has: of whole numbers of 32 bits none is too large."""
     offset = widest * -(-(2 * NARROW_LIMIT // width + 2) // widest)
     shift = origin - offset * width
@@ -205,7 +203,7 @@ def _narrow_intervals(
     return _labelled(spec, value, index, special, width, shift, 0, "BIGINT")
 
 
-def _long_intervals(spec: IntervalsHierarchy, value: exp.Expr, width: int, origin: int) -> list[exp.Expr]:
+def _long_intervals(spec: Intervals, value: exp.Expr, width: int, origin: int) -> list[exp.Expr]:
     """The same for all of BIGINT, without a number beyond it.
 
     No offset lies below all values, so the start of an interval is counted upwards from the first edge that is not
@@ -238,13 +236,13 @@ def _long_intervals(spec: IntervalsHierarchy, value: exp.Expr, width: int, origi
     return [*result, _unless_null(value, exp.Literal.string(ROOT))]
 
 
-def _told(spec: IntervalsHierarchy, start: int, width: int) -> exp.Expr:
+def _told(spec: Intervals, start: int, width: int) -> exp.Expr:
     """The text of an interval that is known beforehand."""
     return exp.Literal.string(f"[{start}, {start + width})" if spec.labels == "range" else str(start))
 
 
 def _labelled(
-    spec: IntervalsHierarchy,
+    spec: Intervals,
     value: exp.Expr,
     index: exp.Expr,
     special: list[exp.If],
@@ -282,7 +280,7 @@ def _far() -> exp.Expr:
     return exp.Literal.string("far")
 
 
-def _beyond(spec: IntervalsHierarchy, number: exp.Expr, side: Callable[[Decimal], exp.Expr]) -> list[exp.If]:
+def _beyond(spec: Intervals, number: exp.Expr, side: Callable[[Decimal], exp.Expr]) -> list[exp.If]:
     result = []
     for bound, compare, sign in ((spec.lower, ":number < :bound", "<"), (spec.upper, ":number >= :bound", ">=")):
         if bound is not None:
@@ -311,13 +309,13 @@ def _scaled_bound(bound: Decimal, scale: int) -> int:
     return max(-16 * LIMIT, min(16 * LIMIT, least))
 
 
-def _bucket(spec: IntervalsHierarchy, number: exp.Expr) -> exp.Expr:
+def _bucket(spec: Intervals, number: exp.Expr) -> exp.Expr:
     sql = "FLOOR((:number - CAST(:origin AS DOUBLE)) / CAST(:width AS DOUBLE))"
     return _bind(sql, number=number, origin=_plain(spec.origin), width=_plain(spec.width))
 
 
 def _float_index(
-    spec: IntervalsHierarchy, value: exp.Expr, base_type: str, scale: int, shift: int, offset: int
+    spec: Intervals, value: exp.Expr, base_type: str, scale: int, shift: int, offset: int
 ) -> tuple[exp.Expr, exp.Expr]:
     """The value as DOUBLE and its index: the rounded quotient, put right by comparing with the edges as DOUBLE.
 
@@ -352,7 +350,7 @@ def _number_text(scaled: exp.Expr, scale: int) -> exp.Expr:
     return text
 
 
-def _dates(spec: DatesHierarchy, value: exp.Expr, type_name: str) -> list[exp.Expr]:
+def _dates(spec: Dates, value: exp.Expr, type_name: str) -> list[exp.Expr]:
     """Calendar periods: a day has one month, a month one quarter, a quarter one year, a year one decade."""
     base_type = type_name.upper()
     if base_type != "DATE" and not base_type.startswith("TIMESTAMP"):

@@ -19,9 +19,9 @@ from sqlanon.lattice.nodes import Node
 from sqlanon.policy import Policy
 from sqlanon.policy.hierarchy.specs import (
     FileHierarchy,
-    GroupsHierarchy,
+    Groups,
     HierarchySpec,
-    LevelsHierarchy,
+    Levels,
     TableHierarchy,
 )
 from sqlanon.source.encoding import Encoding
@@ -33,7 +33,7 @@ from sqlanon.sqltrees.trees import canonical, column, equal, named, number, same
 
 def lists_its_values(hierarchy: HierarchySpec | None) -> bool:
     """True for a hierarchy that says itself which values it knows."""
-    return isinstance(hierarchy, FileHierarchy | GroupsHierarchy | LevelsHierarchy | TableHierarchy)
+    return isinstance(hierarchy, FileHierarchy | Groups | Levels | TableHierarchy)
 
 
 def has_lookup(hierarchy: HierarchySpec | None, level: int) -> bool:
