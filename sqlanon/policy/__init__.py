@@ -12,7 +12,7 @@ from sqlanon.policy.facts import (
     Quality,
     SearchOptions,
 )
-from sqlanon.policy.policy import Policy
+from sqlanon.policy.policy import Policy, require_policy
 from sqlanon.policy.transformation import LocalRecoding, Patterns, Transformation
 
 __all__ = [
@@ -30,4 +30,5 @@ __all__ = [
     "Quality",
     "SearchOptions",
     "Transformation",
+    "require_policy",
 ]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sqlanon.errors import PolicyError
+from sqlanon.errors import InputError, PolicyError
 from sqlanon.policy.checks import check
 from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.facts import Column, PolicyFacts
@@ -94,3 +94,12 @@ class Policy(PolicyFacts):
         """Return SHA-256 (hex) of the policy, independent of the folders it names."""
         text = json.dumps(canonical(document(self, portable=True)), default=str)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def require_policy(policy: object) -> None:
+    """Raise InputError unless ``policy`` is one: a path or a dict has to be read first."""
+    if not isinstance(policy, Policy):
+        raise InputError(
+            f"This is no policy, but of the type {type(policy).__name__}.",
+            hint="read it with sqlanon.Policy.from_file or sqlanon.Policy.from_dict.",
+        )

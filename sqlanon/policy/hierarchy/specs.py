@@ -213,8 +213,8 @@ class Intervals:
         }
         if self.width is None:
             yield "width", "The width is missing.", "add width: 5, say."
-        for name in numbers.keys() - good.keys():
-            if numbers[name] is not None:
+        for name, number in numbers.items():
+            if number is not None and (name not in good or (name == "width" and number <= 0)):
                 yield name, "This is not a number in the range.", "give a finite number (width above 0)."
         if not isinstance(self.fanouts, tuple):
             yield "fanouts", "This is not a list.", "write fanouts: [2, 5]."
