@@ -82,7 +82,10 @@ SENSITIVE = [
     (sqlanon.DistinctLDiversity(3), {"type": "distinct_l_diversity", "l": 3}),
     (sqlanon.EntropyLDiversity(2.5), {"type": "entropy_l_diversity", "l": 2.5}),
     (sqlanon.RecursiveLDiversity(3, c=4), {"type": "recursive_l_diversity", "l": 3, "c": 4}),
-    (sqlanon.RecursiveLDiversity(l=3, c=Decimal("0.1")), {"type": "recursive_l_diversity", "c": 0.1, "l": 3}),
+    (
+        sqlanon.RecursiveLDiversity(l=3, c=Decimal("0.1")),
+        {"type": "recursive_l_diversity", "c": Decimal("0.1"), "l": 3},
+    ),
     (sqlanon.TCloseness(t=0.2), {"type": "t_closeness", "t": 0.2}),
     (sqlanon.TCloseness(0.2, distance="equal"), {"type": "t_closeness", "t": 0.2, "distance": "equal"}),
 ]
@@ -264,7 +267,7 @@ def test_relative_paths_stand_where_the_policy_stands(base: Path) -> None:
 def test_what_is_no_policy_is_refused(policy: Any) -> None:
     calls = [sqlanon.anonymize, sqlanon.plan, sqlanon.recode, sqlanon.refresh]
     for call in calls:
-        with pytest.raises(sqlanon.InputError, match="Policy[.]from_file"):
+        with pytest.raises(sqlanon.InputError, match="read it with"):
             call(None, policy)
-    with pytest.raises(sqlanon.InputError, match="Policy[.]from_file"):
+    with pytest.raises(sqlanon.InputError, match="read it with"):
         sqlanon.verify("certificate.json", policy)
