@@ -39,7 +39,7 @@ def whole(least: int) -> Check:
 
 
 def is_number(value: Any) -> bool:
-    """True for a finite number that a float can tell, and no flag."""
+    """Return True for a finite number that a float can hold, and no flag."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return False
     try:
@@ -54,8 +54,8 @@ def number(least: float, most: float = math.inf) -> Check:
     def check(value: Any) -> str | None:
         if is_number(value) and least <= value <= most:
             return None
-        told = f"of at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
-        return f"give a finite number {told}."
+        limits = f"of at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
+        return f"give a finite number {limits}."
 
     return check
 
@@ -68,11 +68,11 @@ def exact(least: float, most: float = math.inf, *, above: bool = False) -> Check
     within = number(least, most)
 
     def check(value: Any) -> str | None:
-        told = within(value)
-        if told is None and above and value <= least:
+        hint = within(value)
+        if hint is None and above and value <= least:
             return f"give a number above {least:g}."
-        exponent = Decimal(str(value)).as_tuple().exponent if told is None else 0
-        return "give at most 18 decimals." if isinstance(exponent, int) and exponent < -18 else told
+        exponent = Decimal(str(value)).as_tuple().exponent if hint is None else 0
+        return "give at most 18 decimals." if isinstance(exponent, int) and exponent < -18 else hint
 
     return check
 

@@ -26,7 +26,8 @@ def parse_options(keys: Mapping[str, Any], extensions: Extensions) -> dict[str, 
     """Return the options of CSV files and of other formats, each under the name of its format."""
     given = {name: keys[name] for name in ("csv", *extensions.names("formats")) if keys.get(name) is not None}
     read = {name: named(options) if isinstance(options, Mapping) else options for name, options in given.items()}
-    return {"csv": read.pop("csv", {}), "formats": read}
+    formats = {name: read[name] for name in extensions.names("formats") if name in read}
+    return {"csv": read.get("csv", {}), "formats": formats}
 
 
 def parse_join(faults: Faults, value: Any, extensions: Extensions) -> tuple[Join, ...]:

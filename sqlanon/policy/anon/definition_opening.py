@@ -72,8 +72,8 @@ def opened(data: bytes, name: str) -> Opened:
         return Opened(etree.fromstring(text, parser), text, comments)
     except etree.XMLSyntaxError as error:
         kind = str(parser.error_log[0].type_name if parser.error_log else "XML").lower()
-        told = kind.removeprefix("err_").replace("_", " ")
-        failure = f"near line {error.lineno}, {told}"
+        fault = kind.removeprefix("err_").replace("_", " ")
+        failure = f"near line {error.lineno}, {fault}"
     raise InputError(
         f"The definition {name!r} cannot be read: {failure}.",
         hint="look at that line; prefixes of names have to be declared, and a value has at most 10 million bytes.",

@@ -37,14 +37,14 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class XmlAttribute:
     """The attribute of an element that holds a key of a policy."""
 
     name: str
     kind: Kind
 
 
-Table = Mapping[str, Attribute]
+Table = Mapping[str, XmlAttribute]
 """The attributes of an element, by key of a policy."""
 
 
@@ -54,7 +54,7 @@ def table(**kinds: Kind) -> Table:
     >>> table(time_limit=NUMBER)["time_limit"].name
     'time-limit'
     """
-    return {key: Attribute(key.replace("_", "-"), kind) for key, kind in kinds.items()}
+    return {key: XmlAttribute(key.replace("_", "-"), kind) for key, kind in kinds.items()}
 
 
 def number_read(text: str) -> Any:
@@ -149,24 +149,24 @@ def read_mapping(
 ) -> dict[str, Any]:
     """The keys that the attributes of ``known`` and the options of an element hold; options are none of ``taken``."""
     keys = {attribute.name: (key, attribute.kind) for key, attribute in known.items()}
-    made = {}
+    found = {}
     for name, text in element.attrib.items():  # in their order: equal policies, equal fingerprints
         if str(name) in keys:
             key, kind = keys[str(name)]
-            made[key] = kind.read(str(text))
-    return _with_options(element, made, faults, taken)
+            found[key] = kind.read(str(text))
+    return _with_options(element, found, faults, taken)
 
 
 def _with_options(
-    element: etree._Element, made: dict[str, Any], faults: list[Fault], taken: Collection[str] = ()
+    element: etree._Element, found: dict[str, Any], faults: list[Fault], taken: Collection[str] = ()
 ) -> dict[str, Any]:
     for option in element.iterchildren("option"):
         name = str(option.get("name"))
-        if name in made or name in taken:
-            told = f"The option {name!r} stands twice, or has an attribute or an element of its own."
-            note(faults, option, told, "remove it.")
-        made[name] = _option_value(option, faults)
-    return made
+        if name in found or name in taken:
+            message = f"The option {name!r} stands twice, or has an attribute or an element of its own."
+            note(faults, option, message, "remove it.")
+        found[name] = _option_value(option, faults)
+    return found
 
 
 READERS: Mapping[str, tuple[re.Pattern[str], Callable[[str], Any]]] = {
@@ -197,9 +197,9 @@ def _option_value(element: etree._Element, faults: list[Fault]) -> Any:
             return [_option_value(item, faults) for item in element]
         if kind == "null":
             return None
-    told = "The value and the type of this option do not belong together, or there is none."
+    message = "The value and the type of this option do not belong together, or there is none."
     hint = 'give value="…", with type="text" for a text that looks like a number.'
-    note(faults, element, told, hint)
+    note(faults, element, message, hint)
     return None
 
 
@@ -209,8 +209,8 @@ def _option_value(element: etree._Element, faults: list[Fault]) -> Any:
 def put(element: etree._Element, attribute: str, text: str, key: str, faults: list[Fault]) -> None:
     """Set an attribute; what XML cannot hold is a fault of ``key``."""
     if NO_CHARACTER.search(text):
-        told = "A text has a control character, which XML cannot hold."
-        faults.append(Fault(key, told, "remove such characters, or keep the policy as YAML."))
+        message = "A text has a control character, which XML cannot hold."
+        faults.append(Fault(key, message, "remove such characters, or keep the policy as YAML."))
     else:
         element.set(attribute, text)
 
@@ -285,9 +285,9 @@ def _write_scalar(element: etree._Element, value: Any, key: str, faults: list[Fa
     written = [kind.write(value) for kind in (FLAG, NUMBER, TEXT)]
     text = next((text for text in written if text is not None), None)
     if text is None or (not isinstance(value, str) and _inferred(text) == "text"):
-        told = "This value has no form in a definition."
+        message = "This value has no form in a definition."
         faults.append(
-            Fault(key, told, "give a number that is not too long, true or false, a text, or a list of these.")
+            Fault(key, message, "give a number that is not too long, true or false, a text, or a list of these.")
         )
         return
     put(element, "value", text, key, faults)

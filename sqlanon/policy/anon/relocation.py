@@ -30,8 +30,8 @@ def relocated(document: Mapping[str, Any], old: Path, new: Path) -> tuple[Mappin
         "privacy": move.models,
         "columns": lambda columns: {name: move.column(column) for name, column in columns.items()},
     }
-    made = {key: changes[key](item) if key in changes and item is not None else item for key, item in document.items()}
-    return made, len(move.rewritten)
+    moved = {key: changes[key](item) if key in changes and item is not None else item for key, item in document.items()}
+    return moved, len(move.rewritten)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ NOTHING_RESOLVED: Mapping[str, bool] = {
     "remove_comments": True,
     "remove_pis": True,
 }
-"""What every parser of lxml is told; definitions (``interop``) are opened with it too."""
+"""Options of every parser of lxml; definitions (``policy.anon``) are opened with them too."""
 
 
 class _SeenEnoughError(Exception):
@@ -123,5 +123,5 @@ def _fault(error: etree.XMLSyntaxError, parser: etree.XMLParser) -> str:
     """Line and kind of the first fault, e.g. `` at line 3 (tag name mismatch)``."""
     entries = [(entry.line, entry.type_name) for entry in parser.feed_error_log]
     line, kind = entries[0] if entries else (error.lineno, "ERR_DOCUMENT_END")
-    told = kind.removeprefix("ERR_").replace("_", " ").lower()
-    return f" at line {line} ({told})" if line else f" ({told})"
+    fault = kind.removeprefix("ERR_").replace("_", " ").lower()
+    return f" at line {line} ({fault})" if line else f" ({fault})"

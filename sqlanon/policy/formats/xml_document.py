@@ -197,8 +197,10 @@ class Document:
         return SourceError(f"Record {number}{_line(element)} of the XML file {self.path.name!r} {fault}.", hint=hint)
 
     def _no_records(self) -> SourceError:
-        told = "no children in its root element" if self.record is None else f"no elements {self.record!r}"
-        return SourceError(f"The XML file {self.path.name!r} has no records: {told}.", hint="check xml: {record: …}.")
+        missing = "no children in its root element" if self.record is None else f"no elements {self.record!r}"
+        return SourceError(
+            f"The XML file {self.path.name!r} has no records: {missing}.", hint="check xml: {record: …}."
+        )
 
 
 def _local(tag: str) -> str:

@@ -35,7 +35,7 @@ NARROW = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
 """Types whose intervals 64 bits are enough for, when these are whole numbers up to ``NARROW_LIMIT``."""
 NARROW_LIMIT = 2**32
 LEAST_LONG, MOST_LONG = -(2**63), 2**63 - 1
-"""The ends of BIGINT, whose intervals 64 bits are enough for too: what reaches beyond an end is told as it is."""
+"""The ends of BIGINT. 64 bits are enough for its intervals too: one that reaches beyond an end has a known text."""
 FLOATS = ("FLOAT", "DOUBLE")
 MAX_DIGITS = 37
 LIMIT = 10**37
@@ -45,7 +45,7 @@ FAR = 10**15
 
 
 class HierarchyBuilder(Protocol):
-    """A builder from outside the package (``extensions``); made anew for a column, with its options by name.
+    """A builder from outside the package (``extensions``), created anew for each column with its options by name.
 
     It has one of two methods, and the encoder checks that what comes out of it is a tree:
 
@@ -218,11 +218,14 @@ def _long_intervals(spec: Intervals, value: exp.Expr, width: int, origin: int) -
         zero = origin % joined
         first, last = (zero + (end - zero) // joined * joined for end in (LEAST_LONG, MOST_LONG))
         ends = [
-            exp.If(this=_bind(":number >= :last", "BIGINT", number=number, last=last), true=_told(spec, last, joined))
+            exp.If(
+                this=_bind(":number >= :last", "BIGINT", number=number, last=last),
+                true=_known_label(spec, last, joined),
+            )
         ]
         if first < LEAST_LONG:
             below = _bind(":number < :next", "BIGINT", number=number, next=first + joined)
-            ends.append(exp.If(this=below, true=_told(spec, first, joined)))
+            ends.append(exp.If(this=below, true=_known_label(spec, first, joined)))
         start = _bind(
             "CASE WHEN :number >= :zero THEN :zero + (:number - :zero) // :width * :width WHEN :number >= :before "
             "THEN :before ELSE :before - :width - (:before - :one - :number) // :width * :width END",
@@ -236,7 +239,7 @@ def _long_intervals(spec: Intervals, value: exp.Expr, width: int, origin: int) -
     return [*result, _unless_null(value, exp.Literal.string(ROOT))]
 
 
-def _told(spec: Intervals, start: int, width: int) -> exp.Expr:
+def _known_label(spec: Intervals, start: int, width: int) -> exp.Expr:
     """The text of an interval that is known beforehand."""
     return exp.Literal.string(f"[{start}, {start + width})" if spec.labels == "range" else str(start))
 
