@@ -56,7 +56,7 @@ class _World:
     context: str
 
     def columns(self, models: Sequence[Mapping[str, Any]], weights: Sequence[float]) -> dict[str, Any]:
-        """The columns of a policy; without ``models`` the sensitive one is kept."""
+        """Return the columns of a policy; without ``models`` the sensitive one is kept."""
         columns: dict[str, Any] = {
             f"q{i}": {"role": "quasi_identifier", "hierarchy": {"levels": tree}, "weight": weights[i]}
             for i, tree in enumerate(self.trees)
@@ -64,14 +64,14 @@ class _World:
         return columns | {"s": {"role": "sensitive", "models": list(models)} if models else {"role": "keep"}}
 
     def generalized(self, node: Node) -> list[tuple[Text, ...]]:
-        """The records at a node, with their sensitive values."""
+        """Return the records at a node, with their sensitive values."""
         return [
             (*(self._text(i, value, level) for i, (value, level) in enumerate(zip(q, node, strict=True))), s)
             for q, s in self.records
         ]
 
     def _text(self, position: int, value: Text, level: int) -> Text:
-        """NULL stays NULL up to the last level, where it joins the root, if there is one."""
+        """Return a value at a level; NULL stays NULL up to the last level, where it joins the root, if there is one."""
         tree = self.trees[position]
         if value is not None or level == 0:
             return value if level == 0 else tree[value][level - 1]
@@ -94,7 +94,7 @@ def _world(seed: int) -> _World:
 
 
 def _tree(chance: Random, pool: Sequence[Text]) -> dict[Text, list[str]]:
-    """A hierarchy of the texts; most have one root."""
+    """Return a hierarchy of the texts; most have one root."""
     height = chance.randint(1, 3)
     tree: dict[Text, list[str]] = {value: [] for value in pool if value is not None}
     rooted = chance.random() < 0.9

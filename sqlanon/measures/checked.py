@@ -37,7 +37,7 @@ def refuse_unsound(name: str, measure: Measure, catalog: Catalog) -> None:
 
 
 def _try_levels(what: str, measure: AttributeMeasure, catalog: Catalog) -> None:
-    """f rises with the level; where suppression is a matter of numbers alone, f + g rises with both."""
+    """Raise InputError unless f rises with the level, and f + g with both where suppression is a matter of numbers."""
     top, none = catalog.top, [0] * len(catalog.attributes)
     nodes = [tuple(min(level, high) for high in top) for level in range(max(top, default=-1) + 1)]
     amounts = (0, catalog.encoded // 2, catalog.encoded) if measure.needs is None else (0,)

@@ -82,7 +82,7 @@ def convert(
 
 
 def _refuse_used(target: Path, policy: Policy) -> None:
-    """A target is neither what is converted nor a file that it names."""
+    """Raise TargetError if a target is what is converted or a file that it names."""
     named = [policy.output.target if policy.output is not None else None, policy.report]
     used = [*policy.read_files, *(Path(name) for name in named if name is not None)]
     if any(same_file(target, path) for path in used):
@@ -113,7 +113,7 @@ def _check(path: Path, target: Path, before: Policy | None, extensions: Extensio
 
 
 def _comparable(policy: Policy) -> Any:
-    """The policy without its folders, all numbers as floats."""
+    """Return the policy without its folders, all numbers as floats."""
 
     def rough(value: Any) -> Any:
         if isinstance(value, Mapping):
@@ -137,7 +137,7 @@ def _left_out(source: Path) -> list[str]:
 
 
 def _inlined(document: Mapping[str, Any], policy: Policy, remarks: list[str]) -> dict[str, Any]:
-    """The document with the rows of its hierarchy files."""
+    """Return the document with the rows of its hierarchy files."""
     columns = dict(document["columns"])
     for column in policy.columns:
         spec = column.hierarchy
@@ -191,7 +191,7 @@ def _as_json(data: bytes, remarks: list[str]) -> bytes:
 
 
 def _with_floats(document: dict[str, Any], remarks: list[str]) -> Any:
-    """YAML and JSON have binary fractions only."""
+    """Return a document with floats for decimals: YAML and JSON have binary fractions only."""
 
     def rough(value: Any) -> Any:
         if isinstance(value, dict):

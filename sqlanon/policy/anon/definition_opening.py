@@ -50,7 +50,7 @@ class _RefusedError(Exception):
 
 
 def opened(data: bytes, name: str) -> Opened:
-    """The elements of a document; comments and processing instructions are left out.
+    """Return the elements of a document; comments and processing instructions are left out.
 
     Args:
         name: what messages call the document.
@@ -81,7 +81,7 @@ def opened(data: bytes, name: str) -> Opened:
 
 
 def _decoded(data: bytes, name: str) -> str:
-    """The text of a document, declared as UTF-8."""
+    """Return the text of a document, declared as UTF-8."""
     found = DECLARED.match(data[:1024].decode("latin-1"))
     declared = found[3] if found else "utf-8"
     encoding = next((encoding for mark, encoding in MARKS if data.startswith(mark)), declared)
@@ -106,7 +106,7 @@ def _decoded(data: bytes, name: str) -> str:
 
 
 def _looked_through(text: bytes, name: str) -> int:
-    """The number of comments in a document that is well-formed and harmless."""
+    """Return the number of comments in a document that is well-formed and harmless."""
     parser = expat.ParserCreate("utf-8")
     comments = depth = 0
 

@@ -21,7 +21,7 @@ from sqlanon.policy.anon.tree_reading import read_hierarchy
 
 
 def read_definition(path: Path) -> dict[str, Any]:
-    """The document of the policy that an ANON definition stands for; relative paths stay as they are.
+    """Return the document of the policy that an ANON definition stands for; relative paths stay as they are.
 
     Raises:
         InputError: the file cannot be read, is too large, has a DOCTYPE, or is not well-formed.
@@ -31,7 +31,7 @@ def read_definition(path: Path) -> dict[str, Any]:
 
 
 def parse_definition(data: bytes, name: str) -> dict[str, Any]:
-    """The same for a document in memory; ``name`` is what messages call it."""
+    """Return the same for a document in memory; ``name`` is its name in messages."""
     root = validate(opened(data, name))
     faults: list[Fault] = []
     document = _document(root, faults)
@@ -41,7 +41,7 @@ def parse_definition(data: bytes, name: str) -> dict[str, Any]:
 
 
 def not_kept(path: Path) -> list[str]:
-    """What a definition holds and a policy does not, in sentences.
+    """Return what a definition holds and a policy does not, in sentences.
 
     Raises:
         InputError: the file cannot be read (as above).
@@ -65,7 +65,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _document(root: etree._Element, faults: list[Fault]) -> dict[str, Any]:
-    """The keys of a policy, section by section."""
+    """Return the keys of a policy, section by section."""
     parameters, sources, output, attributes, hierarchies = root
     trees = {str(item.get("name")): read_hierarchy(item, faults) for item in hierarchies}
     given = _parameters(parameters, faults)

@@ -56,7 +56,7 @@ SECTIONS = "the sections are parameters, datasources, output, attributes, hierar
 
 
 def validate(found: Opened) -> etree._Element:
-    """The root of a document, when it is a definition.
+    """Return the root of a document, when it is a definition.
 
     Raises:
         PolicyError: it is none; the key of each fault is its line and its place.
@@ -73,7 +73,7 @@ def validate(found: Opened) -> etree._Element:
 
 
 def _streamed(text: bytes, schema: Any) -> list[_Entry]:
-    """The first faults of a document, read line by line: each with its line, but without the names above it.
+    """Return the first faults of a document, read line by line: each with its line, without the names above it.
 
     To say where a node is, libxml2 counts its siblings, for every fault: with many of both that takes hours. So a look
     ahead stops when there are too many.
@@ -120,7 +120,7 @@ def _key(line: int, path: str, attribute: str = "") -> str:
 
 
 def _one_per_place(entries: Iterable[_Entry]) -> list[Fault]:
-    """One fault for each place, in the order of the lines."""
+    """Return one fault for each place, in the order of the lines."""
     places: dict[tuple[int, str, str], _Entry] = {}
     for entry in entries:
         places.setdefault((entry.line, entry.place, entry.attribute), entry)
@@ -129,7 +129,7 @@ def _one_per_place(entries: Iterable[_Entry]) -> list[Fault]:
 
 
 def _dangling(root: etree._Element) -> Iterator[_Entry]:
-    """References to hierarchies that are not there; libxml2 does not say where they are, and errs when names repeat."""
+    """Yield references to hierarchies that are missing; libxml2 lacks their lines, and errs when names repeat."""
     names = {item.get("name") for item in root.iterfind("hierarchies/hierarchy")}
     for attribute in root.iterfind("attributes/*[@hierarchy]"):
         if attribute.get("hierarchy") not in names:
@@ -139,7 +139,7 @@ def _dangling(root: etree._Element) -> Iterator[_Entry]:
 
 
 def _entry(entry: Any) -> _Entry | None:
-    """The fault that an entry of the log stands for; None for the echo of another one."""
+    """Return the fault that an entry of the log stands for; None for the echo of another one."""
     found = PLACE.match(entry.message)
     element, attribute = (found[1], found[2] or "") if found else ("", "")
     message = entry.message[found.end() :] if found else ""
@@ -178,7 +178,7 @@ def _fault(entry: _Entry) -> Fault:
 
 @cache
 def _attributes() -> Mapping[str, Mapping[str, str]]:
-    """Per element, its attributes and what their values are, in the words of the schema."""
+    """Return per element, its attributes and what their values are, in the words of the schema."""
     root = etree.fromstring(SCHEMA.read_bytes())
     types = {item.get("name"): item for item in root.iterchildren(f"{XS}complexType")}
     groups = {item.get("name"): item for item in root.iterchildren(f"{XS}attributeGroup")}

@@ -20,7 +20,7 @@ from sqlanon.policy.anon.tree_writing import write_hierarchy
 
 
 def write_definition(document: Mapping[str, Any]) -> bytes:
-    """The ANON definition (UTF-8) of a policy's document; ``read_definition`` gives an equal policy.
+    """Return the ANON definition (UTF-8) of a policy's document; ``read_definition`` gives an equal policy.
 
     Raises:
         PolicyError: the document is no policy, or holds what XML cannot; faults name keys, never values.
@@ -125,7 +125,7 @@ def _datasources(section: etree._Element, document: Mapping[str, Any], faults: l
 
 
 def _key(element: etree._Element, value: Any, key: str, faults: list[Fault]) -> None:
-    """The key of a join: one column, a list of columns, or pairs of columns."""
+    """Write the key of a join: one column, a list of columns, or pairs of columns."""
     if isinstance(value, str):
         put(element, "key", value, key, faults)
         return
@@ -140,7 +140,7 @@ def _key(element: etree._Element, value: Any, key: str, faults: list[Fault]) -> 
 
 
 def _formats(element: etree._Element, formats: Mapping[str, Any], prefix: str, faults: list[Fault]) -> None:
-    """Options of file formats; those that have elements of their own come first, as the schema wants it."""
+    """Write options of file formats; those that have elements of their own come first, as the schema wants it."""
     for name in sorted(formats, key=lambda name: [*words.FORMATS, name].index(name)):
         own = name in words.FORMATS
         child = etree.SubElement(element, name if own else "format")
@@ -187,7 +187,7 @@ def _column(
 
 
 def _shared(section: etree._Element, name: str, value: Any, names: dict[bytes, str], faults: list[Fault]) -> str:
-    """The name of a hierarchy; one that another column has already is not written again."""
+    """Return the name of a hierarchy; one that another column has already is not written again."""
     element = etree.Element("hierarchy")
     write_hierarchy(element, value, f"columns.{name}.hierarchy", faults)
     found = names.setdefault(etree.tostring(element), name)

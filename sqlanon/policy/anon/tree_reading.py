@@ -17,7 +17,7 @@ Rows = list[tuple[str | None, ...]]
 
 
 def read_hierarchy(element: etree._Element, faults: list[Fault]) -> dict[str, Any]:
-    """The hierarchy of a policy that an element stands for."""
+    """Return the hierarchy of a policy that an element stands for."""
     body = element[-1]
     hierarchy = HIERARCHIES.get(str(body.tag), _builder)(body, faults)
     levels = element.find("levels")
@@ -35,7 +35,7 @@ def _tree(element: etree._Element, faults: list[Fault]) -> dict[str, Any]:
 
 
 def _leaves(element: etree._Element, above: tuple[str | None, ...]) -> Iterator[tuple[tuple[str | None, ...], Any]]:
-    """The rows of a tree (value, level 1, …, root) with the element of each value, in the order of the document."""
+    """Yield the rows of a tree (value, level 1, …, root) with the element of each value, in the document's order."""
     for child in element:
         path = (child.get("name"), *above)
         if len(child):
@@ -51,7 +51,7 @@ def _rows(element: etree._Element, faults: list[Fault]) -> dict[str, Any]:
 def _levels(
     element: etree._Element, rows: Rows, places: Sequence[etree._Element], faults: list[Fault]
 ) -> dict[str, Any]:
-    """Rows as ``levels``, when each value is there once and all have as many levels."""
+    """Return rows as ``levels``, if each value is there once and all have as many levels."""
     _even(list(map(len, rows)), places, faults)
     counts = Counter(row[0] for row in rows)
     twins = [number for number, row in enumerate(rows) if counts[row[0]] > 1]
@@ -76,7 +76,7 @@ def _groups(element: etree._Element, faults: list[Fault]) -> dict[str, Any]:
 
 
 def _members(element: etree._Element, faults: list[Fault]) -> Any:
-    """A mapping of groups, or a list of values."""
+    """Return a mapping of groups, or a list of values."""
     if element.find("group") is None:
         return [item.get("name") for item in element]
     groups: dict[str | None, Any] = {}

@@ -59,7 +59,7 @@ def _table(element: etree._Element, kind: str, body: Any, key: str, faults: list
 
 
 def _levels(element: etree._Element, kind: str, body: Any, key: str, faults: list[Fault]) -> None:
-    """A tree, or rows when a tree would not keep their order."""
+    """Write a tree, or rows if a tree would not keep their order."""
     rows: list[Row] = []
     for value, levels in mapping(body, key, faults).items():
         listed = list(levels) if isinstance(levels, list | tuple) else [levels]
@@ -79,7 +79,7 @@ def _levels(element: etree._Element, kind: str, body: Any, key: str, faults: lis
 
 
 def _is_ordered_tree(rows: Sequence[Row]) -> bool:
-    """True when the rows are the leaves of a tree in depth-first order, with NULL among the values only."""
+    """Return True if the rows are the leaves of a tree in depth-first order, with NULL among the values only."""
     left: set[Row] = set()
     before: Row = ()
     for row in rows:
@@ -96,7 +96,7 @@ def _is_ordered_tree(rows: Sequence[Row]) -> bool:
 
 
 def _tree(element: etree._Element, rows: Sequence[Row], key: str, faults: list[Fault]) -> None:
-    """Elements inside each other, the root outermost; a group is opened where the row before is of another one."""
+    """Write elements inside each other, the root outermost; a group opens where the row before is of another one."""
     open_groups: list[etree._Element] = []
     before: Row = ()
     for row in rows:

@@ -57,7 +57,7 @@ class CheckedFormat:
         )
 
     def read(self, path: Path, options: Mapping[str, Any]) -> pa.RecordBatchReader:
-        """The records of a file; see ``FileFormat``.
+        """Return the records of a file; see ``FileFormat``.
 
         Raises:
             SourceError: it failed, or what it gives is no table of texts.

@@ -56,7 +56,7 @@ class Xml:
     writes = True
 
     def read(self, path: Path, options: Mapping[str, Any]) -> pa.RecordBatchReader:
-        """The records of an XML file; see ``FileFormat``.
+        """Return the records of an XML file; see ``FileFormat``.
 
         Raises:
             SourceError: besides what ``refuse_doctype`` refuses: not well-formed; no records; a column twice in a
@@ -98,7 +98,7 @@ class Xml:
 
 
 def _writable_names(names: list[str]) -> list[tuple[str, str, dict[str, str]]]:
-    """Per column its name, the element that it is written as, and that element's attributes."""
+    """Return per column its name, the element that it is written as, and that element's attributes."""
     if not names:
         raise TargetError("An XML file cannot hold a table without columns.", hint="keep a column, or write Parquet.")
     seen: dict[str, str] = {}

@@ -67,7 +67,7 @@ class HierarchyBuilder(Protocol):
 
 
 def levels(spec: HierarchySpec, value: exp.Expr, type_name: str, *, longest: int) -> list[exp.Expr]:
-    """The expressions of level 1, 2, … (text; NULL for a NULL value) of a column expression.
+    """Return the expressions of level 1, 2, … (text; NULL for a NULL value) of a column expression.
 
     Args:
         value: an expression of the type ``type_name`` (a DuckDB type); the canonical text for ``redact``.
@@ -92,7 +92,7 @@ def _unless_null(value: exp.Expr, result: exp.Expr) -> exp.Expr:
 
 
 def _redact(spec: Redact, value: exp.Expr, longest: int) -> list[exp.Expr]:
-    """Level i keeps the first (last) ``longest - i`` characters and pads to ``longest`` with the mask character.
+    """Return levels: level i keeps the first (last) ``longest - i`` characters, padded to ``longest`` with the mask.
 
     A tree: with T the text of level i, level i + 1 is the padding of T's first longest - i - 1 characters, since
     padding first and cutting later gives what cutting first and padding later gives. So it depends on T alone, also
@@ -111,7 +111,7 @@ def _redact(spec: Redact, value: exp.Expr, longest: int) -> list[exp.Expr]:
 
 
 def _scale(number: Decimal) -> int:
-    """Decimal places without trailing zeros; not by ``normalize``, which rounds to the context's precision."""
+    """Return the decimal places without trailing zeros; ``normalize`` would round to the context's precision."""
     _, digits, exponent = number.as_tuple()
     text = "".join(map(str, digits))
     return max(0, -int(exponent) - len(text) + len(text.rstrip("0"))) if number else 0
@@ -123,7 +123,7 @@ def _template(sql: str) -> exp.Expr:
 
 
 def _bind(sql: str, integer: str = "INT128", /, **parts: exp.Expr | int | str) -> exp.Expr:
-    """A template of ours with its placeholders replaced on the tree; integers are cast to a type, texts literals."""
+    """Return a template with its placeholders replaced on the tree; integers are cast to a type, texts are literals."""
 
     def replace(node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Placeholder):
@@ -141,7 +141,7 @@ def _plain(number: Decimal) -> str:
 
 
 def _intervals(spec: Intervals, value: exp.Expr, type_name: str) -> list[exp.Expr]:
-    """Half-open intervals between exact decimal edges.
+    """Return half-open intervals between exact decimal edges.
 
     A tree: the index of a value's interval on level 1 is an integer, and each coarser level is a function of it.
     The index is counted from an offset below all values, a multiple of every fan-out, so that dividing is flooring.
@@ -194,7 +194,7 @@ def _intervals(spec: Intervals, value: exp.Expr, type_name: str) -> list[exp.Exp
 
 
 def _narrow_intervals(spec: Intervals, value: exp.Expr, width: int, origin: int, widest: int) -> list[exp.Expr]:
-    """The same in BIGINT, which every engine has: of whole numbers of 32 bits none is too large."""
+    """Return the same in BIGINT, which every engine has: of whole numbers of 32 bits none is too large."""
     offset = widest * -(-(2 * NARROW_LIMIT // width + 2) // widest)
     shift = origin - offset * width
     number = exp.cast(value.copy(), "BIGINT")
@@ -204,7 +204,7 @@ def _narrow_intervals(spec: Intervals, value: exp.Expr, width: int, origin: int,
 
 
 def _long_intervals(spec: Intervals, value: exp.Expr, width: int, origin: int) -> list[exp.Expr]:
-    """The same for all of BIGINT, without a number beyond it.
+    """Return the same for all of BIGINT, without a number beyond it.
 
     No offset lies below all values, so the start of an interval is counted upwards from the first edge that is not
     negative, or downwards from the edge before. The intervals that reach beyond an end of the type have known texts.
@@ -240,7 +240,7 @@ def _long_intervals(spec: Intervals, value: exp.Expr, width: int, origin: int) -
 
 
 def _known_label(spec: Intervals, start: int, width: int) -> exp.Expr:
-    """The text of an interval that is known beforehand."""
+    """Return the text of an interval that is known beforehand."""
     return exp.Literal.string(f"[{start}, {start + width})" if spec.labels == "range" else str(start))
 
 
@@ -254,7 +254,7 @@ def _labelled(
     scale: int,
     integer: str = "INT128",
 ) -> list[exp.Expr]:
-    """The labels of the intervals, level by level, and of the special values."""
+    """Return the labels of the intervals, level by level, and of the special values."""
     missing = exp.If(this=exp.Is(this=value.copy(), expression=exp.null()), true=exp.null())
     result: list[exp.Expr] = []
     for depth in range(len(spec.fanouts) + 1):
@@ -293,7 +293,7 @@ def _beyond(spec: Intervals, number: exp.Expr, side: Callable[[Decimal], exp.Exp
 
 
 def _scaled(value: exp.Expr, scale: int) -> exp.Expr:
-    """The integer value * 10^scale, exactly, by its digits; NULL when it does not fit."""
+    """Return the integer value * 10^scale, exactly, by its digits; NULL when it does not fit."""
     if not scale:
         return exp.TryCast(this=value.copy(), to=exp.DataType.build("INT128", dialect="duckdb"))
     decimal = exp.TryCast(this=value.copy(), to=exp.DataType.build(f"DECIMAL(38, {scale})", dialect="duckdb"))
@@ -301,13 +301,13 @@ def _scaled(value: exp.Expr, scale: int) -> exp.Expr:
 
 
 def _floored(value: exp.Expr, scale: int) -> exp.Expr:
-    """The greatest integer at or below value * 10^scale, which edges and bounds are multiples of; NULL if too large."""
+    """Return the greatest integer at or below value * 10^scale (edges and bounds are multiples); NULL if too large."""
     whole = _bind("FLOOR(:value * :unit)", value=value, unit=10**scale)
     return exp.TryCast(this=whole, to=exp.DataType.build("INT128", dialect="duckdb"))
 
 
 def _scaled_bound(bound: Decimal, scale: int) -> int:
-    """The least integer at or above bound * 10^scale: an integer is below the one when it is below the other."""
+    """Return the least integer at or above bound * 10^scale; an integer is below it if it is below the bound."""
     least: int = math.ceil(Fraction(bound) * 10**scale)
     return max(-16 * LIMIT, min(16 * LIMIT, least))
 
@@ -320,7 +320,7 @@ def _bucket(spec: Intervals, number: exp.Expr) -> exp.Expr:
 def _float_index(
     spec: Intervals, value: exp.Expr, base_type: str, scale: int, shift: int, offset: int
 ) -> tuple[exp.Expr, exp.Expr]:
-    """The value as DOUBLE and its index: the rounded quotient, put right by comparing with the edges as DOUBLE.
+    """Return the value as DOUBLE and its index: the rounded quotient, corrected by comparing with the edges as DOUBLE.
 
     Without the comparison 0.3 would stand in [0.2, 0.3), because 0.3 / 0.1 rounds to less than 3. Up to ``FAR`` the
     quotient is wrong by less than 1. A FLOAT is read by its text, as it is published: 0.7 is 0.7.
@@ -344,7 +344,7 @@ def _float_index(
 
 
 def _number_text(scaled: exp.Expr, scale: int) -> exp.Expr:
-    """The decimal text of an integer that counts units of 10^-scale: zeros in front, then the point put in."""
+    """Return the decimal text of an integer that counts units of 10^-scale: pad with zeros, then insert the point."""
     text: exp.Expr = exp.cast(exp.paren(scaled.copy()), "VARCHAR")
     steps = (("^(-?)", "\\1" + "0" * scale), (rf"^(-?)0*(\d+)(\d{{{scale}}})$", r"\1\2.\3")) if scale else ()
     for pattern, replacement in steps:
@@ -354,7 +354,7 @@ def _number_text(scaled: exp.Expr, scale: int) -> exp.Expr:
 
 
 def _dates(spec: Dates, value: exp.Expr, type_name: str) -> list[exp.Expr]:
-    """Calendar periods: a day has one month, a month one quarter, a quarter one year, a year one decade."""
+    """Return calendar periods: a day has one month, a month one quarter, a quarter one year, a year one decade."""
     base_type = type_name.upper()
     if base_type != "DATE" and not base_type.startswith("TIMESTAMP"):
         raise UnsupportedError(
