@@ -167,6 +167,10 @@ class Output:
     owner: str | None = None
     readers: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        if isinstance(self.readers, list):
+            object.__setattr__(self, "readers", tuple(self.readers))
+
     @classmethod
     def file(cls, path: str | Path) -> Output:
         """Return a file; its ending decides the format."""

@@ -57,8 +57,7 @@ def parse_output(faults: Faults, value: Any) -> Output | None:
         faults.add("output", "This does not name exactly one target.", hint)
         return None
     [(kind, target)] = keys.items()
-    roles = [readers] if isinstance(readers, str) else readers or []
-    return Output(kind, target, owner, tuple(roles) if isinstance(roles, list) else roles)
+    return Output(kind, target, owner, (readers,) if isinstance(readers, str) else readers or ())
 
 
 def check_sources(faults: Faults, policy: PolicyFacts) -> None:
