@@ -143,9 +143,7 @@ def test_intervals_of_decimals_equal_plain_python(spec: Intervals, values: list[
 
 @quick
 @given(intervals, st.lists(st.decimals(-400, 400, places=2), min_size=1))
-def test_intervals_of_short_floats_equal_the_decimals_that_they_read_as(
-    spec: Intervals, values: list[Decimal]
-) -> None:
+def test_intervals_of_short_floats_equal_the_decimals_that_they_read_as(spec: Intervals, values: list[Decimal]) -> None:
     scale = places(spec.width, spec.origin)
     for type_name in ("DOUBLE", "FLOAT"):
         rows = build(spec, type_name, values)
