@@ -20,8 +20,38 @@ from sqlanon.parameters import Parameter
 from sqlanon.plan.full_domain import Plan, Solution
 from sqlanon.plan.recoding.recoded_plan import RecodedPlan
 from sqlanon.plan.release import Release
-from sqlanon.policy import Column, Join, LocalRecoding, Model, Output, Patterns, Policy, Quality, SearchOptions
+from sqlanon.policy import (
+    Column,
+    EngineOptions,
+    Join,
+    LocalRecoding,
+    Model,
+    Output,
+    Patterns,
+    Policy,
+    Quality,
+    SearchOptions,
+)
 from sqlanon.policy.extensions import Extensions
+from sqlanon.policy.hierarchy.specs import (
+    Dates,
+    ExtensionHierarchy,
+    FileHierarchy,
+    Groups,
+    Intervals,
+    Levels,
+    Redact,
+    Suppress,
+    TableHierarchy,
+)
+from sqlanon.policy.privacy import (
+    DeltaPresence,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    KAnonymity,
+    RecursiveLDiversity,
+    TCloseness,
+)
 from sqlanon.refreshing import Refresh, refresh
 from sqlanon.report.files import write_report
 from sqlanon.report.summary import RunSummary, summarize
@@ -31,11 +61,22 @@ from sqlanon.version import VERSION as __version__
 __all__ = [
     "AuditError",
     "Column",
+    "Dates",
+    "DeltaPresence",
+    "DistinctLDiversity",
     "EngineError",
+    "EngineOptions",
+    "EntropyLDiversity",
+    "ExtensionHierarchy",
     "Extensions",
+    "FileHierarchy",
+    "Groups",
     "HierarchyError",
     "InputError",
+    "Intervals",
     "Join",
+    "KAnonymity",
+    "Levels",
     "LocalRecoding",
     "Model",
     "NoSolutionError",
@@ -47,6 +88,8 @@ __all__ = [
     "PolicyError",
     "Quality",
     "RecodedPlan",
+    "RecursiveLDiversity",
+    "Redact",
     "Refresh",
     "Release",
     "RunSummary",
@@ -56,6 +99,9 @@ __all__ = [
     "SourceChangedError",
     "SourceError",
     "SqlanonError",
+    "Suppress",
+    "TCloseness",
+    "TableHierarchy",
     "TargetError",
     "UncoveredValuesError",
     "UnsupportedError",

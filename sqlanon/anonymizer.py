@@ -15,7 +15,7 @@ from sqlanon.plan.recoding.node_plan import nodes_plan
 from sqlanon.plan.recoding.pattern_plan import patterns_plan, with_suppression
 from sqlanon.plan.recoding.recoded_plan import RecodedPlan
 from sqlanon.plan.release import Release
-from sqlanon.policy import Patterns, Policy, Transformation
+from sqlanon.policy import Patterns, Policy, Transformation, require_policy
 from sqlanon.publish.live.view import KIND, check_live, refuse_policy
 from sqlanon.publish.targets import Target, check_target
 from sqlanon.source.columns import check_columns
@@ -36,6 +36,7 @@ def plan(source: object, policy: Policy, *, watch: Watcher | None = None, writab
         NoSolutionError: no node meets the policy.
         SearchStoppedError: a limit was reached before any solution was found.
     """
+    require_policy(policy)
     if policy.transformation is not None:
         raise InputError(
             "The policy asks for a transformation, which has no single node to plan.",
@@ -59,6 +60,7 @@ def recode(
         NoSolutionError: more records would be suppressed than the policy allows.
         SearchStoppedError: a limit was reached before any solution was found.
     """
+    require_policy(policy)
     if policy.transformation is None:
         raise InputError(
             "The policy asks for no transformation.", hint="use sqlanon.plan, or add transformation: {type: patterns}."
@@ -74,6 +76,7 @@ def anonymize(source: object, policy: Policy, *, watch: Watcher | None = None) -
     Raises:
         SqlanonError: see ``plan``, ``recode`` and ``Plan.publish``; on any error nothing is left behind.
     """
+    require_policy(policy)
     session, seconds = _encoded(source, policy, writable=None, publishing=True)
     with _closing(session):
         made: Planned

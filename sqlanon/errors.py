@@ -175,5 +175,5 @@ def attempt(what: str, call: Callable[[], Answer], error: type[SqlanonError] = I
         failure = type(raised).__name__
     raise error(
         f"{what} failed ({failure}).",
-        hint="it comes from outside of sqlanon: see its documentation, or tell its author.",
+        hint="it comes from outside of sqlanon: see its documentation, or ask its author.",
     )

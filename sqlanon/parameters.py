@@ -25,7 +25,7 @@ class Parameter:
 
 
 def whole(least: int) -> Check:
-    """A whole number of at least ``least``.
+    """Return a check for a whole number of at least ``least``.
 
     >>> whole(1)(5), whole(1)(True)
     (None, 'give a whole number of at least 1.')
@@ -39,7 +39,7 @@ def whole(least: int) -> Check:
 
 
 def is_number(value: Any) -> bool:
-    """True for a finite number that a float can tell, and no flag."""
+    """Return True for a finite number that a float can hold, and no flag."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return False
     try:
@@ -49,36 +49,36 @@ def is_number(value: Any) -> bool:
 
 
 def number(least: float, most: float = math.inf) -> Check:
-    """A finite number in [least, most]."""
+    """Return a check for a finite number in [least, most]."""
 
     def check(value: Any) -> str | None:
         if is_number(value) and least <= value <= most:
             return None
-        told = f"of at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
-        return f"give a finite number {told}."
+        limits = f"of at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
+        return f"give a finite number {limits}."
 
     return check
 
 
 def exact(least: float, most: float = math.inf, *, above: bool = False) -> Check:
-    """A number that is compared exactly, as a decimal fraction: with 18 decimals its products with counts fit 128 bits.
+    """Return a check for a number that is compared exactly: with 18 decimals its products with counts fit 128 bits.
 
     ``above`` leaves out ``least`` itself.
     """
     within = number(least, most)
 
     def check(value: Any) -> str | None:
-        told = within(value)
-        if told is None and above and value <= least:
+        hint = within(value)
+        if hint is None and above and value <= least:
             return f"give a number above {least:g}."
-        exponent = Decimal(str(value)).as_tuple().exponent if told is None else 0
-        return "give at most 18 decimals." if isinstance(exponent, int) and exponent < -18 else told
+        exponent = Decimal(str(value)).as_tuple().exponent if hint is None else 0
+        return "give at most 18 decimals." if isinstance(exponent, int) and exponent < -18 else hint
 
     return check
 
 
 def text(*, empty: bool = False) -> Check:
-    """A text, that is not empty unless ``empty`` says so."""
+    """Return a check for a text, that is not empty unless ``empty`` is set."""
 
     def check(value: Any) -> str | None:
         if isinstance(value, str) and (value or empty):
@@ -89,15 +89,15 @@ def text(*, empty: bool = False) -> Check:
 
 
 def character() -> Check:
-    """One character."""
+    """Return a check for one character."""
     return lambda value: None if isinstance(value, str) and len(value) == 1 else "give one character, in quotes."
 
 
 def flag() -> Check:
-    """True or false."""
+    """Return a check for true or false."""
     return lambda value: None if isinstance(value, bool) else "say true or false."
 
 
 def choice(*known: str) -> Check:
-    """One of the given words."""
+    """Return a check for one of the given words."""
     return lambda value: None if isinstance(value, str) and value in known else f"choose one of {', '.join(known)}."

@@ -18,7 +18,7 @@ from sqlanon.compiler.live import losing, persons, takes_part
 from sqlanon.engines.base import Engine, Place
 from sqlanon.errors import EngineError
 from sqlanon.evaluate.driver import Watcher
-from sqlanon.policy import Policy
+from sqlanon.policy import Policy, require_policy
 from sqlanon.publish.live.facts import Fact, facts_of, frozen_facts
 from sqlanon.publish.live.view import KIND, check_live, counted_view, frozen_view, live_output, refuse_policy
 from sqlanon.source.columns import check_columns
@@ -96,6 +96,7 @@ def refresh(
         NoSolutionError: the policy cannot be met any more; the old view stays.
     """
     start = time.perf_counter()
+    require_policy(policy)
     output = live_output(policy)
     refuse_policy(policy)
     with open_policy_source(source, policy) as opened:

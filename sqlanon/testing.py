@@ -39,7 +39,7 @@ Passes = Callable[[Counter[Text]], bool]
 """A model once more, in Python: may a class with these sensitive values be published?"""
 
 TABLES = int(os.environ.get("SQLANON_TABLES", "30"))
-"""How many tables a check looks at, unless it is told."""
+"""How many tables a check looks at, unless its argument says another number."""
 VALUES = (None, "", "flu", "cold", "NULL", "é", "*", "angina")
 TEXTS = (None, "", " ", "a", "NULL", "null", '"', "'", ",", ";", "\t", "\n", "a\r\nb", "<&>", "\\", "é€😀", "x" * 300)
 COLUMNS = ("a", "B", "two words", "é", 'quo"te', "1st", "record")
@@ -56,22 +56,22 @@ class _World:
     context: str
 
     def columns(self, models: Sequence[Mapping[str, Any]], weights: Sequence[float]) -> dict[str, Any]:
-        """The columns of a policy; without ``models`` the sensitive one is kept."""
-        made: dict[str, Any] = {
+        """Return the columns of a policy; without ``models`` the sensitive one is kept."""
+        columns: dict[str, Any] = {
             f"q{i}": {"role": "quasi_identifier", "hierarchy": {"levels": tree}, "weight": weights[i]}
             for i, tree in enumerate(self.trees)
         }
-        return made | {"s": {"role": "sensitive", "models": list(models)} if models else {"role": "keep"}}
+        return columns | {"s": {"role": "sensitive", "models": list(models)} if models else {"role": "keep"}}
 
     def generalized(self, node: Node) -> list[tuple[Text, ...]]:
-        """The records at a node, with their sensitive values."""
+        """Return the records at a node, with their sensitive values."""
         return [
             (*(self._text(i, value, level) for i, (value, level) in enumerate(zip(q, node, strict=True))), s)
             for q, s in self.records
         ]
 
     def _text(self, position: int, value: Text, level: int) -> Text:
-        """NULL stays NULL up to the last level, where it joins the root, if there is one."""
+        """Return a value at a level; NULL stays NULL up to the last level, where it joins the root, if there is one."""
         tree = self.trees[position]
         if value is not None or level == 0:
             return value if level == 0 else tree[value][level - 1]
@@ -94,7 +94,7 @@ def _world(seed: int) -> _World:
 
 
 def _tree(chance: Random, pool: Sequence[Text]) -> dict[Text, list[str]]:
-    """A hierarchy of the texts; most have one root."""
+    """Return a hierarchy of the texts; most have one root."""
     height = chance.randint(1, 3)
     tree: dict[Text, list[str]] = {value: [] for value in pool if value is not None}
     rooted = chance.random() < 0.9
@@ -111,18 +111,18 @@ def _tree(chance: Random, pool: Sequence[Text]) -> dict[Text, list[str]]:
 def _planned(
     world: _World, folder: Path, extensions: Extensions, columns: Mapping[str, Any], **keys: Any
 ) -> Iterator[Plan | None]:
-    """The plan of a policy for a world; None when nothing meets it."""
+    """Yield the plan of a policy for a world; None if nothing meets it."""
     path = folder / "table.parquet"
     count = len(world.trees)
     data = {f"q{i}": pa.array([q[i] for q, _ in world.records], pa.string()) for i in range(count)}
     pq.write_table(pa.table(data | {"s": pa.array([s for _, s in world.records], pa.string())}), path)
     try:
-        made = plan(path, Policy.from_dict({"columns": dict(columns), **keys}, extensions=extensions))
+        planned = plan(path, Policy.from_dict({"columns": dict(columns), **keys}, extensions=extensions))
     except NoSolutionError:
         yield None
         return
-    with made:
-        yield made
+    with planned:
+        yield planned
 
 
 def check_model(
@@ -157,17 +157,17 @@ def check_model(
             privacy = [size] if watched else [model, size]
             columns = world.columns(watched, [1.0] * len(world.trees))
             keys = {"privacy": privacy, "suppression_limit": 1, "quality": {"measure": chance.choice(AMONG)}}
-            with _planned(world, Path(folder), extensions, columns, **keys) as made:
-                if made is None:
+            with _planned(world, Path(folder), extensions, columns, **keys) as planned:
+                if planned is None:
                     _check_nothing_passes(world, k, passes)
                     continue
-                compared += _check_judgement(world, made, name, passes)
-                _check_optimum(world, made, Decimal(chance.choice(["0", "0.1", "0.4", "1"])))
+                compared += _check_judgement(world, planned, name, passes)
+                _check_optimum(world, planned, Decimal(chance.choice(["0", "0.1", "0.4", "1"])))
     assert compared, f"No table of {tables} can meet {name} with these parameters: try others."
 
 
 def _check_nothing_passes(world: _World, size: int, passes: Passes | None) -> None:
-    """It was said that no node publishes anything."""
+    """Check that no class can pass, where no node is said to publish anything."""
     heights = [len(next(iter(tree.values()))) + 1 for tree in world.trees]
     top = tuple(height - 1 for height in heights)
     for node in _nodes(top) if passes else ():
@@ -191,19 +191,19 @@ def _classes(world: _World, node: Node) -> dict[tuple[Text, ...], Counter[Text]]
     return found
 
 
-def _check_judgement(world: _World, made: Plan, name: str, passes: Passes | None) -> int:
-    """What the model says at each node, and that nothing below a node contradicts it; how often that was looked at."""
-    verdicts = _verdicts(made)
-    position, model = next((i, m) for i, m in enumerate(made.question.models) if m.type == name)
+def _check_judgement(world: _World, planned: Plan, name: str, passes: Passes | None) -> int:
+    """Check the model at each node, and its bounds at the nodes below; return how many pairs were compared."""
+    verdicts = _verdicts(planned)
+    position, model = next((i, m) for i, m in enumerate(planned.question.models) if m.type == name)
     for verdict in verdicts:
         where = f"{world.context}, node {verdict.node}"
-        told = verdict.by_model[position][1]
-        audited = _audited(world, made, position, verdict.node)
-        assert told == audited, f"{where}: {told} records are in failing classes, by the audit {audited}."
+        failing = verdict.by_model[position][1]
+        audited = _audited(world, planned, position, verdict.node)
+        assert failing == audited, f"{where}: {failing} records are in failing classes, by the audit {audited}."
         if passes is not None:
             classes = _classes(world, verdict.node).values()
             due = sum(sum(counts.values()) for counts in classes if not passes(counts))
-            assert told == due, f"{where}: {told} records are in failing classes, by the definition {due}."
+            assert failing == due, f"{where}: {failing} records are in failing classes, by the definition {due}."
         small = verdict.smallest is not None and verdict.smallest < model.size
         assert not small, f"{where}: a class of {verdict.smallest} records passes, though size is {model.size}."
     compared = 0
@@ -213,38 +213,38 @@ def _check_judgement(world: _World, made: Plan, name: str, passes: Passes | None
                 compared += 1
                 least = top.lower_bounds.suppressed
                 assert below.suppressed >= least, (
-                    f"{world.context}: at least {least} records are said to be suppressed below {top.node} (min_suppressed, "
-                    f"monotone), but {below.node} suppresses {below.suppressed}."
+                    f"{world.context}: at least {least} records are said to be suppressed below {top.node} "
+                    f"(min_suppressed, monotone), but {below.node} suppresses {below.suppressed}."
                 )
     return compared
 
 
-def _verdicts(made: Plan) -> list[Verdict]:
-    lattice = made._problem.lattice
-    return made.evaluate_many([made.catalog.levels(node) for node in lattice.nodes()])
+def _verdicts(planned: Plan) -> list[Verdict]:
+    lattice = planned._problem.lattice
+    return planned.evaluate_many([planned.catalog.levels(node) for node in lattice.nodes()])
 
 
-def _audited(world: _World, made: Plan, position: int, node: Node) -> int:
-    """The records in classes that the audit refuses, of the table at a node without suppression."""
-    engine, quasi = made._session.source.engine, [f"q{i}" for i in range(len(node))]
+def _audited(world: _World, planned: Plan, position: int, node: Node) -> int:
+    """Return the records in classes that the audit refuses, of the table at a node without suppression."""
+    engine, quasi = planned._session.source.engine, [f"q{i}" for i in range(len(node))]
     rows = world.generalized(node)
     data = {name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate([*quasi, "s"])}
     engine.load("audited rows", "sqlanon_audited", pa.table(data))
     try:
-        offending = made._audits()[position].offending(table("sqlanon_audited"), quasi)
+        offending = planned._audits()[position].offending(table("sqlanon_audited"), quasi)
         return sum(int(row[0]) for row in engine.run("audit", offending))
     finally:
         engine.drop("sqlanon_audited")
 
 
-def _check_optimum(world: _World, made: Plan, limit: Decimal) -> None:
-    """``box`` under another limit finds what trying every node finds."""
-    policy = replace(made.policy, suppression_limit=limit)
-    allowed = policy.allowed_suppressions(made.catalog.population)
-    losses = [v.loss for v in _verdicts(made) if v.classes and v.suppressed <= allowed and not v.ruled_out]
+def _check_optimum(world: _World, planned: Plan, limit: Decimal) -> None:
+    """Check that ``box`` under another limit finds what trying every node finds."""
+    policy = replace(planned.policy, suppression_limit=limit)
+    allowed = policy.allowed_suppressions(planned.catalog.population)
+    losses = [v.loss for v in _verdicts(planned) if v.classes and v.suppressed <= allowed and not v.ruled_out]
     best = min(losses, default=math.inf)
     try:
-        found = made.with_policy(policy).certificate.loss
+        found = planned.with_policy(policy).certificate.loss
     except NoSolutionError:
         found = math.inf
     assert math.isclose(found, best, rel_tol=1e-9, abs_tol=1e-9) or found == best, (
@@ -271,17 +271,17 @@ def check_measure(
             privacy = [{"type": "k_anonymity", "k": chance.choice([1, 2, 3])}]
             quality = {"measure": name} | ({"aggregate": aggregate} if aggregate else {})
             keys = {"privacy": privacy, "suppression_limit": 1, "quality": quality}
-            with _planned(world, Path(folder), extensions, columns, **keys) as made:
-                if made is None:
+            with _planned(world, Path(folder), extensions, columns, **keys) as planned:
+                if planned is None:
                     continue
-                compared += _check_bounds(world, made)
-                _check_optimum(world, made, Decimal(chance.choice(["0", "0.1", "0.4", "1"])))
+                compared += _check_bounds(world, planned)
+                _check_optimum(world, planned, Decimal(chance.choice(["0", "0.1", "0.4", "1"])))
     assert compared, f"No table of {tables} has a solution."
 
 
-def _check_bounds(world: _World, made: Plan) -> int:
-    problem = made._problem
-    verdicts = _verdicts(made)
+def _check_bounds(world: _World, planned: Plan) -> int:
+    problem = planned._problem
+    verdicts = _verdicts(planned)
     grounds = {verdict.node: verdict.ground for verdict in verdicts}
     bottom, compared = problem.lattice.bottom, 0
     for candidate in verdicts:
@@ -330,19 +330,19 @@ def check_strategy(
                 "quality": {"measure": chance.choice(AMONG)},
                 "search": {"strategy": "exhaustive"},
             }
-            with _planned(world, Path(folder), extensions, columns, **keys) as made:
-                if made is not None:
-                    solved += _check_found(world, made, name, exact)
+            with _planned(world, Path(folder), extensions, columns, **keys) as planned:
+                if planned is not None:
+                    solved += _check_found(world, planned, name, exact)
     assert solved, f"{name} found a solution for no table of {tables}."
 
 
-def _check_found(world: _World, made: Plan, name: str, exact: bool) -> bool:
-    best, where = made.certificate.loss, f"{world.context}: {name}"
-    policy = replace(made.policy, search=replace(made.policy.search, strategy=name))
+def _check_found(world: _World, planned: Plan, name: str, exact: bool) -> bool:
+    best, where = planned.certificate.loss, f"{world.context}: {name}"
+    policy = replace(planned.policy, search=replace(planned.policy.search, strategy=name))
     found = None
     try:
-        found = made.with_policy(policy)
-        again = made.with_policy(policy)
+        found = planned.with_policy(policy)
+        again = planned.with_policy(policy)
     except NoSolutionError:
         raise AssertionError(f"{where} says that there is no solution, but there is one.") from None
     except SearchStoppedError:
@@ -369,7 +369,7 @@ def check_builder(
     """
     records: list[tuple[tuple[Text, ...], Text]] = [((value,), None) for value in values]
     columns = {"q0": {"role": "quasi_identifier", "hierarchy": {name: dict(options)}}, "s": {"role": "drop"}}
-    made: list[list[tuple[Text, ...]]] = []
+    runs: list[list[tuple[Text, ...]]] = []
     with TemporaryDirectory() as folder:
         for _ in range(2):
             world = _World(records, [{}], "")
@@ -378,9 +378,9 @@ def check_builder(
                 assert planned is not None
                 levels = [column(names.level(level)) for level in range(planned.catalog.attributes[0].height)]
                 rows = planned._session.source.engine.run("lookup", exp.select(*levels).from_(table(names.lookup(0))))
-                made.append(sorted(map(tuple, rows), key=repr))
-    assert made[0] == made[1], f"{name} builds another hierarchy when it is asked again."
-    return made[0]
+                runs.append(sorted(map(tuple, rows), key=repr))
+    assert runs[0] == runs[1], f"{name} builds another hierarchy when it is asked again."
+    return runs[0]
 
 
 def check_format(

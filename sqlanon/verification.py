@@ -22,7 +22,7 @@ from sqlanon.lattice.nodes import Lattice, Node
 from sqlanon.measures.base import BottomFacts, Counts, LowerBounds
 from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel
-from sqlanon.policy import Policy
+from sqlanon.policy import Policy, require_policy
 from sqlanon.publish.proof_file import AT_LEAST, OPEN, Box, Statement, digest, read_proof, stated
 from sqlanon.search.base import Problem, Verdict
 from sqlanon.search.proof import first_gap, rests_soundly
@@ -84,6 +84,7 @@ def verify(
         InputError and its children: the certificate, the policy, a hierarchy or the source is unusable.
         NoSolutionError: nothing can meet the policy, so that there is nothing to certify.
     """
+    require_policy(policy)
     document = read_proof(Path(certificate))
     opened = open_policy_source(source, policy)
     try:

@@ -14,10 +14,8 @@ from sqlanon.errors import InputError, attempt
 from sqlanon.models.base import PrivacyModel
 from sqlanon.sqltrees import files as sqlfiles
 
-ATTRIBUTES = (
-    "type", "parameters", "watches", "column", "file", "audit_file", "references", "size", "monotone",
-    "needs_rejection", "label", "values", "audit_values", "obstacle",
-)  # fmt: skip
+ATTRIBUTES = tuple(name for name in vars(PrivacyModel) if not name.startswith("_"))
+"""The attributes and methods of the protocol."""
 REFERENCES = {True: ("reference", "hierarchy"), False: ("population",)}
 """What an audit may read beside the release, by whether the model watches a column."""
 
@@ -26,7 +24,7 @@ def refuse_unsound(name: str, model: PrivacyModel) -> None:
     """Raise InputError unless a model has what its contract asks for, and its files are what they must be."""
     missing = [attribute for attribute in ATTRIBUTES if not hasattr(model, attribute)]
     if missing:
-        raise _unsound(name, f"has no {', '.join(missing)}", "see sqlanon.models.base.PrivacyModel.")
+        raise _unsound(name, f"has no {', '.join(missing)}", "see sqlanon.extending.PrivacyModel.")
     if (model.column is not None) != model.watches:
         raise _unsound(name, "has a column without watching one, or the other way round", "set watches as it is.")
     for wanted in model.references:
@@ -38,7 +36,7 @@ def refuse_unsound(name: str, model: PrivacyModel) -> None:
         raise _unsound(
             name,
             "has no column, but a file that does more than SELECT … FROM classes",
-            "a model without a column is one expression for fails and one for min_suppressed over the columns of classes.",
+            "write one expression for fails and one for min_suppressed over the columns of classes.",
         )
     audit = _statement(name, model.audit_file)
     _refuse_columns(name, model.audit_file, audit, ("records",))
@@ -53,7 +51,7 @@ def _unsound(name: str, what: str, hint: str) -> InputError:
 
 
 def _statement(name: str, file: str) -> exp.Select:
-    """The one SELECT of a file."""
+    """Return the one SELECT of a file."""
     failure = "is no SELECT"
     try:
         tree = sqlfiles.parse(file)
@@ -67,11 +65,14 @@ def _statement(name: str, file: str) -> exp.Select:
 def _refuse_columns(name: str, file: str, tree: exp.Select, wanted: Sequence[str]) -> None:
     missing = [column for column in wanted if column not in tree.named_selects]
     if missing:
-        raise _unsound(name, f"has a file {file!r} without the column {missing[0]}", "SELECT it under this name.")
+        hint = "SELECT it under this name."
+        if missing[0] == "min_suppressed" and "lost" in tree.named_selects:
+            hint = "rename the column lost, as it was called formerly, to min_suppressed."
+        raise _unsound(name, f"has a file {file!r} without the column {missing[0]}", hint)
 
 
 def _is_projection(tree: exp.Select) -> bool:
-    """It says something of each row of ``classes``, one by one."""
+    """Return True if a statement selects from the rows of ``classes`` one by one."""
     parts = {key for key, value in tree.args.items() if value} - {"expressions", "from_", "from", "kind"}
     tables = [table.name for table in tree.find_all(exp.Table)]
     return not parts and tables == ["classes"] and not tree.find(exp.Subquery, exp.AggFunc, exp.Window)

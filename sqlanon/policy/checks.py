@@ -1,17 +1,31 @@
-"""What a sound policy is, however it was made: from a file, a dict or dataclasses."""
+"""What a sound policy is, however it was written: as a file, a dict or with constructors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 from sqlanon.errors import InputError, SqlanonError
 from sqlanon.measures.base import AGGREGATES
-from sqlanon.policy import ROLES, WHERE, Column, Model, Policy, Quality, SearchOptions
 from sqlanon.policy.extensions import Extensions
+from sqlanon.policy.facts import (
+    ENGINES,
+    ROLES,
+    WHERE,
+    Column,
+    EngineOptions,
+    Join,
+    Model,
+    Output,
+    PolicyFacts,
+    Quality,
+    SearchOptions,
+)
 from sqlanon.policy.faults import Faults
-from sqlanon.policy.transformation import CELL_AGGREGATES, CELL_MEASURES, Patterns, Transformation, check_transformation
+from sqlanon.policy.hierarchies import check_hierarchy
+from sqlanon.policy.sources import check_output, check_report, check_sources
+from sqlanon.policy.transformation import CELL_AGGREGATES, CELL_MEASURES, Patterns, check_transformation
 
 CHOICES = {
     "undeclared": ("error", "drop"),
@@ -20,69 +34,84 @@ CHOICES = {
     "suppressed": ("drop", "redact"),
     "if_exists": ("error", "replace"),
 }
-
 LARGEST = 1e9
 """Of weights and information losses: beyond, their products and sums would overflow."""
+LISTED = {
+    "columns": (Column, 'sqlanon.Column.keep("stay")'),
+    "privacy": (Model, "sqlanon.KAnonymity(5)"),
+    "join": (Join, 'sqlanon.Join("patient_id", "visits.csv")'),
+}
+"""Fields that hold tuples of parts, with an example of a part."""
+SINGLE = {
+    "quality": (Quality, 'sqlanon.Quality("loss")'),
+    "search": (SearchOptions, "sqlanon.SearchOptions(time_limit=60)"),
+    "output": (Output | None, 'sqlanon.Output.file("released.parquet")'),
+    "engine": (EngineOptions, "sqlanon.EngineOptions(threads=4)"),
+}
+"""Fields that hold one part, with an example."""
 
 
-def check(policy: Policy) -> None:
-    """The faults of a policy built from dataclasses."""
+def check(policy: PolicyFacts) -> None:
+    """Raise PolicyError with all faults of a policy."""
     faults = Faults()
+    _check_kinds(faults, policy)
+    faults.finish()  # the checks below rely on the kinds
     for key, known in CHOICES.items():
         faults.choice(key, getattr(policy, key), known)
-    check_parts(
-        faults,
-        policy.columns,
-        policy.privacy,
-        policy.quality,
-        policy.search,
-        policy.transformation,
-        policy.extensions,
-    )
-    check_entity(faults, policy.entity, policy.columns)
-    if not isinstance(policy.suppression_limit, Decimal) or not 0 <= policy.suppression_limit <= 1:
-        faults.add("suppression_limit", "This is not a share.", "give a Decimal between 0 and 1.")
-    for number, join in enumerate(policy.join):
-        check_key(faults, f"join[{number}].key", join.key)
-        if join.source is None and join.table is None:
-            faults.add(f"join[{number}]", "There is neither a source nor a table.", "add one of the two.")
+    check_sources(faults, policy)
+    _check_columns(faults, policy)
+    _check_entity(faults, policy.entity, policy.columns)
+    _check_privacy(faults, policy)
+    _check_search(faults, policy)
+    _check_engine(faults, policy.engine)
+    check_transformation(faults, policy.transformation, [c.name for c in policy.quasi_identifiers])
+    if policy.transformation is not None:
+        _check_fit(faults, policy)
+    if policy.output is not None:
+        check_output(faults, policy.output, policy.extensions)
+    if policy.report is not None:
+        check_report(faults, policy.report)
     faults.finish()
 
 
-def check_key(faults: Faults, key: str, pairs: Sequence[tuple[object, object]]) -> bool:
-    """True when ``pairs`` name the columns of a key, each of them once."""
-    if not pairs or not all(isinstance(name, str) and name for pair in pairs for name in pair):
-        faults.add(key, "This does not name key columns.", "write key: column, a list, or {column: its name here}.")
-        return False
-    for side in zip(*pairs, strict=True):
-        if len({str(name).casefold() for name in side}) < len(side):
-            faults.add(key, "This names a key column twice.", "name each column once.")
-            return False
-    return True
+def _check_kinds(faults: Faults, policy: PolicyFacts) -> None:
+    """Note every part that is no object of its class, such as a dict or a text in its place."""
+    reading = "Policy.from_dict reads the keys of a policy file."
+    for key, (kind, example) in LISTED.items():
+        parts = getattr(policy, key)
+        if not isinstance(parts, tuple):
+            faults.add(key, "This is not a tuple.", f"write ({example},); {reading}")
+            continue
+        for number, part in enumerate(parts):
+            if not isinstance(part, kind):
+                faults.add(f"{key}[{number}]", f"This is not a {kind.__name__}.", f"write {example}, say; {reading}")
+            elif isinstance(part, Column) and not isinstance(part.name, str):
+                faults.add(f"{key}[{number}]", "A column's name is not a text.", "put it in quotes.")
+            elif isinstance(part, Column) and not _are_models(part.models):
+                hint = f"write sqlanon.TCloseness(t=0.3), say; {reading}"
+                faults.add(f"columns.{part.name}.models", "This is not a tuple of models.", hint)
+    for key, (known, example) in SINGLE.items():
+        if not isinstance(getattr(policy, key), known):
+            faults.add(key, "This is not an object of its class.", f"write {example}, say; {reading}")
 
 
-def check_entity(faults: Faults, entity: object, columns: Sequence[Column]) -> None:
-    """The column that tells whom a record is of is never published."""
+def _are_models(models: object) -> bool:
+    return isinstance(models, tuple) and all(isinstance(model, Model) for model in models)
+
+
+def _check_entity(faults: Faults, entity: object, columns: Sequence[Column]) -> None:
+    """Note a fault if the column that identifies the entity of a record would be published."""
     if entity is None or not faults.text("entity", entity):
         return
     for column in columns:
         if column.name == entity and column.role != "drop":
-            told = f"The column {column.name!r} tells whom a record is of, and has the role {column.role}."
-            faults.add(
-                "entity", told, "give it the role drop, or no role at all; to publish it too, copy it in a view."
-            )
+            message = f"The column {column.name!r} identifies the entity of a record, and has the role {column.role}."
+            hint = "give it the role drop, or no role at all; to publish it too, copy it in a view."
+            faults.add("entity", message, hint)
 
 
-def check_parts(
-    faults: Faults,
-    columns: Sequence[Column],
-    privacy: Sequence[Model],
-    quality: Quality,
-    search: SearchOptions,
-    transformation: Transformation | None,
-    extensions: Extensions,
-) -> None:
-    """What parsed and hand-made policies share."""
+def _check_columns(faults: Faults, policy: PolicyFacts) -> None:
+    columns = policy.columns
     seen: dict[str, str] = {}
     if not columns:
         faults.add("columns", "There is no column.", "declare each column of the source with a role.")
@@ -90,16 +119,28 @@ def check_parts(
         twin = seen.setdefault(column.name.casefold(), column.name)
         if twin != column.name or sum(c.name == column.name for c in columns) > 1:
             faults.add(f"columns.{column.name}", "Another column has this name, in whatever case.", "rename one.")
-        _check_column(faults, column, extensions, patterns=isinstance(transformation, Patterns))
+        _check_column(faults, column, policy.extensions, patterns=isinstance(policy.transformation, Patterns))
     if columns and all(c.role == "drop" for c in columns):
         faults.add("columns", "Every column is dropped.", "keep a column, or declare a quasi_identifier.")
-    if not privacy and not any(c.models for c in columns):
+
+
+def _check_privacy(faults: Faults, policy: PolicyFacts) -> None:
+    if not policy.privacy and not any(c.models for c in policy.columns):
         faults.add("privacy", "There is no privacy model.", "add {type: k_anonymity, k: 5}, say.")
-    for number, model in enumerate(privacy):
-        check_model(faults, f"privacy[{number}]", model, extensions)
-    subsets = [m.parameters["subset"] for m in privacy if "subset" in m.parameters]
+    for number, model in enumerate(policy.privacy):
+        check_model(faults, f"privacy[{number}]", model, policy.extensions)
+    subsets = [m.parameters["subset"] for m in policy.privacy if "subset" in m.parameters]
     if any(subset != subsets[0] for subset in subsets):
         faults.add("privacy", "The models name different subsets.", "name one subset.")
+    if policy.suppression_count is not None:
+        faults.integer("suppression_count", policy.suppression_count, 0)
+    limit = policy.suppression_limit
+    if not isinstance(limit, Decimal) or not limit.is_finite() or not 0 <= limit <= 1:
+        faults.add("suppression_limit", "This is not a share.", "give a number between 0 (none) and 1 (all).")
+
+
+def _check_search(faults: Faults, policy: PolicyFacts) -> None:
+    quality, search, extensions = policy.quality, policy.search, policy.extensions
     faults.choice("quality.measure", quality.measure, extensions.names("measures"))
     _find(faults, "quality.measure", extensions.measure, quality.measure)
     if quality.aggregate is not None:
@@ -112,46 +153,53 @@ def check_parts(
     if search.max_evaluations is not None:
         faults.integer("search.max_evaluations", search.max_evaluations, 1)
     faults.number("search.gap", search.gap, 0, 0.999999)
-    check_transformation(faults, transformation, [c.name for c in columns if c.role == "quasi_identifier"])
-    if transformation is not None:
-        _check_fit(faults, transformation, columns, privacy, quality, search)
 
 
-def _check_fit(
-    faults: Faults,
-    transformation: Transformation,
-    columns: Sequence[Column],
-    privacy: Sequence[Model],
-    quality: Quality,
-    search: SearchOptions,
-) -> None:
-    """What patterns and local recoding have no answer to."""
-    patterns = transformation if isinstance(transformation, Patterns) else None
+def _check_engine(faults: Faults, engine: EngineOptions) -> None:
+    if engine.threads is not None:
+        faults.integer("engine.threads", engine.threads, 1)
+    for key in ("memory_limit", "temp_directory", "master"):
+        if getattr(engine, key) is not None:
+            faults.text(f"engine.{key}", getattr(engine, key))
+    if engine.name is not None:
+        faults.choice("engine.name", engine.name, ENGINES)
+    for key in ("master", "settings"):
+        if getattr(engine, key) and engine.name != "spark":
+            faults.add(f"engine.{key}", "Only Spark has this key.", "say name: spark, or leave it out.")
+    if not isinstance(engine.settings, Mapping):
+        faults.add("engine.settings", "This is not a mapping.", "write {spark.executor.memory: 4g}.")
+
+
+def _check_fit(faults: Faults, policy: PolicyFacts) -> None:
+    """Note what patterns and local recoding are not defined for."""
+    columns, privacy, quality, search = policy.columns, policy.privacy, policy.quality, policy.search
+    patterns = policy.transformation if isinstance(policy.transformation, Patterns) else None
     kind = "Patterns" if patterns else "Local recoding"
     if any("subset" in model.parameters for model in privacy):
-        told = f"{kind} cannot tell in which class a person of the population who is not published would be."
-        faults.add("transformation", told, "leave out delta_presence, or the transformation.")
+        message = f"{kind} cannot know in which class a person of the population who is not published would be."
+        faults.add("transformation", message, "leave out delta_presence, or the transformation.")
     measures, aggregates = (("loss",), ("arithmetic_mean",)) if patterns else (CELL_MEASURES, CELL_AGGREGATES)
-    if quality.measure not in measures:
-        told = f"{kind} cannot be measured by {quality.measure}."
-        faults.add("quality.measure", told, f"choose {' or '.join(measures)}.")
-    if quality.aggregate not in (None, *aggregates):
-        told = f"{kind} cannot be measured by {quality.aggregate}."
-        faults.add("quality.aggregate", told, f"choose {' or '.join(aggregates)}.")
+    for key, asked, known in (
+        ("measure", quality.measure, measures),
+        ("aggregate", quality.aggregate, (None, *aggregates)),
+    ):
+        if asked not in known:
+            message = f"{kind} cannot be measured by {asked}."
+            faults.add(f"quality.{key}", message, f"choose {' or '.join(filter(None, known))}.")
     if patterns is None:
         return
     for key in ("min_level", "max_level"):
         for column in columns:
             if column.role == "quasi_identifier" and getattr(column, key) is not None:
-                told = "Patterns keep or suppress a column; they know no levels."
-                faults.add(f"columns.{column.name}.{key}", told, "remove it; see transformation.never.")
+                message = "Patterns keep or suppress a column; they know no levels."
+                faults.add(f"columns.{column.name}.{key}", message, "remove it; see transformation.never.")
     if search.strategy != "auto" or search.max_evaluations is not None:
         key = "strategy" if search.strategy != "auto" else "max_evaluations"
         faults.add(f"search.{key}", "Patterns are not searched by a strategy.", "see transformation.solver.")
     others = [m.type for m in privacy if m.type != "k_anonymity"] + [m.type for c in columns for m in c.models]
     if patterns.solver == "exact" and others:
-        told = f"The exact solver knows k_anonymity alone, not {others[0]}."
-        faults.add("transformation.solver", told, "take the greedy solver.")
+        message = f"The exact solver knows k_anonymity alone, not {others[0]}."
+        faults.add("transformation.solver", message, "take the greedy solver.")
 
 
 def _check_column(faults: Faults, column: Column, extensions: Extensions, *, patterns: bool) -> None:
@@ -161,33 +209,27 @@ def _check_column(faults: Faults, column: Column, extensions: Extensions, *, pat
     if column.role not in ROLES:
         faults.add(f"{key}.role", "This role is not known.", f"choose one of {', '.join(ROLES)}.")
     if column.role == "quasi_identifier" and column.hierarchy is None and not patterns:
-        faults.add(
-            f"{key}.hierarchy", "A quasi-identifier needs a hierarchy.", "add one, e.g. hierarchy: {suppress: {}}."
-        )
+        hint = "add one, e.g. hierarchy: {suppress: {}}."
+        faults.add(f"{key}.hierarchy", "A quasi-identifier needs a hierarchy.", hint)
     if column.role in ("sensitive", "keep", "drop"):
         for name in ("min_level", "max_level", "uncovered"):
             if getattr(column, name) is not None:
                 faults.add(f"{key}.{name}", "This key belongs to quasi-identifiers.", "remove it.")
     if column.role == "quasi_identifier" and column.models:
-        faults.add(
-            f"{key}.models", "A quasi-identifier takes no models.", "write k_anonymity under privacy, or use sensitive."
-        )
+        hint = "write k_anonymity under privacy, or use sensitive."
+        faults.add(f"{key}.models", "A quasi-identifier takes no models.", hint)
     if column.role in ("keep", "drop"):
         for name, given in (("hierarchy", column.hierarchy), ("models", column.models or None)):
             if given is not None:
-                faults.add(
-                    f"{key}.{name}",
-                    f"A column with the role {column.role} takes none.",
-                    "remove it, or change the role.",
-                )
+                message = f"A column with the role {column.role} takes none."
+                faults.add(f"{key}.{name}", message, "remove it, or change the role.")
     if column.role == "sensitive" and not column.models:
         faults.add(f"{key}.models", "A sensitive column needs a model.", "add one, or use the role keep.")
     for number, model in enumerate(column.models):
         check_model(faults, f"{key}.models[{number}]", model, extensions, column=column.name)
         if model.parameters.get("distance") == "hierarchical" and column.hierarchy is None:
-            faults.add(
-                f"{key}.hierarchy", "A hierarchical distance needs a hierarchy.", "add one, or use distance: equal."
-            )
+            hint = "add one, or use distance: equal."
+            faults.add(f"{key}.hierarchy", "A hierarchical distance needs a hierarchy.", hint)
     low, high = column.min_level, column.max_level
     fits = True
     for name, level in (("min_level", low), ("max_level", high)):
@@ -199,10 +241,12 @@ def _check_column(faults: Faults, column: Column, extensions: Extensions, *, pat
         _check_losses(faults, f"{key}.hierarchy.information_loss", column)
     if column.uncovered is not None:
         faults.choice(f"{key}.uncovered", column.uncovered, CHOICES["uncovered"])
+    if column.hierarchy is not None:
+        check_hierarchy(faults, f"{key}.hierarchy", column.hierarchy, extensions)
 
 
 def _check_losses(faults: Faults, key: str, column: Column) -> None:
-    """A loss that fell with generalization would make every bound of a search wrong."""
+    """Note a loss that falls with generalization: it would make every bound of a search wrong."""
     losses = column.information_loss
     if column.role != "quasi_identifier":
         faults.add(key, "This key belongs to quasi-identifiers.", "remove it.")
@@ -226,7 +270,12 @@ def check_model(
     column: str | None = None,
     without: Sequence[str] = (),
 ) -> None:
-    """The faults of one model; ``column`` is the one it stands under, ``without`` what it need not say."""
+    """Note the faults of one model.
+
+    Args:
+        column: the column it stands under.
+        without: parameters that it need not name.
+    """
     known = extensions.names("models")
     faults.choice(f"{key}.type", model.type, known)
     if model.type not in known:
@@ -244,22 +293,22 @@ def check_model(
     for name, message, hint in getattr(kind, "faults", lambda _: ())(given):
         faults.add(f"{key}.{name}", message, hint)
     if len(faults.items) == before:
-        _check_made(faults, key, model, extensions, column)
+        _check_construction(faults, key, model, extensions, column)
 
 
-def _check_made(faults: Faults, key: str, model: Model, extensions: Extensions, column: str | None) -> None:
-    """A fault unless the model can be made; what it says itself may quote a value."""
+def _check_construction(faults: Faults, key: str, model: Model, extensions: Extensions, column: str | None) -> None:
+    """Note a fault unless the model can be constructed; the text of its own errors may quote a value."""
     try:
         extensions.privacy_model(model.type, model.parameters, column)
     except SqlanonError as error:
         faults.add(f"{key}.type", error.message, error.hint)
     except Exception as error:  # of a model from outside the package
-        told = f"{model.type} cannot be made from these parameters ({type(error).__name__})."
-        faults.add(key, told, "see the documentation of the model.")
+        message = f"{model.type} cannot be built from these parameters ({type(error).__name__})."
+        faults.add(key, message, "see the documentation of the model.")
 
 
 def _find(faults: Faults, key: str, find: Callable[[str], Any], name: str) -> Any:
-    """What an extension's name stands for; None after noting that it cannot be used, or when there is none."""
+    """Return what an extension's name stands for; None after noting that it cannot be used, or if there is none."""
     try:
         return find(name)
     except (KeyError, TypeError):  # an unknown choice, which is noted already

@@ -5,11 +5,11 @@ Each is built in, comes from an installed package by an entry point, or is passe
     [project.entry-points."sqlanon.strategies"]           sqlanon.Policy.from_file(
     hill_climbing = "my_package.search:hill_climbing"          path, extensions=Extensions(strategies={…: …}))
 
-The name of an entry point, or the key of a mapping, is the name in a policy, and what models, measures and formats call
-themselves. Nobody can replace what is built in, and of two that claim one name or ending neither is taken: what a
-policy says must not depend on what else is installed. An entry point is loaded when a policy names it (a format: when a
-file has an ending that nobody else knows), so a broken package harms nobody else. docs/extending.md has an example of
-each.
+The name of an entry point, or the key of a mapping, is the name in a policy; the ``type`` of a model and the ``name``
+of a measure or a format are the same. Nobody can replace what is built in, and of two that claim one name or ending
+neither is taken: what a policy means must not depend on what else is installed. An entry point is loaded when a policy
+names it (a format: when a file has an ending that nobody else knows), so a broken package harms nobody else.
+docs/extending.md has an example of each.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ BUILT_IN: Mapping[str, Mapping[str, Any]] = {
     "measures": {getattr(kind, "name"): kind for kind in MEASURES},  # noqa: B009
     "strategies": dict(STRATEGIES),
     "hierarchies": {},
-    "formats": {made.name: made for made in FORMATS},
+    "formats": {each.name: each for each in FORMATS},
 }
 """What the package brings, by kind; the group of entry points of each kind is ``sqlanon.<kind>``."""
 NATIVE: Mapping[str, tuple[str, ...]] = {"hierarchies": HIERARCHIES, "formats": ("csv", "parquet", "duckdb")}
-"""Names that are taken beside these: what the policy spells out, and what the engine reads,"""
+"""Names that are taken beside these: kinds of hierarchies, and formats that the engine reads itself."""
 NATIVE_ENDINGS = (*FLAT_ENDINGS, *DATABASE_ENDINGS)
-"""files with these endings,"""
+"""Endings of files that the engine reads itself."""
 RESERVED: Mapping[str, tuple[str, ...]] = {
     "strategies": ("auto",),
     "hierarchies": ("information_loss", "delimiter", "null", "encoding"),
@@ -59,7 +59,7 @@ RESERVED: Mapping[str, tuple[str, ...]] = {
         "output", "if_exists", "report", "engine",
     ),
 }  # fmt: skip
-"""and words that mean something else in a policy where these names stand."""
+"""Words that mean something else in a policy where a name of the kind may stand."""
 NEEDED: Mapping[str, tuple[str, ...]] = {
     "models": ("type", "parameters", "watches"),
     "measures": ("name", "needs", "aggregates"),
@@ -67,7 +67,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "hierarchies": ("parameters",),
     "formats": ("name", "endings", "options", "writes", "read", "write"),
 }
-"""What each has before anything is made of it."""
+"""The attributes that each kind must have."""
 OWN_NAME = {"models": "type", "measures": "name", "formats": "name"}
 
 
@@ -94,17 +94,17 @@ class Extensions:
 
     def __post_init__(self) -> None:
         for kind in (each.name for each in fields(self)):
-            for name, made in getattr(self, kind).items():
+            for name, extension in getattr(self, kind).items():
                 _refuse_taken(kind, name)
-                _refuse_unfit(kind, name, made)
+                _refuse_unfit(kind, name, extension)
 
     def names(self, kind: str) -> tuple[str, ...]:
-        """What can be named: the built-in ones in the order of the documentation, then the others, sorted."""
+        """Return what can be named: the built-in ones in the order of the documentation, then the others, sorted."""
         own = {*getattr(self, kind), *_installed(kind)} - {*BUILT_IN[kind], *RESERVED.get(kind, ())}
         return (*BUILT_IN[kind], *sorted(own))
 
     def model(self, name: str) -> ModelKind:
-        """The class of the privacy model called ``name``; as for all of these, KeyError when there is none.
+        """Return the class of the privacy model called ``name``; as for all of these, KeyError if there is none.
 
         Raises:
             InputError: the name is claimed twice, or what it names cannot be loaded or is none of its kind.
@@ -113,45 +113,45 @@ class Extensions:
         return kind
 
     def privacy_model(self, name: str, parameters: Mapping[str, Any], column: str | None = None) -> PrivacyModel:
-        """The privacy model that an entry of a policy asks for; ``column`` is the sensitive column it stands under."""
+        """Return the privacy model of a policy's entry; ``column`` is the sensitive column that it stands under."""
         own = {key: value for key, value in parameters.items() if key != "subset"}
-        made = self.model(name)(**own, **({} if column is None else {"column": column}))
+        model = self.model(name)(**own, **({} if column is None else {"column": column}))
         if name not in BUILT_IN["models"]:
-            refuse_unsound_model(name, made)
-        return made
+            refuse_unsound_model(name, model)
+        return model
 
     def measure(self, name: str) -> MeasureKind:
-        """The class of the quality measure called ``name``."""
+        """Return the class of the quality measure called ``name``."""
         kind: MeasureKind = self._find("measures", name)
         return kind
 
     def quality_measure(self, name: str, catalog: Catalog, aggregate: str | None, size: int) -> Measure:
-        """The quality measure that a policy asks for, for an encoded source; ``size`` as ``MeasureKind`` says."""
+        """Return the quality measure that a policy asks for, for an encoded source; ``size`` as for ``MeasureKind``."""
         kind = self.measure(name)
         if name in BUILT_IN["measures"]:
             return kind(catalog, aggregate, size)
-        made = attempt(f"The quality measure {name!r}", lambda: kind(catalog, aggregate, size))
-        refuse_unsound_measure(name, made, catalog)
-        return made
+        measure = attempt(f"The quality measure {name!r}", lambda: kind(catalog, aggregate, size))
+        refuse_unsound_measure(name, measure, catalog)
+        return measure
 
     def strategy(self, name: str) -> tuple[str, Search]:
-        """The strategy called ``name``, with its real name (``auto`` is ``box``)."""
+        """Return the strategy called ``name``, with its real name (``auto`` is ``box``)."""
         wanted = "box" if name == "auto" else name
         found: Search = self._find("strategies", wanted)
         return wanted, found if wanted in BUILT_IN["strategies"] else checked(wanted, found)
 
     def builder(self, name: str) -> Callable[..., HierarchyBuilder]:
-        """The class of the hierarchy builder called ``name``."""
+        """Return the class of the hierarchy builder called ``name``."""
         kind: Callable[..., HierarchyBuilder] = self._find("hierarchies", name)
         return kind
 
     def format(self, name: str) -> FileFormat:
-        """The file format called ``name``."""
-        made: FileFormat = self._find("formats", name)
-        return made if name in BUILT_IN["formats"] else CheckedFormat.of(made)
+        """Return the file format called ``name``."""
+        extension: FileFormat = self._find("formats", name)
+        return extension if name in BUILT_IN["formats"] else CheckedFormat.of(extension)
 
     def format_of(self, ending: str) -> tuple[str, FileFormat] | None:
-        """The file format of an ending such as ``.xml``, with its name; None when there is none, or the engine's.
+        """Return the file format of an ending such as ``.xml``, with its name; None if there is none, or the engine's.
 
         Raises:
             InputError: several claim the ending; or none does, and one cannot be loaded.
@@ -163,14 +163,14 @@ class Extensions:
         broken: InputError | None = None
         for name in self.names("formats"):
             try:
-                made = self.format(name)
+                extension = self.format(name)
             except InputError as error:
                 broken = broken or error
                 continue
-            if ending in made.endings:
+            if ending in extension.endings:
                 if name in BUILT_IN["formats"]:
-                    return name, made
-                found.append((name, made))
+                    return name, extension
+                found.append((name, extension))
         if len(found) > 1:
             raise InputError(
                 f"The ending {ending!r} is claimed by the formats {' and '.join(name for name, _ in found)}.",
@@ -213,25 +213,27 @@ def _refuse_taken(kind: str, name: object) -> None:
         )
 
 
-def _refuse_unfit(kind: str, name: str, made: Any) -> None:
-    """Raise InputError unless what a name stands for looks like its kind."""
+def _refuse_unfit(kind: str, name: str, extension: Any) -> None:
+    """Raise InputError unless an extension has the attributes of its kind, and the name it is registered by."""
     what = f"The extension {name!r} of the group 'sqlanon.{kind}'"
     if not isinstance(name, str) or not name.isidentifier():
         raise InputError(f"{what} has no proper name.", hint="take letters, digits and underscores.")
-    missing = [attribute for attribute in NEEDED[kind] if not hasattr(made, attribute)]
-    if kind == "hierarchies" and not (hasattr(made, "levels") or hasattr(made, "rows")):
+    missing = [attribute for attribute in NEEDED[kind] if not hasattr(extension, attribute)]
+    if kind == "hierarchies" and not (hasattr(extension, "levels") or hasattr(extension, "rows")):
         missing.append("levels or rows")
-    if missing or not (kind == "formats" or callable(made)):
-        told = f"has no {', '.join(missing)}" if missing else "cannot be called"
-        raise InputError(f"{what} {told}.", hint="docs/extending.md says what each kind must have.")
-    if kind == "formats" and isinstance(made, type):
-        raise InputError(f"{what} is a class.", hint="name an object of it, made without arguments.")
-    own = getattr(made, OWN_NAME[kind]) if kind in OWN_NAME else name
+    if missing or not (kind == "formats" or callable(extension)):
+        fault = f"has no {', '.join(missing)}" if missing else "cannot be called"
+        raise InputError(f"{what} {fault}.", hint="docs/extending.md says what each kind must have.")
+    if kind == "formats" and isinstance(extension, type):
+        raise InputError(f"{what} is a class.", hint="name an object of it, built without arguments.")
+    own = getattr(extension, OWN_NAME[kind]) if kind in OWN_NAME else name
     if own != name:
         raise InputError(f"{what} calls itself {own!r}.", hint="let both be the same.")
     if kind == "formats":
         known = (*NATIVE_ENDINGS, *(ending for each in FORMATS for ending in each.endings))
-        taken = [ending for ending in made.endings if ending in known or ending != ending.lower() or ending[:1] != "."]
+        taken = [
+            ending for ending in extension.endings if ending in known or ending != ending.lower() or ending[:1] != "."
+        ]
         if taken:
             raise InputError(
                 f"{what} claims the ending {taken[0]!r}, which is taken by sqlanon itself, or is no ending.",
@@ -241,7 +243,7 @@ def _refuse_unfit(kind: str, name: str, made: Any) -> None:
 
 @cache
 def _installed(kind: str) -> dict[str, tuple[EntryPoint, ...]]:
-    """The entry points of installed packages, by name; not loaded yet."""
+    """Return the entry points of installed packages, by name; they are not loaded yet."""
     found: dict[str, tuple[EntryPoint, ...]] = {}
     for point in entry_points(group=f"sqlanon.{kind}"):
         found[point.name] = (*found.get(point.name, ()), point)
@@ -250,16 +252,16 @@ def _installed(kind: str) -> dict[str, tuple[EntryPoint, ...]]:
 
 @cache
 def _loaded(kind: str, point: EntryPoint) -> Any:
-    """Any error while foreign code is imported becomes one that names the package."""
+    """Return the object of an entry point; any error while it is imported becomes one that names the package."""
     try:
-        made = point.load()
+        extension = point.load()
     except Exception as error:
         raise InputError(
             f"The extension {point.name!r} of the group {point.group!r} cannot be loaded ({type(error).__name__}).",
             hint=f"install it again, or remove the package that provides {point.value}.",
         ) from error
-    _refuse_unfit(kind, point.name, made)
-    return made
+    _refuse_unfit(kind, point.name, extension)
+    return extension
 
 
 def _is_loaded(kind: str, point: EntryPoint, given: object) -> bool:

@@ -15,8 +15,13 @@ from sqlanon.errors import Fault, PolicyError, attempt
 from sqlanon.parameters import Parameter, is_number
 
 
+def named(value: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return a mapping with texts as keys; YAML reads the key ``null`` as None."""
+    return {"null" if name is None else str(name): item for name, item in value.items()}
+
+
 class Faults:
-    """Collects faults; the parser goes on after each of them."""
+    """A collector of faults; checks go on after each of them."""
 
     def __init__(self) -> None:
         self.items: list[Fault] = []
@@ -26,65 +31,65 @@ class Faults:
         self.items.append(Fault(key, message, hint))
 
     def mapping(self, key: str, value: Any, allowed: Sequence[str]) -> dict[str, Any]:
-        """``value`` as a mapping with known keys only; anything else is a fault and is left out."""
+        """Return ``value`` as a mapping with known keys only; anything else is a fault and is left out."""
         if value is None:
             return {}
         if not isinstance(value, Mapping):
             self.add(key, "This is not a mapping.", f"write key: value pairs with the keys {', '.join(allowed)}.")
             return {}
-        named = {"null" if name is None else str(name): item for name, item in value.items()}  # null: is a NULL in YAML
-        for name in named:
+        pairs = named(value)
+        for name in pairs:
             if name not in allowed:
                 close = difflib.get_close_matches(name, allowed, 1)
                 hint = f"did you mean {close[0]!r}?" if close else f"the keys are {', '.join(allowed)}."
                 self.add(f"{key}.{name}" if key else name, "This key is not known.", hint)
-        return {name: item for name, item in named.items() if name in allowed}
+        return {name: item for name, item in pairs.items() if name in allowed}
 
     def parameters(
         self, key: str, value: Any, known: Sequence[Parameter], *, owner: str, without: Sequence[str] = ()
     ) -> dict[str, Any]:
-        """``value`` as what ``owner`` takes; ``without`` are parameters that it need not name."""
+        """Return ``value`` as the parameters of ``owner``; those of ``without`` may be missing."""
         given = self.mapping(key, value, [parameter.name for parameter in known])
         for parameter in known:
             name = parameter.name
             if name in given:
-                told = attempt(f"The check of {owner}'s {name}", partial(parameter.check, given[name]))
-                if told is not None:
-                    self.add(f"{key}.{name}", f"{owner} cannot use this {name}.", told)
+                hint = attempt(f"The check of {owner}'s {name}", partial(parameter.check, given[name]))
+                if hint is not None:
+                    self.add(f"{key}.{name}", f"{owner} cannot use this {name}.", hint)
             elif parameter.required and name not in without:
                 self.add(f"{key}.{name}", f"{owner} needs {name}.", f"add {name}.")
         return given
 
     def choice(self, key: str, value: Any, known: Sequence[str]) -> None:
-        """A fault unless ``value`` is one of ``known``."""
+        """Note a fault unless ``value`` is one of ``known``."""
         if not isinstance(value, str) or value not in known:
             close = difflib.get_close_matches(str(value), known, 1)
             hint = f"did you mean {close[0]!r}?" if close else f"choose one of {', '.join(known)}."
             self.add(key, "This is not a known choice.", hint)
 
     def integer(self, key: str, value: Any, least: int) -> bool:
-        """True when ``value`` is a whole number of at least ``least``."""
+        """Return True if ``value`` is a whole number of at least ``least``."""
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             self.add(key, "This is not a whole number in the range.", f"give a whole number of at least {least}.")
             return False
         return True
 
     def number(self, key: str, value: Any, least: float, most: float = math.inf) -> bool:
-        """True when ``value`` is a finite number in [least, most]."""
+        """Return True if ``value`` is a finite number in [least, most]."""
         if not is_number(value) or not least <= value <= most:
-            told = f"of at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
-            self.add(key, "This is not a number in the range.", f"give a finite number {told}.")
+            limits = f"of at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
+            self.add(key, "This is not a number in the range.", f"give a finite number {limits}.")
             return False
         return True
 
     def text(self, key: str, value: Any) -> bool:
-        """True when ``value`` is a text that is not empty and can be a name."""
+        """Return True if ``value`` is a text that is not empty and can be a name."""
         if not isinstance(value, str) or not value or "\0" in value:
             self.add(key, "This is not a text.", "give a text that is not empty.")
             return False
         return True
 
     def finish(self) -> None:
-        """Raise everything that was collected."""
+        """Raise one PolicyError with all faults, if there are any."""
         if self.items:
             raise PolicyError(self.items)

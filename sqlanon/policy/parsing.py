@@ -1,7 +1,6 @@
-"""Reading a policy at the border: every fault is collected and all are raised together.
+"""Reading a policy at the border: the document of a policy file becomes the parts of a policy.
 
-What a sound policy is stands in ``policy.checks``, hierarchies in ``policy.hierarchies``, sources and targets in
-``policy.sources``.
+Only what has no place in these parts is a fault here. What a sound policy is stands in ``policy.checks``.
 """
 
 from __future__ import annotations
@@ -9,23 +8,22 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from sqlanon.errors import InputError
-from sqlanon.parameters import is_number
-from sqlanon.policy import ENGINES, ROLES, Column, EngineOptions, Model, Policy, Quality, SearchOptions
 from sqlanon.policy.anon.definition_reading import read_definition
-from sqlanon.policy.checks import CHOICES, check_entity, check_parts
-from sqlanon.policy.extensions import NOTHING, Extensions
+from sqlanon.policy.checks import CHOICES
+from sqlanon.policy.extensions import Extensions
+from sqlanon.policy.facts import ROLES, Column, EngineOptions, Model, Quality, SearchOptions
 from sqlanon.policy.faults import Faults
 from sqlanon.policy.hierarchies import parse_hierarchy
+from sqlanon.policy.hierarchy.specs import is_list
 from sqlanon.policy.paths import is_database, is_server
-from sqlanon.policy.sources import parse_csv, parse_formats, parse_join, parse_output, parse_report
+from sqlanon.policy.sources import parse_join, parse_options, parse_output
 from sqlanon.policy.transformation import Patterns, parse_transformation
 
 TOP_KEYS = (
@@ -36,10 +34,12 @@ TOP_KEYS = (
 ENGINE_KEYS = ("name", "memory_limit", "threads", "temp_directory", "master", "settings")
 SEARCH_KEYS = ("strategy", "time_limit", "max_evaluations", "gap", "where")
 COLUMN_KEYS = ("role", "hierarchy", "min_level", "max_level", "weight", "uncovered", "models")
+SAME = (*CHOICES, "source", "table", "entity", "suppression_limit", "suppression_count", "report")
+"""Keys that are fields of a policy as they stand."""
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML that refuses a key that stands twice in one mapping."""
+    """A loader of YAML that refuses a key that stands twice in one mapping."""
 
 
 def _unique_mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
@@ -54,13 +54,8 @@ def _unique_mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any
 _UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _unique_mapping)
 
 
-def load(path: Path, extensions: Extensions = NOTHING) -> Policy:
-    """Read a policy file by its ending (see ``Policy.from_file``)."""
-    return replace(parse(read_document(path), path.absolute().parent, extensions), file=path.absolute())
-
-
 def read_document(path: Path) -> Any:
-    """The document of a policy file, or of an ANON definition (.xml), as it stands.
+    """Return the document of a policy file, or of an ANON definition (.xml), as it stands.
 
     Raises:
         InputError: it cannot be read.
@@ -97,60 +92,35 @@ def _safe(error: yaml.MarkedYAMLError) -> bool:
     return error.problem == "a key stands twice"
 
 
-def parse(document: Any, base_directory: Path, extensions: Extensions = NOTHING) -> Policy:
-    """Make a policy from a document (see ``Policy.from_dict``)."""
-    faults = Faults()
+def parse(faults: Faults, document: Any, base_directory: Path, extensions: Extensions) -> dict[str, Any]:
+    """Return the fields of the policy that a document describes, and note what has no place in them."""
     if not isinstance(document, Mapping):
         faults.add("policy", "The document is not a mapping.", "start with the keys source, columns and privacy.")
         faults.finish()
     keys = faults.mapping("", document, (*TOP_KEYS, *extensions.names("formats")))
     if keys.get("version", 1) != 1 or isinstance(keys.get("version"), bool):
         faults.add("version", "This version of the policy schema is not known.", "say version: 1.")
-    for key in ("source", "table"):
-        if keys.get(key) is not None:
-            faults.text(key, keys[key])
-    for key, known in CHOICES.items():
-        if key in keys:
-            faults.choice(key, keys[key], known)
-    quality = faults.mapping("quality", keys.get("quality"), ("measure", "aggregate"))
-    search = faults.mapping("search", keys.get("search"), SEARCH_KEYS)
-    engine = faults.mapping("engine", keys.get("engine"), ENGINE_KEYS)
-    columns = _columns(faults, keys.get("columns"), base_directory, extensions)
-    privacy = _models(faults, "privacy", keys.get("privacy"))
-    transformation = parse_transformation(faults, keys.get("transformation"))
-    limit, count = _suppression(faults, keys)
-    if count is None and "suppression_limit" not in keys and isinstance(transformation, Patterns):
-        count = _left_over(privacy)
-    output = parse_output(faults, keys.get("output"), base_directory, extensions)
-    _engine(faults, engine)
+    if "suppression_limit" in keys and "suppression_count" in keys:
+        faults.add("suppression_count", "suppression_limit is given too.", "keep one of the two.")
     source = keys.get("source")
     if isinstance(source, str) and "table" not in keys and (is_server(source) or is_database(source)):
         faults.add("table", "A database source needs a table.", "add the key table.")
-    made = {
-        "source": source,
-        "table": keys.get("table"),
-        "csv": parse_csv(faults, "csv", keys.get("csv")),
-        "formats": parse_formats(faults, "", keys, extensions),
+    values = {
+        **{key: keys[key] for key in SAME if key in keys},
+        **parse_options(keys, extensions),
         "join": parse_join(faults, keys.get("join"), extensions),
-        "columns": columns,
-        "entity": keys.get("entity"),
-        "privacy": privacy,
-        "suppression_limit": limit,
-        "suppression_count": count,
-        "quality": Quality(**quality),
-        "search": SearchOptions(**search),
-        "transformation": transformation,
-        "output": output,
-        "report": parse_report(faults, keys.get("report"), base_directory),
-        "engine": EngineOptions(**engine),
-        "base_directory": base_directory,
-        "extensions": extensions,
-        **{key: keys[key] for key in CHOICES if key in keys},
+        "columns": _columns(faults, keys.get("columns"), base_directory, extensions),
+        "privacy": _models(faults, "privacy", keys.get("privacy")),
+        "quality": Quality(**faults.mapping("quality", keys.get("quality"), ("measure", "aggregate"))),
+        "search": SearchOptions(**faults.mapping("search", keys.get("search"), SEARCH_KEYS)),
+        "transformation": parse_transformation(faults, keys.get("transformation")),
+        "output": parse_output(faults, keys.get("output")),
+        "engine": EngineOptions(**faults.mapping("engine", keys.get("engine"), ENGINE_KEYS)),
     }
-    check_parts(faults, columns, privacy, made["quality"], made["search"], transformation, extensions)
-    check_entity(faults, made["entity"], columns)
-    faults.finish()
-    return Policy(**made)
+    limited = "suppression_limit" in keys or keys.get("suppression_count") is not None
+    if not limited and isinstance(values["transformation"], Patterns):
+        values["suppression_count"] = _left_over(values["privacy"])
+    return values
 
 
 def _columns(faults: Faults, value: Any, base_directory: Path, extensions: Extensions) -> tuple[Column, ...]:
@@ -168,40 +138,24 @@ def _columns(faults: Faults, value: Any, base_directory: Path, extensions: Exten
         if "role" not in keys:
             faults.add(f"{key}.role", "The role is missing.", f"choose one of {', '.join(ROLES)}.")
             continue
-        hierarchy, losses = _hierarchy_with_losses(keys.get("hierarchy"))
+        hierarchy, losses = _hierarchy_with_losses(keys.pop("hierarchy", None))
         spec = None
         if hierarchy is not None:
             spec = parse_hierarchy(faults, f"{key}.hierarchy", hierarchy, base_directory, extensions)
         if hierarchy is not None and spec is None:
             continue  # its faults are noted
-        columns.append(
-            Column(
-                name=name,
-                role=keys["role"],
-                hierarchy=spec,
-                min_level=keys.get("min_level"),
-                max_level=keys.get("max_level"),
-                weight=_plain(keys.get("weight", 1.0)),
-                information_loss=losses,
-                uncovered=keys.get("uncovered"),
-                models=_models(faults, f"{key}.models", keys.get("models", [])),
-            )
-        )
+        keys["models"] = _models(faults, f"{key}.models", keys.get("models"))
+        columns.append(Column(name, **keys, hierarchy=spec, information_loss=losses))
     return tuple(columns)
 
 
 def _hierarchy_with_losses(value: Any) -> tuple[Any, Any]:
-    """What a policy says of a hierarchy, without the information losses of its levels, and these."""
+    """Return a hierarchy of a document without the information losses of its levels, and these."""
     if not isinstance(value, Mapping) or "information_loss" not in value:
         return value, None
     losses = value["information_loss"]
-    listed = isinstance(losses, Sequence) and not isinstance(losses, str)
     rest = {key: item for key, item in value.items() if key != "information_loss"}
-    return rest, tuple(map(_plain, losses)) if listed else losses
-
-
-def _plain(value: Any) -> Any:
-    return float(value) if is_number(value) else value
+    return rest, tuple(losses) if is_list(losses) else losses
 
 
 def _models(faults: Faults, key: str, value: Any) -> tuple[Model, ...]:
@@ -228,46 +182,8 @@ def _whole(value: float | Decimal) -> Any:
     return int(value) if abs(float(value)) < 1e18 and value == int(value) else value
 
 
-def _suppression(faults: Faults, keys: Mapping[str, Any]) -> tuple[Decimal, int | None]:
-    if "suppression_limit" in keys and "suppression_count" in keys:
-        faults.add("suppression_count", "suppression_limit is given too.", "keep one of the two.")
-    count = keys.get("suppression_count")
-    if count is not None:
-        faults.integer("suppression_count", count, 0)
-    value = keys.get("suppression_limit", 0)
-    share = None
-    if isinstance(value, int | float | str | Decimal) and not isinstance(value, bool):
-        try:
-            share = Decimal(str(value))
-        except InvalidOperation:
-            share = None
-    if share is None or not share.is_finite() or not 0 <= share <= 1:
-        faults.add("suppression_limit", "This is not a share.", "give a number between 0 (none) and 1 (all).")
-        share = Decimal(0)
-    return share, count
-
-
 def _left_over(privacy: Sequence[Model]) -> int | None:
-    """What patterns may leave over unless the policy says it: fewer records than k, as in the paper."""
+    """Return how many records patterns may leave over by default: fewer than k, as in the paper."""
     sizes = [model.parameters.get("k") for model in privacy if model.type == "k_anonymity"]
     whole = [size for size in sizes if isinstance(size, int) and size > 0]
     return max(whole) - 1 if whole else None
-
-
-def _engine(faults: Faults, keys: dict[str, Any]) -> None:
-    if "threads" in keys:
-        faults.integer("engine.threads", keys["threads"], 1)
-    for key in ("memory_limit", "temp_directory", "master"):
-        if key in keys:
-            faults.text(f"engine.{key}", keys[key])
-    if keys.get("name") is not None:
-        faults.choice("engine.name", keys["name"], ENGINES)
-    for key in ("master", "settings"):
-        if key in keys and keys.get("name") != "spark":
-            faults.add(f"engine.{key}", "Only Spark has this key.", "say name: spark, or leave it out.")
-    settings = keys.get("settings")
-    if "settings" in keys and not isinstance(settings, Mapping):
-        faults.add("engine.settings", "This is not a mapping.", "write {spark.executor.memory: 4g}.")
-        keys["settings"] = {}
-    elif settings is not None:
-        keys["settings"] = {str(name): str(value) for name, value in settings.items()}

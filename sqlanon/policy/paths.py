@@ -19,27 +19,27 @@ CONNECTION = r"passw|pwd|\b(host|hostaddr|user|dbname|service|sslmode)\s*=|(^|/)
 
 
 def is_url(source: str) -> bool:
-    """True for what is no path."""
+    """Return True for what is no path."""
     return "://" in source
 
 
 def is_server(source: str) -> bool:
-    """True for the URL of a server that sqlanon reaches."""
+    """Return True for the URL of a server that sqlanon reaches."""
     return source.lower().startswith(SERVERS)
 
 
 def is_connection_text(source: str) -> bool:
-    """True for what a driver might connect with, which may hold a password: ``host=… user=…``, or half a URL."""
+    """Return True for what a driver might connect with and may hold a password: ``host=… user=…``, or half a URL."""
     return re.search(CONNECTION, source, re.IGNORECASE) is not None
 
 
 def is_database(source: str) -> bool:
-    """True for the name of a file that holds tables."""
+    """Return True for the name of a file that holds tables."""
     return source.lower().endswith(DATABASE_ENDINGS)
 
 
 def is_file(path: Path) -> bool:
-    """True when there is such a file; False too for names that no file can have."""
+    """Return True if there is such a file; False too for names that no file can have."""
     try:
         return path.is_file()
     except (OSError, ValueError):
@@ -47,7 +47,7 @@ def is_file(path: Path) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """True when there is such a folder; False too for names that no folder can have."""
+    """Return True if there is such a folder; False too for names that no folder can have."""
     try:
         return path.is_dir()
     except (OSError, ValueError):
@@ -55,7 +55,7 @@ def is_folder(path: Path) -> bool:
 
 
 def same_file(left: Path, right: Path) -> bool:
-    """True when both are one file, by whatever name, or would be."""
+    """Return True if both are one file, by whatever name, or would be."""
     try:
         return left.samefile(right)
     except (OSError, ValueError):

@@ -39,7 +39,7 @@ Never = Callable[[int], bool]
 
 
 def stars(pattern: Pattern) -> int:
-    """The suppressed columns as bits.
+    """Return the suppressed columns as bits.
 
     >>> stars((0, 2))
     5
@@ -48,7 +48,7 @@ def stars(pattern: Pattern) -> int:
 
 
 def columns_of(bits: int) -> Pattern:
-    """The columns of a set of bits.
+    """Return the columns of a set of bits.
 
     >>> columns_of(5)
     (0, 2)
@@ -57,12 +57,12 @@ def columns_of(bits: int) -> Pattern:
 
 
 def weight(pattern: Pattern, weights: Sequence[float] | None) -> Fraction:
-    """What a pattern suppresses of a record, exactly: its number of ☆, or the sum of their weights."""
+    """Return what a pattern suppresses of a record, exactly: its number of ☆, or the sum of their weights."""
     return Fraction(len(pattern)) if weights is None else sum((Fraction(weights[p]) for p in pattern), Fraction())
 
 
 def shuffled(number: int, seed: int | None) -> tuple[int, ...]:
-    """The numbers from 0 to ``number`` - 1 in an order by chance; any release of Python draws the same from a seed.
+    """Return the numbers from 0 to ``number`` - 1 in random order; any release of Python draws the same from a seed.
 
     >>> sorted(shuffled(3, seed=1))
     [0, 1, 2]
@@ -74,7 +74,7 @@ def shuffled(number: int, seed: int | None) -> tuple[int, ...]:
 
 @lru_cache(maxsize=64)
 def places(columns: int, ties: Ties, seed: int | None = None) -> tuple[int, ...]:
-    """The number of each column, by which equals are in descending order.
+    """Return the number of each column, by which equals are in descending order.
 
     >>> places(3, "colexicographic")
     (2, 1, 0)
@@ -85,7 +85,7 @@ def places(columns: int, ties: Ties, seed: int | None = None) -> tuple[int, ...]
 
 
 def rank(pattern: Pattern, weights: Sequence[float] | None = None, places: Sequence[int] | None = None) -> Rank:
-    """The place of a pattern in the order: sets are sorted by it.
+    """Return the place of a pattern in the order: sets are sorted by it.
 
     Args:
         pattern: the pattern.

@@ -8,10 +8,9 @@ from typing import Any
 
 from sqlanon.errors import InputError
 from sqlanon.parameters import Parameter, flag, text
-from sqlanon.policy import Join, Output
-from sqlanon.policy.checks import check_key
 from sqlanon.policy.extensions import Extensions
-from sqlanon.policy.faults import Faults
+from sqlanon.policy.facts import TARGETS, Join, Output, PolicyFacts
+from sqlanon.policy.faults import Faults, named
 from sqlanon.policy.paths import REPORT_ENDINGS, TARGET_ENDINGS, is_database
 
 CSV_OPTIONS = (
@@ -23,30 +22,16 @@ CSV_OPTIONS = (
 )
 
 
-def parse_csv(faults: Faults, key: str, value: Any) -> dict[str, Any]:
-    """The options of a CSV file."""
-    return faults.parameters(key, value, CSV_OPTIONS, owner="csv")
-
-
-def parse_formats(
-    faults: Faults, key: str, keys: Mapping[str, Any], extensions: Extensions
-) -> dict[str, dict[str, Any]]:
-    """The options of other file formats, each under the name of its format."""
-    made = {}
-    for name in extensions.names("formats"):
-        if keys.get(name) is None:
-            continue
-        try:
-            known = extensions.format(name).options
-        except InputError as error:
-            faults.add(f"{key}{name}", error.message, error.hint)
-            continue
-        made[name] = faults.parameters(f"{key}{name}", keys[name], known, owner=name)
-    return made
+def parse_options(keys: Mapping[str, Any], extensions: Extensions) -> dict[str, Any]:
+    """Return the options of CSV files and of other formats, each under the name of its format."""
+    given = {name: keys[name] for name in ("csv", *extensions.names("formats")) if keys.get(name) is not None}
+    read = {name: named(options) if isinstance(options, Mapping) else options for name, options in given.items()}
+    formats = {name: read[name] for name in extensions.names("formats") if name in read}
+    return {"csv": read.get("csv", {}), "formats": formats}
 
 
 def parse_join(faults: Faults, value: Any, extensions: Extensions) -> tuple[Join, ...]:
-    """Further sources that are joined by key, in order."""
+    """Return further sources that are joined by key, in order."""
     if value is None:
         return ()
     if not isinstance(value, Sequence) or isinstance(value, str):
@@ -54,87 +39,91 @@ def parse_join(faults: Faults, value: Any, extensions: Extensions) -> tuple[Join
         return ()
     joins = []
     for number, item in enumerate(value):
-        where = f"join[{number}]"
-        keys = faults.mapping(where, item, ("source", "table", "key", "csv", *extensions.names("formats")))
-        for name in ("source", "table"):
-            if keys.get(name) is not None:
-                faults.text(f"{where}.{name}", keys[name])
-        source, table = keys.get("source"), keys.get("table")
-        database = source is None or (isinstance(source, str) and is_database(source))
-        if database and table is None:
-            faults.add(f"{where}.table", "A table of a database is not named.", "add the key table, or the key source.")
-        joins.append(
-            Join(
-                key=_key_columns(faults, f"{where}.key", keys.get("key")),
-                source=source,
-                table=table,
-                csv=parse_csv(faults, f"{where}.csv", keys.get("csv")),
-                formats=parse_formats(faults, f"{where}.", keys, extensions),
-            )
-        )
+        known = ("source", "table", "key", "csv", *extensions.names("formats"))
+        keys = faults.mapping(f"join[{number}]", item, known)
+        options = parse_options(keys, extensions)
+        joins.append(Join(keys.get("key", ()), keys.get("source"), keys.get("table"), **options))
     return tuple(joins)
 
 
-def _key_columns(faults: Faults, key: str, value: Any) -> tuple[tuple[str, str], ...]:
-    """Pairs of a column of what stands before and the column of this source that is equal to it."""
-    listed = [value] if isinstance(value, str) else value
-    if isinstance(listed, Mapping):
-        made = tuple(listed.items())
-    else:
-        made = tuple((name, name) for name in listed) if isinstance(listed, list | tuple) else ()
-    return made if check_key(faults, key, made) else ()
-
-
-def parse_output(faults: Faults, value: Any, base_directory: Path, extensions: Extensions) -> Output | None:
-    """Where the release goes."""
-    kinds = ("view", "live_view", "table", "file")
+def parse_output(faults: Faults, value: Any) -> Output | None:
+    """Return where the release goes."""
     if value is None:
         return None
-    keys = faults.mapping("output", value, (*kinds, "owner", "readers"))
+    keys = faults.mapping("output", value, (*TARGETS, "owner", "readers"))
     owner, readers = keys.pop("owner", None), keys.pop("readers", None)
     if len(keys) != 1:
-        faults.add(
-            "output",
-            "This does not name exactly one target.",
-            "write {file: release.parquet}, {table: …}, {view: …} or {live_view: …}.",
-        )
+        hint = "write {file: release.parquet}, {table: …}, {view: …} or {live_view: …}."
+        faults.add("output", "This does not name exactly one target.", hint)
         return None
     [(kind, target)] = keys.items()
-    roles = _roles(faults, kind, owner, readers)
-    if not faults.text(f"output.{kind}", target):
-        return None
-    if kind == "file":
-        ending = Path(target).suffix.lower()
+    return Output(kind, target, owner, (readers,) if isinstance(readers, str) else readers or ())
+
+
+def check_sources(faults: Faults, policy: PolicyFacts) -> None:
+    """Note the faults of the sources and of their options."""
+    for key in ("source", "table"):
+        if getattr(policy, key) is not None:
+            faults.text(key, getattr(policy, key))
+    _check_options(faults, "", policy, policy.extensions)
+    for number, join in enumerate(policy.join):
+        key = f"join[{number}]"
+        for name in ("source", "table"):
+            if getattr(join, name) is not None:
+                faults.text(f"{key}.{name}", getattr(join, name))
+        if join.table is None and (join.source is None or (isinstance(join.source, str) and is_database(join.source))):
+            faults.add(f"{key}.table", "A table of a database is not named.", "add the key table, or the key source.")
+        _check_key(faults, f"{key}.key", join.key)
+        _check_options(faults, f"{key}.", join, policy.extensions)
+
+
+def _check_options(faults: Faults, prefix: str, source: PolicyFacts | Join, extensions: Extensions) -> None:
+    """Note the faults of the options of a source's format."""
+    faults.parameters(f"{prefix}csv", source.csv, CSV_OPTIONS, owner="csv")
+    for name, options in source.formats.items():
+        try:
+            known = extensions.format(name).options
+        except KeyError:
+            faults.choice(f"{prefix}{name}", name, extensions.names("formats"))
+        except InputError as error:
+            faults.add(f"{prefix}{name}", error.message, error.hint)
+        else:
+            faults.parameters(f"{prefix}{name}", options, known, owner=name)
+
+
+def _check_key(faults: Faults, key: str, pairs: Sequence[tuple[object, ...]]) -> None:
+    """Note a fault unless ``pairs`` name the columns of a key, each of them once."""
+    whole = all(len(pair) == 2 and all(isinstance(name, str) and name for name in pair) for pair in pairs)
+    if not pairs or not whole:
+        faults.add(key, "This does not name key columns.", "write key: column, a list, or {column: its name here}.")
+    elif any(len({str(name).casefold() for name in side}) < len(side) for side in zip(*pairs, strict=True)):
+        faults.add(key, "This names a key column twice.", "name each column once.")
+
+
+def check_output(faults: Faults, output: Output, extensions: Extensions) -> None:
+    """Note the faults of the target of a release."""
+    faults.choice("output", output.kind, TARGETS)
+    if output.kind == "file" and (output.owner is not None or output.readers):
+        faults.add("output", "A file has neither owner nor readers.", "leave them out, or publish a view or a table.")
+    if output.owner is not None:
+        faults.text("output.owner", output.owner)
+    if not isinstance(output.readers, tuple):
+        faults.add("output.readers", "This is not a list of roles.", "write [analyst].")
+    for number, reader in enumerate(output.readers if isinstance(output.readers, tuple) else ()):
+        faults.text(f"output.readers[{number}]", reader)
+    if faults.text(f"output.{output.kind}", output.target) and output.kind == "file":
+        ending = Path(output.target).suffix.lower()
         try:
             found = extensions.format_of(ending)
         except InputError as error:
             faults.add("output.file", error.message, error.hint)
-            return None
+            return
         if ending not in TARGET_ENDINGS and (found is None or not found[1].writes):
             known = ", ".join(TARGET_ENDINGS)
             faults.add("output.file", "The file's ending is not known.", f"choose one of {known} or .xml.")
-        target = str((base_directory / target).absolute())
-    return Output(kind, target, *roles)
 
 
-def _roles(faults: Faults, kind: str, owner: Any, readers: Any) -> tuple[str | None, tuple[str, ...]]:
-    """The role that owns a release on a server, and those that may read it."""
-    given = [readers] if isinstance(readers, str) else readers or []
-    if kind == "file" and (owner is not None or given):
-        faults.add("output", "A file has neither owner nor readers.", "leave them out, or publish a view or a table.")
-    if owner is not None and not faults.text("output.owner", owner):
-        return None, ()
-    if not isinstance(given, list | tuple):
-        faults.add("output.readers", "This is not a list of roles.", "write [analyst].")
-        return owner, ()
-    named = [faults.text(f"output.readers[{number}]", reader) for number, reader in enumerate(given)]
-    return owner, tuple(given) if all(named) else ()
-
-
-def parse_report(faults: Faults, value: Any, base_directory: Path) -> str | None:
-    """Where the report for people goes."""
-    if value is None or not faults.text("report", value):
-        return None
-    if Path(value).suffix.lower() not in REPORT_ENDINGS:
+def check_report(faults: Faults, report: str) -> None:
+    """Note the faults of the path of the report for people."""
+    if faults.text("report", report) and Path(report).suffix.lower() not in REPORT_ENDINGS:
         faults.add("report", "The file's ending is not known.", f"choose one of {', '.join(REPORT_ENDINGS)}.")
-    return str((base_directory / value).absolute())

@@ -22,7 +22,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "local_recoding": RECODING_KEYS,
 }
 MOST_NODES = 16
-"""Nodes that local recoding chooses at most, unless the policy says another number."""
+"""How many nodes local recoding chooses at most, unless the policy says another number."""
 
 CELL_MEASURES = ("loss", "precision")
 CELL_AGGREGATES = ("arithmetic_mean", "sum")
@@ -33,7 +33,7 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """Each record keeps or suppresses columns as one of these patterns says; hierarchies are not used.
+    """A transformation in which each record keeps or suppresses columns by one of these patterns, without hierarchies.
 
     Attributes:
         solver: ``greedy`` (Algorithm 1) or ``exact`` (the integer program).
@@ -57,52 +57,53 @@ class Patterns:
     ties: Ties = "descending"
     seed: int | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("patterns", "never", "together", "exclusive"):
+            object.__setattr__(self, name, _in_tuples(getattr(self, name)))
+
 
 @dataclass(frozen=True, slots=True)
 class LocalRecoding:
-    """Each record is published by the first node of an ordered set whose class passes the models.
+    """A transformation that publishes each record by the first node of an ordered set whose class passes the models.
 
     Attributes:
-        nodes: how many are chosen at most; or the nodes themselves, in order, as column -> level (0 when not named).
+        nodes: how many are chosen at most; or the nodes themselves, in order, as column -> level (0 if not named).
         seed: of the choice among nodes that gain about as much; None: another one every time.
     """
 
     nodes: int | tuple[Mapping[str, int], ...] = MOST_NODES
     seed: int | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nodes", _in_tuples(self.nodes))
+
+
+def _in_tuples(value: Any) -> Any:
+    """Return lists as tuples, at any depth."""
+    return tuple(map(_in_tuples, value)) if isinstance(value, list | tuple) else value
+
 
 Transformation = Patterns | LocalRecoding
 
 
 def parse_transformation(faults: Faults, value: Any) -> Transformation | None:
-    """The transformation of a policy's document; None is one node for all records."""
+    """Return the transformation of a policy's document; None is one node for all records."""
     if value is None:
         return None
     kind = value.get("type") if isinstance(value, Mapping) else None
     if kind not in TYPES:
-        told = f"choose one of {', '.join(TYPES)}; write transformation: {{type: patterns}}, say."
-        faults.add("transformation.type", "This transformation is not known.", told)
+        hint = f"choose one of {', '.join(TYPES)}; write transformation: {{type: patterns}}, say."
+        faults.add("transformation.type", "This transformation is not known.", hint)
         return None
-    keys = KEYS[kind]
-    given = faults.mapping("transformation", value, ("type", *keys))
+    given = faults.mapping("transformation", value, ("type", *KEYS[kind]))
     given = {name: item for name, item in given.items() if name != "type" and item is not None}
     if kind == "full_domain":
         return None
-    if kind == "local_recoding":
-        nodes = given.get("nodes")
-        if isinstance(nodes, Sequence) and not isinstance(nodes, str):
-            given["nodes"] = tuple(dict(node) if isinstance(node, Mapping) else node for node in nodes)
-        return LocalRecoding(**given)
-    for name in ("patterns", "together", "exclusive"):
-        if name in given:
-            given[name] = _groups(given[name])
-    if "never" in given:
-        given["never"] = _names(given["never"])
-    return Patterns(**given)
+    return LocalRecoding(**given) if kind == "local_recoding" else Patterns(**given)
 
 
 def check_transformation(faults: Faults, transformation: object, quasi_identifiers: Sequence[str]) -> None:
-    """The faults of a transformation, however it was made."""
+    """Note the faults of a transformation."""
     if transformation is not None and not quasi_identifiers:
         faults.add("transformation", "There is no quasi-identifier to transform.", "declare one, or remove this key.")
     if isinstance(transformation, Patterns):
@@ -130,9 +131,8 @@ def _check_patterns(faults: Faults, asked: Patterns, columns: Sequence[str]) -> 
     for name, groups in {**rules, "patterns": asked.patterns or ()}.items():
         _check_groups(faults, f"transformation.{name}", groups, columns)
     if asked.patterns is not None:
-        given = [name for name, groups in rules.items() if any(groups)]
-        given += ["at_most"] if asked.at_most is not None else []
-        for name in given:
+        beside = [name for name, groups in rules.items() if any(groups)]
+        for name in [*beside, *(["at_most"] if asked.at_most is not None else [])]:
             faults.add(f"transformation.{name}", "The patterns are listed already.", f"remove {name}, or patterns.")
         if not asked.patterns:
             faults.add("transformation.patterns", "The list is empty.", "write [[]] for the pattern that keeps all.")
@@ -161,7 +161,7 @@ def _check_nodes(faults: Faults, nodes: object, columns: Sequence[str]) -> None:
 
 
 def _check_groups(faults: Faults, key: str, groups: Any, columns: Sequence[str]) -> None:
-    """A fault of everything that is no list of groups of quasi-identifiers."""
+    """Note a fault of everything that is no list of groups of quasi-identifiers."""
     named = isinstance(groups, tuple) and all(isinstance(group, tuple) for group in groups)
     if not named or not all(isinstance(name, str) for group in groups for name in group):
         faults.add(key, "This does not list columns.", "write [[age, sex], [race]]; for never, [age, sex].")
@@ -179,27 +179,19 @@ def _unknown(faults: Faults, key: str, columns: Sequence[str]) -> None:
     faults.add(key, "This is no quasi-identifier.", f"the quasi-identifiers are {', '.join(map(repr, columns))}.")
 
 
-def _groups(value: Any) -> Any:
-    return tuple(map(_names, value)) if isinstance(value, Sequence) and not isinstance(value, str) else value
-
-
-def _names(value: Any) -> Any:
-    return tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
-
-
 def written(transformation: Transformation, *, portable: bool = False) -> dict[str, Any]:
-    """The keys of a policy file; ``portable`` leaves out the seed and the order of listed patterns and nodes.
+    """Return the keys of a policy file; ``portable`` leaves out the seed and the order of listed patterns and nodes.
 
-    These are the operator's business alone, and from a hash of them somebody who knows the rest could find them.
+    They are secrets of the operator: somebody who knows the rest of a policy could find them from a hash of them.
     """
     kind = "patterns" if isinstance(transformation, Patterns) else "local_recoding"
     default = type(transformation)()
     values = {name: getattr(transformation, name) for name in KEYS[kind] if not (portable and name == "seed")}
-    told = {name: _plain(value) for name, value in values.items() if value != getattr(default, name)}
+    keys = {name: _plain(value) for name, value in values.items() if value != getattr(default, name)}
     for name in ("patterns", "nodes") if portable else ():
-        if isinstance(told.get(name), list):
-            told[name] = sorted(told[name], key=repr)
-    return {"type": kind, **told}
+        if isinstance(keys.get(name), list):
+            keys[name] = sorted(keys[name], key=repr)
+    return {"type": kind, **keys}
 
 
 def _plain(value: Any) -> Any:

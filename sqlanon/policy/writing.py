@@ -8,13 +8,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from sqlanon.policy import Column, Join, Model, Output, Policy
+from sqlanon.policy.facts import Column, Join, Model, Output, PolicyFacts
 from sqlanon.policy.hierarchy import specs
 from sqlanon.policy.transformation import written
 
 
-def document(policy: Policy, *, portable: bool = False) -> dict[str, Any]:
-    """The keys of a policy file; ``portable`` leaves out folders and what does not change the result."""
+def document(policy: PolicyFacts, *, portable: bool = False) -> dict[str, Any]:
+    """Return the keys of a policy file; ``portable`` leaves out folders and what does not change the result."""
     result: dict[str, Any] = {"version": policy.version}
     if policy.source is not None:
         result["source"] = Path(policy.source).name if portable else policy.source
@@ -52,8 +52,11 @@ def document(policy: Policy, *, portable: bool = False) -> dict[str, Any]:
 
 
 def canonical(value: Any) -> Any:
-    """A document in one spelling: whether a number was read as a float or a decimal, and in which order a model names
-    its parameters, makes no difference."""
+    """Return a document in one spelling.
+
+    Whether a number was read as a float or a decimal, and in which order a model names its parameters, makes no
+    difference.
+    """
     if isinstance(value, Mapping):
         items = sorted(value.items()) if isinstance(value.get("type"), str) else value.items()
         return {key: canonical(item) for key, item in items}
@@ -70,10 +73,10 @@ def _without_none(options: Any) -> dict[str, Any]:
 
 
 def _output(output: Output, portable: bool) -> dict[str, Any]:
-    made: dict[str, Any] = {output.kind: Path(output.target).name if portable else output.target}
+    keys: dict[str, Any] = {output.kind: Path(output.target).name if portable else output.target}
     if output.owner is not None:
-        made["owner"] = output.owner
-    return made | ({"readers": list(output.readers)} if output.readers else {})
+        keys["owner"] = output.owner
+    return keys | ({"readers": list(output.readers)} if output.readers else {})
 
 
 def _join(join: Join, portable: bool) -> dict[str, Any]:
@@ -113,34 +116,28 @@ def _column(column: Column, portable: bool) -> dict[str, Any]:
 
 def _hierarchy(spec: specs.HierarchySpec, portable: bool) -> dict[str, Any]:
     if isinstance(spec, specs.FileHierarchy):
-        options = {k: v for k, v in _without_none(spec).items() if k != "path"}
+        options = {key: value for key, value in _without_none(spec).items() if key != "path"}
         return {"file": spec.path.name if portable else str(spec.path), **options}
     if isinstance(spec, specs.TableHierarchy):
         return {"table": spec.table}
-    if isinstance(spec, specs.LevelsHierarchy):
+    if isinstance(spec, specs.Levels):
         if portable:  # NULL and the text 'null' would be one key in JSON
             return {"levels": [list(row) for row in sorted(spec.rows, key=repr)]}
         return {"levels": {row[0]: list(row[1:]) for row in spec.rows}}
-    if isinstance(spec, specs.GroupsHierarchy):
+    if isinstance(spec, specs.Groups):
         return {"groups": _tree(spec.rows)}
     if isinstance(spec, specs.ExtensionHierarchy):
         return {spec.kind: dict(spec.options)}
-    if isinstance(spec, specs.SuppressHierarchy):
-        return {"suppress": {}}
-    options = {
-        key: list(value) if isinstance(value, tuple) else value if isinstance(value, int | str) else str(value)
-        for key, value in _without_none(spec).items()
+    return {
+        spec.kind: {
+            key: list(value) if isinstance(value, tuple) else value if isinstance(value, int | str) else str(value)
+            for key, value in _without_none(spec).items()
+        }
     }
-    kind = {
-        specs.RedactHierarchy: "redact",
-        specs.IntervalsHierarchy: "intervals",
-        specs.DatesHierarchy: "dates",
-    }[type(spec)]
-    return {kind: options}
 
 
 def _tree(rows: specs.Rows) -> Any:
-    """Rows (value, group, …, root) back to the nested mapping they came from."""
+    """Return the nested mapping that rows (value, group, …, root) came from."""
     if all(len(row) == 2 for row in rows):
         return [row[0] for row in rows]
     tree: dict[Any, list[tuple[str | None, ...]]] = {}

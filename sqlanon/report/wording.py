@@ -71,20 +71,20 @@ def describe_level(spec: specs.HierarchySpec | None, level: int, height: int | N
     Args:
         height: the number of levels, level 0 included; None when the hierarchy did not meet the source.
 
-    >>> describe_level(specs.RedactHierarchy(), 3, 6)
+    >>> describe_level(specs.Redact(), 3, 6)
     'last 3 characters masked'
     """
     if level == 0:
         return UNGENERALIZED
-    if isinstance(spec, specs.SuppressHierarchy):
+    if isinstance(spec, specs.Suppress):
         return EVERYTHING
-    if isinstance(spec, specs.IntervalsHierarchy):
+    if isinstance(spec, specs.Intervals):
         return _interval(spec, level)
-    if isinstance(spec, specs.RedactHierarchy):
+    if isinstance(spec, specs.Redact):
         return _mask(spec, level, height)
-    if isinstance(spec, specs.DatesHierarchy):
+    if isinstance(spec, specs.Dates):
         return _period(spec, level, height)
-    if isinstance(spec, specs.GroupsHierarchy) and level == len(spec.rows[0]) - 1:
+    if isinstance(spec, specs.Groups) and level == len(spec.rows[0]) - 1:
         return EVERYTHING
     place = f"level {level}" if height is None else f"level {level} of {height - 1}"
     return f"{place} of the {describe_hierarchy(spec)}"
@@ -93,7 +93,7 @@ def describe_level(spec: specs.HierarchySpec | None, level: int, height: int | N
 def describe_levels(spec: specs.HierarchySpec | None, levels: Sequence[int], height: int | None) -> str:
     """Return what several levels publish, those without a description of their own together.
 
-    >>> describe_levels(specs.DatesHierarchy(("month", "year")), [1, 2, 3], 4)
+    >>> describe_levels(specs.Dates(("month", "year")), [1, 2, 3], 4)
     'month, year or everything (*)'
     >>> describe_levels(specs.TableHierarchy("codes"), [0, 1, 3], 4)
     'ungeneralized or level 1 or 3 of 3 of the table codes'
@@ -112,17 +112,17 @@ def _either(words: Sequence[str]) -> str:
     return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-def _interval(spec: specs.IntervalsHierarchy, level: int) -> str:
+def _interval(spec: specs.Intervals, level: int) -> str:
     if level > len(spec.fanouts) + 1:
         return EVERYTHING
     return f"intervals of width {_width(spec, level - 1)}"
 
 
-def _width(spec: specs.IntervalsHierarchy, depth: int) -> str:
+def _width(spec: specs.Intervals, depth: int) -> str:
     return _trimmed(f"{spec.width * math.prod(spec.fanouts[:depth]):,f}")
 
 
-def _mask(spec: specs.RedactHierarchy, level: int, height: int | None) -> str:
+def _mask(spec: specs.Redact, level: int, height: int | None) -> str:
     highest = None if height is None else height - 1
     if spec.steps is not None and level > spec.steps:
         return EVERYTHING
@@ -132,7 +132,7 @@ def _mask(spec: specs.RedactHierarchy, level: int, height: int | None) -> str:
     return f"{side} character masked" if level == 1 else f"{side} {level} characters masked"
 
 
-def _period(spec: specs.DatesHierarchy, level: int, height: int | None) -> str:
+def _period(spec: specs.Dates, level: int, height: int | None) -> str:
     """Return the period of a level. A column of dates has no level for the day, because that is its level 0."""
     if "day" in spec.levels and height is None:
         return f"level {level} of the calendar periods {', '.join(spec.levels)}"
@@ -147,17 +147,17 @@ def describe_hierarchy(spec: specs.HierarchySpec | None) -> str:
         return f"file {spec.path.name}"
     if isinstance(spec, specs.TableHierarchy):
         return f"table {spec.table}"
-    if isinstance(spec, specs.LevelsHierarchy):
+    if isinstance(spec, specs.Levels):
         return "levels in the policy"
-    if isinstance(spec, specs.GroupsHierarchy):
+    if isinstance(spec, specs.Groups):
         return "groups in the policy"
-    if isinstance(spec, specs.IntervalsHierarchy):
+    if isinstance(spec, specs.Intervals):
         return f"intervals of width {', '.join(_width(spec, depth) for depth in range(len(spec.fanouts) + 1))}"
-    if isinstance(spec, specs.RedactHierarchy):
+    if isinstance(spec, specs.Redact):
         return f"characters masked from the {spec.direction}"
-    if isinstance(spec, specs.DatesHierarchy):
+    if isinstance(spec, specs.Dates):
         return f"calendar periods: {', '.join(spec.levels)}"
-    if isinstance(spec, specs.SuppressHierarchy):
+    if isinstance(spec, specs.Suppress):
         return "one level above the values"
     return f"hierarchy {spec.kind}" if isinstance(spec, specs.ExtensionHierarchy) else "hierarchy"
 

@@ -1,7 +1,7 @@
 """A strategy from outside the package, kept to what it may do.
 
 It asks for nodes of the lattice and chooses the next ones; it does not say what is found or proven. Every verdict that
-it is sent counts, whether it accounts for it or not, and the proof is made from the nodes that were judged.
+it is sent counts, whether it accounts for it or not, and the proof is built from the nodes that were judged.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from sqlanon.search.base import Problem, Progress, Request, Search, Strategy, Ve
 
 
 def checked(name: str, strategy: Search) -> Search:
-    """The strategy, watched; ``name`` is what errors call it."""
+    """Return the strategy with its contract checked; ``name`` is its name in errors."""
 
     def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strategy:
         what = f"The strategy {name!r}"
@@ -36,7 +36,7 @@ def checked(name: str, strategy: Search) -> Search:
 
 
 def _requests(what: str, problem: Problem, asked: object) -> list[Request]:
-    """What it asks for: nodes of the lattice, and floors below them."""
+    """Return the nodes of the lattice, and floors below them, that a strategy asks for."""
     listed = list(asked) if isinstance(asked, list | tuple) else [None]
     requests = [request for request in listed if isinstance(request, Request)]
     if len(requests) < len(listed) or not requests:

@@ -19,11 +19,11 @@ from sqlanon.policy.hierarchy.readers import check_rows, read_rows
 from sqlanon.policy.hierarchy.specs import (
     ExtensionHierarchy,
     FileHierarchy,
-    GroupsHierarchy,
+    Groups,
     HierarchySpec,
-    LevelsHierarchy,
-    RedactHierarchy,
-    SuppressHierarchy,
+    Levels,
+    Redact,
+    Suppress,
     TableHierarchy,
 )
 from sqlanon.source.columns import without_enum
@@ -33,7 +33,7 @@ from sqlanon.sqltrees.trees import canonical, column, count_rows, is_null, named
 
 def lists_its_values(hierarchy: HierarchySpec | None) -> bool:
     """Return True for a hierarchy that lists the values that it knows, whatever the source holds."""
-    return isinstance(hierarchy, FileHierarchy | GroupsHierarchy | LevelsHierarchy | TableHierarchy)
+    return isinstance(hierarchy, FileHierarchy | Groups | Levels | TableHierarchy)
 
 
 def list_rows(
@@ -53,7 +53,7 @@ def list_rows(
     rows: Sequence[tuple[str | None, ...]]
     if isinstance(hierarchy, FileHierarchy):
         rows = read_rows(hierarchy.path, hierarchy.delimiter, hierarchy.null, hierarchy.encoding)
-    elif isinstance(hierarchy, LevelsHierarchy | GroupsHierarchy):
+    elif isinstance(hierarchy, Levels | Groups):
         rows = hierarchy.rows
     elif isinstance(hierarchy, TableHierarchy):
         rows = table_rows(engine, hierarchy.table, spec.name)
@@ -123,7 +123,7 @@ def _list_built(engine: Engine, position: int, spec: Column, type_name: str, for
     values = names.distinct_values(position)
     lengths = exp.select(or_zero(exp.Max(this=exp.Length(this=column("value"))))).from_(table(values))
     longest = engine.run("longest value", lengths)[0][0]
-    wants_text = isinstance(spec.hierarchy, RedactHierarchy | SuppressHierarchy) or getattr(foreign, "by_text", False)
+    wants_text = isinstance(spec.hierarchy, Redact | Suppress) or getattr(foreign, "by_text", False)
     by_text = without_enum(type_name) == "VARCHAR" or wants_text
     assert spec.hierarchy is not None
     value = column("value") if by_text else column("raw")

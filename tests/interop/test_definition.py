@@ -18,10 +18,10 @@ from policy_documents import as_toml, documents, texts, typed
 
 import sqlanon
 from sqlanon.errors import InputError, PolicyError, SqlanonError
+from sqlanon.policy import Policy
 from sqlanon.policy.anon import definition_opening
 from sqlanon.policy.anon.definition_reading import parse_definition, read_definition
 from sqlanon.policy.anon.definition_writing import write_definition
-from sqlanon.policy.parsing import parse
 
 DOCS = (Path(__file__).parents[2] / "docs" / "definition.md").read_text(encoding="utf-8")
 EXAMPLE = re.search(r"```xml\n(.*?)```", DOCS, re.DOTALL)[1]
@@ -36,6 +36,10 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "h.csv").write_text("1;*\n2;*\n")
     (folder / "diagnoses.csv").write_text("flu;*\n")
     return folder
+
+
+def parse(document: dict, base: Path) -> Policy:
+    return Policy.from_dict(document, base_directory=base)
 
 
 def there_and_back(document: dict) -> dict:

@@ -23,12 +23,11 @@ import pytest
 import yaml
 
 import sqlanon
-from sqlanon import Extensions, Parameter, testing
-from sqlanon.measures.base import AttributeMeasure
-from sqlanon.parameters import whole
+from sqlanon import extending, testing
+from sqlanon.extending import AttributeMeasure, Extensions, Parameter, Request, whole
 from sqlanon.policy import extensions
 from sqlanon.policy.parsing import TOP_KEYS
-from sqlanon.search.base import Claim, Request
+from sqlanon.search.base import Claim
 from sqlanon.sqltrees.trees import table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -149,6 +148,13 @@ def optimum() -> float:
 
 
 # --- the page as it stands ---
+
+
+def test_the_page_imports_from_one_door_only() -> None:
+    imported = set(re.findall(r"^(?:from|import) (sqlanon[\w.]*)", PAGE, re.M))
+    assert imported == {"sqlanon", "sqlanon.extending"}
+    assert set(re.findall(r"^from sqlanon import (.+)$", PAGE, re.M)) == {"extending"}
+    assert all(hasattr(extending, name) for name in extending.__all__)
 
 
 def test_the_page_has_one_example_of_each_kind() -> None:
@@ -497,7 +503,8 @@ def test_faults_of_models_are_faults_of_the_policy(small: Callable, never: type[
     written(
         tmp_path,
         {
-            "valued.sql": "SELECT class_key, CASE WHEN n < :most THEN 1 ELSE 0 END AS fails, n AS min_suppressed FROM classes"
+            "valued.sql": "SELECT class_key, CASE WHEN n < :most THEN 1 ELSE 0 END AS fails, n AS min_suppressed "
+            "FROM classes"
         },
     )
     for parts, told in (

@@ -18,11 +18,11 @@ from sqlglot import exp
 from sqlanon.errors import HierarchyError, UnsupportedError
 from sqlanon.policy.hierarchy.builders import levels
 from sqlanon.policy.hierarchy.specs import (
-    DatesHierarchy,
+    Dates,
     HierarchySpec,
-    IntervalsHierarchy,
-    RedactHierarchy,
-    SuppressHierarchy,
+    Intervals,
+    Redact,
+    Suppress,
 )
 
 Texts = list[tuple[str | None, ...]]
@@ -59,7 +59,7 @@ def decimal_text(number: Fraction, scale: int) -> str:
     return format(Decimal(whole.numerator).scaleb(-scale), "f") if scale else str(whole.numerator)
 
 
-def interval(spec: IntervalsHierarchy, number: Fraction, scale: int) -> list[str]:
+def interval(spec: Intervals, number: Fraction, scale: int) -> list[str]:
     result = []
     for depth in range(len(spec.fanouts) + 1):
         width = Fraction(spec.width) * math.prod(spec.fanouts[:depth])
@@ -77,7 +77,7 @@ def interval(spec: IntervalsHierarchy, number: Fraction, scale: int) -> list[str
 small = st.decimals(-300, 300, places=2, allow_nan=False)
 fanouts = st.lists(st.integers(2, 7), max_size=3).map(tuple)
 intervals = st.builds(
-    IntervalsHierarchy,
+    Intervals,
     width=st.decimals("0.01", 40, places=2),
     fanouts=fanouts,
     origin=small,
@@ -93,7 +93,7 @@ def places(*numbers: Decimal) -> int:
 
 @quick
 @given(intervals, st.lists(st.none() | st.integers(-(2**63), 2**63 - 1) | st.integers(-400, 400), min_size=1))
-def test_intervals_of_integers_equal_plain_python(spec: IntervalsHierarchy, values: list[int | None]) -> None:
+def test_intervals_of_integers_equal_plain_python(spec: Intervals, values: list[int | None]) -> None:
     rows = build(spec, "BIGINT", values)
     scale = places(spec.width, spec.origin)
     for value, row in zip(values, rows, strict=True):
@@ -107,7 +107,7 @@ ends = st.integers(0, 90).flatmap(lambda far: st.sampled_from([-(2**63) + far, 2
 whole = st.integers(-300, 300).map(Decimal)
 far_bounds = st.none() | whole | st.sampled_from([Decimal(2**62), Decimal(-(2**62)) + Decimal("0.5")])
 whole_intervals = st.builds(
-    IntervalsHierarchy,
+    Intervals,
     width=st.sampled_from([1, 2, 3, 7, 10, 64, 2**31]).map(Decimal),
     fanouts=st.sampled_from([(), (2,), (2, 1), (1, 1)]),
     origin=whole | st.sampled_from([Decimal(2**32), Decimal(-(2**32))]),
@@ -119,7 +119,7 @@ whole_intervals = st.builds(
 
 @quick
 @given(whole_intervals, st.lists(ends | st.none() | st.integers(-(2**63), 2**63 - 1), min_size=1))
-def test_intervals_of_whole_numbers_keep_to_64_bits(spec: IntervalsHierarchy, values: list[int | None]) -> None:
+def test_intervals_of_whole_numbers_keep_to_64_bits(spec: Intervals, values: list[int | None]) -> None:
     """At the ends of the type too, where an interval reaches beyond it."""
     expressions = levels(spec, exp.column("a"), "BIGINT", longest=1)
     numbers = [int(found.name) for item in expressions for found in item.find_all(exp.Literal) if not found.is_string]
@@ -134,7 +134,7 @@ def test_intervals_of_whole_numbers_keep_to_64_bits(spec: IntervalsHierarchy, va
 
 @quick
 @given(intervals, st.lists(st.decimals(-999999, 999999, places=3), min_size=1))
-def test_intervals_of_decimals_equal_plain_python(spec: IntervalsHierarchy, values: list[Decimal]) -> None:
+def test_intervals_of_decimals_equal_plain_python(spec: Intervals, values: list[Decimal]) -> None:
     rows = build(spec, "DECIMAL(12,3)", values)
     for value, row in zip(values, rows, strict=True):
         assert list(row[1:]) == interval(spec, Fraction(value), 3)
@@ -143,9 +143,7 @@ def test_intervals_of_decimals_equal_plain_python(spec: IntervalsHierarchy, valu
 
 @quick
 @given(intervals, st.lists(st.decimals(-400, 400, places=2), min_size=1))
-def test_intervals_of_short_floats_equal_the_decimals_that_they_read_as(
-    spec: IntervalsHierarchy, values: list[Decimal]
-) -> None:
+def test_intervals_of_short_floats_equal_the_decimals_that_they_read_as(spec: Intervals, values: list[Decimal]) -> None:
     scale = places(spec.width, spec.origin)
     for type_name in ("DOUBLE", "FLOAT"):
         rows = build(spec, type_name, values)
@@ -156,7 +154,7 @@ def test_intervals_of_short_floats_equal_the_decimals_that_they_read_as(
 
 @quick
 @given(intervals, st.lists(st.none() | st.floats(width=64), min_size=1))
-def test_intervals_of_any_floats_are_a_tree(spec: IntervalsHierarchy, values: list[float | None]) -> None:
+def test_intervals_of_any_floats_are_a_tree(spec: Intervals, values: list[float | None]) -> None:
     rows = build(spec, "DOUBLE", values)
     assert_tree(rows)
     for value, row in zip(values, rows, strict=True):
@@ -169,13 +167,13 @@ def test_intervals_of_any_floats_are_a_tree(spec: IntervalsHierarchy, values: li
 
 @quick
 @given(intervals, st.lists(st.integers(-(2**127), 2**127 - 1), min_size=1))
-def test_intervals_of_huge_integers_are_a_tree(spec: IntervalsHierarchy, values: list[int]) -> None:
+def test_intervals_of_huge_integers_are_a_tree(spec: Intervals, values: list[int]) -> None:
     assert_tree(build(spec, "HUGEINT", values))
     assert_tree(build(spec, "UHUGEINT", [value + 2**127 for value in values]))
 
 
 def test_interval_labels() -> None:
-    spec = IntervalsHierarchy(Decimal(5), (2,), lower=Decimal(0), upper=Decimal("1E+2"))
+    spec = Intervals(Decimal(5), (2,), lower=Decimal(0), upper=Decimal("1E+2"))
     assert build(spec, "INTEGER", [20, -1, 0, 99, 100, None]) == [
         ("20", "[20, 25)", "[20, 30)", "*"),
         ("-1", "<0", "<0", "*"),
@@ -184,39 +182,39 @@ def test_interval_labels() -> None:
         ("100", ">=100", ">=100", "*"),
         (None, None, None, None),
     ]
-    tenth = IntervalsHierarchy(Decimal("0.1"), (10,))
+    tenth = Intervals(Decimal("0.1"), (10,))
     assert [row[1] for row in build(tenth, "DOUBLE", [0.3, 0.7, -0.3, -0.05, "nan", "-inf", 1e300])] == [
         "[0.3, 0.4)", "[0.7, 0.8)", "[-0.3, -0.2)", "[-0.1, 0.0)", "nan", "-inf", "far",
     ]  # fmt: skip
-    start = IntervalsHierarchy(Decimal("0.25"), labels="start")
+    start = Intervals(Decimal("0.25"), labels="start")
     assert [row[1] for row in build(start, "DECIMAL(38,2)", ["-0.01", "0.25", "9" * 36 + ".99"])] == [
         "-0.25", "0.25", "far",
     ]  # fmt: skip
 
 
 def test_a_bound_finer_than_the_values_is_not_rounded() -> None:
-    spec = IntervalsHierarchy(Decimal(1), lower=Decimal("1E-12"))
+    spec = Intervals(Decimal(1), lower=Decimal("1E-12"))
     assert [row[1] for row in build(spec, "INTEGER", [0, 1])] == ["<0.000000000001", "[1, 2)"]
 
 
 @pytest.mark.parametrize("type_name", ["VARCHAR", "DATE", "BOOLEAN", "TIMESTAMP", "INTEGER[]", "BLOB"])
 def test_intervals_need_numbers(type_name: str) -> None:
     with pytest.raises(UnsupportedError, match="intervals cannot serve") as caught:
-        levels(IntervalsHierarchy(Decimal(5)), exp.column("a"), type_name, longest=1)
+        levels(Intervals(Decimal(5)), exp.column("a"), type_name, longest=1)
     assert "cast the column" in caught.value.hint
 
 
 @pytest.mark.parametrize(
     "spec",
     [
-        IntervalsHierarchy(Decimal("1E+99")),
-        IntervalsHierarchy(Decimal("1E-99")),
-        IntervalsHierarchy(Decimal(1), (10,) * 38),
-        IntervalsHierarchy(Decimal(1), origin=Decimal("1E+20")),
-        IntervalsHierarchy(Decimal(1), upper=Decimal("1E+999999999")),
+        Intervals(Decimal("1E+99")),
+        Intervals(Decimal("1E-99")),
+        Intervals(Decimal(1), (10,) * 38),
+        Intervals(Decimal(1), origin=Decimal("1E+20")),
+        Intervals(Decimal(1), upper=Decimal("1E+999999999")),
     ],
 )
-def test_numbers_too_long_to_be_exact_are_refused(spec: IntervalsHierarchy) -> None:
+def test_numbers_too_long_to_be_exact_are_refused(spec: Intervals) -> None:
     with pytest.raises(HierarchyError, match="so many digits"):
         levels(spec, exp.column("a"), "DOUBLE", longest=1)
 
@@ -235,7 +233,7 @@ def test_redact_equals_plain_python_and_is_a_tree(
     values: list[str | None], direction: str, char: str, steps: int | None
 ) -> None:
     longest = max([1, *(len(value) for value in values if value is not None)])
-    rows = build(RedactHierarchy(direction, char, steps), "VARCHAR", values, longest)
+    rows = build(Redact(direction, char, steps), "VARCHAR", values, longest)
     count = min(steps or longest, longest)
     for value, row in zip(values, rows, strict=True):
         expected: list[str | None] = []
@@ -254,8 +252,8 @@ def test_redact_equals_plain_python_and_is_a_tree(
 
 
 def test_redact_ends_in_one_root() -> None:
-    assert build(RedactHierarchy(), "VARCHAR", ["a*", "ab"], 2) == [("a*", "a*", "**"), ("ab", "a*", "**")]
-    assert build(RedactHierarchy(steps=1), "VARCHAR", ["ab", ""], 2) == [("ab", "a*", "*"), ("", "**", "*")]
+    assert build(Redact(), "VARCHAR", ["a*", "ab"], 2) == [("a*", "a*", "**"), ("ab", "a*", "**")]
+    assert build(Redact(steps=1), "VARCHAR", ["ab", ""], 2) == [("ab", "a*", "*"), ("", "**", "*")]
 
 
 def period(name: str, day: datetime.date) -> str:
@@ -277,7 +275,7 @@ CHAINS = [("day", "month", "quarter", "year", "decade"), ("day", "week"), ("week
 @given(st.sampled_from(CHAINS), st.lists(st.none() | st.dates(datetime.date(1, 1, 8)), min_size=1))
 def test_dates_equal_plain_python_and_are_a_tree(chain: tuple[str, ...], values: list[datetime.date | None]) -> None:
     for type_name in ("DATE", "TIMESTAMP", "TIMESTAMP_S"):
-        rows = build(DatesHierarchy(chain), type_name, values)
+        rows = build(Dates(chain), type_name, values)
         shown = [name for name in chain if (name, type_name) != ("day", "DATE")]
         for value, row in zip(values, rows, strict=True):
             texts = [None if value is None else period(name, value) for name in shown]
@@ -286,7 +284,7 @@ def test_dates_equal_plain_python_and_are_a_tree(chain: tuple[str, ...], values:
 
 
 def test_dates_of_moments_infinity_and_before_christ() -> None:
-    spec = DatesHierarchy(("day", "month", "quarter", "year", "decade"))
+    spec = Dates(("day", "month", "quarter", "year", "decade"))
     rows = build(spec, "TIMESTAMP", ["1999-12-31 23:59:59.999999", "infinity", "-infinity", "0044-03-15 (BC)", None])
     assert rows[0][1:] == ("1999-12-31", "1999-12", "1999-Q4", "1999", "1990s", "*")
     assert rows[1][1:] == ("infinity",) * 5 + ("*",)
@@ -294,21 +292,21 @@ def test_dates_of_moments_infinity_and_before_christ() -> None:
     assert rows[3][4:] == ("-43", "-50s", "*")
     assert rows[4][1:] == (None,) * 6
     assert_tree(rows)
-    weeks = build(DatesHierarchy(("week",)), "DATE", ["2024-12-30", "2021-01-01", "infinity"])
+    weeks = build(Dates(("week",)), "DATE", ["2024-12-30", "2021-01-01", "infinity"])
     assert [row[1] for row in weeks] == ["2025-W01", "2020-W53", "infinity"]
-    zoned = build(DatesHierarchy(("day", "year")), "TIMESTAMP WITH TIME ZONE", ["2024-06-15 12:00:00+00", None])
+    zoned = build(Dates(("day", "year")), "TIMESTAMP WITH TIME ZONE", ["2024-06-15 12:00:00+00", None])
     assert zoned[0][1:] == ("2024-06-15", "2024", "*")
 
 
 @pytest.mark.parametrize("type_name", ["VARCHAR", "INTEGER", "TIME", "INTERVAL"])
 def test_dates_need_dates(type_name: str) -> None:
     with pytest.raises(UnsupportedError, match="dates cannot serve") as caught:
-        levels(DatesHierarchy(), exp.column("a"), type_name, longest=1)
+        levels(Dates(), exp.column("a"), type_name, longest=1)
     assert "cast the column" in caught.value.hint
 
 
 def test_suppress_is_one_root() -> None:
-    assert build(SuppressHierarchy(), "VARCHAR", ["*", "", "x", None]) == [
+    assert build(Suppress(), "VARCHAR", ["*", "", "x", None]) == [
         ("*", "*"),
         ("", "*"),
         ("x", "*"),
@@ -319,11 +317,11 @@ def test_suppress_is_one_root() -> None:
 @pytest.mark.parametrize(
     "spec, type_name",
     [
-        (RedactHierarchy(char="'"), "VARCHAR"),
-        (IntervalsHierarchy(Decimal("0.1"), (2, 5), lower=Decimal(-1), upper=Decimal(1)), "DOUBLE"),
-        (IntervalsHierarchy(Decimal("0.1"), (2, 5)), "DECIMAL(10,2)"),
-        (DatesHierarchy(), "DATE"),
-        (SuppressHierarchy(), "VARCHAR"),
+        (Redact(char="'"), "VARCHAR"),
+        (Intervals(Decimal("0.1"), (2, 5), lower=Decimal(-1), upper=Decimal(1)), "DOUBLE"),
+        (Intervals(Decimal("0.1"), (2, 5)), "DECIMAL(10,2)"),
+        (Dates(), "DATE"),
+        (Suppress(), "VARCHAR"),
     ],
 )
 def test_building_is_pure(spec: HierarchySpec, type_name: str) -> None:

@@ -29,7 +29,7 @@ from sqlanon.plan.recoding.recoded_plan import RecodedPlan, accounted, load_rule
 from sqlanon.plan.recoding.rules import Rule
 from sqlanon.plan.recoding.sequence import first_fit
 from sqlanon.policy import Patterns, Policy
-from sqlanon.policy.hierarchy.specs import SuppressHierarchy
+from sqlanon.policy.hierarchy.specs import Suppress
 from sqlanon.policy.pattern_order import Pattern
 from sqlanon.search.base import Problem
 from sqlanon.search.certificate import Certificate
@@ -51,9 +51,7 @@ ORDERS = {"random": "drawn with a seed that is not published", "listed": "that o
 def with_suppression(policy: Policy) -> Policy:
     """The policy with one level above the values of every quasi-identifier, whatever hierarchy it names."""
     columns = tuple(
-        replace(c, hierarchy=SuppressHierarchy(), information_loss=None, uncovered=None)
-        if c.role == "quasi_identifier"
-        else c
+        replace(c, hierarchy=Suppress(), information_loss=None, uncovered=None) if c.role == "quasi_identifier" else c
         for c in policy.columns
     )
     return replace(policy, columns=columns, uncovered="error")

@@ -24,7 +24,7 @@ from sqlanon.plan.patterns.quality import Quality, quality
 from sqlanon.plan.planned import Planned
 from sqlanon.plan.recoding.rules import Rule
 from sqlanon.policy import Column
-from sqlanon.policy.hierarchy.specs import HierarchySpec, SuppressHierarchy
+from sqlanon.policy.hierarchy.specs import HierarchySpec, Suppress
 from sqlanon.publish.ledger import Ledger
 from sqlanon.publish.references import plan_audits
 from sqlanon.search.certificate import Certificate
@@ -101,7 +101,7 @@ class RecodedPlan(Planned):
 
     def described_hierarchy(self, column: Column) -> HierarchySpec | None:
         """The hierarchy that a quasi-identifier was encoded with; patterns know one level above the values."""
-        return SuppressHierarchy() if self.kind == "patterns" else column.hierarchy
+        return Suppress() if self.kind == "patterns" else column.hierarchy
 
     def suppressed_columns(self, rule: Rule) -> tuple[str, ...]:
         """The columns that a pattern suppresses."""

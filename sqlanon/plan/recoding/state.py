@@ -202,7 +202,7 @@ class State:
 
     def _count_rows(self) -> None:
         """Per place, the rows that stand there or after it."""
-        at = dict(self.engine.run("places", compiler.places(compiler.state_table(self._generation))))
+        at: dict[int, int] = dict(self.engine.run("places", compiler.places(compiler.state_table(self._generation))))
         counts = [at.get(place, 0) for place in range(len(self.nodes) + 1)]
         self._rows_from = [sum(counts[place:]) for place in range(len(counts))]
 

@@ -19,7 +19,6 @@ from typing import Any
 import yaml
 
 from sqlanon.errors import Fault, InputError, PolicyError, TargetError
-from sqlanon.policy import Policy
 from sqlanon.policy.anon.definition_reading import not_kept, parse_definition
 from sqlanon.policy.anon.definition_values import binary
 from sqlanon.policy.anon.definition_writing import write_definition
@@ -27,8 +26,9 @@ from sqlanon.policy.anon.relocation import relocated
 from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.hierarchy.readers import check_rows, read_rows
 from sqlanon.policy.hierarchy.specs import FileHierarchy
-from sqlanon.policy.parsing import parse, read_document
+from sqlanon.policy.parsing import read_document
 from sqlanon.policy.paths import same_file
+from sqlanon.policy.policy import Policy
 from sqlanon.policy.writing import document as keys_of
 
 READ = (".xml", ".yaml", ".yml", ".json", ".toml")
@@ -67,7 +67,8 @@ def convert(
     if target.exists() and not replace:
         raise TargetError(f"The target {target.name!r} exists.", hint="choose another name, or allow to replace it.")
     document = read_document(source)
-    before = replaced(parse(document, source.absolute().parent, extensions), file=source.absolute())
+    before = Policy.from_dict(document, base_directory=source.absolute().parent, extensions=extensions)
+    before = replaced(before, file=source.absolute())
     _refuse_used(target, before)
     remarks = _left_out(source)
     if inline:
@@ -81,7 +82,7 @@ def convert(
 
 
 def _refuse_used(target: Path, policy: Policy) -> None:
-    """A target is neither what is converted nor a file that it names."""
+    """Raise TargetError if a target is what is converted or a file that it names."""
     named = [policy.output.target if policy.output is not None else None, policy.report]
     used = [*policy.read_files, *(Path(name) for name in named if name is not None)]
     if any(same_file(target, path) for path in used):
@@ -104,7 +105,7 @@ def _writer(source: Path, target: Path) -> Callable[[bytes, list[str]], bytes]:
 
 def _check(path: Path, target: Path, before: Policy | None, extensions: Extensions) -> None:
     """Read what was written; it says what the source says, but for digits that the format does not hold."""
-    after = parse(read_document(path), target.absolute().parent, extensions)
+    after = Policy.from_dict(read_document(path), base_directory=target.absolute().parent, extensions=extensions)
     if before is not None and _comparable(after) != _comparable(before):
         raise InputError(
             "The policy would not be the same after conversion.", hint="keep it as it is, and report this, please."
@@ -112,7 +113,7 @@ def _check(path: Path, target: Path, before: Policy | None, extensions: Extensio
 
 
 def _comparable(policy: Policy) -> Any:
-    """The policy without its folders, all numbers as floats."""
+    """Return the policy without its folders, all numbers as floats."""
 
     def rough(value: Any) -> Any:
         if isinstance(value, Mapping):
@@ -136,7 +137,7 @@ def _left_out(source: Path) -> list[str]:
 
 
 def _inlined(document: Mapping[str, Any], policy: Policy, remarks: list[str]) -> dict[str, Any]:
-    """The document with the rows of its hierarchy files."""
+    """Return the document with the rows of its hierarchy files."""
     columns = dict(document["columns"])
     for column in policy.columns:
         spec = column.hierarchy
@@ -190,7 +191,7 @@ def _as_json(data: bytes, remarks: list[str]) -> bytes:
 
 
 def _with_floats(document: dict[str, Any], remarks: list[str]) -> Any:
-    """YAML and JSON have binary fractions only."""
+    """Return a document with floats for decimals: YAML and JSON have binary fractions only."""
 
     def rough(value: Any) -> Any:
         if isinstance(value, dict):

@@ -50,7 +50,7 @@ class _RefusedError(Exception):
 
 
 def opened(data: bytes, name: str) -> Opened:
-    """The elements of a document; comments and processing instructions are left out.
+    """Return the elements of a document; comments and processing instructions are left out.
 
     Args:
         name: what messages call the document.
@@ -72,8 +72,8 @@ def opened(data: bytes, name: str) -> Opened:
         return Opened(etree.fromstring(text, parser), text, comments)
     except etree.XMLSyntaxError as error:
         kind = str(parser.error_log[0].type_name if parser.error_log else "XML").lower()
-        told = kind.removeprefix("err_").replace("_", " ")
-        failure = f"near line {error.lineno}, {told}"
+        fault = kind.removeprefix("err_").replace("_", " ")
+        failure = f"near line {error.lineno}, {fault}"
     raise InputError(
         f"The definition {name!r} cannot be read: {failure}.",
         hint="look at that line; prefixes of names have to be declared, and a value has at most 10 million bytes.",
@@ -81,7 +81,7 @@ def opened(data: bytes, name: str) -> Opened:
 
 
 def _decoded(data: bytes, name: str) -> str:
-    """The text of a document, declared as UTF-8."""
+    """Return the text of a document, declared as UTF-8."""
     found = DECLARED.match(data[:1024].decode("latin-1"))
     declared = found[3] if found else "utf-8"
     encoding = next((encoding for mark, encoding in MARKS if data.startswith(mark)), declared)
@@ -106,7 +106,7 @@ def _decoded(data: bytes, name: str) -> str:
 
 
 def _looked_through(text: bytes, name: str) -> int:
-    """The number of comments in a document that is well-formed and harmless."""
+    """Return the number of comments in a document that is well-formed and harmless."""
     parser = expat.ParserCreate("utf-8")
     comments = depth = 0
 

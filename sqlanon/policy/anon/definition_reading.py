@@ -15,13 +15,13 @@ from lxml import etree
 from sqlanon.errors import Fault, InputError, PolicyError
 from sqlanon.policy.anon import definition_words as words
 from sqlanon.policy.anon.definition_opening import LARGEST, opened
-from sqlanon.policy.anon.definition_schema import note, validated
+from sqlanon.policy.anon.definition_schema import note, validate
 from sqlanon.policy.anon.definition_values import Table, binary, read_mapping
 from sqlanon.policy.anon.tree_reading import read_hierarchy
 
 
 def read_definition(path: Path) -> dict[str, Any]:
-    """The document of the policy that an ANON definition stands for; relative paths stay as they are.
+    """Return the document of the policy that an ANON definition stands for; relative paths stay as they are.
 
     Raises:
         InputError: the file cannot be read, is too large, has a DOCTYPE, or is not well-formed.
@@ -31,8 +31,8 @@ def read_definition(path: Path) -> dict[str, Any]:
 
 
 def parse_definition(data: bytes, name: str) -> dict[str, Any]:
-    """The same for a document in memory; ``name`` is what messages call it."""
-    root = validated(opened(data, name))
+    """Return the same for a document in memory; ``name`` is its name in messages."""
+    root = validate(opened(data, name))
     faults: list[Fault] = []
     document = _document(root, faults)
     if faults:
@@ -41,7 +41,7 @@ def parse_definition(data: bytes, name: str) -> dict[str, Any]:
 
 
 def not_kept(path: Path) -> list[str]:
-    """What a definition holds and a policy does not, in sentences.
+    """Return what a definition holds and a policy does not, in sentences.
 
     Raises:
         InputError: the file cannot be read (as above).
@@ -65,15 +65,15 @@ def _bytes(path: Path) -> bytes:
 
 
 def _document(root: etree._Element, faults: list[Fault]) -> dict[str, Any]:
-    """The keys of a policy, section by section."""
+    """Return the keys of a policy, section by section."""
     parameters, sources, output, attributes, hierarchies = root
     trees = {str(item.get("name")): read_hierarchy(item, faults) for item in hierarchies}
     given = _parameters(parameters, faults)
     patterns = given.get("transformation", {}).get("type") == "patterns"
     for item in attributes.iterchildren("k-attribute"):
         if item.get("hierarchy") is None and not patterns:
-            told = "The attribute 'hierarchy' is missing."
-            note(faults, item, told, 'give hierarchy="…", the name of one.', attribute="hierarchy")
+            message = "The attribute 'hierarchy' is missing."
+            note(faults, item, message, 'give hierarchy="…", the name of one.', attribute="hierarchy")
     return {
         "version": int(root.get("version", "1")),
         **_datasources(sources, faults),
@@ -86,16 +86,16 @@ def _document(root: etree._Element, faults: list[Fault]) -> dict[str, Any]:
 
 
 def _parameters(section: etree._Element, faults: list[Fault]) -> dict[str, Any]:
-    made: dict[str, Any] = {"privacy": [_model(item, faults) for item in section[0]]}
+    keys: dict[str, Any] = {"privacy": [_model(item, faults) for item in section[0]]}
     for key, (tag, attribute, kind) in words.SIMPLE.items():
         if (element := section.find(tag)) is not None:
-            made[key] = kind.read(str(element.get(attribute)))
+            keys[key] = kind.read(str(element.get(attribute)))
     for key, known in words.SETTINGS.items():
         element = section.find(key)
         given = {} if element is None else read_mapping(element, known, faults)
-        if said := {**words.DEFAULTS.get(key, {}), **given}:
-            made[key] = said
-    return {**made, **read_mapping(section, {}, faults, taken=words.TOP_KEYS)}
+        if given := {**words.DEFAULTS.get(key, {}), **given}:
+            keys[key] = given
+    return {**keys, **read_mapping(section, {}, faults, taken=words.TOP_KEYS)}
 
 
 def _model(element: etree._Element, faults: list[Fault]) -> dict[str, Any]:
@@ -111,33 +111,33 @@ def _model(element: etree._Element, faults: list[Fault]) -> dict[str, Any]:
 
 def _datasources(section: etree._Element, faults: list[Fault]) -> dict[str, Any]:
     source = section.find("datasource")
-    made = {} if source is None else _source(source, words.SOURCE, faults)
+    keys = {} if source is None else _source(source, words.SOURCE, faults)
     joins = [_join(item, faults) for item in section.iterchildren("join")]
-    return {**made, "join": joins} if joins else made
+    return {**keys, "join": joins} if joins else keys
 
 
 def _source(element: etree._Element, known: Table, faults: list[Fault]) -> dict[str, Any]:
-    made = read_mapping(element, known, faults, taken=("key", *words.TOP_KEYS))
+    keys = read_mapping(element, known, faults, taken=("key", *words.TOP_KEYS))
     for item in element.iterchildren(*words.FORMATS, "format"):
         name = str(item.get("name", item.tag))
-        if name in made or (item.tag == "format" and name in ("key", *words.TOP_KEYS)):
+        if name in keys or (item.tag == "format" and name in ("key", *words.TOP_KEYS)):
             note(faults, item, "This format stands twice, or is called like a key.", "remove it.")
-        made[name] = read_mapping(item, words.FORMATS[str(item.tag)] if item.tag != "format" else {}, faults)
-    return made
+        keys[name] = read_mapping(item, words.FORMATS[str(item.tag)] if item.tag != "format" else {}, faults)
+    return keys
 
 
 def _join(element: etree._Element, faults: list[Fault]) -> dict[str, Any]:
-    made = _source(element, words.JOIN, faults)
+    keys = _source(element, words.JOIN, faults)
     pairs = [(str(item.get("column")), item.get("joined")) for item in element.iterchildren("key")]
     single = element.get("key")
     if (single is None) == (not pairs):
-        told = "The key of the join is missing, or is there twice."
-        note(faults, element, told, 'give key="COLUMN", or elements <key column=…/>, not both.')
+        message = "The key of the join is missing, or is there twice."
+        note(faults, element, message, 'give key="COLUMN", or elements <key column=…/>, not both.')
     if len({column for column, _ in pairs}) < len(pairs):
         note(faults, element, "A column of the key stands twice.", "list each once.")
     if any(joined is not None for _, joined in pairs):
-        return {**made, "key": {column: column if joined is None else joined for column, joined in pairs}}
-    return {**made, "key": [column for column, _ in pairs] if single is None else single}
+        return {**keys, "key": {column: column if joined is None else joined for column, joined in pairs}}
+    return {**keys, "key": [column for column, _ in pairs] if single is None else single}
 
 
 def _output(section: etree._Element) -> dict[str, Any]:
@@ -149,16 +149,16 @@ def _output(section: etree._Element) -> dict[str, Any]:
             targets["owner"] = owner
         if len(item):
             targets["readers"] = [reader.get("name") for reader in item]
-    made: dict[str, Any] = {"output": targets or None, "if_exists": section.get("if-exists")}
-    return {key: value for key, value in made.items() if value is not None}
+    keys: dict[str, Any] = {"output": targets or None, "if_exists": section.get("if-exists")}
+    return {key: value for key, value in keys.items() if value is not None}
 
 
 def _column(element: etree._Element, trees: Mapping[str, dict[str, Any]], faults: list[Fault]) -> dict[str, Any]:
     role = next(role for role, tag in words.ROLES.items() if tag == element.tag)
-    made = {"role": role, **read_mapping(element, words.ATTRIBUTE, faults, taken=words.COLUMN_KEYS)}
+    keys = {"role": role, **read_mapping(element, words.ATTRIBUTE, faults, taken=words.COLUMN_KEYS)}
     models = [_model(item, faults) for item in element if item.tag != "option"]
     if models:
-        made["models"] = models
+        keys["models"] = models
     if (name := element.get("hierarchy")) is not None:
-        made["hierarchy"] = trees[name]
-    return made
+        keys["hierarchy"] = trees[name]
+    return keys

@@ -1,7 +1,7 @@
 """Checking a definition against its schema, anon_definition.xsd: every fault with its line and its cure.
 
-libxml2 says what is wrong in English that quotes the document. Its kinds of faults are told here in words of our own,
-with the names of elements and attributes, and never a value.
+libxml2 says what is wrong in English that quotes the document. Here each kind of fault has a message of our own, with
+the names of elements and attributes, and never a value.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sqlanon.policy.formats.safe_xml import NOTHING_RESOLVED
 
 SCHEMA = Path(__file__).with_name("anon_definition.xsd")
 MOST = 100
-"""Faults that are told; a document with more has one fault that repeats."""
+"""Faults that are reported; a document with more has one fault that repeats."""
 MANY = Fault("definition", "There are more faults.", "mend these first.")
 EXACT_LINES = 65534
 """Beyond them libxml2 knows only the line of a text nearby."""
@@ -31,7 +31,7 @@ PLACE = re.compile(r"Element '([^']*)'(?:, attribute '([^']*)')?: ")
 EXPECTED = re.compile(r"Expected is (?:one of )?\( ([^)]*) \)\.$")
 MISSING = re.compile(r"The attribute '([^']*)' is required but missing\.$")
 CONSTRAINT = re.compile(r"^Duplicate key-sequence.*'([a-z-]+)'\.$", re.DOTALL)
-TOLD = {
+MESSAGES = {
     "SCHEMAV_CVC_ELT_1": (
         "This is not the root of a definition.",
         "begin with <definition>, without a namespace; an XML file of records is a datasource.",
@@ -55,8 +55,8 @@ OTHER = ("This does not fit the schema of definitions.", "compare it with docs/d
 SECTIONS = "the sections are parameters, datasources, output, attributes, hierarchies, in this order."
 
 
-def validated(found: Opened) -> etree._Element:
-    """The root of a document, when it is a definition.
+def validate(found: Opened) -> etree._Element:
+    """Return the root of a document, when it is a definition.
 
     Raises:
         PolicyError: it is none; the key of each fault is its line and its place.
@@ -67,13 +67,13 @@ def validated(found: Opened) -> etree._Element:
         raise PolicyError([*map(_fault, streamed[:MOST]), MANY])
     if not schema(found.root):
         raise PolicyError(
-            _told([*filter(None, map(_entry, schema.error_log)), *islice(_dangling(found.root), MOST + 1)])
+            _one_per_place([*filter(None, map(_entry, schema.error_log)), *islice(_dangling(found.root), MOST + 1)])
         )
     return found.root
 
 
 def _streamed(text: bytes, schema: Any) -> list[_Entry]:
-    """The first faults of a document, read line by line: each with its line, but without the names above it.
+    """Return the first faults of a document, read line by line: each with its line, without the names above it.
 
     To say where a node is, libxml2 counts its siblings, for every fault: with many of both that takes hours. So a look
     ahead stops when there are too many.
@@ -119,17 +119,17 @@ def _key(line: int, path: str, attribute: str = "") -> str:
     return f"{near}line {line}: {inner}" + (f"/@{attribute}" if attribute else "")
 
 
-def _told(entries: Iterable[_Entry]) -> list[Fault]:
-    """One fault for each place, in the order of the lines."""
+def _one_per_place(entries: Iterable[_Entry]) -> list[Fault]:
+    """Return one fault for each place, in the order of the lines."""
     places: dict[tuple[int, str, str], _Entry] = {}
     for entry in entries:
         places.setdefault((entry.line, entry.place, entry.attribute), entry)
-    told = [_fault(entry) for entry in sorted(places.values(), key=lambda entry: entry.line)]
-    return [*told[:MOST], MANY] if len(told) > MOST else told or [Fault("definition", *OTHER)]
+    faults = [_fault(entry) for entry in sorted(places.values(), key=lambda entry: entry.line)]
+    return [*faults[:MOST], MANY] if len(faults) > MOST else faults or [Fault("definition", *OTHER)]
 
 
 def _dangling(root: etree._Element) -> Iterator[_Entry]:
-    """References to hierarchies that are not there; libxml2 does not say where they are, and errs when names repeat."""
+    """Yield references to hierarchies that are missing; libxml2 lacks their lines, and errs when names repeat."""
     names = {item.get("name") for item in root.iterfind("hierarchies/hierarchy")}
     for attribute in root.iterfind("attributes/*[@hierarchy]"):
         if attribute.get("hierarchy") not in names:
@@ -139,7 +139,7 @@ def _dangling(root: etree._Element) -> Iterator[_Entry]:
 
 
 def _entry(entry: Any) -> _Entry | None:
-    """The fault that an entry of the log stands for; None for the echo of another one."""
+    """Return the fault that an entry of the log stands for; None for the echo of another one."""
     found = PLACE.match(entry.message)
     element, attribute = (found[1], found[2] or "") if found else ("", "")
     message = entry.message[found.end() :] if found else ""
@@ -164,7 +164,7 @@ def _entry(entry: Any) -> _Entry | None:
 
 
 def _fault(entry: _Entry) -> Fault:
-    message, hint = TOLD.get(entry.kind, VALUE if entry.attribute else OTHER)
+    message, hint = MESSAGES.get(entry.kind, VALUE if entry.attribute else OTHER)
     attributes = _attributes().get(entry.element, {})
     words = {
         "element": entry.element,
@@ -178,18 +178,18 @@ def _fault(entry: _Entry) -> Fault:
 
 @cache
 def _attributes() -> Mapping[str, Mapping[str, str]]:
-    """Per element, its attributes and what their values are, in the words of the schema."""
+    """Return per element, its attributes and what their values are, in the words of the schema."""
     root = etree.fromstring(SCHEMA.read_bytes())
     types = {item.get("name"): item for item in root.iterchildren(f"{XS}complexType")}
     groups = {item.get("name"): item for item in root.iterchildren(f"{XS}attributeGroup")}
     words = {item.get("name"): item.findtext(f"{XS}annotation/{XS}documentation") for item in root}
-    made: dict[str, dict[str, str]] = {}
+    found: dict[str, dict[str, str]] = {}
     for element in root.iter(f"{XS}element"):
         kind = element.find(f"{XS}complexType")
         if kind is None:
             kind = types[element.get("type")]
         for part in (kind, *[groups[group.get("ref")] for group in kind.iterchildren(f"{XS}attributeGroup")]):
             for attribute in part.iterchildren(f"{XS}attribute"):
-                told = words[attribute.get("type")] or ""
-                made.setdefault(str(element.get("name")), {})[str(attribute.get("name"))] = told
-    return made
+                meaning = words[attribute.get("type")] or ""
+                found.setdefault(str(element.get("name")), {})[str(attribute.get("name"))] = meaning
+    return found

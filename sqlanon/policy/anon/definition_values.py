@@ -37,28 +37,28 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class XmlAttribute:
     """The attribute of an element that holds a key of a policy."""
 
     name: str
     kind: Kind
 
 
-Table = Mapping[str, Attribute]
+Table = Mapping[str, XmlAttribute]
 """The attributes of an element, by key of a policy."""
 
 
 def table(**kinds: Kind) -> Table:
-    """Attributes that are called like their keys, with a dash for an underscore.
+    """Return attributes that are called like their keys, with a dash for an underscore.
 
     >>> table(time_limit=NUMBER)["time_limit"].name
     'time-limit'
     """
-    return {key: Attribute(key.replace("_", "-"), kind) for key, kind in kinds.items()}
+    return {key: XmlAttribute(key.replace("_", "-"), kind) for key, kind in kinds.items()}
 
 
 def number_read(text: str) -> Any:
-    """A whole number, or an exact decimal.
+    """Return a whole number, or an exact decimal.
 
     >>> number_read("5"), number_read(" 0.50 ")
     (5, Decimal('0.50'))
@@ -67,7 +67,7 @@ def number_read(text: str) -> Any:
 
 
 def number_written(value: Any) -> str | None:
-    """A finite number as text, so that it is read back as it is."""
+    """Return a finite number as text that is read back as it is."""
     if not is_number(value):
         return None
     text = str(Decimal(repr(value)) if isinstance(value, float) else value)
@@ -80,7 +80,7 @@ def _whole_written(value: Any) -> str | None:
 
 
 def _exact_read(text: str) -> Any:
-    """A number if it is shown as it is written, otherwise the text: a policy takes both, to the last zero."""
+    """Return a number if it is shown as it is written, otherwise the text: a policy takes both, to the last zero."""
     plain = text.strip()
     if WHOLE_NUMBER.fullmatch(plain):
         return int(plain)
@@ -115,7 +115,7 @@ WHOLES = Kind(lambda text: [int(part) for part in text.split()], lambda value: _
 
 
 def binary(value: Any) -> Any:
-    """A document with floats for the decimals that floats show as they are written; others stay exact.
+    """Return a document with floats for the decimals that floats show as they are written; others stay exact.
 
     >>> binary({"t": Decimal("0.3"), "u": Decimal("0.1234567890123456789")})
     {'t': 0.3, 'u': Decimal('0.1234567890123456789')}
@@ -128,7 +128,7 @@ def binary(value: Any) -> Any:
 
 
 def needs_decimals(value: Any) -> bool:
-    """True when ``binary`` would turn some decimal of a document into a float."""
+    """Return True if ``binary`` would turn some decimal of a document into a float."""
     if isinstance(value, Mapping):
         return any(map(needs_decimals, value.values()))
     if isinstance(value, list | tuple):
@@ -147,26 +147,26 @@ def _shown_by_float(value: Decimal) -> bool:
 def read_mapping(
     element: etree._Element, known: Table, faults: list[Fault], *, taken: Collection[str] = ()
 ) -> dict[str, Any]:
-    """The keys that the attributes of ``known`` and the options of an element hold; options are none of ``taken``."""
+    """Return the keys that the attributes of ``known`` and options of an element hold; no option is in ``taken``."""
     keys = {attribute.name: (key, attribute.kind) for key, attribute in known.items()}
-    made = {}
+    found = {}
     for name, text in element.attrib.items():  # in their order: equal policies, equal fingerprints
         if str(name) in keys:
             key, kind = keys[str(name)]
-            made[key] = kind.read(str(text))
-    return _with_options(element, made, faults, taken)
+            found[key] = kind.read(str(text))
+    return _with_options(element, found, faults, taken)
 
 
 def _with_options(
-    element: etree._Element, made: dict[str, Any], faults: list[Fault], taken: Collection[str] = ()
+    element: etree._Element, found: dict[str, Any], faults: list[Fault], taken: Collection[str] = ()
 ) -> dict[str, Any]:
     for option in element.iterchildren("option"):
         name = str(option.get("name"))
-        if name in made or name in taken:
-            told = f"The option {name!r} stands twice, or has an attribute or an element of its own."
-            note(faults, option, told, "remove it.")
-        made[name] = _option_value(option, faults)
-    return made
+        if name in found or name in taken:
+            message = f"The option {name!r} stands twice, or has an attribute or an element of its own."
+            note(faults, option, message, "remove it.")
+        found[name] = _option_value(option, faults)
+    return found
 
 
 READERS: Mapping[str, tuple[re.Pattern[str], Callable[[str], Any]]] = {
@@ -182,7 +182,7 @@ def _inferred(text: str) -> str:
 
 
 def _option_value(element: etree._Element, faults: list[Fault]) -> Any:
-    """The value of an option or of an item of a list."""
+    """Return the value of an option or of an item of a list."""
     text, inside = element.get("value"), {str(child.tag) for child in element}
     nested = "list" if "item" in inside else "mapping" if inside else None
     kind = element.get("type") or nested or ("" if text is None else _inferred(text))
@@ -197,9 +197,9 @@ def _option_value(element: etree._Element, faults: list[Fault]) -> Any:
             return [_option_value(item, faults) for item in element]
         if kind == "null":
             return None
-    told = "The value and the type of this option do not belong together, or there is none."
+    message = "The value and the type of this option do not belong together, or there is none."
     hint = 'give value="…", with type="text" for a text that looks like a number.'
-    note(faults, element, told, hint)
+    note(faults, element, message, hint)
     return None
 
 
@@ -209,8 +209,8 @@ def _option_value(element: etree._Element, faults: list[Fault]) -> Any:
 def put(element: etree._Element, attribute: str, text: str, key: str, faults: list[Fault]) -> None:
     """Set an attribute; what XML cannot hold is a fault of ``key``."""
     if NO_CHARACTER.search(text):
-        told = "A text has a control character, which XML cannot hold."
-        faults.append(Fault(key, told, "remove such characters, or keep the policy as YAML."))
+        message = "A text has a control character, which XML cannot hold."
+        faults.append(Fault(key, message, "remove such characters, or keep the policy as YAML."))
     else:
         element.set(attribute, text)
 
@@ -231,7 +231,7 @@ def write_mapping(
 
 
 def mapping(value: Any, key: str, faults: list[Fault]) -> Mapping[Any, Any]:
-    """``value`` when it is a mapping; None is an empty one, and anything else a fault."""
+    """Return ``value`` if it is a mapping; None is an empty one, and anything else a fault."""
     if isinstance(value, Mapping):
         return value
     if value is not None:
@@ -240,7 +240,7 @@ def mapping(value: Any, key: str, faults: list[Fault]) -> Mapping[Any, Any]:
 
 
 def listed(value: Any, key: str, faults: list[Fault]) -> Sequence[Any]:
-    """``value`` when it is a list; None is an empty one, and anything else a fault."""
+    """Return ``value`` if it is a list; None is an empty one, and anything else a fault."""
     if isinstance(value, list | tuple):
         return value
     if value is not None:
@@ -249,7 +249,7 @@ def listed(value: Any, key: str, faults: list[Fault]) -> Sequence[Any]:
 
 
 def items(values: Mapping[Any, Any], key: str, faults: list[Fault]) -> Iterator[tuple[str, Any]]:
-    """The pairs of a mapping; its keys are texts, but for ``null``, which YAML reads as none."""
+    """Yield the pairs of a mapping; its keys are texts, but for ``null``, which YAML reads as none."""
     for name, value in values.items():
         if name is None or isinstance(name, str):
             yield "null" if name is None else name, value
@@ -276,7 +276,7 @@ def _write_option(
 
 
 def _empty(value: Any) -> str | None:
-    """The type of a value that nothing shows."""
+    """Return the type of a value that nothing shows."""
     kinds = {"null": value is None, "mapping": value == {}, "list": value in ([], ())}
     return next((kind for kind, is_it in kinds.items() if is_it), None)
 
@@ -285,9 +285,9 @@ def _write_scalar(element: etree._Element, value: Any, key: str, faults: list[Fa
     written = [kind.write(value) for kind in (FLAG, NUMBER, TEXT)]
     text = next((text for text in written if text is not None), None)
     if text is None or (not isinstance(value, str) and _inferred(text) == "text"):
-        told = "This value has no form in a definition."
+        message = "This value has no form in a definition."
         faults.append(
-            Fault(key, told, "give a number that is not too long, true or false, a text, or a list of these.")
+            Fault(key, message, "give a number that is not too long, true or false, a text, or a list of these.")
         )
         return
     put(element, "value", text, key, faults)

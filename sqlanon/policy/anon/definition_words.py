@@ -12,9 +12,9 @@ from sqlanon.policy.anon.definition_values import (
     WHOLE,
     WHOLES,
     WORDS,
-    Attribute,
     Kind,
     Table,
+    XmlAttribute,
     table,
 )
 
@@ -73,12 +73,12 @@ MODELS: Mapping[str, Table] = {
 CSV = table(delimiter=TEXT, null=TEXT, quote=TEXT, encoding=TEXT, header=FLAG)
 FORMATS: Mapping[str, Table] = {"csv": CSV, "xml": table(record=TEXT, null=TEXT)}
 """File formats that have elements of their own; any other is a ``<format name=…>``."""
-SOURCE: Table = {"source": Attribute("path", TEXT), "table": Attribute("table", TEXT)}
+SOURCE: Table = {"source": XmlAttribute("path", TEXT), "table": XmlAttribute("table", TEXT)}
 JOIN: Table = {**SOURCE, **table(name=TEXT)}
 SUBSETS: Mapping[str, Table] = {
-    "file": {"file": Attribute("path", TEXT), **CSV},
-    "table": {"table": Attribute("name", TEXT)},
-    "column": {"column": Attribute("name", TEXT)},
+    "file": {"file": XmlAttribute("path", TEXT), **CSV},
+    "table": {"table": XmlAttribute("name", TEXT)},
+    "column": {"column": XmlAttribute("name", TEXT)},
 }
 OUTPUTS: Mapping[str, str] = {"view": "name", "live-view": "name", "table": "name", "file": "path"}
 """Elements of targets, called like what a policy calls them with dashes."""
@@ -91,13 +91,13 @@ ROLES: Mapping[str, str] = {
 }
 COLUMN_KEYS = ("name", "role", "hierarchy", "models", "min_level", "max_level", "weight", "uncovered")
 ATTRIBUTE: Table = {
-    "min_level": Attribute("minimum", WHOLE),
-    "max_level": Attribute("limit", WHOLE),
-    "weight": Attribute("priority", NUMBER),
-    "uncovered": Attribute("uncovered", TEXT),
+    "min_level": XmlAttribute("minimum", WHOLE),
+    "max_level": XmlAttribute("limit", WHOLE),
+    "weight": XmlAttribute("priority", NUMBER),
+    "uncovered": XmlAttribute("uncovered", TEXT),
 }
 
-FILE: Table = {"file": Attribute("path", TEXT), **table(delimiter=TEXT, null=TEXT, encoding=TEXT)}
+FILE: Table = {"file": XmlAttribute("path", TEXT), **table(delimiter=TEXT, null=TEXT, encoding=TEXT)}
 BUILDERS: Mapping[str, Table] = {
     "redact": table(direction=TEXT, char=TEXT, steps=WHOLE),
     "intervals": table(width=EXACT, fanouts=WHOLES, origin=EXACT, lower=EXACT, upper=EXACT, labels=TEXT),

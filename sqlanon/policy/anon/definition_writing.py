@@ -14,13 +14,13 @@ from lxml import etree
 from sqlanon.errors import Fault, PolicyError
 from sqlanon.policy.anon import definition_words as words
 from sqlanon.policy.anon.definition_opening import opened
-from sqlanon.policy.anon.definition_schema import validated
+from sqlanon.policy.anon.definition_schema import validate
 from sqlanon.policy.anon.definition_values import items, listed, mapping, needs_decimals, put, write_mapping
 from sqlanon.policy.anon.tree_writing import write_hierarchy
 
 
 def write_definition(document: Mapping[str, Any]) -> bytes:
-    """The ANON definition (UTF-8) of a policy's document; ``read_definition`` gives an equal policy.
+    """Return the ANON definition (UTF-8) of a policy's document; ``read_definition`` gives an equal policy.
 
     Raises:
         PolicyError: the document is no policy, or holds what XML cannot; faults name keys, never values.
@@ -32,7 +32,7 @@ def write_definition(document: Mapping[str, Any]) -> bytes:
         raise PolicyError(faults)
     data: bytes = etree.tostring(root, pretty_print=True, xml_declaration=True, encoding="UTF-8")
     try:
-        validated(opened(data, "definition"))
+        validate(opened(data, "definition"))
     except PolicyError as error:
         found = [Fault(fault.key.partition(": ")[2] or fault.key, fault.message, fault.hint) for fault in error.faults]
         raise PolicyError(found) from None
@@ -69,8 +69,8 @@ def _parameters(section: etree._Element, document: Mapping[str, Any], faults: li
         if key in words.SETTINGS:
             given = mapping(document.get(key), key, faults)
             given = {name: value for name, value in given.items() if value is not None}
-            if said := {**words.POLICY_DEFAULTS.get(key, {}), **given}:
-                write_mapping(etree.SubElement(section, key), said, words.SETTINGS[key], key, faults)
+            if meant := {**words.POLICY_DEFAULTS.get(key, {}), **given}:
+                write_mapping(etree.SubElement(section, key), meant, words.SETTINGS[key], key, faults)
         elif document.get(key) is not None:
             tag, attribute, kind = words.SIMPLE[key]
             text = kind.write(document[key])
@@ -100,8 +100,8 @@ def _subset(element: etree._Element, value: Any, key: str, faults: list[Fault]) 
     given = {"file": value} if isinstance(value, str) else mapping(value, key, faults)
     kinds = [kind for kind in words.SUBSETS if kind in given]
     if len(kinds) != 1:
-        told = "This does not name exactly one subset."
-        faults.append(Fault(key, told, "write {file: …}, {table: …} or {column: …}."))
+        message = "This does not name exactly one subset."
+        faults.append(Fault(key, message, "write {file: …}, {table: …} or {column: …}."))
         return
     write_mapping(etree.SubElement(element, kinds[0]), given, words.SUBSETS[kinds[0]], key, faults)
 
@@ -125,28 +125,28 @@ def _datasources(section: etree._Element, document: Mapping[str, Any], faults: l
 
 
 def _key(element: etree._Element, value: Any, key: str, faults: list[Fault]) -> None:
-    """The key of a join: one column, a list of columns, or pairs of columns."""
+    """Write the key of a join: one column, a list of columns, or pairs of columns."""
     if isinstance(value, str):
         put(element, "key", value, key, faults)
         return
     pairs = list(value.items() if isinstance(value, Mapping) else ((name, None) for name in listed(value, key, faults)))
     for column, joined in pairs:
-        made = etree.SubElement(element, "key")
+        child = etree.SubElement(element, "key")
         for attribute, name in (("column", column), ("joined", joined)):
             if isinstance(name, str):
-                put(made, attribute, name, key, faults)
+                put(child, attribute, name, key, faults)
             elif name is not None or attribute == "column":
                 faults.append(Fault(key, "A key column's name is not a text.", "put it in quotes."))
 
 
 def _formats(element: etree._Element, formats: Mapping[str, Any], prefix: str, faults: list[Fault]) -> None:
-    """Options of file formats; those that have elements of their own come first, as the schema wants it."""
+    """Write options of file formats; those that have elements of their own come first, as the schema wants it."""
     for name in sorted(formats, key=lambda name: [*words.FORMATS, name].index(name)):
         own = name in words.FORMATS
-        made = etree.SubElement(element, name if own else "format")
+        child = etree.SubElement(element, name if own else "format")
         if not own:
-            put(made, "name", name, f"{prefix}{name}", faults)
-        write_mapping(made, formats[name], words.FORMATS.get(name, {}), f"{prefix}{name}", faults)
+            put(child, "name", name, f"{prefix}{name}", faults)
+        write_mapping(child, formats[name], words.FORMATS.get(name, {}), f"{prefix}{name}", faults)
 
 
 def _output(section: etree._Element, document: Mapping[str, Any], faults: list[Fault]) -> None:
@@ -155,16 +155,16 @@ def _output(section: etree._Element, document: Mapping[str, Any], faults: list[F
     for kind, target in given.items():
         tag = str(kind).replace("_", "-")
         if tag in words.OUTPUTS and isinstance(target, str):
-            made = etree.SubElement(section, tag)
-            put(made, words.OUTPUTS[tag], target, f"output.{kind}", faults)
+            child = etree.SubElement(section, tag)
+            put(child, words.OUTPUTS[tag], target, f"output.{kind}", faults)
             if owner is not None:
-                put(made, "owner", str(owner), "output.owner", faults)
+                put(child, "owner", str(owner), "output.owner", faults)
             roles = [readers] if isinstance(readers, str) else listed(readers, "output.readers", faults)
             for number, reader in enumerate(roles):
-                put(etree.SubElement(made, "reader"), "name", str(reader), f"output.readers[{number}]", faults)
+                put(etree.SubElement(child, "reader"), "name", str(reader), f"output.readers[{number}]", faults)
         else:
-            told = "write {file: …}, {table: …}, {view: …} or {live_view: …}."
-            faults.append(Fault("output", "This is no target.", told))
+            hint = "write {file: …}, {table: …}, {view: …} or {live_view: …}."
+            faults.append(Fault("output", "This is no target.", hint))
     if document.get("if_exists") is not None:
         put(section, "if-exists", str(document["if_exists"]), "if_exists", faults)
 
@@ -187,7 +187,7 @@ def _column(
 
 
 def _shared(section: etree._Element, name: str, value: Any, names: dict[bytes, str], faults: list[Fault]) -> str:
-    """The name of a hierarchy; one that another column has already is not written again."""
+    """Return the name of a hierarchy; one that another column has already is not written again."""
     element = etree.Element("hierarchy")
     write_hierarchy(element, value, f"columns.{name}.hierarchy", faults)
     found = names.setdefault(etree.tostring(element), name)

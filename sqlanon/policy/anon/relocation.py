@@ -12,7 +12,7 @@ from sqlanon.policy.paths import is_url
 
 
 def relocated(document: Mapping[str, Any], old: Path, new: Path) -> tuple[Mapping[str, Any], int]:
-    """The document for the folder ``new``, and the number of paths that were rewritten.
+    """Return the document for the folder ``new``, and the number of paths that were rewritten.
 
     Paths are those of sources, hierarchies, subsets, output and report; absolute ones and URLs stay. Options of file
     formats stay too: what they mean is the format's own matter.
@@ -30,8 +30,8 @@ def relocated(document: Mapping[str, Any], old: Path, new: Path) -> tuple[Mappin
         "privacy": move.models,
         "columns": lambda columns: {name: move.column(column) for name, column in columns.items()},
     }
-    made = {key: changes[key](item) if key in changes and item is not None else item for key, item in document.items()}
-    return made, len(move.rewritten)
+    moved = {key: changes[key](item) if key in changes and item is not None else item for key, item in document.items()}
+    return moved, len(move.rewritten)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class _Move:
     rewritten: list[str] = field(default_factory=list)
 
     def path(self, value: Any) -> Any:
-        """A path that leads from the new folder to where it led from the old one.
+        """Return a path that leads from the new folder to where it led from the old one.
 
         Folders are resolved, since ``..`` of a link to a folder is not where the link stands; the file is not.
         """
@@ -57,17 +57,17 @@ class _Move:
             return str(file)
 
     def file(self, value: Any) -> Any:
-        """A mapping that may name a file; a text names one itself."""
+        """Return a mapping that may name a file; a text names one itself."""
         if isinstance(value, Mapping):
             return {key: self.path(item) if key == "file" else item for key, item in value.items()}
         return self.path(value)
 
     def column(self, value: Mapping[str, Any]) -> dict[str, Any]:
-        """A column's hierarchy and the subsets of its models."""
+        """Return a column's hierarchy and the subsets of its models."""
         hierarchy = {"hierarchy": self.file(value["hierarchy"])} if "hierarchy" in value else {}
         models = {"models": self.models(value["models"])} if value.get("models") is not None else {}
         return {**value, **hierarchy, **models}
 
     def models(self, value: Any) -> list[Any]:
-        """The subsets of models."""
+        """Return the subsets of models."""
         return [{**model, "subset": self.file(model["subset"])} if "subset" in model else model for model in value]

@@ -17,16 +17,16 @@ Rows = list[tuple[str | None, ...]]
 
 
 def read_hierarchy(element: etree._Element, faults: list[Fault]) -> dict[str, Any]:
-    """The hierarchy of a policy that an element stands for."""
+    """Return the hierarchy of a policy that an element stands for."""
     body = element[-1]
-    made = HIERARCHIES.get(str(body.tag), _builder)(body, faults)
+    hierarchy = HIERARCHIES.get(str(body.tag), _builder)(body, faults)
     levels = element.find("levels")
     if levels is None:
-        return made
+        return hierarchy
     for place, level in enumerate(levels):
         if level.get("number") is not None and int(str(level.get("number"))) != place:
             note(faults, level, f"This is level {place}.", "number the levels 0, 1, 2, …")
-    return {**made, "information_loss": [NUMBER.read(str(level.get("information-loss"))) for level in levels]}
+    return {**hierarchy, "information_loss": [NUMBER.read(str(level.get("information-loss"))) for level in levels]}
 
 
 def _tree(element: etree._Element, faults: list[Fault]) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def _tree(element: etree._Element, faults: list[Fault]) -> dict[str, Any]:
 
 
 def _leaves(element: etree._Element, above: tuple[str | None, ...]) -> Iterator[tuple[tuple[str | None, ...], Any]]:
-    """The rows of a tree (value, level 1, …, root) with the element of each value, in the order of the document."""
+    """Yield the rows of a tree (value, level 1, …, root) with the element of each value, in the document's order."""
     for child in element:
         path = (child.get("name"), *above)
         if len(child):
@@ -51,13 +51,13 @@ def _rows(element: etree._Element, faults: list[Fault]) -> dict[str, Any]:
 def _levels(
     element: etree._Element, rows: Rows, places: Sequence[etree._Element], faults: list[Fault]
 ) -> dict[str, Any]:
-    """Rows as ``levels``, when each value is there once and all have as many levels."""
+    """Return rows as ``levels``, if each value is there once and all have as many levels."""
     _even(list(map(len, rows)), places, faults)
     counts = Counter(row[0] for row in rows)
     twins = [number for number, row in enumerate(rows) if counts[row[0]] > 1]
     if twins:
-        told = f"{len(twins)} values of this hierarchy are there more than once; the first is here."
-        note(faults, places[twins[0]], told, "list each value once.")
+        message = f"{len(twins)} values of this hierarchy are there more than once; the first is here."
+        note(faults, places[twins[0]], message, "list each value once.")
     return {"levels": {row[0]: list(row[1:]) for row in rows}}
 
 
@@ -65,8 +65,8 @@ def _even(depths: Sequence[int], places: Sequence[etree._Element], faults: list[
     usual = Counter(depths).most_common(1)[0][0] if depths else 0
     uneven = [number for number, depth in enumerate(depths) if depth != usual]
     if uneven:
-        told = f"{len(uneven)} values of this hierarchy lie at another depth than the others; the first is here."
-        note(faults, places[uneven[0]], told, "give every value as many levels.")
+        message = f"{len(uneven)} values of this hierarchy lie at another depth than the others; the first is here."
+        note(faults, places[uneven[0]], message, "give every value as many levels.")
 
 
 def _groups(element: etree._Element, faults: list[Fault]) -> dict[str, Any]:
@@ -76,15 +76,15 @@ def _groups(element: etree._Element, faults: list[Fault]) -> dict[str, Any]:
 
 
 def _members(element: etree._Element, faults: list[Fault]) -> Any:
-    """A mapping of groups, or a list of values."""
+    """Return a mapping of groups, or a list of values."""
     if element.find("group") is None:
         return [item.get("name") for item in element]
-    made: dict[str | None, Any] = {}
+    groups: dict[str | None, Any] = {}
     for group in element:
-        if group.get("name") in made:
+        if group.get("name") in groups:
             note(faults, group, "Another group beside it has this name.", "join the two.")
-        made[group.get("name")] = _members(group, faults)
-    return made
+        groups[group.get("name")] = _members(group, faults)
+    return groups
 
 
 def _builder(element: etree._Element, faults: list[Fault]) -> dict[str, Any]:

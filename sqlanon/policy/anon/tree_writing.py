@@ -10,7 +10,7 @@ from lxml import etree
 from sqlanon.errors import Fault
 from sqlanon.policy.anon import definition_words as words
 from sqlanon.policy.anon.definition_values import NUMBER, listed, mapping, put, write_mapping
-from sqlanon.policy.hierarchies import canonical_text
+from sqlanon.policy.hierarchy.specs import canonical_text
 
 DEEPEST_TREE = 50
 """Levels of a tree; rows hold hierarchies with more."""
@@ -45,10 +45,10 @@ def _losses(element: etree._Element, value: Any, key: str, faults: list[Fault]) 
 def _builder(element: etree._Element, kind: str, body: Any, key: str, faults: list[Fault]) -> None:
     options = {"levels": body} if kind == "dates" and isinstance(body, list | tuple) else mapping(body, key, faults)
     known = words.BUILDERS.get(kind)
-    made = etree.SubElement(element, "builder" if known is None else kind)
+    child = etree.SubElement(element, "builder" if known is None else kind)
     if known is None:
-        put(made, "kind", kind, key, faults)
-    write_mapping(made, options, known or {}, key, faults)
+        put(child, "kind", kind, key, faults)
+    write_mapping(child, options, known or {}, key, faults)
 
 
 def _table(element: etree._Element, kind: str, body: Any, key: str, faults: list[Fault]) -> None:
@@ -59,7 +59,7 @@ def _table(element: etree._Element, kind: str, body: Any, key: str, faults: list
 
 
 def _levels(element: etree._Element, kind: str, body: Any, key: str, faults: list[Fault]) -> None:
-    """A tree, or rows when a tree would not keep their order."""
+    """Write a tree, or rows if a tree would not keep their order."""
     rows: list[Row] = []
     for value, levels in mapping(body, key, faults).items():
         listed = list(levels) if isinstance(levels, list | tuple) else [levels]
@@ -73,13 +73,13 @@ def _levels(element: etree._Element, kind: str, body: Any, key: str, faults: lis
     else:
         listing = etree.SubElement(element, "rows")
         for row in rows:
-            made = etree.SubElement(listing, "row")
+            child = etree.SubElement(listing, "row")
             for text in row:
-                _value(made, text, key, faults)
+                _value(child, text, key, faults)
 
 
 def _is_ordered_tree(rows: Sequence[Row]) -> bool:
-    """True when the rows are the leaves of a tree in depth-first order, with NULL among the values only."""
+    """Return True if the rows are the leaves of a tree in depth-first order, with NULL among the values only."""
     left: set[Row] = set()
     before: Row = ()
     for row in rows:
@@ -96,7 +96,7 @@ def _is_ordered_tree(rows: Sequence[Row]) -> bool:
 
 
 def _tree(element: etree._Element, rows: Sequence[Row], key: str, faults: list[Fault]) -> None:
-    """Elements inside each other, the root outermost; a group is opened where the row before is of another one."""
+    """Write elements inside each other, the root outermost; a group opens where the row before is of another one."""
     open_groups: list[etree._Element] = []
     before: Row = ()
     for row in rows:
@@ -110,10 +110,10 @@ def _tree(element: etree._Element, rows: Sequence[Row], key: str, faults: list[F
 
 
 def _value(element: etree._Element, text: str | None, key: str, faults: list[Fault]) -> etree._Element:
-    made = etree.SubElement(element, "null" if text is None else "value")
+    child = etree.SubElement(element, "null" if text is None else "value")
     if text is not None:
-        put(made, "name", text, key, faults)
-    return made
+        put(child, "name", text, key, faults)
+    return child
 
 
 def _groups(element: etree._Element, kind: str, body: Any, key: str, faults: list[Fault]) -> None:
@@ -129,9 +129,9 @@ def _members(element: etree._Element, body: Any, key: str, faults: list[Fault]) 
     if len({name for name, _ in given}) < len(given) or any(name is None for name, _ in given):
         faults.append(Fault(key, "A group has no name, or two have one text.", "give each group a name of its own."))
     for name, members in given:
-        made = etree.SubElement(element, "group")
-        put(made, "name", name or "", key, faults)
-        _members(made, members, key, faults)
+        child = etree.SubElement(element, "group")
+        put(child, "name", name or "", key, faults)
+        _members(child, members, key, faults)
 
 
 HIERARCHIES: Mapping[str, Callable[[etree._Element, str, Any, str, list[Fault]], None]] = {

@@ -39,7 +39,7 @@ class FileFormat(Protocol):
         ...
 
     def read(self, path: Path, options: Mapping[str, Any]) -> pa.RecordBatchReader:
-        """The records of a file: every column is text, and there is at least one record and one column.
+        """Return the records of a file: every column is text, and there is at least one record and one column.
 
         The columns are known and every fault is found before this returns, in a look through the whole file; the
         batches come from a second one, when they are asked for. Memory grows with the largest record and the number

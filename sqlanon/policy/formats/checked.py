@@ -35,9 +35,9 @@ class _Content:
 
 @dataclass(frozen=True, slots=True)
 class CheckedFormat:
-    """The format ``made``, watched; what it raises besides the errors of sqlanon becomes one of them."""
+    """A format with its contract checked; what it raises besides the errors of sqlanon becomes one of them."""
 
-    made: FileFormat
+    format: FileFormat
     name: str
     endings: tuple[str, ...]
     options: tuple[Parameter, ...]
@@ -45,17 +45,24 @@ class CheckedFormat:
     _what: str = field(default="", repr=False)
 
     @classmethod
-    def of(cls, made: FileFormat) -> CheckedFormat:
-        """The format with what it says of itself."""
-        return cls(made, made.name, tuple(made.endings), tuple(made.options), made.writes, f"The format {made.name!r}")
+    def of(cls, format: FileFormat) -> CheckedFormat:
+        """Return a format with a copy of its attributes."""
+        return cls(
+            format,
+            format.name,
+            tuple(format.endings),
+            tuple(format.options),
+            format.writes,
+            f"The format {format.name!r}",
+        )
 
     def read(self, path: Path, options: Mapping[str, Any]) -> pa.RecordBatchReader:
-        """The records of a file; see ``FileFormat``.
+        """Return the records of a file; see ``FileFormat``.
 
         Raises:
             SourceError: it failed, or what it gives is no table of texts.
         """
-        reader = attempt(f"{self._what}, reading {path.name!r},", lambda: self.made.read(path, options), SourceError)
+        reader = attempt(f"{self._what}, reading {path.name!r},", lambda: self.format.read(path, options), SourceError)
         texts = isinstance(reader, pa.RecordBatchReader) and reader.schema.names
         if not texts or not all(pa.types.is_string(t) or pa.types.is_large_string(t) for t in reader.schema.types):
             raise SourceError(
@@ -79,14 +86,14 @@ class CheckedFormat:
                 yield batch
 
         counted = pa.RecordBatchReader.from_batches(rows.schema, passing())
-        attempt(f"{self._what}, writing,", lambda: self.made.write(path, counted, options), TargetError)
+        attempt(f"{self._what}, writing,", lambda: self.format.write(path, counted, options), TargetError)
         for batch in rows:  # of a writer that stopped early
             given.add(batch)
         if self._read_back(path) != given:
             raise AuditError(
                 f"What the format {self.name!r} wrote does not read back as the {given.rows} rows that it was given. "
                 "Nothing was published.",
-                hint="tell the author of the format, and publish to a .parquet file meanwhile.",
+                hint="inform the author of the format, and publish to a .parquet file meanwhile.",
             )
 
     def _read_back(self, path: Path) -> _Content | None:

@@ -29,7 +29,7 @@ NOTHING_RESOLVED: Mapping[str, bool] = {
     "remove_comments": True,
     "remove_pis": True,
 }
-"""What every parser of lxml is told; definitions (``interop``) are opened with it too."""
+"""Options of every parser of lxml; definitions (``policy.anon``) are opened with them too."""
 
 
 class _SeenEnoughError(Exception):
@@ -50,7 +50,7 @@ class _Head:
         raise _SeenEnoughError
 
     def close(self) -> None:
-        """The parser asks for a result."""
+        """Return nothing: the parser asks for a result."""
 
 
 def refuse_doctype(path: Path) -> None:
@@ -83,7 +83,7 @@ def refuse_doctype(path: Path) -> None:
 
 
 def pull_parser(events: Sequence[str], tags: Sequence[str] | None = None) -> etree.XMLPullParser:
-    """A parser that resolves nothing, fetches nothing and keeps the limits of libxml2 on texts, names and depth.
+    """Return a parser that resolves nothing, fetches nothing and keeps libxml2's limits on texts, names and depth.
 
     Comments and processing instructions are left out, so that the text around them is one.
     """
@@ -120,8 +120,8 @@ def fed_from(path: Path, parser: etree.XMLParser) -> Iterator[None]:
 
 
 def _fault(error: etree.XMLSyntaxError, parser: etree.XMLParser) -> str:
-    """Line and kind of the first fault, e.g. `` at line 3 (tag name mismatch)``."""
+    """Return line and kind of the first fault, e.g. `` at line 3 (tag name mismatch)``."""
     entries = [(entry.line, entry.type_name) for entry in parser.feed_error_log]
     line, kind = entries[0] if entries else (error.lineno, "ERR_DOCUMENT_END")
-    told = kind.removeprefix("ERR_").replace("_", " ").lower()
-    return f" at line {line} ({told})" if line else f" ({told})"
+    fault = kind.removeprefix("ERR_").replace("_", " ").lower()
+    return f" at line {line} ({fault})" if line else f" ({fault})"

@@ -56,7 +56,7 @@ class Xml:
     writes = True
 
     def read(self, path: Path, options: Mapping[str, Any]) -> pa.RecordBatchReader:
-        """The records of an XML file; see ``FileFormat``.
+        """Return the records of an XML file; see ``FileFormat``.
 
         Raises:
             SourceError: besides what ``refuse_doctype`` refuses: not well-formed; no records; a column twice in a
@@ -98,7 +98,7 @@ class Xml:
 
 
 def _writable_names(names: list[str]) -> list[tuple[str, str, dict[str, str]]]:
-    """Per column its name, the element that it is written as, and that element's attributes."""
+    """Return per column its name, the element that it is written as, and that element's attributes."""
     if not names:
         raise TargetError("An XML file cannot hold a table without columns.", hint="keep a column, or write Parquet.")
     seen: dict[str, str] = {}
@@ -144,11 +144,11 @@ def _write_record(out: Any, row: tuple[str | None, ...], columns: list[tuple[str
 
 def _refuse_texts(column: str, what: str, array: pa.LargeStringArray) -> None:
     """Refuse what would not be read back as it is."""
-    told = f"The column {column!r} has a {what}"
+    where = f"The column {column!r} has a {what}"
     if pc.any(pc.match_substring_regex(array, NO_CHARACTER)).as_py():
         raise TargetError(
-            f"{told} with a control character that XML cannot hold.",
+            f"{where} with a control character that XML cannot hold.",
             hint="write Parquet or CSV, or remove such characters in a view of the source.",
         )
     if (pc.max(pc.binary_length(array)).as_py() or 0) > LONGEST:
-        raise TargetError(f"{told} of more than {LONGEST} bytes, which XML parsers refuse.", hint="write Parquet.")
+        raise TargetError(f"{where} of more than {LONGEST} bytes, which XML parsers refuse.", hint="write Parquet.")

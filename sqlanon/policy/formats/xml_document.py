@@ -33,7 +33,7 @@ class Document:
     null: str | None
 
     def columns(self) -> list[str]:
-        """The columns in the order of their first appearance; looks through the whole document."""
+        """Return the columns in the order of their first appearance; looks through the whole document."""
         attributes: set[str] = set()
         elements: set[str] = set()
         columns: dict[str, str] = {}  # the name in lower case -> the name
@@ -62,7 +62,7 @@ class Document:
         return list(columns.values())
 
     def batches(self, columns: list[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """The rows, in the order of the document."""
+        """Yield the rows, in the order of the document."""
         most = max(1, min(ROWS, CELLS // len(columns)))
         known = set(columns)
         rows: list[list[str | None]] = []
@@ -84,7 +84,7 @@ class Document:
             yield _batch(rows, schema)
 
     def _records(self) -> Iterator[tuple[int, etree._Element]]:
-        """The record elements with their numbers from 1; what lies behind the parser is cut off, piece by piece."""
+        """Yield the record elements with their numbers from 1; what lies behind the parser is removed piecewise."""
         root_tag, name = self._opening()
         parser = pull_parser(("start", "end"), (root_tag, f"{{*}}{name}"))
         root: etree._Element | None = None
@@ -110,7 +110,7 @@ class Document:
             raise self._no_records()
 
     def _opening(self) -> tuple[str, str]:
-        """The root's tag, and the local name of the records."""
+        """Return the root's tag, and the local name of the records."""
         parser = pull_parser(("start",))
         root_tag = ""
         for _ in fed_from(self.path, parser):
@@ -121,7 +121,7 @@ class Document:
         raise self._no_records()
 
     def _refuse_others(self, root: etree._Element, name: str) -> None:
-        """Where the children of the root are the records, all of them have one name."""
+        """Raise SourceError unless all children of the root, if they are the records, have one name."""
         if self.record is not None:
             return
         for child in root:
@@ -143,7 +143,7 @@ class Document:
         return node
 
     def _texts(self, number: int, record: etree._Element) -> tuple[dict[str, str | None], dict[str, str | None]]:
-        """The columns of a record with their texts: its attributes and its elements."""
+        """Return the columns of a record with their texts: its attributes and its elements."""
         attributes: dict[str, str | None] = {}
         for tag, value in record.items():
             if tag.startswith(NOT_DATA):
@@ -197,8 +197,10 @@ class Document:
         return SourceError(f"Record {number}{_line(element)} of the XML file {self.path.name!r} {fault}.", hint=hint)
 
     def _no_records(self) -> SourceError:
-        told = "no children in its root element" if self.record is None else f"no elements {self.record!r}"
-        return SourceError(f"The XML file {self.path.name!r} has no records: {told}.", hint="check xml: {record: …}.")
+        missing = "no children in its root element" if self.record is None else f"no elements {self.record!r}"
+        return SourceError(
+            f"The XML file {self.path.name!r} has no records: {missing}.", hint="check xml: {record: …}."
+        )
 
 
 def _local(tag: str) -> str:
@@ -206,7 +208,7 @@ def _local(tag: str) -> str:
 
 
 def _line(element: etree._Element) -> str:
-    """Where an element stands; from 65535 on libxml2 knows only the line of a text nearby."""
+    """Return where an element stands; from 65535 on libxml2 knows only the line of a text nearby."""
     line = element.sourceline or 65535
     return f" (line {line})" if line < 65535 else f" (near line {line})" if line > 65535 else ""
 

@@ -18,11 +18,11 @@ from sqlglot import exp
 from sqlanon.errors import HierarchyError, UnsupportedError
 from sqlanon.parameters import Parameter
 from sqlanon.policy.hierarchy.specs import (
-    DatesHierarchy,
+    Dates,
     HierarchySpec,
-    IntervalsHierarchy,
-    RedactHierarchy,
-    SuppressHierarchy,
+    Intervals,
+    Redact,
+    Suppress,
 )
 from sqlanon.sqltrees.trees import when
 
@@ -35,7 +35,7 @@ NARROW = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
 """Types whose intervals 64 bits are enough for, when these are whole numbers up to ``NARROW_LIMIT``."""
 NARROW_LIMIT = 2**32
 LEAST_LONG, MOST_LONG = -(2**63), 2**63 - 1
-"""The ends of BIGINT, whose intervals 64 bits are enough for too: what reaches beyond an end is told as it is."""
+"""The ends of BIGINT. 64 bits are enough for its intervals too: one that reaches beyond an end has a known text."""
 FLOATS = ("FLOAT", "DOUBLE")
 MAX_DIGITS = 37
 LIMIT = 10**37
@@ -45,7 +45,7 @@ FAR = 10**15
 
 
 class HierarchyBuilder(Protocol):
-    """A builder from outside the package (``extensions``); made anew for a column, with its options by name.
+    """A builder from outside the package (``extensions``), created anew for each column with its options by name.
 
     It has one of two methods, and the encoder checks that what comes out of it is a tree:
 
@@ -67,7 +67,7 @@ class HierarchyBuilder(Protocol):
 
 
 def levels(spec: HierarchySpec, value: exp.Expr, type_name: str, *, longest: int) -> list[exp.Expr]:
-    """The expressions of level 1, 2, … (text; NULL for a NULL value) of a column expression.
+    """Return the expressions of level 1, 2, … (text; NULL for a NULL value) of a column expression.
 
     Args:
         value: an expression of the type ``type_name`` (a DuckDB type); the canonical text for ``redact``.
@@ -76,13 +76,13 @@ def levels(spec: HierarchySpec, value: exp.Expr, type_name: str, *, longest: int
     Raises:
         UnsupportedError: the builder cannot serve the type.
     """
-    if isinstance(spec, SuppressHierarchy):
+    if isinstance(spec, Suppress):
         return [_unless_null(value, exp.Literal.string(ROOT))]
-    if isinstance(spec, RedactHierarchy):
+    if isinstance(spec, Redact):
         return _redact(spec, value, longest)
-    if isinstance(spec, IntervalsHierarchy):
+    if isinstance(spec, Intervals):
         return _intervals(spec, value, type_name)
-    assert isinstance(spec, DatesHierarchy)
+    assert isinstance(spec, Dates)
     return _dates(spec, value, type_name)
 
 
@@ -91,8 +91,8 @@ def _unless_null(value: exp.Expr, result: exp.Expr) -> exp.Expr:
     return when(missing, exp.null(), result)
 
 
-def _redact(spec: RedactHierarchy, value: exp.Expr, longest: int) -> list[exp.Expr]:
-    """Level i keeps the first (last) ``longest - i`` characters and pads to ``longest`` with the mask character.
+def _redact(spec: Redact, value: exp.Expr, longest: int) -> list[exp.Expr]:
+    """Return levels: level i keeps the first (last) ``longest - i`` characters, padded to ``longest`` with the mask.
 
     A tree: with T the text of level i, level i + 1 is the padding of T's first longest - i - 1 characters, since
     padding first and cutting later gives what cutting first and padding later gives. So it depends on T alone, also
@@ -111,7 +111,7 @@ def _redact(spec: RedactHierarchy, value: exp.Expr, longest: int) -> list[exp.Ex
 
 
 def _scale(number: Decimal) -> int:
-    """Decimal places without trailing zeros; not by ``normalize``, which rounds to the context's precision."""
+    """Return the decimal places without trailing zeros; ``normalize`` would round to the context's precision."""
     _, digits, exponent = number.as_tuple()
     text = "".join(map(str, digits))
     return max(0, -int(exponent) - len(text) + len(text.rstrip("0"))) if number else 0
@@ -123,7 +123,7 @@ def _template(sql: str) -> exp.Expr:
 
 
 def _bind(sql: str, integer: str = "INT128", /, **parts: exp.Expr | int | str) -> exp.Expr:
-    """A template of ours with its placeholders replaced on the tree; integers are cast to a type, texts literals."""
+    """Return a template with its placeholders replaced on the tree; integers are cast to a type, texts are literals."""
 
     def replace(node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Placeholder):
@@ -140,8 +140,8 @@ def _plain(number: Decimal) -> str:
     return format(number, "f")
 
 
-def _intervals(spec: IntervalsHierarchy, value: exp.Expr, type_name: str) -> list[exp.Expr]:
-    """Half-open intervals between exact decimal edges.
+def _intervals(spec: Intervals, value: exp.Expr, type_name: str) -> list[exp.Expr]:
+    """Return half-open intervals between exact decimal edges.
 
     A tree: the index of a value's interval on level 1 is an integer, and each coarser level is a function of it.
     The index is counted from an offset below all values, a multiple of every fan-out, so that dividing is flooring.
@@ -193,10 +193,8 @@ def _intervals(spec: IntervalsHierarchy, value: exp.Expr, type_name: str) -> lis
     return _labelled(spec, value, index, special, width, shift, scale)
 
 
-def _narrow_intervals(
-    spec: IntervalsHierarchy, value: exp.Expr, width: int, origin: int, widest: int
-) -> list[exp.Expr]:
-    """The same in BIGINT, which every engine has: of whole numbers of 32 bits none is too large."""
+def _narrow_intervals(spec: Intervals, value: exp.Expr, width: int, origin: int, widest: int) -> list[exp.Expr]:
+    """Return the same in BIGINT, which every engine has: of whole numbers of 32 bits none is too large."""
     offset = widest * -(-(2 * NARROW_LIMIT // width + 2) // widest)
     shift = origin - offset * width
     number = exp.cast(value.copy(), "BIGINT")
@@ -205,8 +203,8 @@ def _narrow_intervals(
     return _labelled(spec, value, index, special, width, shift, 0, "BIGINT")
 
 
-def _long_intervals(spec: IntervalsHierarchy, value: exp.Expr, width: int, origin: int) -> list[exp.Expr]:
-    """The same for all of BIGINT, without a number beyond it.
+def _long_intervals(spec: Intervals, value: exp.Expr, width: int, origin: int) -> list[exp.Expr]:
+    """Return the same for all of BIGINT, without a number beyond it.
 
     No offset lies below all values, so the start of an interval is counted upwards from the first edge that is not
     negative, or downwards from the edge before. The intervals that reach beyond an end of the type have known texts.
@@ -220,11 +218,14 @@ def _long_intervals(spec: IntervalsHierarchy, value: exp.Expr, width: int, origi
         zero = origin % joined
         first, last = (zero + (end - zero) // joined * joined for end in (LEAST_LONG, MOST_LONG))
         ends = [
-            exp.If(this=_bind(":number >= :last", "BIGINT", number=number, last=last), true=_told(spec, last, joined))
+            exp.If(
+                this=_bind(":number >= :last", "BIGINT", number=number, last=last),
+                true=_known_label(spec, last, joined),
+            )
         ]
         if first < LEAST_LONG:
             below = _bind(":number < :next", "BIGINT", number=number, next=first + joined)
-            ends.append(exp.If(this=below, true=_told(spec, first, joined)))
+            ends.append(exp.If(this=below, true=_known_label(spec, first, joined)))
         start = _bind(
             "CASE WHEN :number >= :zero THEN :zero + (:number - :zero) // :width * :width WHEN :number >= :before "
             "THEN :before ELSE :before - :width - (:before - :one - :number) // :width * :width END",
@@ -238,13 +239,13 @@ def _long_intervals(spec: IntervalsHierarchy, value: exp.Expr, width: int, origi
     return [*result, _unless_null(value, exp.Literal.string(ROOT))]
 
 
-def _told(spec: IntervalsHierarchy, start: int, width: int) -> exp.Expr:
-    """The text of an interval that is known beforehand."""
+def _known_label(spec: Intervals, start: int, width: int) -> exp.Expr:
+    """Return the text of an interval that is known beforehand."""
     return exp.Literal.string(f"[{start}, {start + width})" if spec.labels == "range" else str(start))
 
 
 def _labelled(
-    spec: IntervalsHierarchy,
+    spec: Intervals,
     value: exp.Expr,
     index: exp.Expr,
     special: list[exp.If],
@@ -253,7 +254,7 @@ def _labelled(
     scale: int,
     integer: str = "INT128",
 ) -> list[exp.Expr]:
-    """The labels of the intervals, level by level, and of the special values."""
+    """Return the labels of the intervals, level by level, and of the special values."""
     missing = exp.If(this=exp.Is(this=value.copy(), expression=exp.null()), true=exp.null())
     result: list[exp.Expr] = []
     for depth in range(len(spec.fanouts) + 1):
@@ -282,7 +283,7 @@ def _far() -> exp.Expr:
     return exp.Literal.string("far")
 
 
-def _beyond(spec: IntervalsHierarchy, number: exp.Expr, side: Callable[[Decimal], exp.Expr]) -> list[exp.If]:
+def _beyond(spec: Intervals, number: exp.Expr, side: Callable[[Decimal], exp.Expr]) -> list[exp.If]:
     result = []
     for bound, compare, sign in ((spec.lower, ":number < :bound", "<"), (spec.upper, ":number >= :bound", ">=")):
         if bound is not None:
@@ -292,7 +293,7 @@ def _beyond(spec: IntervalsHierarchy, number: exp.Expr, side: Callable[[Decimal]
 
 
 def _scaled(value: exp.Expr, scale: int) -> exp.Expr:
-    """The integer value * 10^scale, exactly, by its digits; NULL when it does not fit."""
+    """Return the integer value * 10^scale, exactly, by its digits; NULL when it does not fit."""
     if not scale:
         return exp.TryCast(this=value.copy(), to=exp.DataType.build("INT128", dialect="duckdb"))
     decimal = exp.TryCast(this=value.copy(), to=exp.DataType.build(f"DECIMAL(38, {scale})", dialect="duckdb"))
@@ -300,26 +301,26 @@ def _scaled(value: exp.Expr, scale: int) -> exp.Expr:
 
 
 def _floored(value: exp.Expr, scale: int) -> exp.Expr:
-    """The greatest integer at or below value * 10^scale, which edges and bounds are multiples of; NULL if too large."""
+    """Return the greatest integer at or below value * 10^scale (edges and bounds are multiples); NULL if too large."""
     whole = _bind("FLOOR(:value * :unit)", value=value, unit=10**scale)
     return exp.TryCast(this=whole, to=exp.DataType.build("INT128", dialect="duckdb"))
 
 
 def _scaled_bound(bound: Decimal, scale: int) -> int:
-    """The least integer at or above bound * 10^scale: an integer is below the one when it is below the other."""
+    """Return the least integer at or above bound * 10^scale; an integer is below it if it is below the bound."""
     least: int = math.ceil(Fraction(bound) * 10**scale)
     return max(-16 * LIMIT, min(16 * LIMIT, least))
 
 
-def _bucket(spec: IntervalsHierarchy, number: exp.Expr) -> exp.Expr:
+def _bucket(spec: Intervals, number: exp.Expr) -> exp.Expr:
     sql = "FLOOR((:number - CAST(:origin AS DOUBLE)) / CAST(:width AS DOUBLE))"
     return _bind(sql, number=number, origin=_plain(spec.origin), width=_plain(spec.width))
 
 
 def _float_index(
-    spec: IntervalsHierarchy, value: exp.Expr, base_type: str, scale: int, shift: int, offset: int
+    spec: Intervals, value: exp.Expr, base_type: str, scale: int, shift: int, offset: int
 ) -> tuple[exp.Expr, exp.Expr]:
-    """The value as DOUBLE and its index: the rounded quotient, put right by comparing with the edges as DOUBLE.
+    """Return the value as DOUBLE and its index: the rounded quotient, corrected by comparing with the edges as DOUBLE.
 
     Without the comparison 0.3 would stand in [0.2, 0.3), because 0.3 / 0.1 rounds to less than 3. Up to ``FAR`` the
     quotient is wrong by less than 1. A FLOAT is read by its text, as it is published: 0.7 is 0.7.
@@ -343,7 +344,7 @@ def _float_index(
 
 
 def _number_text(scaled: exp.Expr, scale: int) -> exp.Expr:
-    """The decimal text of an integer that counts units of 10^-scale: zeros in front, then the point put in."""
+    """Return the decimal text of an integer that counts units of 10^-scale: pad with zeros, then insert the point."""
     text: exp.Expr = exp.cast(exp.paren(scaled.copy()), "VARCHAR")
     steps = (("^(-?)", "\\1" + "0" * scale), (rf"^(-?)0*(\d+)(\d{{{scale}}})$", r"\1\2.\3")) if scale else ()
     for pattern, replacement in steps:
@@ -352,8 +353,8 @@ def _number_text(scaled: exp.Expr, scale: int) -> exp.Expr:
     return text
 
 
-def _dates(spec: DatesHierarchy, value: exp.Expr, type_name: str) -> list[exp.Expr]:
-    """Calendar periods: a day has one month, a month one quarter, a quarter one year, a year one decade."""
+def _dates(spec: Dates, value: exp.Expr, type_name: str) -> list[exp.Expr]:
+    """Return calendar periods: a day has one month, a month one quarter, a quarter one year, a year one decade."""
     base_type = type_name.upper()
     if base_type != "DATE" and not base_type.startswith("TIMESTAMP"):
         raise UnsupportedError(

@@ -27,7 +27,7 @@ class CheckedRows:
 
 
 def read_rows(path: Path, delimiter: str, null: str | None, encoding: str) -> list[Row]:
-    """The rows of a hierarchy file; blank lines are skipped.
+    """Return the rows of a hierarchy file; blank lines are skipped.
 
     Args:
         null: a text that, unquoted, stands for NULL beside the unquoted empty field; None for no such text.
@@ -60,7 +60,7 @@ def read_rows(path: Path, delimiter: str, null: str | None, encoding: str) -> li
 
 
 def _quoted_rows(text: str, delimiter: str, nulls: set[str], name: str) -> list[Row]:
-    """The slow path: one match a field with what ends it; possessive, so an open quote costs one pass."""
+    """Read rows with quotes: one match a field with what ends it; possessive, so that an open quote costs one pass."""
     mark = re.escape(delimiter)
     quoted = r'("[^"]*+(?:""[^"]*+)*+")'
     field = re.compile(rf'(?:{quoted}|((?!")[^{mark}\r\n]*+))({mark}|\r\n|\n|\r|\Z)')
@@ -90,7 +90,7 @@ def _quoted_rows(text: str, delimiter: str, nulls: set[str], name: str) -> list[
 
 
 def check_rows(rows: Sequence[Row], name: str) -> CheckedRows:
-    """The rows, each once, when they form a tree with all levels.
+    """Return the rows, each once, if they form a tree with all levels.
 
     Args:
         name: what messages call the hierarchy (a column or a file).

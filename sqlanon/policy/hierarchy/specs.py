@@ -1,99 +1,279 @@
-"""What a policy says about a hierarchy: one frozen dataclass a kind. Rows are (value, level 1, level 2, …)."""
+"""What a policy says about a hierarchy: one frozen dataclass a kind. Rows are (value, level 1, level 2, …).
+
+A constructor takes values as a user writes them. ``faults`` yields what is wrong with them as (option, message, hint);
+the option is empty for a fault of the hierarchy as a whole. ``kind`` is the key of the hierarchy in a policy.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from decimal import Decimal
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal, get_args
+
+from sqlanon.parameters import character, whole
 
 Rows = tuple[tuple[str | None, ...], ...]
-KINDS = ("file", "table", "levels", "redact", "intervals", "dates", "groups", "suppress")
-"""What a policy calls the kinds below."""
-DATE_LEVELS = ("day", "week", "month", "quarter", "year", "decade")
+Exact = int | float | str | Decimal
+"""A number that is compared exactly, as the decimal fraction it is written as."""
+Period = Literal["day", "week", "month", "quarter", "year", "decade"]
+DATE_LEVELS: tuple[Period, ...] = get_args(Period)
+Found = Iterator[tuple[str, str, str]]
+"""Faults: option, message, hint."""
 
 
-@dataclass(frozen=True, slots=True)
+def canonical_text(value: Any) -> str | None:
+    """Return an inline value as the database would cast it to text."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(sep=" ")
+    return value.isoformat() if isinstance(value, datetime.date) else str(value)
+
+
+def exact(value: Any) -> Any:
+    """Return a number, or its text, as a decimal fraction; return anything else as it is.
+
+    >>> exact(0.1), exact("0.10"), exact(True)
+    (Decimal('0.1'), Decimal('0.10'), True)
+    """
+    try:
+        return value if value is None or isinstance(value, bool) else Decimal(str(value))
+    except InvalidOperation:
+        return value
+
+
+def is_list(value: Any) -> bool:
+    """Return True for a list or another sequence that is no text."""
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _set(spec: object, **values: Any) -> None:
+    """Set the fields of a frozen object that is under construction."""
+    for name, value in values.items():
+        object.__setattr__(spec, name, value)
+
+
+@dataclass(frozen=True, slots=True, init=False)
 class FileHierarchy:
-    """An ARX-style CSV file without header: original value, then level 1, 2, …"""
+    """A CSV file in the style of ARX, without header: original value, then level 1, 2, …
 
+    A relative path is relative to the policy's ``base_directory``. ``null`` is a text that stands for NULL.
+    """
+
+    kind: ClassVar[str] = "file"
     path: Path
-    delimiter: str = ";"
-    null: str | None = None
-    encoding: str = "utf-8"
+    delimiter: str
+    null: str | None
+    encoding: str
+
+    def __init__(
+        self, path: str | Path, delimiter: str = ";", null: str | None = None, encoding: str = "utf-8"
+    ) -> None:
+        _set(self, path=Path(path) if isinstance(path, str) else path, delimiter=delimiter, null=null)
+        _set(self, encoding=encoding)
+
+    def faults(self) -> Found:
+        """Yield a path that is none, and a delimiter of more than one character."""
+        if not isinstance(self.path, Path) or not self.path.name:
+            yield "", "This is not a path.", "give the path of an ARX-style CSV file."
+        elif character()(self.delimiter):
+            yield "delimiter", "This is not one character.", 'say delimiter: ";", for example.'
 
 
 @dataclass(frozen=True, slots=True)
 class TableHierarchy:
     """A relation of the source's database, its columns in the order of the levels."""
 
+    kind: ClassVar[str] = "table"
     table: str
 
+    def faults(self) -> Found:
+        """Yield a name that is none."""
+        if not isinstance(self.table, str) or not self.table:
+            yield "", "This is not a table's name.", "give the name of a relation of the database."
 
-@dataclass(frozen=True, slots=True)
-class LevelsHierarchy:
-    """An inline mapping of values to their levels."""
 
+@dataclass(frozen=True, slots=True, init=False)
+class Levels:
+    """Values with their levels, one by one: ``Levels({"flu": ["respiratory", "*"], "gastritis": ["stomach", "*"]})``.
+
+    A single level may stand without a list.
+    """
+
+    kind: ClassVar[str] = "levels"
     rows: Rows
 
+    def __init__(self, levels: Mapping[Any, Any]) -> None:
+        given = levels.items() if isinstance(levels, Mapping) else ()
+        listed = ((value, *above) if is_list(above) else (value, above) for value, above in given)
+        _set(self, rows=tuple(tuple(map(canonical_text, row)) for row in listed))
 
-@dataclass(frozen=True, slots=True)
-class GroupsHierarchy:
-    """An inline tree of groups, all leaves at one depth, under one root ``*``."""
+    def faults(self) -> Found:
+        """Yield an empty mapping, and values with different numbers of levels."""
+        if not self.rows:
+            yield "", "This is not a mapping of values to their levels.", "write value: [level 1, level 2, …]."
+        elif len({len(row) for row in self.rows}) > 1:
+            yield "", "The values have different numbers of levels.", "give every value as many levels."
 
+
+@dataclass(frozen=True, slots=True, init=False)
+class Groups:
+    """A tree of groups, all values at one depth, under one root ``*``: ``Groups({"north": ["10", "11"]})``."""
+
+    kind: ClassVar[str] = "groups"
     rows: Rows
 
+    def __init__(self, groups: Mapping[Any, Any] | Sequence[Any]) -> None:
+        _set(self, rows=tuple(_group_rows(groups, ("*",)) or ()))
+
+    def faults(self) -> Found:
+        """Yield what is no tree, and values at different depths."""
+        if not self.rows:
+            hint = "write {group: [values]} or {group: {subgroup: [values]}}."
+            yield "", "This is not a tree of groups.", hint
+        elif len({len(row) for row in self.rows}) > 1:
+            yield "", "The values lie at different depths.", "put every value below as many groups."
+
+
+def _group_rows(node: Any, above: tuple[str | None, ...]) -> list[tuple[str | None, ...]] | None:
+    """Return the rows below a group; None if it is no tree."""
+    if isinstance(node, Mapping) and node:
+        parts = [_group_rows(child, (canonical_text(name), *above)) for name, child in node.items()]
+        return None if any(part is None for part in parts) else [row for part in parts for row in part or ()]
+    if not is_list(node) or any(isinstance(leaf, Mapping | list) for leaf in node):
+        return None
+    return [(canonical_text(leaf), *above) for leaf in node]
+
 
 @dataclass(frozen=True, slots=True)
-class RedactHierarchy:
-    """Mask one more character a level; ``direction`` is the side that is masked first."""
+class Redact:
+    """Mask one more character a level; ``direction`` is the side that is masked first.
 
-    direction: str = "right"
+    ``steps`` is the number of levels; None: as many as the longest value has characters.
+    """
+
+    kind: ClassVar[str] = "redact"
+    direction: Literal["left", "right"] = "right"
     char: str = "*"
     steps: int | None = None
 
+    def faults(self) -> Found:
+        """Yield options out of their range."""
+        if self.direction not in ("left", "right"):
+            yield "direction", "This is not a side.", "say left or right."
+        if character()(self.char):
+            yield "char", "This is not one character.", 'say char: "*", for example.'
+        if self.steps is not None and (hint := whole(1)(self.steps)):
+            yield "steps", "This is not a whole number in the range.", hint
 
-@dataclass(frozen=True, slots=True)
-class IntervalsHierarchy:
-    """Intervals of a width, each further level joining ``fanout`` of them; the root last."""
 
+@dataclass(frozen=True, slots=True, init=False)
+class Intervals:
+    """Half-open intervals of a width, each further level joining so many of them as ``fanouts`` says; the root last.
+
+    Attributes:
+        width: of an interval on level 1.
+        fanouts: how many intervals of a level are joined on the next, level by level.
+        origin: an edge.
+        lower, upper: values below ``lower``, and from ``upper`` on, have one label each on all levels.
+        labels: ``range`` is ``[20, 25)``, ``start`` is ``20``.
+    """
+
+    kind: ClassVar[str] = "intervals"
     width: Decimal
-    fanouts: tuple[int, ...] = ()
-    origin: Decimal = Decimal(0)
-    lower: Decimal | None = None
-    upper: Decimal | None = None
-    labels: str = "range"
+    fanouts: tuple[int, ...]
+    origin: Decimal
+    lower: Decimal | None
+    upper: Decimal | None
+    labels: str
+
+    def __init__(
+        self,
+        width: Exact,
+        fanouts: Sequence[int] = (),
+        origin: Exact = 0,
+        lower: Exact | None = None,
+        upper: Exact | None = None,
+        labels: Literal["range", "start"] = "range",
+    ) -> None:
+        _set(self, width=exact(width), origin=Decimal(0) if origin is None else exact(origin))
+        _set(self, lower=exact(lower), upper=exact(upper), labels=labels)
+        _set(self, fanouts=tuple(fanouts) if is_list(fanouts) else fanouts)
+
+    def faults(self) -> Found:
+        """Yield options out of their range."""
+        numbers = {name: getattr(self, name) for name in ("width", "origin", "lower", "upper")}
+        good = {
+            k: v for k, v in numbers.items() if isinstance(v, Decimal) and v.is_finite() and (k != "width" or v > 0)
+        }
+        if self.width is None:
+            yield "width", "The width is missing.", "add width: 5, say."
+        for name, number in numbers.items():
+            if number is not None and (name not in good or (name == "width" and number <= 0)):
+                yield name, "This is not a number in the range.", "give a finite number (width above 0)."
+        if not isinstance(self.fanouts, tuple):
+            yield "fanouts", "This is not a list.", "write fanouts: [2, 5]."
+        elif hints := [hint for fanout in self.fanouts if (hint := whole(2)(fanout))]:
+            yield "fanouts", "This is not a whole number in the range.", hints[0]
+        if self.labels not in ("range", "start"):
+            yield "labels", "This is not a kind of label.", "say range or start."
+        if "lower" in good and "upper" in good and good["lower"] >= good["upper"]:
+            yield "lower", "lower is not below upper.", "swap them."
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Dates:
+    """Calendar periods, finest first; the root last: ``Dates(["month", "quarter", "year"])``."""
+
+    kind: ClassVar[str] = "dates"
+    levels: tuple[Period, ...]
+
+    def __init__(self, levels: Sequence[Period] = ("day", "month", "quarter", "year", "decade")) -> None:
+        _set(self, levels=tuple(levels) if is_list(levels) else levels)
+
+    def faults(self) -> Found:
+        """Yield what are no periods, and periods that do not contain those before them."""
+        known = ", ".join(DATE_LEVELS)
+        if not isinstance(self.levels, tuple) or not all(level in DATE_LEVELS for level in self.levels):
+            yield "", "These are not periods.", f"choose from {known}."
+            return
+        places = [DATE_LEVELS.index(level) for level in self.levels]
+        if places != sorted(set(places)):
+            yield "", "The periods do not grow.", f"put them in the order {known}, each once."
+        elif "week" in self.levels[:-1]:
+            yield "", "Weeks cross the borders of months and years.", "leave out week, or end with it."
 
 
 @dataclass(frozen=True, slots=True)
-class DatesHierarchy:
-    """Calendar periods, finest first; the root last."""
-
-    levels: tuple[str, ...] = ("day", "month", "quarter", "year", "decade")
-
-
-@dataclass(frozen=True, slots=True)
-class SuppressHierarchy:
+class Suppress:
     """One level above the values: everything to ``*``."""
+
+    kind: ClassVar[str] = "suppress"
+
+    def faults(self) -> Found:
+        """Yield nothing: there are no options."""
+        yield from ()
 
 
 @dataclass(frozen=True, slots=True)
 class ExtensionHierarchy:
-    """One that a builder from outside the package makes; ``options`` are its parameters by name."""
+    """A hierarchy that a builder from outside the package builds; ``options`` are its parameters by name."""
 
     kind: str
-    options: Mapping[str, Any]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def faults(self) -> Found:
+        """Yield nothing: the builder judges its options."""
+        yield from ()
 
 
 HierarchySpec = (
-    FileHierarchy
-    | TableHierarchy
-    | LevelsHierarchy
-    | GroupsHierarchy
-    | RedactHierarchy
-    | IntervalsHierarchy
-    | DatesHierarchy
-    | SuppressHierarchy
-    | ExtensionHierarchy
+    FileHierarchy | TableHierarchy | Levels | Groups | Redact | Intervals | Dates | Suppress | ExtensionHierarchy
 )
+KINDS = ("file", "table", "levels", "redact", "intervals", "dates", "groups", "suppress")
+"""What a policy calls the kinds that are built in, in the order of the documentation."""

@@ -16,11 +16,11 @@ from sqlanon.errors import UnsupportedError
 from sqlanon.policy import Column
 from sqlanon.policy.hierarchy.builders import levels as builder_levels
 from sqlanon.policy.hierarchy.specs import (
-    DatesHierarchy,
+    Dates,
     ExtensionHierarchy,
     HierarchySpec,
-    IntervalsHierarchy,
-    RedactHierarchy,
+    Intervals,
+    Redact,
 )
 from sqlanon.sqltrees.data_types import data_type
 from sqlanon.sqltrees.trees import canonical, column, named, number, same, when
@@ -39,7 +39,7 @@ def refuse_extension(spec: Column) -> None:
 
 def refuse_settings(spec: Column, type_name: str, texts: TextFacts) -> None:
     """Raise UnsupportedError for a hierarchy whose levels would depend on the settings of a reader's session."""
-    periods = isinstance(spec.hierarchy, DatesHierarchy) and type_name in ("DATE", "TIMESTAMP")
+    periods = isinstance(spec.hierarchy, Dates) and type_name in ("DATE", "TIMESTAMP")
     if (texts.by_value(type_name) and not periods) or not texts.comparable(type_name):
         raise UnsupportedError(
             f"The levels of column {spec.name!r} would depend on settings of the session that reads the view.",
@@ -64,14 +64,14 @@ def computed_lookup(
     refuse_extension(spec)
     hierarchy: HierarchySpec | None = spec.hierarchy
     assert hierarchy is not None
-    by_text = type_name == "VARCHAR" or not isinstance(hierarchy, IntervalsHierarchy | DatesHierarchy)
+    by_text = type_name == "VARCHAR" or not isinstance(hierarchy, Intervals | Dates)
     value = column(VALUE if by_text else _RAW)
     text = builder_levels(hierarchy, value, "VARCHAR" if by_text else type_name, longest=longest)[level - 1]
     is_null = exp.Is(this=column(VALUE), expression=exp.null())
     for_null = exp.Literal.string(root) if root is not None else exp.null()
     cell = when(is_null, exp.cast(for_null, "VARCHAR"), exp.cast(text, "VARCHAR"))
     found = exp.select(column(VALUE), named(cell, TEXT)).from_(_values(source, spec.name, type_name, raw=not by_text))
-    if isinstance(hierarchy, RedactHierarchy):
+    if isinstance(hierarchy, Redact):
         fits = exp.LTE(this=exp.Length(this=column(VALUE)), expression=number(longest))
         found = found.where(exp.or_(is_null.copy(), fits))
     if released != "VARCHAR":

@@ -1,0 +1,77 @@
+"""Everything that authors of extensions import: docs/extending.md has an example of each kind.
+
+A privacy model follows ``PrivacyModel``, a quality measure derives from ``AttributeMeasure`` or ``ClassMeasure``, a
+search strategy is a ``Search``, a hierarchy builder follows ``HierarchyBuilder``, and a file format ``FileFormat``. The
+rooms of the package may change behind this module.
+"""
+
+from sqlanon.errors import HierarchyError, InputError, SourceError, TargetError, UnsupportedError
+from sqlanon.lattice.catalog import Attribute, Catalog, SensitiveAttribute
+from sqlanon.lattice.nodes import Lattice, Node, leq
+from sqlanon.measures.base import (
+    AGGREGATES,
+    AttributeMeasure,
+    BottomFacts,
+    ClassMeasure,
+    Counts,
+    LowerBounds,
+    Measure,
+    fold,
+)
+from sqlanon.models.base import PrivacyModel, fraction, labelled, too_few_values
+from sqlanon.parameters import Check, Parameter, character, choice, exact, flag, number, text, whole
+from sqlanon.policy.extensions import Extensions
+from sqlanon.policy.formats.base import FileFormat
+from sqlanon.policy.hierarchy.builders import HierarchyBuilder
+from sqlanon.search.base import Problem, Progress, Request, Search, Strategy, Verdict, better
+from sqlanon.testing import check_builder, check_format, check_measure, check_model, check_strategy
+
+__all__ = [
+    "AGGREGATES",
+    "Attribute",
+    "AttributeMeasure",
+    "BottomFacts",
+    "Catalog",
+    "Check",
+    "ClassMeasure",
+    "Counts",
+    "Extensions",
+    "FileFormat",
+    "HierarchyBuilder",
+    "HierarchyError",
+    "InputError",
+    "Lattice",
+    "LowerBounds",
+    "Measure",
+    "Node",
+    "Parameter",
+    "PrivacyModel",
+    "Problem",
+    "Progress",
+    "Request",
+    "Search",
+    "SensitiveAttribute",
+    "SourceError",
+    "Strategy",
+    "TargetError",
+    "UnsupportedError",
+    "Verdict",
+    "better",
+    "character",
+    "check_builder",
+    "check_format",
+    "check_measure",
+    "check_model",
+    "check_strategy",
+    "choice",
+    "exact",
+    "flag",
+    "fold",
+    "fraction",
+    "labelled",
+    "leq",
+    "number",
+    "text",
+    "too_few_values",
+    "whole",
+]

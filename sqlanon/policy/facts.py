@@ -1,0 +1,310 @@
+"""The parts of a policy, as frozen facts. ``Policy`` itself stands in ``policy.policy``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_FLOOR, Decimal
+from pathlib import Path
+from typing import Any, Literal
+
+from sqlanon.models.base import PrivacyModel
+from sqlanon.parameters import is_number
+from sqlanon.policy.extensions import NOTHING, Extensions
+from sqlanon.policy.hierarchy import specs
+from sqlanon.policy.paths import is_url
+from sqlanon.policy.transformation import Transformation
+
+ENGINES = ("duckdb", "spark")
+WHERE = ("auto", "engine", "local")
+ROLES = ("quasi_identifier", "sensitive", "keep", "drop")
+TARGETS = ("view", "live_view", "table", "file")
+"""Kinds of output."""
+Uncovered = Literal["error", "top", "suppress"]
+
+
+def as_float(value: Any) -> Any:
+    """Return a number as a float, anything else as it is."""
+    return float(value) if is_number(value) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A privacy model and its parameters, e.g. ``Model("k_anonymity", {"k": 5})``.
+
+    The built-in models have constructors of their own (``KAnonymity(5)``); this one names models of extensions too.
+    """
+
+    type: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the source: its role and, for a quasi-identifier, its hierarchy and limits.
+
+    Attributes:
+        min_level, max_level: the search uses levels between them only.
+        weight: its importance for the measure; ANON calls it the priority.
+        information_loss: of every level of the hierarchy, level 0 first, for weighted information loss; None is the
+            level's share of the highest.
+        uncovered: what happens to records with values that the hierarchy lacks; None is the policy's own.
+        models: the privacy models of a sensitive column.
+    """
+
+    name: str
+    role: str
+    hierarchy: specs.HierarchySpec | None = None
+    min_level: int | None = None
+    max_level: int | None = None
+    weight: float = 1.0
+    information_loss: tuple[float, ...] | None = None
+    uncovered: str | None = None
+    models: tuple[Model, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weight", as_float(self.weight))
+        object.__setattr__(self, "models", tuple(self.models) if isinstance(self.models, list) else self.models)
+        if isinstance(self.information_loss, tuple):
+            object.__setattr__(self, "information_loss", tuple(map(as_float, self.information_loss)))
+
+    @classmethod
+    def quasi_identifier(
+        cls,
+        name: str,
+        hierarchy: specs.HierarchySpec | None = None,
+        *,
+        min_level: int | None = None,
+        max_level: int | None = None,
+        weight: float = 1.0,
+        information_loss: Sequence[float] | None = None,
+        uncovered: Uncovered | None = None,
+    ) -> Column:
+        """Return a column that an attacker may know: it is generalized. Only patterns do without a hierarchy."""
+        losses = None if information_loss is None else tuple(information_loss)
+        return cls(name, "quasi_identifier", hierarchy, min_level, max_level, weight, losses, uncovered)
+
+    @classmethod
+    def sensitive(cls, name: str, *models: Model, hierarchy: specs.HierarchySpec | None = None) -> Column:
+        """Return a column that an attacker must not learn; a hierarchical distance needs its hierarchy."""
+        return cls(name, "sensitive", hierarchy, models=models)
+
+    @classmethod
+    def keep(cls, name: str) -> Column:
+        """Return a column that is published as it is."""
+        return cls(name, "keep")
+
+    @classmethod
+    def drop(cls, name: str) -> Column:
+        """Return a column that is not published."""
+        return cls(name, "drop")
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """The quality measure and the aggregate that folds the attributes' losses; None is the measure's own default."""
+
+    measure: str = "loss"
+    aggregate: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """The strategy and the limits of the search.
+
+    Attributes:
+        strategy: its name; ``auto`` is ``box``.
+        time_limit: in seconds.
+        max_evaluations: how many nodes are judged at most.
+        gap: the relative gap that is good enough.
+        where: nodes are judged in the engine of the source, in an embedded one (``local``), or where it suits
+            (``auto``).
+    """
+
+    strategy: str = "auto"
+    time_limit: float | None = None
+    max_evaluations: int | None = None
+    gap: float = 0.0
+    where: str = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A further source, joined by key: each record of the sources before it meets at most one of its rows.
+
+    Attributes:
+        key: pairs of a column of the sources before it and the column of this source that is equal to it. One name, a
+            list of names, and a mapping are taken too.
+        source: a path; None is a table of the policy's own source.
+        csv, formats: options of its format.
+    """
+
+    key: tuple[tuple[str, str], ...]
+    source: str | None = None
+    table: str | None = None
+    csv: Mapping[str, Any] = field(default_factory=dict)
+    formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        given: Any = [self.key] if isinstance(self.key, str) else self.key
+        pairs: Any = given.items() if isinstance(given, Mapping) else given if isinstance(given, list | tuple) else ()
+        pairs = tuple(pair if isinstance(pair, tuple) else (pair, pair) for pair in pairs)
+        object.__setattr__(self, "key", pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where the release goes, e.g. ``Output.file("released.parquet")``.
+
+    Attributes:
+        kind: ``view``, ``live_view``, ``table`` or ``file``.
+        target: a name in the database, or a path; in a policy a relative path is made absolute.
+        owner, readers: roles of a server: who owns the release, and who may read it.
+    """
+
+    kind: str
+    target: str
+    owner: str | None = None
+    readers: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.readers, list):
+            object.__setattr__(self, "readers", tuple(self.readers))
+
+    @classmethod
+    def file(cls, path: str | Path) -> Output:
+        """Return a file; its ending decides the format."""
+        return cls("file", str(path))
+
+    @classmethod
+    def table(cls, name: str, *, owner: str | None = None, readers: Sequence[str] = ()) -> Output:
+        """Return a table of the source's database."""
+        return cls("table", name, owner, tuple(readers))
+
+    @classmethod
+    def view(cls, name: str, *, owner: str | None = None, readers: Sequence[str] = ()) -> Output:
+        """Return a view over a table that holds the released rows."""
+        return cls("view", name, owner, tuple(readers))
+
+    @classmethod
+    def live_view(cls, name: str, *, owner: str | None = None, readers: Sequence[str] = ()) -> Output:
+        """Return a view that generalizes and counts the source on every read."""
+        return cls("live_view", name, owner, tuple(readers))
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """The engine that works on files, and its settings.
+
+    Attributes:
+        name: ``duckdb`` (None) or ``spark``.
+        memory_limit, threads, temp_directory: of the embedded DuckDB.
+        master, settings: of Spark: where the cluster is, and its own settings by their names.
+    """
+
+    name: str | None = None
+    memory_limit: str | None = None
+    threads: int | None = None
+    temp_directory: str | None = None
+    master: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.settings, Mapping):
+            texts = {str(name): str(value) for name, value in self.settings.items()}
+            object.__setattr__(self, "settings", texts)
+
+    @property
+    def embedded(self) -> dict[str, Any]:
+        """The settings of the embedded DuckDB."""
+        return {key: getattr(self, key) for key in ("memory_limit", "threads", "temp_directory")}
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFacts:
+    """What to publish and how safe it must be: the keys of a policy as fields, and what follows from them.
+
+    Without a ``transformation`` all records are published at one node (full domain). ``entity`` is a column of the
+    source that identifies the person (or other entity) a record is about: then models, limits and audits count
+    distinct entities instead of records. ``suppression_limit`` may be given as any number or its text; it is the
+    decimal fraction that is written.
+    """
+
+    columns: tuple[Column, ...]
+    privacy: tuple[Model, ...]
+    source: str | None = None
+    table: str | None = None
+    csv: Mapping[str, Any] = field(default_factory=dict)
+    formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    join: tuple[Join, ...] = ()
+    entity: str | None = None
+    undeclared: str = "error"
+    uncovered: str = "error"
+    suppression_limit: Decimal = Decimal(0)
+    suppression_count: int | None = None
+    nulls: str = "extended"
+    quality: Quality = Quality()
+    search: SearchOptions = SearchOptions()
+    suppressed: str = "drop"
+    transformation: Transformation | None = None
+    output: Output | None = None
+    if_exists: str = "error"
+    report: str | None = None
+    engine: EngineOptions = EngineOptions()
+    version: int = 1
+    base_directory: Path = field(default_factory=Path.cwd, compare=False)
+    extensions: Extensions = field(default=NOTHING, compare=False)
+    file: Path | None = field(default=None, compare=False)
+
+    @property
+    def quasi_identifiers(self) -> tuple[Column, ...]:
+        """The quasi-identifiers in the order of the policy."""
+        return tuple(c for c in self.columns if c.role == "quasi_identifier")
+
+    @property
+    def sensitive(self) -> tuple[Column, ...]:
+        """The sensitive columns in the order of the policy."""
+        return tuple(c for c in self.columns if c.role == "sensitive")
+
+    def uncovered_of(self, column: Column) -> str:
+        """Return ``error``, ``top`` or ``suppress``: what happens to values that a column's hierarchy does not list.
+
+        The column's own setting comes before the policy's; for a sensitive column it is always ``error``.
+        """
+        return "error" if column.role == "sensitive" else column.uncovered or self.uncovered
+
+    @property
+    def models(self) -> tuple[PrivacyModel, ...]:
+        """All privacy models: those of ``privacy``, then those of the sensitive columns, in their order."""
+        entries = [(model, None) for model in self.privacy]
+        watched = [(model, column.name) for column in self.columns for model in column.models]
+        return tuple(self.extensions.privacy_model(m.type, m.parameters, name) for m, name in [*entries, *watched])
+
+    @property
+    def subset(self) -> Mapping[str, Any] | None:
+        """Where the subset of δ-presence comes from: one of ``file``, ``table`` and ``column``; None without one."""
+        return next((m.parameters["subset"] for m in self.privacy if "subset" in m.parameters), None)
+
+    def allowed_suppressions(self, records: int) -> int:
+        """Return the largest number of records that may be suppressed: floor(limit * records) in decimal arithmetic.
+
+        With an ``entity``, records are entities: how many may lose any of their records that take part.
+        """
+        if self.suppression_count is not None:
+            return min(self.suppression_count, records)
+        return int((self.suppression_limit * records).to_integral_value(ROUND_FLOOR))
+
+    def resolve(self, path: str) -> str:
+        """Return a path of the policy as an absolute one; URLs pass through."""
+        return path if is_url(path) else str((self.base_directory / path).absolute())
+
+    @property
+    def read_files(self) -> tuple[Path, ...]:
+        """The files that a run reads, and may not write to: the policy itself, sources, hierarchies, the subset."""
+        hierarchies = [column.hierarchy for column in self.columns]
+        named = [self.source, *(join.source for join in self.join), (self.subset or {}).get("file")]
+        return (
+            *([self.file] if self.file is not None else []),
+            *(Path(self.resolve(name)) for name in named if name is not None and not is_url(name)),
+            *(spec.path for spec in hierarchies if isinstance(spec, specs.FileHierarchy)),
+        )
