@@ -8,10 +8,13 @@ from typing import Any
 
 import duckdb
 import hypothesis
-import pyarrow as pa
 import pytest
+from postgres_server import Server, server
 from spark_cluster import cluster
+from tables import text_table
 from xdist.scheduler import LoadScopeScheduling
+
+import sqlanon
 
 hypothesis.settings.register_profile("no deadlines", deadline=None)  # a machine may be busy
 hypothesis.settings.load_profile("no deadlines")
@@ -50,17 +53,32 @@ def spark() -> Iterator[Any]:
         yield engine
 
 
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server for the tests of one module."""
+    with server() as running:
+        yield running
+
+
 @pytest.fixture
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
     """An open DuckDB database in memory."""
-    with duckdb.connect() as made:
-        yield made
+    with duckdb.connect() as opened:
+        yield opened
 
 
-def text_table(connection: duckdb.DuckDBPyConnection, columns: list[str], rows: list[tuple], name: str = "t") -> None:
-    """Make a table of text columns."""
-    data = pa.table({c: pa.array([r[i] for r in rows], pa.string()) for i, c in enumerate(columns)})
-    connection.register("arrow_rows", data)
-    quoted = name.replace('"', '""')
-    connection.execute(f'CREATE TABLE "{quoted}" AS SELECT * FROM arrow_rows')
-    connection.unregister("arrow_rows")
+@pytest.fixture
+def plan(connection: duckdb.DuckDBPyConnection) -> Iterator[sqlanon.Plan]:
+    """A solved plan over a small table of four columns, in the database of ``connection``."""
+    rows = [tuple(str((i * p) % 7) for p in (1, 2, 3, 5)) for i in range(0, 400, 3)] + [("8", "8", "8", "8")]
+    columns = ["a", "b", "c", "d"]
+    text_table(connection, columns, rows)
+    levels = {str(v): [str(v // 2), str(v // 4), "*"] for v in range(9)}
+    document = {
+        "table": "t",
+        "columns": {c: {"role": "quasi_identifier", "hierarchy": {"levels": levels}} for c in columns},
+        "privacy": [{"type": "k_anonymity", "k": 6}],
+        "suppression_limit": 0.3,
+    }
+    with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as found:
+        yield found

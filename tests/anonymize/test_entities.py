@@ -21,9 +21,10 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from effort import cases
+from mistakes import classes_of_records
+from random_cases import random_tree
+from random_worlds import document, ordered_models, random_models
 from sqlglot import exp
-from test_against_brute_force import random_tree
-from test_models import document, ordered_models, random_models
 
 import sqlanon
 from sqlanon.audit.check import check_relation
@@ -45,7 +46,7 @@ from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import Output
 from sqlanon.publish.proof_file import write_proof
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import column, named, table, total
+from sqlanon.sqltrees.trees import column, named, table
 
 TABLES = cases(40)
 BLOCKS = 8
@@ -214,16 +215,6 @@ def test_verdicts_optima_bounds_proofs_and_releases_count_persons(
 
 
 # -- seeded mistakes ---------------------------------------------------------------------------------------------------
-
-
-def classes_of_records(key_names, has_population):
-    """The mistake: the models see the records of a class, not whom they are of."""
-    keys_ = [column(name) for name in key_names]
-    counted = [named(total(column(names.COUNT)), name) for name in (names.COUNT, "records")]
-    if has_population:
-        counted.append(named(total(column(names.POPULATION)), names.POPULATION))
-    query = exp.select(*keys_, *counted).from_(table("entities"))
-    return query.group_by(*[key.copy() for key in keys_])
 
 
 def few_people(connection: duckdb.DuckDBPyConnection, visits: int = 3) -> None:

@@ -15,11 +15,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from conftest import text_table
+from hostile_names import NAMES
+from tables import text_table
 
 import sqlanon
-
-NAMES = ["order", 'a"b', "key_0", "n", "x; DROP TABLE t", "x" * 70, "value", "level_0", "node", "source", "é ü"]
 
 
 def policy(columns: dict, **keys: object) -> sqlanon.Policy:

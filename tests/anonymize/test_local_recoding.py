@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 from brute_models import World
-from test_models import document, load, random_world
+from random_worlds import document, load, random_world
 
 import sqlanon
 from sqlanon.compiler.encode import COVERED

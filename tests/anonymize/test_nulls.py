@@ -14,11 +14,11 @@ from typing import Any
 
 import duckdb
 import pytest
-from conftest import text_table
 from effort import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
+from tables import text_table
 
 from sqlanon.audit import null_patterns, nulls
 from sqlanon.audit.chance import chi_square_tail

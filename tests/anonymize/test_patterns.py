@@ -16,12 +16,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from conftest import text_table
 from effort import cases
+from random_patterns import Row, assigned_rows, check_script, planned, random_rows, random_set, suppressed
+from tables import text_table
 
 import sqlanon
 from sqlanon.compiler import patterns as compiler
-from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.plan.patterns import greedy as module
 from sqlanon.plan.patterns.greedy import Assignment, greedy
 from sqlanon.plan.patterns.pattern_set import (
@@ -39,22 +39,7 @@ from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
 from sqlanon.sqltrees.trees import table
 
-Row = tuple[str | None, ...]
 TABLES = cases(30)
-
-
-def planned(connection: duckdb.DuckDBPyConnection, rows: Sequence[Row], columns: int) -> sqlanon.Plan:
-    """A plan over rows whose columns can only be suppressed."""
-    titles = [f"c{i}" for i in range(columns)]
-    connection.execute("DROP TABLE IF EXISTS t")
-    text_table(connection, titles, list(rows))
-    document = {
-        "table": "t",
-        "columns": {c: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for c in titles},
-        "privacy": [{"type": "k_anonymity", "k": 1}],
-        "suppression_limit": 1,
-    }
-    return sqlanon.plan(connection, sqlanon.Policy.from_dict(document))
 
 
 def algorithm_1(rows: Sequence[Row], patterns: Sequence[Pattern], k: int) -> dict[Row, Pattern | None]:
@@ -73,65 +58,10 @@ def algorithm_1(rows: Sequence[Row], patterns: Sequence[Pattern], k: int) -> dic
     return given
 
 
-def suppressed(row: Row, pattern: Pattern) -> Row:
-    return tuple("☆" if i in pattern else value for i, value in enumerate(row))
-
-
 def stored(plan: sqlanon.Plan, connection: duckdb.DuckDBPyConnection, found: Assignment) -> dict[Row, Pattern | None]:
     """The pattern of each row, read from the table of assignments through the lookups."""
     pattern_of = {use.number: use.pattern for use in found.uses}
     return {row[:-1]: pattern_of.get(row[-1]) for row in assigned_rows(plan, names.RULE)}
-
-
-def assigned_rows(plan: sqlanon.Plan, *columns: str) -> list[tuple]:
-    """The rows of the table of assignments, read through the lookups: the values, and some columns."""
-    positions = range(len(plan.catalog.attributes))
-    told = [*(f'l{i}."value"' for i in positions), *(f'a."{column}"' for column in columns)]
-    joins = " ".join(
-        f'JOIN "{names.lookup(i)}" l{i} ON '
-        + " AND ".join(
-            f'a."{names.key(w)}" & {plan.catalog.attributes[i].mask(0, w)} = l{i}."{names.key(w)}"'
-            for w in range(plan.catalog.words)
-        )
-        for i in positions
-    )
-    return plan._session.engine.run("test", f'SELECT {", ".join(told)} FROM "{names.ASSIGNED}" a {joins}')
-
-
-def random_rows(rng: random.Random, columns: int) -> list[Row]:
-    pools = [[None, *"abcdefgh"][rng.randint(0, 1) : rng.randint(2, 9)] for _ in range(columns)]
-    skew = rng.choice([1, 1, 3])
-    return [
-        tuple(pool[int(len(pool) * rng.random() ** skew)] for pool in pools)
-        for _ in range(rng.choice([1, 4, 12, 40, 120]))
-    ]
-
-
-def random_set(rng: random.Random, columns: int) -> PatternSet:
-    def some() -> list[int]:
-        return [c for c in range(columns) if rng.random() < 0.3]
-
-    seed = rng.randrange(10)
-    ties = rng.choice(["descending", "colexicographic", "random"])
-    outliers = rng.random() < 0.5
-    kind = rng.choice(["all", "most", "rules", "rules", "list"])
-    if kind == "all":
-        return all_patterns(columns, ties=ties, seed=seed)
-    if kind == "most":
-        return at_most(columns, rng.randint(0, columns), outliers=outliers, ties=ties, seed=seed)
-    if kind == "list":
-        chosen = [some() for _ in range(rng.randint(0, 6))]
-        return listed(columns, chosen, outliers=outliers, ties=rng.choice([ties, "listed"]), seed=seed)
-    return constrained(
-        columns,
-        outliers=outliers,
-        never=some() if rng.random() < 0.5 else (),
-        together=[some() for _ in range(rng.randint(0, 2))],
-        exclusive=[some() for _ in range(rng.randint(0, 2))],
-        most=rng.choice([None, rng.randint(0, columns)]),
-        ties=ties,
-        seed=seed,
-    )
 
 
 # Sets of patterns
@@ -447,20 +377,6 @@ def test_the_statements_of_a_run(connection: duckdb.DuckDBPyConnection) -> None:
         assert {names.ASSIGNED, names.PATTERNS} <= left and not {names.ROW_TYPES, names.DECIDED, names.KEPT} & left
         again = greedy(engine, plan.catalog, all_patterns(3), 2)
         assert again == found
-
-
-def check_script(engine: DuckDBEngine, replayed: Sequence[str]) -> None:
-    """The script of the run, on the base alone, makes the same table of assignments, with the same types."""
-    script = [engine.render(told()) for name, told in engine.replay if name in replayed]
-    asked = [f'SELECT * FROM "{names.ASSIGNED}" ORDER BY ALL', f'DESCRIBE "{names.ASSIGNED}"']
-    base = engine.arrow("test", f'SELECT * FROM "{names.BASE}"')
-    with duckdb.connect() as other:
-        other.register("base", base)
-        other.execute(f'CREATE TABLE "{names.BASE}" AS SELECT * FROM base')
-        for text in script:
-            other.execute(text)
-        for text in asked:
-            assert other.execute(text).fetchall() == engine.run("test", text)
 
 
 def test_the_script_of_a_run_makes_the_same_assignment(connection: duckdb.DuckDBPyConnection) -> None:

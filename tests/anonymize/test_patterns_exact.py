@@ -17,11 +17,11 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
-from conftest import text_table
 from effort import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_patterns import Row, assigned_rows, check_script, planned, random_rows, random_set, suppressed
+from random_patterns import Row, assigned_rows, check_script, planned, random_rows, random_set, suppressed
+from tables import text_table
 
 import sqlanon
 from sqlanon.errors import InputError, NoSolutionError, SearchStoppedError, UnsupportedError

@@ -14,10 +14,10 @@ import pyarrow.parquet as parquet
 import pytest
 import yaml
 from click.testing import CliRunner
-from conftest import text_table
 from effort import cases
-from test_models import document as model_document
-from test_models import load, random_world
+from random_worlds import document as model_document
+from random_worlds import load, random_world
+from tables import text_table
 
 import sqlanon
 from sqlanon.cli import main

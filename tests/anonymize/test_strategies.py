@@ -18,7 +18,7 @@ import pytest
 from brute_models import World
 from cases import policy_of
 from effort import cases
-from test_models import document, load, random_world
+from random_worlds import document, load, random_world
 
 import sqlanon
 from sqlanon.lattice.catalog import Attribute, Catalog

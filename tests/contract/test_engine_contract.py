@@ -18,11 +18,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from engine_kinds import KINDS, Kind, duckdb, encoded, planned, rows_of_table, some_nodes, texts
-from postgres_server import postgres  # noqa: F401 - a fixture
+from engine_kinds import KINDS, Kind, duckdb, encoded, forget, planned, rows_of_table, some_nodes, texts
+from random_cases import random_case
+from random_worlds import MEASURES
 from sqlglot import exp
-from test_against_brute_force import random_case
-from test_models import MEASURES
 
 import sqlanon
 from sqlanon.compiler.batch import roll_up
@@ -544,15 +543,6 @@ def test_a_view_is_replaced_with_its_table(engine: Engine) -> None:
             plan.publish(Output("table", "shown"))
     finally:
         forget(engine, "shown", "shown_released", "other")
-
-
-def forget(engine: Engine, *relations: str) -> None:
-    """Drop what was published, which outlives an engine on a server."""
-    for name in relations:
-        where = engine.place([name], None)
-        found = engine.existing(where)
-        if found:
-            engine.run("tidy", exp.Drop(tables=[where.table], kind=found.upper()))
 
 
 def told_case(seed: int) -> tuple[pa.Table, dict[str, Any]]:

@@ -10,11 +10,11 @@ from decimal import Decimal
 
 import duckdb
 import pytest
-from conftest import text_table
 from effort import cases
-from test_against_brute_force import random_case
-from test_models import document as world_policy
-from test_models import load, random_world
+from random_cases import random_case
+from random_worlds import document as world_policy
+from random_worlds import load, random_world
+from tables import text_table
 
 import sqlanon
 from sqlanon.compiler import batch as compiler

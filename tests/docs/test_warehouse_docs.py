@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from postgres_server import Server, binaries, postgres  # noqa: F401 - a fixture
+from postgres_server import Server, binaries
 from spark_cluster import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,7 +44,7 @@ def follow(folder: Path, steps: list[str], environment: dict[str, str]) -> list[
     return told[1:]
 
 
-def test_the_way_to_a_granted_view(postgres: Server, tmp_path: Path) -> None:  # noqa: F811
+def test_the_way_to_a_granted_view(postgres: Server, tmp_path: Path) -> None:
     pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
     programs = binaries()
     assert programs is not None

@@ -16,11 +16,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from effort import cases
-from postgres_server import Server, postgres  # noqa: F401 - a fixture
+from postgres_server import Server
+from random_cases import random_case
+from random_worlds import document as world_policy
+from random_worlds import random_world
 from sqlglot import exp
-from test_against_brute_force import random_case
-from test_models import document as world_policy
-from test_models import random_world
 
 import sqlanon
 from sqlanon.audit.check import check_relation
@@ -47,7 +47,7 @@ SECRET = "canary-7f3a"
 
 
 @pytest.fixture
-def engine(postgres: Server) -> Iterator[Any]:  # noqa: F811
+def engine(postgres: Server) -> Iterator[Any]:
     made = PostgresEngine(postgres.uri())
     yield made
     made.close()
@@ -122,7 +122,7 @@ def test_empty_tables_keep_their_columns(engine: Any) -> None:
     assert engine.create("copy", "u", everything("t")) == 0
 
 
-def test_a_replayed_script_makes_the_same_tables(engine: Any, postgres: Server) -> None:  # noqa: F811
+def test_a_replayed_script_makes_the_same_tables(engine: Any, postgres: Server) -> None:
     data = pa.table(
         {"a": pa.array([1, None], pa.int64()), "b": ["x'\\", None], "c": pa.array([None, None], pa.int64())}
     )
@@ -141,7 +141,7 @@ def test_a_replayed_script_makes_the_same_tables(engine: Any, postgres: Server) 
         other.close()
 
 
-def test_types_are_told_in_the_words_of_policies(postgres: Server) -> None:  # noqa: F811
+def test_types_are_told_in_the_words_of_policies(postgres: Server) -> None:
     told = {
         "smallint": "SMALLINT", "integer": "INTEGER", "bigint": "BIGINT", "real": "FLOAT", "double precision": "DOUBLE",
         "numeric": "DECIMAL", "numeric(7,2)": "DECIMAL(7,2)", "text": "VARCHAR", "varchar(5)": "VARCHAR",
@@ -229,7 +229,7 @@ def test_no_error_holds_a_value(engine: Any, caplog: pytest.LogCaptureFixture) -
     assert engine.run("still there", exp.select(number(1))) == [(1,)]
 
 
-def test_a_connection_that_is_refused_tells_no_password(postgres: Server) -> None:  # noqa: F811
+def test_a_connection_that_is_refused_tells_no_password(postgres: Server) -> None:
     for uri in (
         postgres.uri(database="nothere"),
         f"postgresql://u:{SECRET}@/x?host=/nowhere",
@@ -264,7 +264,7 @@ def test_an_interrupt_stops_the_statement_and_leaves_the_session_usable(engine: 
     assert engine.run("still there", exp.select(number(1))) == [(1,)]
 
 
-def test_a_timeout_of_the_server_is_an_error(postgres: Server) -> None:  # noqa: F811
+def test_a_timeout_of_the_server_is_an_error(postgres: Server) -> None:
     engine = PostgresEngine(postgres.uri() + "&options=-cstatement_timeout%3D1000")
     try:
         with pytest.raises(EngineError) as raised:
@@ -289,7 +289,7 @@ def test_jobs_read_the_tables_that_they_are_shown(engine: Any) -> None:
     assert engine.run_many("job", jobs[1:2]) == [[(3, 1)]]
 
 
-def test_nothing_is_left_behind_and_nobody_else_sees_it(postgres: Server) -> None:  # noqa: F811
+def test_nothing_is_left_behind_and_nobody_else_sees_it(postgres: Server) -> None:
     counting = (
         "SELECT (SELECT count(*) FROM pg_class WHERE oid >= 16384), (SELECT count(*) FROM pg_proc WHERE oid >= 16384), "
         "(SELECT count(*) FROM pg_type WHERE oid >= 16384 AND typtype <> 'p')"
@@ -313,7 +313,7 @@ def test_nothing_is_left_behind_and_nobody_else_sees_it(postgres: Server) -> Non
         watcher.close()
 
 
-def test_functions_of_others_are_not_called(postgres: Server) -> None:  # noqa: F811
+def test_functions_of_others_are_not_called(postgres: Server) -> None:
     """A function of the schema public with a better fitting type would be taken, if it were on the path."""
     owner = PostgresEngine(postgres.uri())
     try:
@@ -352,7 +352,7 @@ def test_any_value_and_try_cast_mean_what_they_mean_in_duckdb(engine: Any) -> No
         duck.close()
 
 
-def test_what_postgresql_lacks_is_refused_and_not_passed_on(postgres: Server) -> None:  # noqa: F811
+def test_what_postgresql_lacks_is_refused_and_not_passed_on(postgres: Server) -> None:
     data = pa.table({"q": ["a", "b"] * 4, "s": pa.array([1, 2, 3, 4] * 2, pa.int64())})
     closeness = {"type": "t_closeness", "t": 0.5, "distance": "ordered"}
     document = {
@@ -482,7 +482,7 @@ def assert_same(own: Any, other: Any, seed: int) -> None:
             assert a == b, (seed, own, other)
 
 
-def test_records_are_encoded_judged_and_searched_as_in_duckdb(postgres: Server) -> None:  # noqa: F811
+def test_records_are_encoded_judged_and_searched_as_in_duckdb(postgres: Server) -> None:
     compared = 0
     for seed in range(cases(10)):
         rows, _, document = random_case(seed)
@@ -492,7 +492,7 @@ def test_records_are_encoded_judged_and_searched_as_in_duckdb(postgres: Server) 
     assert compared > 8
 
 
-def test_every_model_and_measure_judges_as_in_duckdb(postgres: Server) -> None:  # noqa: F811
+def test_every_model_and_measure_judges_as_in_duckdb(postgres: Server) -> None:
     """All but the ordered distance, whose crossing is an ASOF join that PostgreSQL lacks."""
     compared, seen = 0, set()
     for seed in range(cases(30)):
@@ -513,7 +513,7 @@ def test_every_model_and_measure_judges_as_in_duckdb(postgres: Server) -> None: 
     assert {kind for kind, _ in seen} >= {"k_anonymity", "entropy_l_diversity", "recursive_l_diversity", "t_closeness"}
 
 
-def test_hostile_columns_are_encoded_as_in_duckdb(postgres: Server) -> None:  # noqa: F811
+def test_hostile_columns_are_encoded_as_in_duckdb(postgres: Server) -> None:
     rng = random.Random(3)
     hostile = [name for name in HOSTILE if name != "case"]  # DuckDB takes case twins for one column
     data = pa.table({name: pa.array([rng.choice(["a", "", "NULL", None]) for _ in range(40)]) for name in hostile})
@@ -526,7 +526,7 @@ def test_hostile_columns_are_encoded_as_in_duckdb(postgres: Server) -> None:  # 
     assert compare(postgres, data, document, 3) > 3
 
 
-def test_columns_of_other_types_meet_their_builders(postgres: Server) -> None:  # noqa: F811
+def test_columns_of_other_types_meet_their_builders(postgres: Server) -> None:
     rng = random.Random(5)
     n = 200
     data = pa.table(

@@ -18,7 +18,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from postgres_server import Server, postgres  # noqa: F401 - a fixture
+from postgres_server import Server
 
 import sqlanon
 from sqlanon.errors import AuditError, InputError, SourceError, TargetError, UnsupportedError
@@ -72,7 +72,7 @@ def policy(**changes: Any) -> sqlanon.Policy:
 
 
 @pytest.fixture(scope="module")
-def clinic(postgres: Server) -> Server:  # noqa: F811
+def clinic(postgres: Server) -> Server:
     """A server with the records, a schema for releases, and three roles."""
     with closing(dbapi.connect(postgres.uri(), autocommit=True)) as connection, connection.cursor() as cursor:
         for schema in ("clinic", "anon"):

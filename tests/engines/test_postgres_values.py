@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 from click.testing import CliRunner
-from postgres_server import Server, postgres  # noqa: F401 - a fixture
+from postgres_server import Server
 from sqlglot import exp
 
 import sqlanon
@@ -48,7 +48,7 @@ Execute = Callable[..., list[tuple[Any, ...]]]
 
 
 @pytest.fixture(scope="module")
-def execute(postgres: Server) -> Iterator[Execute]:  # noqa: F811
+def execute(postgres: Server) -> Iterator[Execute]:
     """Run statements as the superuser; the rows of the last one."""
     with closing(dbapi.connect(postgres.uri(), autocommit=True)) as connection, connection.cursor() as cursor:
 
@@ -62,7 +62,7 @@ def execute(postgres: Server) -> Iterator[Execute]:  # noqa: F811
 
 
 @pytest.fixture(autouse=True)
-def environment(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def environment(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGHOST", str(postgres.folder))
     monkeypatch.setenv("PGUSER", postgres.user)
     monkeypatch.setenv("PGDATABASE", postgres.database)
@@ -166,7 +166,7 @@ def test_equal_numbers_are_one_value_of_a_quasi_identifier(execute: Execute, sou
 
 
 def test_texts_that_differ_are_several_classes_whatever_the_collation(
-    execute: Execute, source: Callable[..., None], postgres: Server  # noqa: F811
+    execute: Execute, source: Callable[..., None], postgres: Server
 ) -> None:  # fmt: skip
     source("text COLLATE public.ci", ["'Bob'"] * 5 + ["'bob'"])
     publish({"table": "anon.t"}, AS_IS, suppression_limit=0.2)

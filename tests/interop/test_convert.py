@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from definition_example import EXAMPLE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from policy_documents import documents, typed
-from test_definition import EXAMPLE
 
 import sqlanon
 from sqlanon.errors import HierarchyError, InputError, PolicyError, TargetError

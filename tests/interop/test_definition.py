@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from definition_example import DOCS, EXAMPLE
 from effort import cases
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -23,8 +24,6 @@ from sqlanon.policy.anon.definition_reading import parse_definition, read_defini
 from sqlanon.policy.anon.definition_writing import write_definition
 from sqlanon.policy.parsing import parse
 
-DOCS = (Path(__file__).parents[2] / "docs" / "definition.md").read_text(encoding="utf-8")
-EXAMPLE = re.search(r"```xml\n(.*?)```", DOCS, re.DOTALL)[1]
 QUASI = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
 CANARY = "Zz7canaryqQ"
 SMALL = {"columns": {"a": QUASI}, "privacy": [{"type": "k_anonymity", "k": 2}]}

@@ -14,7 +14,7 @@ import brute
 import brute_models
 import pytest
 from dialect_world import Table, duckdb_run, in_duckdb
-from test_models import hierarchy
+from random_worlds import hierarchy
 
 import sqlanon
 from sqlanon.scripts.dialect_script import RELEASE, Told, told_statements

@@ -26,10 +26,10 @@ from dialect_world import (
     sqlite_run,
 )
 from effort import cases
-from postgres_server import Server, postgres  # noqa: F401
+from postgres_server import Server
+from random_worlds import document as world_policy
+from random_worlds import random_world
 from sqlglot import exp
-from test_models import document as world_policy
-from test_models import random_world
 
 import sqlanon
 from sqlanon.evaluate.evaluator import verdicts

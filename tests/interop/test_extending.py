@@ -497,7 +497,8 @@ def test_faults_of_models_are_faults_of_the_policy(small: Callable, never: type[
     written(
         tmp_path,
         {
-            "valued.sql": "SELECT class_key, CASE WHEN n < :most THEN 1 ELSE 0 END AS fails, n AS min_suppressed FROM classes"
+            "valued.sql": "SELECT class_key, CASE WHEN n < :most THEN 1 ELSE 0 END AS fails, "
+            "n AS min_suppressed FROM classes"
         },
     )
     for parts, told in (

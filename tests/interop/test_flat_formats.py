@@ -14,10 +14,10 @@ import duckdb
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
-from conftest import text_table
+from hostile_names import NAMES
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_hostile import NAMES
+from tables import text_table
 
 import sqlanon
 from sqlanon.cli import main

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from live_worlds import VALUES, Wanted, World, published
-from postgres_server import Server, execute, postgres  # noqa: F401 - a fixture
+from postgres_server import Server, execute
 
 import sqlanon
 from sqlanon.errors import TargetError, UncoveredValuesError
@@ -22,7 +22,7 @@ TABLES = ("anon.v_frozen", "anon.v_lookup_0", "clinic.t")
 
 
 @pytest.fixture
-def clinic(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:  # noqa: F811
+def clinic(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A table of its own, a schema for releases, and who may do what."""
     monkeypatch.setenv("PGHOST", str(postgres.folder))
     monkeypatch.setenv("PGUSER", "anonymizer")

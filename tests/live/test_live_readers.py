@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from postgres_server import Server, execute, postgres  # noqa: F401 - a fixture
+from postgres_server import Server, execute
 from sqlglot import exp
 
 import sqlanon
@@ -24,7 +24,7 @@ Rows = list[tuple[Any, ...]]
 
 
 @pytest.fixture
-def clinic(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:  # noqa: F811
+def clinic(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A schema of tables that the anonymizer and the keeper read, and one for releases."""
     monkeypatch.setenv("PGHOST", str(postgres.folder))
     monkeypatch.setenv("PGUSER", "anonymizer")

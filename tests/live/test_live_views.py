@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from live_worlds import Wanted, World, columns_of, published, random_world, worlds
-from postgres_server import Server, postgres  # noqa: F401 - a fixture
+from postgres_server import Server
 from sqlglot import exp
 
 from sqlanon.audit.check import check_relation
@@ -126,7 +126,7 @@ def test_sqlite_publishes_the_same_records() -> None:
         assert Counter(on_sqlite(world, query)) == published(world), world
 
 
-def test_postgres_publishes_the_same_records(postgres: Server) -> None:  # noqa: F811
+def test_postgres_publishes_the_same_records(postgres: Server) -> None:
     module = pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
     engine = module.PostgresEngine(postgres.uri())
     try:

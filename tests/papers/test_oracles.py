@@ -12,7 +12,7 @@ from pathlib import Path
 import brute
 import pytest
 from cases import FILES, Plans, faults, lines, policy_of
-from test_models import MEASURES
+from random_worlds import MEASURES
 
 import sqlanon
 

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 from effort import cases
-from test_models import document, load, random_world
+from random_worlds import document, load, random_world
 
 import sqlanon
 from sqlanon.audit.check import check_relation

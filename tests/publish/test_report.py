@@ -17,9 +17,9 @@ from typing import Any
 import brute
 import duckdb
 import pytest
-from conftest import text_table
 from effort import cases
-from test_models import AGGREGATES, FOLDED, MEASURES, document, load, random_world
+from random_worlds import AGGREGATES, FOLDED, MEASURES, document, load, random_world
+from tables import text_table
 
 import sqlanon
 from sqlanon.measures.base import fold

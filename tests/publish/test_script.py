@@ -10,7 +10,7 @@ import duckdb
 import pyarrow.parquet as parquet
 import sqlglot
 from effort import cases
-from test_models import document, load, random_world
+from random_worlds import document, load, random_world
 
 import sqlanon
 from sqlanon.commands.demo_world import generate

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from conftest import text_table
 from effort import cases
-from test_models import document, load, random_world
-from test_search import plan  # noqa: F401  (a fixture)
+from random_worlds import document, load, random_world
+from tables import text_table
 
 import sqlanon
 from sqlanon.lattice.nodes import Lattice
@@ -229,7 +228,7 @@ def test_first_gap_agrees_with_counting_the_nodes() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"certificate_version": 1}', '{"certificate_version": 2}'])
-def test_what_is_no_certificate_is_an_error_that_says_so(plan, connection, tmp_path: Path, text: str) -> None:  # noqa: F811
+def test_what_is_no_certificate_is_an_error_that_says_so(plan, connection, tmp_path: Path, text: str) -> None:
     path = tmp_path / "certificate.json"
     path.write_text(text)
     with pytest.raises(sqlanon.InputError):

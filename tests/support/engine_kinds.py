@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from postgres_server import Server
+from sqlglot import exp
 
 import sqlanon
 from sqlanon.engines.base import Engine
@@ -145,3 +146,12 @@ def some_nodes(problem: Problem, seed: int, count: int = 6) -> list[tuple[int, .
     draw = random.Random(seed)
     heights = [attribute.height for attribute in problem.catalog.attributes]
     return list(dict.fromkeys(tuple(map(draw.randrange, heights)) for _ in range(count)))
+
+
+def forget(engine: Engine, *relations: str) -> None:
+    """Drop what was published, which outlives an engine on a server."""
+    for name in relations:
+        where = engine.place([name], None)
+        found = engine.existing(where)
+        if found:
+            engine.run("tidy", exp.Drop(tables=[where.table], kind=found.upper()))

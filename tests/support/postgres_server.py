@@ -137,10 +137,3 @@ def server() -> Iterator[Server]:
             process.wait(60)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Server]:
-    """A server for the tests of one module."""
-    with server() as running:
-        yield running

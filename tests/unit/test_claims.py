@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import duckdb
-from conftest import text_table
 from effort import cases
-from test_against_brute_force import random_case
+from random_cases import random_case
+from tables import text_table
 
 import sqlanon
 from sqlanon.lattice.nodes import leq

@@ -12,8 +12,8 @@ import brute_models
 import duckdb
 import pytest
 from effort import cases
-from test_against_brute_force import random_tree
-from test_models import VALUES
+from random_cases import random_tree
+from random_worlds import VALUES
 
 import sqlanon
 

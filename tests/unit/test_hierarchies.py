@@ -9,9 +9,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from conftest import text_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import text_table
 
 import sqlanon
 from sqlanon.policy.hierarchy.readers import check_rows, read_rows

@@ -11,8 +11,8 @@ from typing import Any
 
 import duckdb
 import pytest
-from conftest import text_table
 from effort import cases
+from tables import text_table
 
 import sqlanon
 from sqlanon.errors import HierarchyError, NoSolutionError, PolicyError, SearchStoppedError
