@@ -1,4 +1,8 @@
-"""Shared fixtures. Real datasets are used when they stand beside the checkout; a user's machine skips those tests."""
+"""Tiers of the tests, the scheduler, and the fixtures that several modules share.
+
+``python -m pytest`` runs the tests marked ``fast``, at a small effort; ``python -m pytest -m ""`` runs all.
+The marks are given here: see ``MARKS``.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import effort
 import hypothesis
 import pytest
+from engine_kinds import Kind
 from postgres_server import Server, server
 from spark_cluster import cluster
 from tables import text_table
@@ -19,23 +25,72 @@ import sqlanon
 hypothesis.settings.register_profile("no deadlines", deadline=None)  # a machine may be busy
 hypothesis.settings.load_profile("no deadlines")
 
-CLUSTER = "spark"
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+FAST = "fast"
+MARKS = {
+    "postgres": "needs a PostgreSQL server and its driver",
+    "spark": "needs PySpark and Java",
+    "dbt": "needs dbt, and builds projects with it",
+    "chdb": "needs chDB, the embedded ClickHouse",
+    "shared": "needs the real datasets and oracles that stand beside the checkout",
+    "slow": "takes more than about three seconds, or ten at full effort",
+}
+"""The marks of tests that are not ``fast``. A test has the marks of the fixtures it uses, of the engine it is run on,
+of the words in the name of its module, and those that are written above it."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marks, and choose the effort and the reports of this tier."""
+    config.addinivalue_line("markers", f"{FAST}: a test with none of the marks below; what runs by default")
+    for name, reason in MARKS.items():
+        config.addinivalue_line("markers", f"{name}: {reason}")
+    fast = config.option.markexpr == FAST
+    effort.set_effort(fast)
+    if not fast and config.option.durations is None:
+        config.option.durations, config.option.durations_min = 10, 5.0
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test by what it needs, before pytest selects by marks."""
+    for item in items:
+        names = {*item.path.stem.split("_"), *getattr(item, "fixturenames", ())}
+        callspec = getattr(item, "callspec", None)
+        names |= {value.name for value in (callspec.params.values() if callspec else ()) if isinstance(value, Kind)}
+        for name in names & MARKS.keys():
+            item.add_marker(name)
+        if not any(item.get_closest_marker(name) for name in MARKS):
+            item.add_marker(FAST)
+
+
+def pytest_runtest_setup() -> None:
+    """Forget the seed of the test before."""
+    effort.note_seed(None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Iterator[None]:
+    """Report the seed at which a test failed."""
+    report = yield
+    seed = effort.noted_seed()
+    if report.failed and seed is not None:
+        report.sections.append(("Seed", f"failed at seed {seed}"))
+    return report
 
 
 class Scheduler(LoadScopeScheduling):
-    """A module runs on one worker, for its tests share what they prepare; so does all that asks a cluster of Spark,
-    which takes longer to start and to warm up than its tests."""
+    """Run a module on one worker, for its tests share what they prepare.
+
+    All tests that need Spark run on one worker too: a cluster takes longer to start and to warm up than its tests.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
-        return CLUSTER if CLUSTER in nodeid else super()._split_scope(nodeid)
+        return "spark" if "spark" in nodeid else super()._split_scope(nodeid)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduler:
-    """How tests are given to workers."""
+    """Return the scheduler that gives tests to workers."""
     return Scheduler(config, log)
-
-
-SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
 @pytest.fixture(scope="session")

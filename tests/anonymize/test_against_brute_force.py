@@ -7,17 +7,17 @@ from collections import Counter
 import brute
 import duckdb
 import pytest
-from effort import cases
+from effort import Block, seeds
 from random_cases import random_case
 from tables import text_table
 
 import sqlanon
 
 
-@pytest.mark.parametrize("block", range(10))
-def test_optimum_verdicts_and_release_equal_brute_force(block: int) -> None:
+@seeds(60)
+def test_optimum_verdicts_and_release_equal_brute_force(block: Block) -> None:
     solved = 0
-    for seed in range(block, cases(60), 10):
+    for seed in block:
         rows, trees, document = random_case(seed)
         k = document["privacy"][0]["k"]
         basic = document["nulls"]
@@ -63,8 +63,9 @@ def test_optimum_verdicts_and_release_equal_brute_force(block: int) -> None:
     assert solved > 0
 
 
-def test_exhaustive_resolves_ties_over_the_whole_lattice() -> None:
-    for seed in range(1000, 1000 + cases(15)):
+@seeds(15, 5, first=1000)
+def test_exhaustive_resolves_ties_over_the_whole_lattice(block: Block) -> None:
+    for seed in block:
         rows, trees, document = random_case(seed)
         document["search"] = {"strategy": "exhaustive"}
         document["quality"] = {"measure": "precision", "aggregate": "arithmetic_mean"}

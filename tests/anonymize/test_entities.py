@@ -20,7 +20,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
-from effort import cases
+from effort import Block, scaled, seeds
 from mistakes import classes_of_records
 from random_cases import random_tree
 from random_worlds import document, ordered_models, random_models
@@ -48,8 +48,6 @@ from sqlanon.publish.proof_file import write_proof
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, named, table
 
-TABLES = cases(40)
-BLOCKS = 8
 STRATEGIES = ("best_first", "flash", "flash_two_phase", "ola", "incognito")
 VALUES: list[brute.Text] = [None, "", "NULL", "flu", "cold", "é", "*"]
 NAMES = ("person", "n", "order", 'a"b', "entity", "key_0", "x; DROP TABLE t")
@@ -203,12 +201,12 @@ def check_proof(plan: sqlanon.Plan, keys: dict[str, Any], connection: Any, conte
     assert verified.holds, (context, verified.faults)
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+@seeds(40, 5)
 def test_verdicts_optima_bounds_proofs_and_releases_count_persons(
-    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SQLANON_TEST_PROOF", str(tmp_path / "proof.json"))
-    results = [compare(seed) for seed in range(block, TABLES, BLOCKS)]
+    results = [compare(seed) for seed in block]
     solved = sum(found for found, _ in results)
     assert solved >= max(1, len(results) // 5)
     assert sum(bounds for _, bounds in results) >= solved
@@ -556,7 +554,7 @@ def test_check_counts_nobodys_records_for_nothing() -> None:
     assert (found.smallest_class, found.entities) == (0, 1)
 
 
-@pytest.mark.parametrize("seed", range(cases(6)))
+@pytest.mark.parametrize("seed", range(scaled(6)))
 def test_check_agrees_with_the_brute_force_about_every_model(seed: int, connection: duckdb.DuckDBPyConnection) -> None:
     """The audits of all models, over tables as they are: each judges the classes of one node as the definition does."""
     owned = next(o for o in map(random_owned, range(100 * seed, 100 * seed + 100)) if o.world.sensitive)
@@ -672,7 +670,7 @@ def test_the_bound_of_t_closeness_counts_the_records_of_a_class(
         assert plan.evaluate({"place": 1}).lower_bounds.suppressed > plan.evaluate({"place": 0}).suppressed
 
 
-@pytest.mark.parametrize("seed", range(cases(8)))
+@pytest.mark.parametrize("seed", range(scaled(8)))
 def test_the_fewest_entities_of_some_records(seed: int) -> None:
     chance = random.Random(seed)
     sizes = sorted((chance.choice([1, 1, 2, 3, 9]) for _ in range(chance.randint(1, 12))), reverse=True)

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 from click.testing import CliRunner
-from effort import cases
+from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -226,7 +226,7 @@ SIDES = st.tuples(st.sampled_from([None, 0, 1, 2, 10]), st.sampled_from([None, 0
 
 
 class TestProperties:
-    @settings(max_examples=cases(40))
+    @settings(max_examples=scaled(40))
     @given(
         left=st.lists(SIDES, max_size=8),
         right=st.lists(SIDES, max_size=8),
@@ -264,7 +264,7 @@ class TestProperties:
         counts = [int(told.split()[0]) for told in warnings if not told.startswith("Keys")]
         assert counts == [count for count in (lonely, unused) if count]
 
-    @settings(max_examples=cases(10))
+    @settings(max_examples=scaled(10))
     @given(rows=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2)), min_size=1, max_size=20), k=st.integers(1, 4))
     def test_a_release_of_joined_sources_equals_that_of_one_table(self, rows: list, k: int) -> None:
         with duckdb.connect() as connection:

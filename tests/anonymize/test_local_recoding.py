@@ -15,11 +15,11 @@ from typing import Any
 import brute_models
 import cases
 import duckdb
-import effort
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 from brute_models import World
+from effort import Block, scaled, seeds
 from random_worlds import document, load, random_world
 
 import sqlanon
@@ -33,8 +33,6 @@ from sqlanon.plan.recoding.sequence import REPLAYED, first_fit
 from sqlanon.plan.recoding.state import opened
 from sqlanon.sqltrees import names
 
-TABLES = effort.cases(24)
-BLOCKS = 3
 Given = list[tuple[brute_models.Record, int | None]]
 """Each record that takes part, with the place of the node that publishes it."""
 
@@ -43,9 +41,9 @@ def engine_of(plan: Any) -> DuckDBEngine:
     return plan._session.source.engine
 
 
-def worlds(block: int, blocks: int = BLOCKS) -> Any:
+def worlds(block: Block) -> Any:
     """Random worlds without a population that have a solution, with their plans by an additive measure."""
-    for seed in range(block, TABLES, blocks):
+    for seed in block:
         world, rng = random_world(seed), random.Random(seed)
         world.records = [(values, sensitive, True) for values, sensitive, _ in world.records]
         world.models = [(column, model) for column, model in world.models if model["type"] != "delta_presence"] or [
@@ -166,9 +164,9 @@ def check_recoding(world: World, nodes: Sequence[Node], given: Given, recoding: 
 # A given sequence
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+@seeds(24, 6)
 def test_each_record_is_published_by_the_first_node_whose_class_passes(
-    monkeypatch: pytest.MonkeyPatch, block: int
+    monkeypatch: pytest.MonkeyPatch, block: Block
 ) -> None:
     looked = 0
     for seed, rng, world, policy, plan in worlds(block):
@@ -270,8 +268,8 @@ def test_the_statements_of_a_small_run_and_what_is_left() -> None:
 # Candidates
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
-def test_candidates_are_judged_as_the_whole_sequence_would_be(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+@seeds(24, 6)
+def test_candidates_are_judged_as_the_whole_sequence_would_be(monkeypatch: pytest.MonkeyPatch, block: Block) -> None:
     judged = dropped = 0
     for seed, rng, world, policy, plan in worlds(block):
         monkeypatch.setattr(state, "LANE_ROWS", rng.choice([1, 40_000]))
@@ -298,7 +296,7 @@ def test_candidates_are_judged_as_the_whole_sequence_would_be(monkeypatch: pytes
                 fitted = first_fit(engine, plan._problem, plan.question, present.nodes)
                 assert fitted.loss == pytest.approx(chosen.loss, rel=1e-12, abs=1e-14)
                 assert [rule.records for rule in fitted.rules] == [own.records for own in present.published]
-    assert judged > TABLES // BLOCKS and dropped > 0
+    assert judged > len(block) and dropped > 0
 
 
 # The choice
@@ -317,9 +315,10 @@ def check_choice(plan: Any, found: Found, most: int) -> Recoding:
     return recoding
 
 
-def test_a_choice_obeys_the_policy_and_never_loses_more_than_it_began_with() -> None:
+@seeds(24, 6)
+def test_a_choice_obeys_the_policy_and_never_loses_more_than_it_began_with(block: Block) -> None:
     gained = 0
-    for seed, rng, world, policy, plan in worlds(0, 1):
+    for seed, rng, world, policy, plan in worlds(block):
         most = rng.choice([1, 2, 3, 8])
         found = choose(engine_of(plan), plan._problem, plan.question, plan.node, most=most, seed=seed)
         check_choice(plan, found, most)
@@ -360,7 +359,7 @@ def chosen(plan: Any, **options: Any) -> Found:
     return choose(engine_of(plan), plan._problem, plan.question, plan.node, **own)
 
 
-@pytest.mark.parametrize("seed", range(effort.cases(3)))
+@pytest.mark.parametrize("seed", range(scaled(3)))
 def test_levels_are_kept_within_the_limits_of_the_policy(connection: duckdb.DuckDBPyConnection, seed: int) -> None:
     limits = {"a": {"min_level": 1}, "b": {"max_level": 2}, "c": {"min_level": 1, "max_level": 3}}
     with planned(connection, numbers(seed), [*"abc"], **levelled(seed, limits)) as made:

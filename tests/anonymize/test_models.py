@@ -13,20 +13,17 @@ import brute
 import brute_models
 import duckdb
 import pytest
-from effort import cases
+from effort import Block, seeds
 from random_worlds import document, load, ordered_models, random_world
 
 import sqlanon
 from sqlanon.lattice.nodes import leq
 
-TABLES = cases(120)
-BLOCKS = 12
 
-
-@pytest.mark.parametrize("block", range(BLOCKS))
-def test_verdicts_optimum_release_and_bounds_equal_brute_force(block: int) -> None:
+@seeds(120)
+def test_verdicts_optimum_release_and_bounds_equal_brute_force(block: Block) -> None:
     solved = compared = 0
-    for seed in range(block, TABLES, BLOCKS):
+    for seed in block:
         world, rng = random_world(seed), random.Random(seed)
         policy = document(world, rng)
         measure, aggregate = policy["quality"]["measure"], policy["quality"]["aggregate"]

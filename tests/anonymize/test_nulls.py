@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from effort import cases
+from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
@@ -35,7 +35,7 @@ CELL = st.sampled_from([None, None, None, "", "NULL", "'", '"', "*", "x"])
 RELATIONS = st.integers(1, 4).flatmap(
     lambda width: st.lists(st.tuples(*[CELL] * width), min_size=1, max_size=30)
 )  # many NULLs, and texts that look like one
-PROPERTY = settings(max_examples=cases(30))
+PROPERTY = settings(max_examples=scaled(30))
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ FORMS = {
 @pytest.mark.parametrize("word_bits", [62, 4])
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_equals_brute_force(form: str, word_bits: int) -> None:
-    @settings(PROPERTY, max_examples=cases(8))
+    @settings(PROPERTY, max_examples=scaled(8))
     @given(RELATIONS, st.integers(1, 6))
     def holds(rows: list[Row], k: int) -> None:
         with pytest.MonkeyPatch.context() as patch:

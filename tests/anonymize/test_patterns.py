@@ -16,7 +16,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from effort import cases
+from effort import scaled
 from random_patterns import Row, assigned_rows, check_script, planned, random_rows, random_set, suppressed
 from tables import text_table
 
@@ -39,7 +39,7 @@ from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
 from sqlanon.sqltrees.trees import table
 
-TABLES = cases(30)
+TABLES = scaled(30)
 
 
 def algorithm_1(rows: Sequence[Row], patterns: Sequence[Pattern], k: int) -> dict[Row, Pattern | None]:
@@ -93,7 +93,7 @@ def test_the_rules_of_the_paper_for_adult2() -> None:
     assert (work,) not in rules and (marital, country) in rules
 
 
-@pytest.mark.parametrize("seed", range(cases(100)))
+@pytest.mark.parametrize("seed", range(scaled(100)))
 def test_a_set_is_what_its_rules_say(seed: int) -> None:
     rng = random.Random(seed)
     columns = rng.randint(0, 6)
@@ -139,7 +139,7 @@ def test_a_list_keeps_its_order_when_told() -> None:
     assert list(made) == [(1,), (0,), (0, 2), (0, 1, 2)]
 
 
-@pytest.mark.parametrize("seed", range(cases(40)))
+@pytest.mark.parametrize("seed", range(scaled(40)))
 def test_a_list_is_sorted_by_its_ranking(seed: int) -> None:
     rng = random.Random(seed)
     columns = rng.randint(0, 5)
@@ -314,7 +314,7 @@ def check_quality(plan: sqlanon.Plan, found: Assignment, rows: Sequence[Row], gi
 
 def test_a_wave_runs_on_another_engine_too() -> None:
     """The same text on SQLite, wave after wave, and its pairs end where Algorithm 1 ends."""
-    for seed in range(cases(20)):
+    for seed in range(scaled(20)):
         rng = random.Random(seed)
         columns, k = rng.randint(1, 4), rng.choice([2, 3])
         rows = random_rows(rng, columns)

@@ -17,7 +17,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
-from effort import cases
+from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_patterns import Row, assigned_rows, check_script, planned, random_rows, random_set, suppressed
@@ -37,7 +37,7 @@ from sqlanon.plan.patterns.shares import Share, broken, stretches
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import table
 
-TABLES = cases(15)
+TABLES = scaled(15)
 Pattern = tuple[int, ...]
 Rows = list[tuple[int, ...]]
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as parquet
 import pytest
 import yaml
 from click.testing import CliRunner
-from effort import cases
+from effort import Block, scaled, seeds
 from random_worlds import document as model_document
 from random_worlds import load, random_world
 from tables import text_table
@@ -67,7 +67,7 @@ def check_records(rows: list[Row], found: list[Row], k: int) -> None:
 
 
 @pytest.mark.parametrize("solver", ["greedy", "exact"])
-@pytest.mark.parametrize("seed", range(cases(3)))
+@pytest.mark.parametrize("seed", range(scaled(3)))
 def test_patterns_publish_the_records_themselves(seed: int, solver: str) -> None:
     if solver == "exact":
         pytest.importorskip("highspy", reason="the exact solver is an extra")
@@ -95,10 +95,11 @@ def test_patterns_publish_the_records_themselves(seed: int, solver: str) -> None
     assert sum(rule.records for rule in plan.rules) == ledger.published
 
 
-def test_the_exact_solver_is_never_worse_and_says_when_it_is_proven() -> None:
+@seeds(4, 4)
+def test_the_exact_solver_is_never_worse_and_says_when_it_is_proven(block: Block) -> None:
     pytest.importorskip("highspy", reason="the exact solver is an extra")
     better = 0
-    for seed in range(cases(4)):
+    for seed in block:
         with duckdb.connect() as connection:
             text_table(connection, [*COLUMNS, "e"], rows_of(seed, 40))
             losses = {}
@@ -127,10 +128,11 @@ def cheapest(rows: list[Row], patterns: list[tuple[int, ...]], k: int, allowed: 
     return best
 
 
-def test_the_exact_solver_claims_no_more_than_holds_under_any_limit() -> None:
+@seeds(40)
+def test_the_exact_solver_claims_no_more_than_holds_under_any_limit(block: Block) -> None:
     pytest.importorskip("highspy", reason="the exact solver is an extra")
     outcomes: Counter[str] = Counter()
-    for seed in range(cases(35)):
+    for seed in block:
         chance = random.Random(seed)
         rows = [tuple(chance.choice("aab") for _ in range(3)) for _ in range(chance.randint(3, 6))]
         patterns = chance.sample(
@@ -164,7 +166,7 @@ def test_the_exact_solver_claims_no_more_than_holds_under_any_limit() -> None:
                 if plan.certificate.optimal:
                     assert cost == pytest.approx(want), seed
                 outcomes["optimal" if plan.certificate.optimal else "bound"] += 1
-    assert outcomes["optimal"] > 10 and outcomes["none"] > 2
+    assert outcomes["optimal"] > len(block) // 4 and outcomes["none"] > 0
 
 
 def test_the_exact_solver_finds_what_the_greedy_one_does_not() -> None:
@@ -236,9 +238,10 @@ def test_the_rules_of_the_policy_hold() -> None:
     assert patterns == {frozenset(), frozenset({3}), frozenset({1, 2})}
 
 
-def test_a_limit_of_zero_leaves_nothing_over_and_a_tight_one_is_kept() -> None:
+@seeds(8, 2)
+def test_a_limit_of_zero_leaves_nothing_over_and_a_tight_one_is_kept(block: Block) -> None:
     over = 0
-    for seed in range(cases(8)):
+    for seed in block:
         with duckdb.connect() as connection:
             text_table(connection, [*COLUMNS, "e"], rows_of(seed))
             with sqlanon.recode(connection, policy_of({"type": "patterns"}, 4)) as plan:
@@ -270,10 +273,11 @@ def test_weights_decide_what_is_suppressed() -> None:
 
 
 @pytest.mark.parametrize("transformation", [{"type": "patterns"}, {"type": "local_recoding", "nodes": 4}])
-def test_other_models_hold_in_every_class(transformation: dict[str, Any]) -> None:
+@seeds(8, 4)
+def test_other_models_hold_in_every_class(block: Block, transformation: dict[str, Any]) -> None:
     """What is written is audited by SQL of its own; this judges a few of the models in Python besides."""
     met = 0
-    for seed in range(cases(6)):
+    for seed in block:
         world = random_world(seed)
         document = {**model_document(world, random.Random(seed)), "suppression_limit": 0.5}
         document["privacy"] = [m for m in document["privacy"] if m["type"] != "delta_presence"] or [
@@ -304,7 +308,7 @@ def test_other_models_hold_in_every_class(transformation: dict[str, Any]) -> Non
                     for key, value in zip(keys, table[name], strict=True):
                         values.setdefault(key, set()).add(value)
                     assert min(map(len, values.values())) >= model["l"], seed
-    assert met > 2
+    assert met > 0
 
 
 @pytest.fixture(scope="module")

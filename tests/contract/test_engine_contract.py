@@ -93,11 +93,6 @@ def case(seed: int) -> tuple[pa.Table, dict[str, Any]]:
     return texts({name: [row[i] for row in rows] for i, name in enumerate(columns)}), document
 
 
-def seeds(kind: Kind) -> range:
-    """Of cases that have a solution, the first among them."""
-    return range(11, 11 + kind.cases)
-
-
 def typed_case(records: int = 300, **changes: Any) -> tuple[pa.Table, dict[str, Any]]:
     """Records of several types with NULLs, under hierarchies that are computed."""
     draw = random.Random(7)
@@ -376,7 +371,7 @@ def assert_alike(own: Answer, other: Answer, seed: int = 0) -> None:
 
 def test_records_are_encoded_and_nodes_judged_as_in_duckdb(kind: Kind, fresh: Any) -> None:
     judged = 0
-    for seed in seeds(kind):
+    for seed in kind.seeds:
         own = reference_answer(seed)
         assert_alike(own, answered(fresh(), *case(seed), seed), seed)
         judged += len(own.nodes)
@@ -465,7 +460,7 @@ def reference_best(seed: int) -> Any:
 
 def test_the_search_finds_the_same_optimum_with_the_same_proof(kind: Kind, fresh: Any) -> None:
     found = 0
-    for seed in seeds(kind):
+    for seed in kind.seeds:
         own = reference_best(seed)
         assert same(own, best(fresh(), seed)), seed
         found += len(own) == 4
@@ -562,7 +557,7 @@ def reference_release(seed: int) -> Any:
 
 def test_what_is_redacted_and_suppressed_adds_up(kind: Kind, fresh: Any) -> None:
     seen = 0
-    for seed in seeds(kind):
+    for seed in kind.seeds:
         expected = reference_release(seed)
         if expected is None:
             continue

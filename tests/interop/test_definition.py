@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from definition_example import DOCS, EXAMPLE
-from effort import cases
+from effort import scaled
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
@@ -90,7 +90,7 @@ def test_what_is_left_out_means_what_anon_did() -> None:
 # -- there and back ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=cases(100), suppress_health_check=list(HealthCheck))
+@settings(max_examples=scaled(100), suppress_health_check=list(HealthCheck))
 @given(documents() | documents().map(as_toml))
 @example({"columns": {"a": QUASI}, "privacy": [], "csv": None, "join": [], "search": None, "quality": {}})
 def test_every_policy_comes_back_from_its_definition(base: Path, document: dict) -> None:

@@ -25,7 +25,7 @@ from dialect_world import (
     records,
     sqlite_run,
 )
-from effort import cases
+from effort import Block, seeds
 from postgres_server import Server
 from random_worlds import document as world_policy
 from random_worlds import random_world
@@ -38,7 +38,6 @@ from sqlanon.scripts.dialects import dialect_named
 from sqlanon.scripts.warehouse import script_in, script_parts
 
 ENGINES = ("duckdb", "sqlite", "clickhouse", "postgres")
-WORLDS = cases(12)
 
 Opened = Callable[[Table], Run]
 
@@ -291,12 +290,13 @@ def test_intervals_of_long_integers(engine: str, request: pytest.FixtureRequest)
     assert ran.released[(f">={2**62 + 1}",)] == 4
 
 
+@seeds(12, 12)
 @every_engine
-def test_random_policies(engine: str, request: pytest.FixtureRequest) -> None:
+def test_random_policies(block: Block, engine: str, request: pytest.FixtureRequest) -> None:
     """Every model and measure; what is lacking is told, and nothing else is."""
     compared = told = 0
     lacking: set[str] = set()
-    for seed in range(WORLDS):
+    for seed in block:
         world = random_world(seed)
         quasi = {f"q{i}": "VARCHAR" for i in range(len(world.trees))}
         watched = {f"s{i}": "VARCHAR" for i in range(len(world.sensitive))}
@@ -327,4 +327,4 @@ def test_random_policies(engine: str, request: pytest.FixtureRequest) -> None:
             "postgres": {"an ASOF JOIN"},
         }[engine]
     ), lacking
-    assert told < WORLDS * 2 // 3
+    assert told < len(block) * 2 // 3

@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 from click.testing import CliRunner
-from effort import cases
+from effort import Block, seeds
 from live_worlds import VALUES, Row, Wanted, World, published
 from sqlglot import exp
 
@@ -104,9 +104,10 @@ def check_state(connection: duckdb.DuckDBPyConnection, world: World) -> int:
     return len(rows)
 
 
-def test_a_live_view_satisfies_its_policy_after_every_change() -> None:
+@seeds(8, 4)
+def test_a_live_view_satisfies_its_policy_after_every_change(block: Block) -> None:
     sizes: list[int] = []
-    for seed in range(cases(8)):
+    for seed in block:
         random = Random(seed)
         world, document = world_with_policy(random)
         with duckdb.connect() as connection:
@@ -127,7 +128,7 @@ def test_a_live_view_satisfies_its_policy_after_every_change() -> None:
                 sizes.append(check_state(connection, world))
             write(connection, {row["id"]: row for row in world.rows}, [])
             assert connection.execute("SELECT COUNT(*) FROM anon.v").fetchone() == (0,)
-    assert sum(size > 0 for size in sizes) > 40 and sum(size == 0 for size in sizes) > 10
+    assert sum(size > 0 for size in sizes) > 10 and sum(size == 0 for size in sizes) > 0
 
 
 # -- publication -------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Cells of the papers' tables that are cheap to compute; ``benchmarks/tables_201*.py`` print all of them."""
+"""Cells of the papers' tables that are cheap to compute; ``benchmarks/papers/tables_201*.py`` print all of them."""
 
 from __future__ import annotations
 

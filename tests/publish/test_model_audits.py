@@ -12,7 +12,7 @@ import brute_models
 import duckdb
 import pytest
 from click.testing import CliRunner
-from effort import cases
+from effort import Block, seeds
 from random_worlds import document, load, random_world
 
 import sqlanon
@@ -22,10 +22,11 @@ from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.sqltrees.trees import table
 
 
-def test_audits_agree_with_brute_force_about_every_model_alone() -> None:
+@seeds(30)
+def test_audits_agree_with_brute_force_about_every_model_alone(block: Block) -> None:
     """Run over generalized, unsuppressed records, the audits of a plan find exactly the classes that fail."""
     failed = held = 0
-    for seed in range(cases(30)):
+    for seed in block:
         world, rng = random_world(seed), random.Random(seed)
         policy = document(world, rng)
         policy["suppression_limit"] = 1
@@ -52,7 +53,7 @@ def test_audits_agree_with_brute_force_about_every_model_alone() -> None:
                     records = sum(row[0] for row in engine.run("audit", query))
                     assert records == answer.by_model[i], (seed, world.models[i])
                     failed, held = failed + (records > 0), held + (records == 0)
-    assert failed > 3 and held > 10
+    assert failed > 0 and held > 3
 
 
 def brute_table(engine: DuckDBEngine, names: list[str], rows: list[tuple[brute.Text, ...]]) -> None:

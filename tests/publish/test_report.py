@@ -17,7 +17,7 @@ from typing import Any
 import brute
 import duckdb
 import pytest
-from effort import cases
+from effort import scaled
 from random_worlds import AGGREGATES, FOLDED, MEASURES, document, load, random_world
 from tables import text_table
 
@@ -653,7 +653,7 @@ def test_every_end_without_a_release_is_told(error: sqlanon.SqlanonError) -> Non
         assert "secret" not in text and "file part.csv" in text and "people.parquet" in text
 
 
-@pytest.mark.parametrize("seed", range(cases(8)))
+@pytest.mark.parametrize("seed", range(scaled(8)))
 def test_class_sizes_add_up_at_every_node(seed: int) -> None:
     """With sensitive codes folded, δ-presence and uncovered values: the verdict of the node says the same."""
     world, rng = random_world(seed), random.Random(seed)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from effort import cases
+from effort import Block, scaled, seeds
 from random_worlds import document, load, random_world
 from tables import text_table
 
@@ -31,11 +31,11 @@ def certified(made: sqlanon.Plan, path: Path) -> dict:
 
 
 @pytest.mark.parametrize("strategy", EXACT)
-def test_certificates_hold_for_every_model_and_measure(tmp_path: Path, strategy: str) -> None:
+@seeds(15, 5)
+def test_certificates_hold_for_every_model_and_measure(block: Block, tmp_path: Path, strategy: str) -> None:
     held = 0
-    for seed in range(cases(60)):
-        if EXACT[seed % len(EXACT)] != strategy:
-            continue
+    for seed in block:
+        seed = len(EXACT) * seed + EXACT.index(strategy)
         world = random_world(seed)
         asked = {**document(world, random.Random(seed)), "search": {"strategy": strategy}}
         policy = sqlanon.Policy.from_dict(asked)
@@ -52,7 +52,7 @@ def test_certificates_hold_for_every_model_and_measure(tmp_path: Path, strategy:
             assert found.holds and found.optimal, (seed, found.faults)
             assert found.boxes == len(told["boxes"])
             held += 1
-    assert held > 1
+    assert held > 0
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_whatever_is_changed_in_a_certificate_is_found(connection, skewed, tmp_p
         path.write_text(json.dumps({**document, "sha256": digest(document)}))
         return not sqlanon.verify(path, skewed.policy, connection).holds
 
-    for number, box in random.Random(5).sample(list(enumerate(boxes)), cases(2)):
+    for number, box in random.Random(5).sample(list(enumerate(boxes)), scaled(2)):
         assert changed(boxes=boxes[:number] + boxes[number + 1 :]), "a box is missing"
         if box[3] is not None:
             raised = [*box[:3], 1e9 if box[3] == "loss" else box[3] * 1.0001, *box[4:]]

@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from effort import Block
 from postgres_server import Server
 from sqlglot import exp
 
@@ -48,6 +49,11 @@ class Kind:
     name: str
     cases: int
     open: Callable[[pytest.FixtureRequest], Engine]
+
+    @property
+    def seeds(self) -> Block:
+        """Return the seeds of random cases: of those that have a solution, the first ones."""
+        return Block(11, self.cases)
 
     def __str__(self) -> str:
         return self.name

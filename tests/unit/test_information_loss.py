@@ -11,7 +11,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from effort import cases
+from effort import scaled
 from tables import text_table
 
 import sqlanon
@@ -217,7 +217,7 @@ def searched(made: sqlanon.Policy, strategy: str, **options: Any) -> sqlanon.Pol
 
 
 class TestSearch:
-    @pytest.mark.parametrize("seed", range(cases(10)))
+    @pytest.mark.parametrize("seed", range(scaled(10)))
     def test_every_exact_strategy_proves_the_optimum_of_a_brute_force(self, connection, seed: int) -> None:
         rng = random.Random(seed)
         count = rng.choice([1, 2, 3, 3])
