@@ -6,7 +6,6 @@ import json
 import logging
 import math
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from command_line import sqlanon
 from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -439,12 +439,7 @@ CANARY = "Zz7canaryqQ"
 
 
 def command(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sqlanon.cli", "nulls", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return sqlanon("nulls", *arguments)
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ def instances(draw: st.DrawFn, records: int = 6) -> tuple[Rows, list[Pattern], i
     return rows, patterns, draw(st.integers(1, 4)), weights
 
 
-@settings(max_examples=250)
+@settings(max_examples=scaled(250))
 @given(instances(), st.booleans())
 def test_it_equals_exhaustive_search(instance: tuple[Rows, list[Pattern], int, list[int]], left_over: bool) -> None:
     rows, patterns, k, weights = instance
@@ -88,7 +88,7 @@ def test_it_equals_exhaustive_search(instance: tuple[Rows, list[Pattern], int, l
     assert not broken(table, counts, patterns, k, found.assignment, left_over=left_over)
 
 
-@settings(max_examples=60)
+@settings(max_examples=scaled(60))
 @given(instances(40), st.randoms(use_true_random=False))
 def test_the_order_of_rows_and_columns_changes_nothing_and_raising_k_never_lowers(instance, shuffler) -> None:
     rows, patterns, k, weights = instance
@@ -108,7 +108,7 @@ def test_the_order_of_rows_and_columns_changes_nothing_and_raising_k_never_lower
     assert again.cost == found.cost
 
 
-@settings(max_examples=100)
+@settings(max_examples=scaled(100))
 @given(instances(40))
 def test_a_solution_goes_through_the_reductions_and_back_at_no_cost(instance) -> None:
     rows, patterns, k, weights = instance
@@ -314,6 +314,7 @@ NURSERY = {2: 12_960, 5: 12_960, 6: 25_920, 25: 38_880, 100: 51_840}
 """Table 6, the integer program (its 12,690 of the heuristic is a misprint: no row type occurs twice)."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", NURSERY)
 def test_nursery_needs_no_search(k: int) -> None:
     table = np.array(list(itertools.product(*map(range, (3, 5, 4, 4, 3, 2, 3, 3)))))

@@ -212,6 +212,7 @@ def test_a_time_limit_holds_where_rules_are_tried_one_after_the_other(transforma
             sqlanon.recode(connection, policy_of(transformation, columns=columns, search={"time_limit": 0}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [64, 70])
 def test_columns_beyond_a_word(columns: int) -> None:
     names = [f"c{i}" for i in range(columns)]

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import duckdb
 import pytest
+from command_line import sqlanon
 
 KEYS = {
     "strategy", "levels", "optimal", "gap", "lower_bound", "loss", "measure", "records", "published", "suppressed",
     "excluded", "classes", "smallest_class", "lattice_size", "evaluated", "snapshots", "statements", "seconds",
     "output",
 }  # fmt: skip
-
-
-def sqlanon(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "sqlanon.cli", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")

@@ -56,6 +56,7 @@ def run(folder: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_the_commands_run_on_the_policy(folder: Path) -> None:
     told = commands()
     assert {command[1] for command in told} == {
@@ -67,6 +68,7 @@ def test_the_commands_run_on_the_policy(folder: Path) -> None:
     assert (folder / "run.html").stat().st_size and (folder / "definition.xml").stat().st_size
 
 
+@pytest.mark.slow
 def test_the_python_runs(folder: Path) -> None:
     (folder / "example.py").write_text(blocks("python")[0], encoding="utf-8")
     done = run(folder, [sys.executable, "example.py"])

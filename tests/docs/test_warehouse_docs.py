@@ -44,6 +44,7 @@ def follow(folder: Path, steps: list[str], environment: dict[str, str]) -> list[
     return told[1:]
 
 
+@pytest.mark.slow
 def test_the_way_to_a_granted_view(postgres: Server, tmp_path: Path) -> None:
     pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
     programs = binaries()
@@ -65,6 +66,8 @@ def test_the_way_to_a_granted_view(postgres: Server, tmp_path: Path) -> None:
     assert told[4].count("permission denied") == 2
 
 
+@pytest.mark.spark
+@pytest.mark.slow
 def test_the_way_through_spark(tmp_path: Path) -> None:
     pytest.importorskip("sqlanon.engines.spark.engine", reason="PySpark is not installed")
     if shutil.which("java") is None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 from definition_example import EXAMPLE
+from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from policy_documents import documents, typed
@@ -201,7 +202,7 @@ awkward = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=300)
+@settings(max_examples=scaled(300))
 @given(
     st.lists(texts | awkward, min_size=1, max_size=5, unique=True), st.lists(texts | awkward, min_size=3, max_size=3)
 )
@@ -215,7 +216,7 @@ def test_texts_come_back_from_yaml_and_json_as_they_are(values: list[str], words
         assert list(loaded(text)["columns"]["a"]["hierarchy"]["levels"]) == values
 
 
-@settings(max_examples=100)
+@settings(max_examples=scaled(100))
 @given(documents())
 def test_whole_policies_come_back_from_yaml(document: dict) -> None:
     data = write_definition(document)

@@ -109,7 +109,7 @@ def test_every_policy_comes_back_from_its_definition(base: Path, document: dict)
 def test_the_generated_policies_are_mostly_sound(base: Path) -> None:
     sound = []
 
-    @settings(max_examples=60, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=scaled(60), database=None, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(documents())
     def count(document: dict) -> None:
         try:
@@ -133,7 +133,7 @@ options = st.dictionaries(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=scaled(200))
 @given(options)
 def test_options_of_extensions_come_back_with_their_types(given_options: dict) -> None:
     document = {
@@ -532,7 +532,7 @@ def test_what_is_no_xml_is_refused_with_its_line(tmp_path: Path) -> None:
         read_definition(tmp_path)
 
 
-@settings(max_examples=300)
+@settings(max_examples=scaled(300))
 @given(st.integers(0, len(EXAMPLE) - 1), st.text("<>\"'/&a1 =!?[", max_size=3), st.integers(0, 12))
 def test_a_damaged_definition_is_read_or_refused(at: int, inserted: str, cut: int) -> None:
     damaged = EXAMPLE[:at] + inserted + EXAMPLE[at + cut :]

@@ -37,7 +37,12 @@ from sqlanon.scripts.dialect_script import NEIGHBOURS, RELEASE, neighbours, told
 from sqlanon.scripts.dialects import dialect_named
 from sqlanon.scripts.warehouse import script_in, script_parts
 
-ENGINES = ("duckdb", "sqlite", "clickhouse", "postgres")
+ENGINES = (
+    "duckdb",
+    "sqlite",
+    pytest.param("clickhouse", marks=pytest.mark.chdb),
+    pytest.param("postgres", marks=pytest.mark.postgres),
+)
 
 Opened = Callable[[Table], Run]
 

@@ -273,6 +273,7 @@ def installed(case: Path, code: Path) -> list[Path]:
     return [case / "site", code]
 
 
+@pytest.mark.slow
 def test_installed_the_command_line_finds_all_examples(case: Path, installed: list[Path]) -> None:
     written(case, {"policy.yaml": FILES["policy.yaml"] + "report: report.html\n"})
     told = sqlanon_run(case, "run", "policy.yaml", "--json", paths=installed)
@@ -307,6 +308,7 @@ def test_installed_and_passed_is_no_clash(case: Path, installed: list[Path]) -> 
     assert told.returncode == 0, told.stderr
 
 
+@pytest.mark.slow
 def test_the_tests_of_the_page_pass(case: Path, installed: list[Path]) -> None:
     written(case, {"test_hospital_rules.py": FILES["test_hospital_rules.py"]})
     told = run(case, "pytest", "-q", "-p", "no:cacheprovider", "test_hospital_rules.py", paths=installed)
@@ -322,6 +324,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "broken, changes, faults",
     [
@@ -666,6 +669,7 @@ def forgetful(problem: Any, progress: Any, *, gap: float = 0.0) -> Any:
         yield [Request(node, problem.lattice.bottom)]
 
 
+@pytest.mark.slow
 def test_a_strategy_does_not_say_what_is_found_or_proven(small: Callable, tmp_path: Path) -> None:
     own = Extensions(strategies={"lying": lying, "forgetful": forgetful})
     with sqlanon.plan(None, small(own)) as plan:
@@ -843,6 +847,7 @@ def test_check_measure_finds_a_wrong_bound() -> None:
     testing.check_measure("mine", extensions=measure(), tables=5)
 
 
+@pytest.mark.slow
 def test_check_strategy_tells_a_heuristic_from_an_exact_one() -> None:
     own = Extensions(strategies={"lying": lying, "forgetful": forgetful})
     testing.check_strategy("lying", extensions=own, tables=10)
@@ -860,6 +865,7 @@ def test_check_builder_and_check_format_find_what_is_wrong(rules: ModuleType, tm
         testing.check_format("jsonl", tmp_path, extensions=lines_format(rules, write=drops))
 
 
+@pytest.mark.slow
 def test_the_checks_hold_for_what_is_built_in(tmp_path: Path) -> None:
     testing.check_model("recursive_l_diversity", {"l": 2, "c": 2}, tables=3)
     testing.check_model("t_closeness", {"t": 0.3}, tables=3)

@@ -14,6 +14,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from effort import scaled
 from hostile_names import NAMES
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -472,7 +473,7 @@ TEXTS = st.none() | st.text(
 )
 
 
-@settings(max_examples=15)
+@settings(max_examples=scaled(15))
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=12))
 def test_any_texts_are_published_as_they_are(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[Text, Text]]

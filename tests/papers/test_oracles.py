@@ -31,6 +31,7 @@ def plans(shared: Path) -> Iterator[Plans]:
         yield made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_every_line_of_the_oracles(shared: Path, plans: Plans, name: str) -> None:
     found = lines(shared / "oracles", name)

@@ -18,13 +18,20 @@ FULL = 1.0
 """The effort of every other run."""
 
 _effort = FULL
+_fast = False
 _seed: int | None = None
 
 
 def set_effort(fast: bool) -> None:
     """Choose the effort of this run, before test modules are imported."""
-    global _effort
+    global _effort, _fast
+    _fast = fast
     _effort = float(os.environ.get("SQLANON_EFFORT", FAST if fast else FULL))
+
+
+def is_fast() -> bool:
+    """Return True in the fast tier."""
+    return _fast
 
 
 def scaled(count: int) -> int:
