@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 from brute_models import World
-from effort import Block, scaled, seeds
+from effort import Block, enough, scaled, seeds
 from random_worlds import document, load, random_world
 
 import sqlanon
@@ -180,7 +180,7 @@ def test_each_record_is_published_by_the_first_node_whose_class_passes(
             check_recoding(world, nodes, given, recoding)
             assert recoding.loss == pytest.approx(lost(world, nodes, given, policy), rel=1e-9, abs=1e-12), seed
             looked += len(recoding.rules)
-    assert looked > 0
+    assert enough(looked > 0)
 
 
 def test_sensitive_codes_tell_no_row_types_apart() -> None:
@@ -296,7 +296,7 @@ def test_candidates_are_judged_as_the_whole_sequence_would_be(monkeypatch: pytes
                 fitted = first_fit(engine, plan._problem, plan.question, present.nodes)
                 assert fitted.loss == pytest.approx(chosen.loss, rel=1e-12, abs=1e-14)
                 assert [rule.records for rule in fitted.rules] == [own.records for own in present.published]
-    assert judged > len(block) and dropped > 0
+    assert enough(judged > len(block) and dropped > 0)
 
 
 # The choice
@@ -315,7 +315,7 @@ def check_choice(plan: Any, found: Found, most: int) -> Recoding:
     return recoding
 
 
-@seeds(24, 6)
+@seeds(24, 24)
 def test_a_choice_obeys_the_policy_and_never_loses_more_than_it_began_with(block: Block) -> None:
     gained = 0
     for seed, rng, world, policy, plan in worlds(block):
@@ -326,7 +326,7 @@ def test_a_choice_obeys_the_policy_and_never_loses_more_than_it_began_with(block
         assert lost(world, found.nodes, given, policy) == pytest.approx(found.loss, rel=1e-9, abs=1e-12), seed
         assert stored_rows(plan, found.nodes) == expected_rows(world, found.nodes, given)
         gained += found.loss < found.start
-    assert gained > 0
+    assert enough(gained > 0)
 
 
 def levelled(seed: int, limits: dict[str, dict[str, int]], **changes: Any) -> dict[str, Any]:

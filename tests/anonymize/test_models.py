@@ -13,7 +13,7 @@ import brute
 import brute_models
 import duckdb
 import pytest
-from effort import Block, seeds
+from effort import Block, enough, seeds
 from random_worlds import document, load, ordered_models, random_world
 
 import sqlanon
@@ -67,7 +67,7 @@ def test_verdicts_optimum_release_and_bounds_equal_brute_force(block: Block) -> 
                 compared += check_bounds(plan, verdicts, answers, feasible, losses, context)
                 released = Counter(zip(*release.to_arrow().to_pydict().values(), strict=True))
                 assert released == answers[plan.node].released, context
-    assert solved > 0 and compared > solved
+    assert enough(solved > 0 and compared > solved)
 
 
 def check_bounds(plan, verdicts, answers, feasible, losses, context) -> int:

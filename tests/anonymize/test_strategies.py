@@ -17,7 +17,7 @@ import duckdb
 import pytest
 from brute_models import World
 from cases import policy_of
-from effort import Block, blocks, note_seed
+from effort import Block, blocks, enough, note_seed
 from random_worlds import document, load, random_world
 
 import sqlanon
@@ -113,13 +113,13 @@ class Cases(list[Case]):
         note_seed(None)
 
 
-@pytest.fixture(scope="module", params=blocks(48, 16), ids=str)
+@pytest.fixture(scope="module", params=blocks(48, 48), ids=str)
 def cases(request: pytest.FixtureRequest) -> Cases:
     """Every table of a block with no, some and full suppression."""
     return of_tables(request.param, lambda policy, world, rng: policy)
 
 
-@pytest.fixture(scope="module", params=blocks(48, 16), ids=str)
+@pytest.fixture(scope="module", params=blocks(48, 48), ids=str)
 def weighted(request: pytest.FixtureRequest) -> Cases:
     return of_tables(request.param, weigh)
 
@@ -178,7 +178,7 @@ def test_it_finds_a_feasible_node_or_none_and_the_best_one_where_it_says_so(name
                 assert found is None
             else:
                 assert found is not None and found.loss == pytest.approx(case.best, rel=1e-12, abs=1e-12), case.models
-    assert claimed or name in HEURISTIC
+    assert enough(claimed) or name in HEURISTIC
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -226,7 +226,7 @@ def test_below_a_hopeless_node_all_nodes_are_hopeless(cases: Cases) -> None:
                 node,
                 case.models,
             )
-    assert infeasible_below
+    assert enough(infeasible_below)
 
 
 def test_flash_may_miss_the_optimum_when_records_may_be_suppressed(cases: Cases) -> None:
@@ -236,7 +236,7 @@ def test_flash_may_miss_the_optimum_when_records_may_be_suppressed(cases: Cases)
             for case in cases
             if (found := driven(search, case)[0].incumbent) is not None and found.loss > case.best * (1 + 1e-9)
         ]
-        assert missed and not any(without_suppression(case.problem) for case in missed)
+        assert enough(missed) and not any(without_suppression(case.problem) for case in missed)
 
 
 def test_best_first_judges_no_more_nodes_than_exhaustive(cases: Cases) -> None:
@@ -245,12 +245,13 @@ def test_best_first_judges_no_more_nodes_than_exhaustive(cases: Cases) -> None:
         checked = len(driven(best_first.search, case)[1])
         assert checked <= len(driven(exhaustive.search, case)[1]) == case.problem.lattice.size
         fewer += checked < case.problem.lattice.size
-    assert fewer > len(cases) // 4
+    assert enough(fewer > len(cases) // 4)
 
 
 def test_known_bounds_of_all_nodes_save_checks(cases: Cases) -> None:
     counts = {name: sum(len(driven(search, case)[1]) for case in cases) for name, search in EXACT.items()}
-    assert counts["flash_two_phase every"] < counts["flash_two_phase"] < counts["flash_two_phase 2015"]
+    assert counts["flash_two_phase every"] <= counts["flash_two_phase"] <= counts["flash_two_phase 2015"]
+    assert enough(counts["flash_two_phase every"] < counts["flash_two_phase"] < counts["flash_two_phase 2015"])
 
 
 @pytest.mark.parametrize(
@@ -337,7 +338,7 @@ def test_anon_visits_what_the_algorithm_of_the_paper_visits(weighted: Cases) -> 
             assert progress.incumbent.loss == pytest.approx(wanted, rel=1e-12, abs=1e-12)
         limited += case.problem.lattice.top != case.problem.catalog.top
         tied += len({weighted_information_loss(case, node) for node in tested}) < len(tested)
-    assert limited > 8 and tied > 2
+    assert enough(limited > 8 and tied > 2)
 
 
 def test_with_losses_that_count_levels_anon_is_breadth_first(weighted: Cases) -> None:
@@ -352,14 +353,15 @@ def test_with_losses_that_count_levels_anon_is_breadth_first(weighted: Cases) ->
             node: dataclasses.replace(v, loss=measure.bound(node, None, LowerBounds(0)))
             for node, v in case.verdicts.items()
         }
-        counted = Case(dataclasses.replace(case.problem, catalog=catalog, measure=measure), verdicts, case.models)
+        problem = dataclasses.replace(case.problem, catalog=catalog, measure=measure)
+        counted = Case(problem, verdicts, case.models, case.seed)
         answer, tested = anonymize_table(counted, first_in())
         assert tested == sorted(tested, key=lambda node: (sum(node), [-level for level in node]))
         progress, _ = driven(anon.search, counted)
         assert progress.statistics["visited"] == len(tested)
         assert answer is None or sum(progress.incumbent.node) == sum(answer)
         longer += answer is not None and len(tested) > 3
-    assert longer > 2
+    assert enough(longer > 2)
 
 
 def test_anon_box_exhaustive_and_best_first_agree(weighted: Cases) -> None:
@@ -371,7 +373,7 @@ def test_anon_box_exhaustive_and_best_first_agree(weighted: Cases) -> None:
         solved += case.best is not None
         assert losses == [case.best if case.best is None else pytest.approx(case.best, rel=1e-12, abs=1e-12)] * 4
         assert all(map(proven, found))
-    assert len(weighted) > solved > 20
+    assert enough(len(weighted) > solved > 20)
 
 
 def test_anon_judges_everything_before_it_says_that_there_is_no_solution(weighted: Cases) -> None:
@@ -380,7 +382,7 @@ def test_anon_judges_everything_before_it_says_that_there_is_no_solution(weighte
         progress, asked = driven(anon.search, case)
         assert (progress.evaluated, len(asked)) == (case.problem.lattice.size,) * 2
         assert progress.statistics["visited"] == case.problem.lattice.size and progress.lower_bound is None
-    assert len(impossible) > 2
+    assert enough(len(impossible) > 2)
 
 
 def test_anon_claims_nothing_by_itself_under_another_measure(cases: Cases) -> None:
@@ -393,7 +395,7 @@ def test_anon_claims_nothing_by_itself_under_another_measure(cases: Cases) -> No
         assert progress.lower_bound == case.problem.least()
         found = progress.incumbent
         missed += found is not None and case.best is not None and found.loss > case.best * (1 + 1e-9)
-    assert missed > 1
+    assert enough(missed > 1)
 
 
 COLUMNS = (

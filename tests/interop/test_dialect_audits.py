@@ -14,7 +14,7 @@ import brute
 import brute_models
 import pytest
 from dialect_world import Table, duckdb_run, in_duckdb
-from effort import Block, seeds
+from effort import Block, enough, seeds
 from random_worlds import hierarchy
 
 import sqlanon
@@ -168,8 +168,9 @@ def test_an_audit_passes_no_class_that_fails(block: Block, model: dict[str, Any]
             assert offending.get(name, 0) == expected, context
             compared += bool(released)
             offended += expected > 0
-    assert compared and (told > 2) == (model.get("distance", "equal") != "equal" or model.get("min") == 0.2)
-    assert offended or model.get("distance") != "equal"
+    unplaceable = model.get("distance", "equal") != "equal" or model.get("min") == 0.2
+    assert enough(compared and (told > 2) == unplaceable)
+    assert enough(offended) or model.get("distance") != "equal"
 
 
 def test_new_sensitive_values_are_part_of_the_distribution() -> None:

@@ -12,7 +12,7 @@ import brute_models
 import duckdb
 import pytest
 from click.testing import CliRunner
-from effort import Block, seeds
+from effort import Block, enough, seeds
 from random_worlds import document, load, random_world
 
 import sqlanon
@@ -22,7 +22,7 @@ from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.sqltrees.trees import table
 
 
-@seeds(30)
+@seeds(30, 30)
 def test_audits_agree_with_brute_force_about_every_model_alone(block: Block) -> None:
     """Run over generalized, unsuppressed records, the audits of a plan find exactly the classes that fail."""
     failed = held = 0
@@ -53,7 +53,7 @@ def test_audits_agree_with_brute_force_about_every_model_alone(block: Block) -> 
                     records = sum(row[0] for row in engine.run("audit", query))
                     assert records == answer.by_model[i], (seed, world.models[i])
                     failed, held = failed + (records > 0), held + (records == 0)
-    assert failed > 0 and held > 3
+    assert enough(failed > 3 and held > 10)
 
 
 def brute_table(engine: DuckDBEngine, names: list[str], rows: list[tuple[brute.Text, ...]]) -> None:

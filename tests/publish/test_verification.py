@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from effort import Block, scaled, seeds
+from effort import Block, enough, scaled, seeds
 from random_worlds import document, load, random_world
 from tables import text_table
 
@@ -52,7 +52,7 @@ def test_certificates_hold_for_every_model_and_measure(block: Block, tmp_path: P
             assert found.holds and found.optimal, (seed, found.faults)
             assert found.boxes == len(told["boxes"])
             held += 1
-    assert held > 0
+    assert enough(held > 0)
 
 
 @pytest.fixture

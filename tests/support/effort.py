@@ -60,8 +60,17 @@ class Block:
 
 
 def blocks(total: int, size: int = 10, first: int = 0) -> list[Block]:
-    """Return the seeds from ``first`` in blocks of ``size``: ``total`` of them at full effort, at least one block."""
-    return [Block(first + number * size, size) for number in range(scaled(total // size))]
+    """Return the seeds from ``first`` in blocks of ``size``: ``total`` of them at full effort.
+
+    An effort that is too small for one block leaves a shorter one.
+    """
+    count = scaled(total)
+    return [Block(first + start, min(size, count - start)) for start in range(0, count, size)]
+
+
+def enough(reached: object) -> bool:
+    """Return whether the random cases of a test reached what it is about. With an effort below 1 they need not."""
+    return bool(reached) or _effort < FULL
 
 
 def seeds(total: int, size: int = 10, first: int = 0) -> pytest.MarkDecorator:
