@@ -6,8 +6,6 @@ import datetime
 import logging
 import math
 import random
-import signal
-import threading
 import uuid
 from collections.abc import Iterator
 from decimal import Decimal
@@ -16,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from effort import Block, enough, seeds
+from interrupts import interrupted_after
 from postgres_server import Server
 from random_cases import random_case
 from random_worlds import document as world_policy
@@ -256,11 +255,8 @@ def test_a_transaction_is_all_or_nothing(engine: Any) -> None:
 
 
 def test_an_interrupt_stops_the_statement_and_leaves_the_session_usable(engine: Any) -> None:
-    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), interrupted_after(0.3):
         engine.run("sleep", "SELECT pg_sleep(30)")
-    timer.join()
     assert engine.run("still there", exp.select(number(1))) == [(1,)]
 
 

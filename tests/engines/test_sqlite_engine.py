@@ -6,9 +6,7 @@ What it shares with all engines stands in ``test_engine_contract``.
 from __future__ import annotations
 
 import random
-import signal
 import sqlite3
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -18,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from engine_kinds import duckdb, planned, rows_of_table
+from interrupts import interrupted_after
 from sqlglot import exp
 
 import sqlanon
@@ -452,11 +451,8 @@ def test_more_columns_than_a_join_can_hold_are_refused(engine: SQLiteEngine) -> 
 
 def test_an_interrupt_stops_the_statement_and_leaves_the_session_usable(engine: SQLiteEngine) -> None:
     endless = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT COUNT(*) FROM c"
-    timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), interrupted_after(0.2):
         engine.run("endless", endless)
-    timer.join()
     assert engine.run("still there", exp.select(named(number(1), "x"))) == [(1,)]
 
 

@@ -710,7 +710,15 @@ def test_class_sizes_equal_plain_sql_over_the_classes(connection: duckdb.DuckDBP
 FOLDS = [(measure, aggregate) for measure in MEASURES for aggregate in (AGGREGATES if measure in FOLDED else [None])]
 
 
-@pytest.mark.parametrize(("measure", "aggregate"), FOLDS)
+@pytest.mark.parametrize(
+    ("measure", "aggregate"),
+    [
+        pytest.param(
+            *fold, marks=pytest.mark.slow if fold[1] in ("sum", "geometric_mean", None) and fold[0] in FOLDED else ()
+        )
+        for fold in FOLDS
+    ],
+)
 def test_losses_of_the_attributes_fold_to_the_loss(
     planted: duckdb.DuckDBPyConnection, tmp_path: Path, measure: str, aggregate: str | None
 ) -> None:

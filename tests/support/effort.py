@@ -7,7 +7,8 @@ environment looks at ten times as many, in any tier.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pytest
 
@@ -76,6 +77,11 @@ def enough(reached: object) -> bool:
 def seeds(total: int, size: int = 10, first: int = 0) -> pytest.MarkDecorator:
     """Run a test once for each block of seeds, which it receives as its argument ``block``."""
     return pytest.mark.parametrize("block", blocks(total, size, first), ids=str)
+
+
+def fast_of(values: Iterable[Any], *fast: Any) -> list[Any]:
+    """Return parameters of a test, of which the fast tier takes only those in ``fast``."""
+    return [value if value in fast else pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
 def note_seed(seed: int | None) -> None:
