@@ -192,6 +192,7 @@ def test_statement_names_of_the_joined_form(
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [0, 20, 130])
 def test_no_columns_and_very_many(width: int, connection: duckdb.DuckDBPyConnection, engine: DuckDBEngine) -> None:
     columns = [f"c{i}" for i in range(max(width, 1))]

@@ -47,6 +47,7 @@ def test_the_script_is_the_golden_file(told: dict[str, str], name: str) -> None:
     assert told[name] == (GOLDEN / f"{name}.sql").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @every_dialect
 def test_every_statement_parses_again(told: dict[str, str], dialect: Dialect) -> None:
     text = told[dialect.name].split("-- ", 1)[1]

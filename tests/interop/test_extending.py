@@ -744,6 +744,7 @@ def half_written(self: Any, path: Path, rows: pa.RecordBatchReader, options: obj
     raise OSError(CANARY)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "write, told",
     [

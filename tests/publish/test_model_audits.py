@@ -212,6 +212,7 @@ def test_every_target_is_audited_for_every_model(tmp_path: Path, ending: str, su
             assert rows == (200 if suppressed == "redact" else release.ledger.published)
 
 
+@pytest.mark.slow
 def test_columns_may_have_the_names_of_ours(connection: duckdb.DuckDBPyConnection) -> None:
     """The names that the statements and audits use inside, as quasi-identifiers and sensitive columns."""
     names = ["n", "value", "node", "key_0", "records", "share", "place", "population", "level", "ancestor", "fails"]
