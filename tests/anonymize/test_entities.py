@@ -469,8 +469,8 @@ def shell(*arguments: object) -> tuple[int, str]:
 @pytest.fixture
 def visits(tmp_path: Path) -> Path:
     """A folder with a source and a policy file."""
-    with duckdb.connect(str(tmp_path / "visits.duckdb")) as made:
-        few_people(made)
+    with duckdb.connect(str(tmp_path / "visits.duckdb")) as database:
+        few_people(database)
     policy = regions(source="visits.duckdb", output={"file": "out.csv"})
     (tmp_path / "policy.json").write_text(json.dumps(policy))
     return tmp_path
@@ -478,9 +478,9 @@ def visits(tmp_path: Path) -> Path:
 
 def test_run_check_and_verify_count_persons(visits: Path) -> None:
     code, out = shell("run", visits / "policy.json", "--json")
-    told = json.loads(out)
+    written = json.loads(out)
     assert code == 0
-    assert told["entities"] == {"total": 6, "published": 4, "suppressed": 2, "excluded": 0, "smallest_class": 4}
+    assert written["entities"] == {"total": 6, "published": 4, "suppressed": 2, "excluded": 0, "smallest_class": 4}
     assert (visits / "out.csv").read_text().splitlines()[0] == "region,illness"
     code, out = shell("verify", visits / "out.csv.certificate.json", visits / "policy.json")
     assert code == 0, out
@@ -488,9 +488,14 @@ def test_run_check_and_verify_count_persons(visits: Path) -> None:
     source = (visits / "visits.duckdb", "t", "--qi", "region", "--k", 3)
     assert shell("check", *source)[0] == 0
     code, out = shell("check", *source, "--entity", "person_id", "--json")
-    told = json.loads(out)
+    written = json.loads(out)
     assert code == 1
-    assert (told["entities"], told["smallest_class"], told["failing_classes"], told["failing_records"]) == (6, 2, 1, 2)
+    assert (written["entities"], written["smallest_class"], written["failing_classes"], written["failing_records"]) == (
+        6,
+        2,
+        1,
+        2,
+    )
     code, out = shell("check", *source, "--entity", "person_id")
     assert "10 records of 6 entities" in out
     assert "1 classes (2 entities) fail" in out
@@ -578,7 +583,7 @@ def test_check_agrees_with_the_brute_force_about_every_model(seed: int, connecti
         (None, {"type": "k_anonymity", "k": 2}),
     ]
     world.sensitive[0] = None
-    made = [
+    built = [
         sqlanon.Policy.from_dict(
             {"columns": {"s0": {"role": "sensitive", "models": [model]}}, "privacy": []}
             if place is not None
@@ -588,7 +593,7 @@ def test_check_agrees_with_the_brute_force_about_every_model(seed: int, connecti
     ]
     rows = engine.source_table("t")
     found = check_relation(
-        engine, rows, quasi_identifiers=quasi, models=made, reference=rows, entity="person"
+        engine, rows, quasi_identifiers=quasi, models=built, reference=rows, entity="person"
     )  # fmt: skip
     for (place, model), result in zip(models, found.models, strict=True):
         due = sum(not brute_entities.passes(owned, place, model, records) for records in classes.values())
@@ -598,8 +603,8 @@ def test_check_agrees_with_the_brute_force_about_every_model(seed: int, connecti
 def test_the_script_makes_the_same_release_again(tmp_path: Path) -> None:
     """It numbers the entities anew, and gives the rows without them."""
     path = tmp_path / "visits.duckdb"
-    with duckdb.connect(str(path)) as made:
-        few_people(made)
+    with duckdb.connect(str(path)) as database:
+        few_people(database)
     with sqlanon.anonymize(path, sqlanon.Policy.from_dict(regions())) as release:
         script, rows = release.sql, Counter(zip(*release.to_arrow().to_pydict().values(), strict=True))
     assert names.STAGED_RELEASE not in script

@@ -232,7 +232,7 @@ def test_the_script_of_a_run_makes_the_same_assignment(model: str) -> None:
         kept = f'SELECT * FROM "{names.ASSIGNED}" ORDER BY ALL'
         wanted = engine.run("test", kept)
         assert len({row[-1] for row in wanted}) > 2
-        script = [engine.render(told()) for name, told in engine.replay if name in REPLAYED]
+        script = [engine.render(reported()) for name, reported in engine.replay if name in REPLAYED]
         with duckdb.connect() as other:
             for name in (names.BASE, names.overall(0)) if model == "t" else (names.BASE,):
                 other.register("stored", engine.arrow("test", f'SELECT * FROM "{name}"'))
@@ -350,8 +350,8 @@ def numbers(seed: int, count: int = 400) -> list[tuple[str, ...]]:
 
 @pytest.fixture
 def plan(connection: duckdb.DuckDBPyConnection) -> Any:
-    with planned(connection, numbers(5), [*"abc"], **levelled(5, {})) as made:
-        yield made
+    with planned(connection, numbers(5), [*"abc"], **levelled(5, {})) as found_plan:
+        yield found_plan
 
 
 def chosen(plan: Any, **options: Any) -> Found:
@@ -362,17 +362,17 @@ def chosen(plan: Any, **options: Any) -> Found:
 @pytest.mark.parametrize("seed", range(scaled(3)))
 def test_levels_are_kept_within_the_limits_of_the_policy(connection: duckdb.DuckDBPyConnection, seed: int) -> None:
     limits = {"a": {"min_level": 1}, "b": {"max_level": 2}, "c": {"min_level": 1, "max_level": 3}}
-    with planned(connection, numbers(seed), [*"abc"], **levelled(seed, limits)) as made:
-        found = chosen(made)
-        check_choice(made, found, 6)
+    with planned(connection, numbers(seed), [*"abc"], **levelled(seed, limits)) as found_plan:
+        found = chosen(found_plan)
+        check_choice(found_plan, found, 6)
         assert len(found.nodes) > 1
         assert all(node[0] >= 1 and node[1] <= 2 and node[2] >= 1 for node in found.nodes)
 
 
 def test_without_room_for_suppression_nothing_is_suppressed(connection: duckdb.DuckDBPyConnection) -> None:
     tight = levelled(5, {}, suppression_limit=0)
-    with planned(connection, numbers(5), [*"abc"], **tight) as made:
-        assert check_choice(made, found := chosen(made), 6).suppressed == 0
+    with planned(connection, numbers(5), [*"abc"], **tight) as found_plan:
+        assert check_choice(found_plan, found := chosen(found_plan), 6).suppressed == 0
         assert found.loss < found.start
 
 
@@ -380,14 +380,14 @@ def test_the_same_seed_chooses_the_same_nodes(plan: Any, monkeypatch: pytest.Mon
     monkeypatch.setattr(insertion, "NEARLY", 0.5)  # of few candidates few gain nearly the same
     found = [chosen(plan, seed=seed) for seed in (1, 2, 3, 4, 1)]
     assert found[0] == found[-1]
-    assert len({made.gains for made in found}) > 1
+    assert len({built.gains for built in found}) > 1
 
 
 def test_ties_of_the_order_are_left_to_the_seed(connection: duckdb.DuckDBPyConnection) -> None:
-    with planned(connection, random_rows(3), [*"abcd"], quality={"measure": "precision"}) as made:
+    with planned(connection, random_rows(3), [*"abcd"], quality={"measure": "precision"}) as found_plan:
         orders = set()
         for seed in range(8):
-            with opened(engine_of(made), made._problem, made.question, seed) as present:
+            with opened(engine_of(found_plan), found_plan._problem, found_plan.question, seed) as present:
                 orders.add(present.rank((0, 1, 1, 1)) < present.rank((1, 1, 1, 0)))
         assert orders == {True, False}
 
@@ -406,9 +406,9 @@ def test_evaluations_and_time_are_limited(plan: Any) -> None:
 
 
 def test_an_interruption_ends_with_what_was_found(plan: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[tuple[int, float]] = []
-    whole = chosen(plan, watch=lambda evaluated, loss: told.append((evaluated, loss)))
-    assert told[-1][0] == whole.evaluated and told[0][1] == whole.start
+    reported: list[tuple[int, float]] = []
+    whole = chosen(plan, watch=lambda evaluated, loss: reported.append((evaluated, loss)))
+    assert reported[-1][0] == whole.evaluated and reported[0][1] == whole.start
 
     def interrupting(evaluated: int, loss: float) -> None:
         if len(engine_of(plan).journal.entries) > stop:
@@ -439,11 +439,11 @@ def test_a_database_of_ours_and_a_connection_of_the_users_agree(plan: Any, tmp_p
 def test_measures_that_do_not_add_choose_nothing(
     connection: duckdb.DuckDBPyConnection, quality: dict[str, str]
 ) -> None:
-    with planned(connection, numbers(5), [*"abc"], **levelled(5, {}, quality=quality)) as made:
+    with planned(connection, numbers(5), [*"abc"], **levelled(5, {}, quality=quality)) as found_plan:
         with pytest.raises(sqlanon.UnsupportedError, match=r"adds over cells(.|\n)*loss or precision"):
-            chosen(made)
-        recoding = first_fit(engine_of(made), made._problem, made.question, [made.node])
-        assert recoding.loss is None and recoding.suppressed == made.solution.suppressed
+            chosen(found_plan)
+        recoding = first_fit(engine_of(found_plan), found_plan._problem, found_plan.question, [found_plan.node])
+        assert recoding.loss is None and recoding.suppressed == found_plan.solution.suppressed
 
 
 def test_classes_of_a_population_are_refused(connection: duckdb.DuckDBPyConnection) -> None:
@@ -452,11 +452,11 @@ def test_classes_of_a_population_are_refused(connection: duckdb.DuckDBPyConnecti
     )
     presence = {"type": "delta_presence", "min": 0, "max": 0.9, "subset": {"column": "member"}}
     policy = policy_of(["a"], table="t", privacy=[presence], undeclared="drop")
-    with sqlanon.plan(connection, policy) as made:
+    with sqlanon.plan(connection, policy) as found_plan:
         with pytest.raises(sqlanon.UnsupportedError, match="population"):
-            chosen(made)
+            chosen(found_plan)
         with pytest.raises(sqlanon.UnsupportedError, match="population"):
-            first_fit(engine_of(made), made._problem, made.question, [made.node])
+            first_fit(engine_of(found_plan), found_plan._problem, found_plan.question, [found_plan.node])
 
 
 # Real datasets
@@ -464,10 +464,10 @@ def test_classes_of_a_population_are_refused(connection: duckdb.DuckDBPyConnecti
 
 @pytest.mark.parametrize(("dataset", "columns", "bounds"), [("adult", 9, {2: 0.1317, 6: 0.08}), ("cup", 8, {4: 0.089})])
 def test_few_nodes_lose_much_less(shared: Path, dataset: str, columns: int, bounds: dict[int, float]) -> None:
-    with sqlanon.plan(None, cases.search_case(shared / "data", dataset, columns)) as made:
+    with sqlanon.plan(None, cases.search_case(shared / "data", dataset, columns)) as found_plan:
         most = max(bounds)
-        found = chosen(made, most=most)
-        check_choice(made, found, most)
+        found = chosen(found_plan, most=most)
+        check_choice(found_plan, found, most)
         losses = [found.start, *[loss for _, loss in found.gains]]
         for nodes, bound in bounds.items():
             assert losses[nodes - 1] <= bound

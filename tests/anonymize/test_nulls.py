@@ -460,12 +460,18 @@ def test_no_value_is_told(file: Path, caplog: pytest.LogCaptureFixture) -> None:
     with duckdb.connect(str(file)) as opened:
         engine = DuckDBEngine(connection=opened)
         audit, bias = audit_nulls(engine, RELATION, ["a", "b", "c"], k=3), null_bias(engine, RELATION, ["a", "b"])
-        told = [*audit.lines(), *bias.lines(), repr(audit), repr(bias), json.dumps([audit.to_dict(), bias.to_dict()])]
-        told += [caplog.text, repr(engine.journal.entries)]
+        reported = [
+            *audit.lines(),
+            *bias.lines(),
+            repr(audit),
+            repr(bias),
+            json.dumps([audit.to_dict(), bias.to_dict()]),
+        ]
+        reported += [caplog.text, repr(engine.journal.entries)]
         engine.close()
     assert "null profile" in caplog.text
     for planted in (CANARY, "31415926", "27182818", "p1"):
-        assert not any(planted in text for text in told)
+        assert not any(planted in text for text in reported)
 
 
 def test_the_command_prints_both_reports(file: Path) -> None:

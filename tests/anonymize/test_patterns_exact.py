@@ -368,8 +368,8 @@ def check_loaded(
     assert not parts
     assert found.records == len(rows) and found.suppressions == cells and found.cost == pytest.approx(float(cost))
     assert found.left_over == sum(n for (pattern, _), n in sizes.items() if pattern is None)
-    made = quality(plan._session.source.engine, plan.catalog)
-    assert (made.suppressions, made.row_types) == (cells, found.row_types) == (cells, len(sizes))
+    measured = quality(plan._session.source.engine, plan.catalog)
+    assert (measured.suppressions, measured.row_types) == (cells, found.row_types) == (cells, len(sizes))
     for use in found.uses:
         mine = [n for (pattern, _), n in sizes.items() if pattern == use.pattern]
         assert (use.records, use.row_types, use.smallest, use.largest) == (sum(mine), len(mine), min(mine), max(mine))

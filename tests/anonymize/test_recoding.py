@@ -344,16 +344,16 @@ def run(*arguments: object) -> tuple[int, Any, str]:
 
 def test_local_recoding_from_the_command_line(demo: Path, tmp_path: Path) -> None:
     path = changed(demo, tmp_path, transformation={"type": "local_recoding", "nodes": 5})
-    code, told, warnings = run("run", path, "--json")
+    code, output, warnings = run("run", path, "--json")
     assert code == 0
-    recoding = told["transformation"]
-    assert told["strategy"] == "local_recoding" and told["levels"] == {} and not told["optimal"]
-    assert told["loss"] < recoding["full_domain"]["loss"]
+    recoding = output["transformation"]
+    assert output["strategy"] == "local_recoding" and output["levels"] == {} and not output["optimal"]
+    assert output["loss"] < recoding["full_domain"]["loss"]
     assert 1 < len(recoding["rules"]) <= 5
     losses = [recoding["full_domain"]["loss"], *(step["loss"] for step in recoding["chosen"])]
-    assert losses == sorted(losses, reverse=True) and losses[-1] == pytest.approx(told["loss"])
+    assert losses == sorted(losses, reverse=True) and losses[-1] == pytest.approx(output["loss"])
     assert "refinement attack" in warnings and "Full domain, the default" in warnings
-    assert told["published"] + told["suppressed"] == told["records"]
+    assert output["published"] + output["suppressed"] == output["records"]
     manifest = json.loads((tmp_path / "out.parquet.manifest.json").read_text(encoding="utf-8"))
     assert [rule["levels"] for rule in manifest["rules"]] == sorted(
         (rule["levels"] for rule in recoding["rules"]), key=lambda levels: list(levels.values())
@@ -468,10 +468,10 @@ def test_the_script_of_an_exact_solution_replays_to_the_same_classes(tmp_path: P
 
 def test_explain_tells_the_rules_and_one_statement(demo: Path, tmp_path: Path) -> None:
     path = changed(demo, tmp_path, transformation={"type": "local_recoding", "nodes": 3})
-    code, told, _ = run("explain", path)
+    code, output, _ = run("explain", path)
     assert code == 0
-    assert "-- 1. " in told and "-- 2. " in told
-    release = told[told.index("-- the release") :]
+    assert "-- 1. " in output and "-- 2. " in output
+    release = output[output.index("-- the release") :]
     assert release.count(";") == 1 and "CASE" in release and '"sqlanon_rules"' in release
     assert not (tmp_path / "out.parquet").exists()
     code, _, error = run("explain", path, "--node", "0,0,0")

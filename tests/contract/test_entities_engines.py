@@ -29,9 +29,9 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     kind: Kind = request.param
     if kind.cases == 1 and request.node.callspec.params.get("models", MODELS["equal"]) != MODELS["equal"]:
         pytest.skip("statements of a cluster take long, and another model stands for this one")
-    made = kind.open(request)
-    yield made
-    made.close()
+    opened = kind.open(request)
+    yield opened
+    opened.close()
 
 
 def policy_of(models: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:

@@ -30,10 +30,10 @@ def commands() -> list[list[str]]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The hospital that the README speaks of."""
-    made = tmp_path_factory.mktemp("readme")
+    built = tmp_path_factory.mktemp("readme")
     values = [value for members in GROUPS.values() for value in members]
     listed = ", ".join(f"'{value}'" for value in values)
-    with duckdb.connect(str(made / "hospital.duckdb")) as connection:
+    with duckdb.connect(str(built / "hospital.duckdb")) as connection:
         connection.execute(
             "CREATE TABLE discharges AS SELECT i AS patient_id, "
             "CASE WHEN hash(i) % 2 = 0 THEN 'f' ELSE 'm' END AS sex, "
@@ -42,11 +42,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             f"list_extract([{listed}], CAST(hash(i + 3) % {len(values)} AS INTEGER) + 1) AS diagnosis, "
             "CAST(hash(i + 4) % 20 AS INTEGER) AS stay FROM range(4000) AS t(i)"
         )
-        connection.execute(f"COPY discharges TO '{made / 'all.parquet'}'")
+        connection.execute(f"COPY discharges TO '{built / 'all.parquet'}'")
     rows = [f"{value};{group};*" for group, members in GROUPS.items() for value in members]
-    (made / "diagnosis.csv").write_text("\n".join(rows), encoding="utf-8")
-    (made / "policy.yaml").write_text(blocks("yaml")[0], encoding="utf-8")
-    return made
+    (built / "diagnosis.csv").write_text("\n".join(rows), encoding="utf-8")
+    (built / "policy.yaml").write_text(blocks("yaml")[0], encoding="utf-8")
+    return built
 
 
 def run(folder: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
@@ -58,11 +58,11 @@ def run(folder: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 def test_the_commands_run_on_the_policy(folder: Path) -> None:
-    told = commands()
-    assert {command[1] for command in told} == {
+    reported = commands()
+    assert {command[1] for command in reported} == {
         "run", "explain", "check", "verify", "nulls", "convert", "hierarchy",
     }  # fmt: skip
-    for command in told:
+    for command in reported:
         done = run(folder, [sys.executable, "-m", "sqlanon.cli", *command[1:]])
         assert done.returncode == 0, (command, done.stdout[-500:], done.stderr[-1000:])
     assert (folder / "run.html").stat().st_size and (folder / "definition.xml").stat().st_size

@@ -47,9 +47,9 @@ SECRET = "canary-7f3a"
 
 @pytest.fixture
 def engine(postgres: Server) -> Iterator[Any]:
-    made = PostgresEngine(postgres.uri())
-    yield made
-    made.close()
+    opened = PostgresEngine(postgres.uri())
+    yield opened
+    opened.close()
 
 
 def everything(name: str) -> exp.Select:
@@ -131,8 +131,8 @@ def test_a_replayed_script_makes_the_same_tables(engine: Any, postgres: Server) 
     engine.create("create", "u", everything("t"))
     other = PostgresEngine(postgres.uri())
     try:
-        for name, told in engine.replay:
-            other.run(name, told if isinstance(told, exp.Expr) else told())
+        for name, reported in engine.replay:
+            other.run(name, reported if isinstance(reported, exp.Expr) else reported())
         for relation in ("t", "u", "e"):
             assert other.columns(table(relation)) == engine.columns(table(relation))
             assert other.run("read", everything(relation)) == engine.run("read", everything(relation))
@@ -141,19 +141,19 @@ def test_a_replayed_script_makes_the_same_tables(engine: Any, postgres: Server) 
 
 
 def test_types_are_told_in_the_words_of_policies(postgres: Server) -> None:
-    told = {
+    expected = {
         "smallint": "SMALLINT", "integer": "INTEGER", "bigint": "BIGINT", "real": "FLOAT", "double precision": "DOUBLE",
         "numeric": "DECIMAL", "numeric(7,2)": "DECIMAL(7,2)", "text": "VARCHAR", "varchar(5)": "VARCHAR",
         "char(3)": "VARCHAR", "boolean": "BOOLEAN", "date": "DATE", "time": "TIME", "timestamp": "TIMESTAMP",
         "timestamptz": "TIMESTAMP WITH TIME ZONE", "uuid": "UUID", "public.mood": "ENUM", "jsonb": "JSONB",
     }  # fmt: skip
-    columns = ", ".join(f'"{i}" {kind}' for i, kind in enumerate(told))
+    columns = ", ".join(f'"{i}" {kind}' for i, kind in enumerate(expected))
     owner = PostgresEngine(postgres.uri())
     owner.run("enum", "CREATE TYPE public.mood AS ENUM ('fine')")
     engine = PostgresEngine(postgres.uri())  # the driver reads the types of a database when it connects
     try:
         engine.run("make", f"CREATE TEMPORARY TABLE typed ({columns})")
-        assert engine.columns(table("typed")) == [(str(i), word) for i, word in enumerate(told.values())]
+        assert engine.columns(table("typed")) == [(str(i), word) for i, word in enumerate(expected.values())]
     finally:
         engine.close()
         owner.run("drop", "DROP TYPE public.mood")
@@ -331,8 +331,8 @@ def test_functions_of_others_are_not_called(postgres: Server) -> None:
 def test_any_value_and_try_cast_mean_what_they_mean_in_duckdb(engine: Any) -> None:
     duck = DuckDBEngine()
     data = pa.table({"a": ["1", " 1", "x", None, "1.50", "2020-01-01", "99999999999", "true", "01"]})
-    for made in (duck, engine):
-        made.load("load", "t", data)
+    for built in (duck, engine):
+        built.load("load", "t", data)
     try:
         for kind in ("INTEGER", "BIGINT", "DATE", "BOOLEAN", "DECIMAL(5, 2)", "VARCHAR", "SMALLINT"):
             to = exp.DataType.build(kind, dialect="duckdb")

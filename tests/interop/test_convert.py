@@ -91,7 +91,7 @@ def test_json_and_toml_are_read_and_json_is_written(folder: Path) -> None:
 
 def test_digits_that_a_float_cannot_hold_are_told(folder: Path) -> None:
     (folder / "p.xml").write_text(EXAMPLE.replace('t="0.3"', 't="0.1234567890123456789"'))
-    assert any("rounded" in told for told in convert(folder / "p.xml", folder / "r.yaml"))
+    assert any("rounded" in reported for reported in convert(folder / "p.xml", folder / "r.yaml"))
 
 
 @pytest.mark.parametrize("target", ["up.xml", "there/deep/p.xml", "there/deep/p.yaml", "link/p.xml"])
@@ -100,7 +100,7 @@ def test_relative_paths_lead_to_the_same_files(folder: Path, target: str) -> Non
     os.symlink(folder.parent / "there" / "deep", folder.parent / "link")
     path = folder.parent / target
     remarks = convert(folder / "p.yaml", path)
-    assert any("rewritten" in told for told in remarks)
+    assert any("rewritten" in reported for reported in remarks)
     before, after = sqlanon.Policy.from_file(folder / "p.yaml"), sqlanon.Policy.from_file(path)
 
     def files(policy: sqlanon.Policy) -> list[str]:

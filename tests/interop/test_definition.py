@@ -51,17 +51,17 @@ def there_and_back(document: dict) -> dict:
 def test_the_example_of_the_documentation_is_the_policy_beside_it(base: Path) -> None:
     (base / "example.xml").write_text(EXAMPLE, encoding="utf-8")
     beside = yaml.safe_load(re.search(r"```yaml\n(.*?)```", DOCS, re.DOTALL)[1])
-    made = parse(read_definition(base / "example.xml"), base)
-    assert made == parse(beside, base)
-    assert made.search.strategy == "anon" and made.quality.measure == "weighted_information_loss"
-    assert parse(there_and_back(beside), base) == made
+    policy = parse(read_definition(base / "example.xml"), base)
+    assert policy == parse(beside, base)
+    assert policy.search.strategy == "anon" and policy.quality.measure == "weighted_information_loss"
+    assert parse(there_and_back(beside), base) == policy
 
 
 def test_the_faults_of_the_documentation_are_those_that_are_told() -> None:
     with pytest.raises(PolicyError) as caught:
         parse_definition(EXAMPLE.replace('k="5"', 'k="0"').replace('"marital status"/>', '"x"/>').encode(), "d.xml")
-    told = re.search(r"```text\n(.*?)```", DOCS, re.DOTALL)[1].splitlines()
-    for line, said in zip(told, str(caught.value).splitlines(), strict=True):
+    reported = re.search(r"```text\n(.*?)```", DOCS, re.DOTALL)[1].splitlines()
+    for line, said in zip(reported, str(caught.value).splitlines(), strict=True):
         assert said.startswith(line.rstrip("…").rstrip())
 
 
@@ -119,7 +119,7 @@ def test_the_generated_policies_are_mostly_sound(base: Path) -> None:
             sound.append(str(error))
 
     count()
-    assert sound.count(True) > len(sound) * 0.8, [told for told in sound if told is not True][:3]
+    assert sound.count(True) > len(sound) * 0.8, [reported for reported in sound if reported is not True][:3]
 
 
 options = st.dictionaries(
@@ -441,8 +441,8 @@ def test_external_and_parameter_entities_are_refused(tmp_path: Path) -> None:
         '[<!ATTLIST value name CDATA "filled in">]',
         "",
     ):
-        told = refused(with_doctype(inner).replace("single", "&x;"))
-        assert "DOCTYPE" in told and "line 2" in told
+        output = refused(with_doctype(inner).replace("single", "&x;"))
+        assert "DOCTYPE" in output and "line 2" in output
     assert "not well-formed" in refused(EXAMPLE.replace("single", "&x;"))
 
 
@@ -450,10 +450,10 @@ def test_external_and_parameter_entities_are_refused(tmp_path: Path) -> None:
 def test_no_encoding_hides_a_doctype(encoding: str) -> None:
     for declared in ("UTF-8", encoding):
         text = with_doctype('[<!ENTITY x "y">]').replace("UTF-8", declared)
-        told = refused(text.encode(encoding))
-        assert "DOCTYPE" in told or "cannot be read" in told
+        output = refused(text.encode(encoding))
+        assert "DOCTYPE" in output or "cannot be read" in output
     if encoding != "utf-7":
-        assert "DOCTYPE" in told
+        assert "DOCTYPE" in output
 
 
 def test_a_declared_encoding_that_is_not_that_of_the_bytes_is_refused_or_harmless() -> None:
@@ -486,7 +486,7 @@ def test_xinclude_and_instructions_do_nothing(tmp_path: Path) -> None:
         f'<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" parse="text" href="{(tmp_path / "secret").as_uri()}"/>'
     )
     found = faults(EXAMPLE.replace("<null/>", include))
-    assert any("not in its place" in told for told in found.values()) and CANARY not in str(found)
+    assert any("not in its place" in reported for reported in found.values()) and CANARY not in str(found)
     plain = parse_definition(EXAMPLE.encode(), "d.xml")
     for harmless in ('<?xml-stylesheet href="x"?>', "<!-- a comment -->", "<?php x ?>"):
         assert parse_definition(EXAMPLE.replace("<parameters>", harmless + "<parameters>").encode(), "d.xml") == plain
@@ -514,7 +514,7 @@ def test_deep_and_huge_documents_are_refused(monkeypatch: pytest.MonkeyPatch, tm
 
 
 def test_what_is_no_xml_is_refused_with_its_line(tmp_path: Path) -> None:
-    for text, told in (
+    for text, reported in (
         (EXAMPLE.replace("</privacy>", ""), "line 11"),
         (EXAMPLE.replace("single", f"a & {CANARY}"), f"line {line_of(EXAMPLE, 'single')}"),
         (EXAMPLE.replace('"single"', f"{CANARY}"), f"line {line_of(EXAMPLE, 'single')}"),
@@ -525,7 +525,7 @@ def test_what_is_no_xml_is_refused_with_its_line(tmp_path: Path) -> None:
         ("\x00", "line 1"),
         ("columns: {}", "line 1"),
     ):
-        assert told in refused(text)
+        assert reported in refused(text)
     with pytest.raises(InputError, match="cannot be read"):
         read_definition(tmp_path / "none.xml")
     with pytest.raises(InputError, match="cannot be read"):
@@ -548,7 +548,7 @@ def test_a_damaged_definition_is_read_or_refused(at: int, inserted: str, cut: in
 def test_every_attribute_of_the_schema_says_what_its_values_are() -> None:
     from sqlanon.policy.anon.definition_schema import _attributes
 
-    assert all(told for attributes in _attributes().values() for told in attributes.values())
+    assert all(reported for attributes in _attributes().values() for reported in attributes.values())
     assert _attributes()["k-attribute"].keys() == {"name", "priority", "hierarchy", "minimum", "limit", "uncovered"}
 
 

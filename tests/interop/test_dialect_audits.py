@@ -118,10 +118,10 @@ def ran(texts: list[Told], table: Table, columns: list[str]) -> tuple[list[tuple
     """The rows of the release of a script, and the audits that gave any, by their titles."""
     run = duckdb_run(table)
     offending = {}
-    for told in texts:
-        rows = run(told.text) if not told.title.startswith("the verdicts") else []
-        if told.title.startswith("audit") and rows:
-            offending[told.title.split(":")[0]] = len(rows)
+    for statement in texts:
+        rows = run(statement.text) if not statement.title.startswith("the verdicts") else []
+        if statement.title.startswith("audit") and rows:
+            offending[statement.title.split(":")[0]] = len(rows)
     return run(f"SELECT {', '.join(columns)} FROM {RELEASE}"), offending
 
 
@@ -146,7 +146,7 @@ def test_an_audit_passes_no_class_that_fails(block: Block, model: dict[str, Any]
     """As many classes fail as by the definitions; where a distance or share cannot be had, another audit tells it."""
     stem = f"{model['type']}_{model['distance']}" if "distance" in model else model["type"]
     name = f"audit {stem}" if stem == "delta_presence" else f"audit {stem} of s0"
-    compared = offended = told = 0
+    compared = offended = refusals = 0
     for seed in block:
         rng = random.Random(seed)
         world = planned_world(model, rng)
@@ -162,14 +162,14 @@ def test_an_audit_passes_no_class_that_fails(block: Block, model: dict[str, Any]
             assert unplaced or not unknowable(other), context
             assert "audit small_classes" not in offending
             if unplaced:
-                told += 1
+                refusals += 1
                 continue
             expected = failing(other, node, released)
             assert offending.get(name, 0) == expected, context
             compared += bool(released)
             offended += expected > 0
     unplaceable = model.get("distance", "equal") != "equal" or model.get("min") == 0.2
-    assert enough(compared and (told > 2) == unplaceable)
+    assert enough(compared and (refusals > 2) == unplaceable)
     assert enough(offended) or model.get("distance") != "equal"
 
 

@@ -171,9 +171,9 @@ def test_an_audit_finds_what_fails(engine: str, request: pytest.FixtureRequest, 
     with opened(engine, request, people()) as run:
         writes = dialect_named(engine).writes
         marked: dict[str, int] = {}
-        for told in list(told_statements(script_parts(planned), dialect_named(engine))):
-            rows = run(told.text)
-            if told.title == "the release":
+        for statement in list(told_statements(script_parts(planned), dialect_named(engine))):
+            rows = run(statement.text)
+            if statement.title == "the release":
                 release = name_in(RELEASE, writes)
                 run(
                     f"CREATE TABLE tampered AS SELECT * FROM {release} WHERE note % 7 = 0"
@@ -186,8 +186,8 @@ def test_an_audit_finds_what_fails(engine: str, request: pytest.FixtureRequest, 
                     if engine != "clickhouse"
                     else f"RENAME TABLE tampered TO {release}"
                 )
-            elif told.title.startswith("audit"):
-                marked[told.title.split()[1].rstrip(":")] = len(rows)
+            elif statement.title.startswith("audit"):
+                marked[statement.title.split()[1].rstrip(":")] = len(rows)
         run(f"DROP TABLE {name_in(RELEASE, writes)}")
         for _, tree in script_parts(planned).encoding:
             if isinstance(tree, exp.Create):
@@ -299,7 +299,7 @@ def test_intervals_of_long_integers(engine: str, request: pytest.FixtureRequest)
 @every_engine
 def test_random_policies(block: Block, engine: str, request: pytest.FixtureRequest) -> None:
     """Every model and measure; what is lacking is told, and nothing else is."""
-    compared = told = 0
+    compared = refusals = 0
     lacking: set[str] = set()
     for seed in block:
         world = random_world(seed)
@@ -318,7 +318,7 @@ def test_random_policies(block: Block, engine: str, request: pytest.FixtureReque
                     ran = Ran(plan, engine, run)
                 except sqlanon.UnsupportedError as error:
                     lacking.add(str(error).split(" lacks ")[1].split(",")[0].split(".")[0])
-                    told += 1
+                    refusals += 1
                     continue
                 assert (ran.released, ran.offending) == (ours(plan), {}), seed
                 compared += judged_alike(plan, ran)
@@ -330,4 +330,4 @@ def test_random_policies(block: Block, engine: str, request: pytest.FixtureReque
         "postgres": {"an ASOF JOIN"},
     }[engine]
     assert lacking <= lacks and enough(lacking == lacks), lacking
-    assert enough(told < len(block) * 2 // 3)
+    assert enough(refusals < len(block) * 2 // 3)

@@ -334,14 +334,14 @@ class TestWriting:
 
     def test_what_could_not_be_read_back_is_refused(self, tmp_path: Path) -> None:
         path = tmp_path / "release.xml"
-        for table, told in [
+        for table, reported in [
             (texts(a=["x"], A=["y"]), "differ by case only"),
             (pa.table([["x"], ["y"]], names=["a", "a"]), "or not at all"),
             (texts(a=[]), "without records"),
             (pa.table({}), "without columns"),
             (texts(a=["ü" * (LONGEST // 2 + 1)]), f"more than {LONGEST} bytes"),
         ]:
-            with pytest.raises(TargetError, match=told):
+            with pytest.raises(TargetError, match=reported):
                 write(path, table)
         write(path, texts(a=["&" * LONGEST]))
         assert rows(path) == [{"a": "&" * LONGEST}]

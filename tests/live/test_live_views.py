@@ -32,12 +32,12 @@ Rows = list[tuple[Any, ...]]
 
 
 def models(wanted: Wanted) -> tuple[PrivacyModel, ...]:
-    made: list[PrivacyModel] = [KAnonymity(wanted.k)]
+    built: list[PrivacyModel] = [KAnonymity(wanted.k)]
     if wanted.l:
-        made.append(DistinctLDiversity("s", wanted.l))
+        built.append(DistinctLDiversity("s", wanted.l))
     if wanted.subset:
-        made.append(DeltaPresence(float(wanted.low), float(wanted.high), "reject" if wanted.reject else "ignore"))
-    return tuple(made)
+        built.append(DeltaPresence(float(wanted.low), float(wanted.high), "reject" if wanted.reject else "ignore"))
+    return tuple(built)
 
 
 def view_of(world: World, *, signed: bool = False, member_type: str = "BOOLEAN", shuffled: bool = True) -> LiveView:
@@ -65,13 +65,13 @@ def sign(text: str | None) -> str:
 def tables_of(world: World, *, signed: bool = False) -> dict[str, pa.Table]:
     texts = [*world.quasi, "s", "person"]
     kinds = {**dict.fromkeys(texts, pa.string()), "flag": pa.bool_(), "id": pa.int64()}
-    made = {"t": pa.table({name: pa.array(items, kinds[name]) for name, items in columns_of(world).items()})}
+    document = {"t": pa.table({name: pa.array(items, kinds[name]) for name, items in columns_of(world).items()})}
     for i, lookup in enumerate(world.lookups):
         if lookup is not None:
             pairs = [(sign(v), sign(t)) if signed else (v, t) for v, t in lookup.items()]
             columns = {"value": [v for v, _ in pairs], "text": [t for _, t in pairs]}
-            made[f"l{i}"] = pa.table({name: pa.array(items, pa.string()) for name, items in columns.items()})
-    return made
+            document[f"l{i}"] = pa.table({name: pa.array(items, pa.string()) for name, items in columns.items()})
+    return document
 
 
 def on_duckdb(connection: duckdb.DuckDBPyConnection, world: World, query: exp.Expr, *, signed: bool = False) -> Rows:

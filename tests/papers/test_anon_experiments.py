@@ -170,8 +170,8 @@ def test_a_finding_that_fails_ends_with_1(generated, tmp_path, monkeypatch, caps
     with pytest.raises(SystemExit) as ended:
         anon_experiments.main()
     assert ended.value.code == code
-    told = capsys.readouterr().out
-    assert {0: "PASS  figure 9 7 nodes", 1: "FAIL  figure 9"}[code] in told or "NOT REPRODUCED  figure 9" in told
+    output = capsys.readouterr().out
+    assert {0: "PASS  figure 9 7 nodes", 1: "FAIL  figure 9"}[code] in output or "NOT REPRODUCED  figure 9" in output
 
 
 def test_a_folder_without_adult_is_bad_input(tmp_path, monkeypatch) -> None:

@@ -98,12 +98,12 @@ def test_check_says_which_model_fails(
     files: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], code: int, failing: list[int]
 ) -> None:
     monkeypatch.chdir(files)
-    told = CliRunner().invoke(
+    output = CliRunner().invoke(
         main, ["check", "release.csv", "--qi", "age", "--reference", "source.csv", "--json", *options]
     )
-    found: dict[str, Any] = json.loads(told.stdout)
+    found: dict[str, Any] = json.loads(output.stdout)
     assert [item["failing_classes"] for item in found["models"]] == failing
-    assert (told.exit_code, found["holds"]) == (code, code == 0)
+    assert (output.exit_code, found["holds"]) == (code, code == 0)
 
 
 @pytest.mark.parametrize(
@@ -124,9 +124,9 @@ def test_what_cannot_be_checked_is_told(
     files: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
 ) -> None:
     monkeypatch.chdir(files)
-    told = CliRunner().invoke(main, ["check", "release.csv", "--qi", "age", *options])
-    assert told.exit_code == 2
-    assert message in told.stderr and "Traceback" not in told.stderr
+    output = CliRunner().invoke(main, ["check", "release.csv", "--qi", "age", *options])
+    assert output.exit_code == 2
+    assert message in output.stderr and "Traceback" not in output.stderr
 
 
 def test_check_agrees_with_publication_about_null_and_hierarchies(tmp_path: Path) -> None:
@@ -152,8 +152,8 @@ def test_check_agrees_with_publication_about_null_and_hierarchies(tmp_path: Path
     options = ["--reference", str(tmp_path / "source.duckdb"), "--reference-table", "t"]
     for distance in ("equal", "ordered", f"hierarchical,hierarchy={tmp_path / 'tree.csv'}"):
         asked = ["--sensitive", f"s:t_closeness:t=0.1,distance={distance}"]
-        told = CliRunner().invoke(main, ["check", str(tmp_path / "release.duckdb"), "--qi", "q", *options, *asked])
-        assert told.exit_code == 0, told.stdout
+        printed = CliRunner().invoke(main, ["check", str(tmp_path / "release.duckdb"), "--qi", "q", *options, *asked])
+        assert printed.exit_code == 0, printed.stdout
 
 
 def test_a_value_that_the_reference_lacks_is_far_away(connection: duckdb.DuckDBPyConnection) -> None:

@@ -32,9 +32,9 @@ KINDS = ["table", "view", "release.duckdb", "release.parquet", "release.csv", "r
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     path = tmp_path / "source.duckdb"
-    with duckdb.connect(str(path)) as made:
-        made.execute("CREATE TYPE ward AS ENUM ('a', 'b')")
-        made.execute(
+    with duckdb.connect(str(path)) as database:
+        database.execute("CREATE TYPE ward AS ENUM ('a', 'b')")
+        database.execute(
             f"CREATE TABLE people AS SELECT i AS id, '{CANARY}' || i AS name, CAST(i % 2 AS INTEGER) AS sex, "
             "CASE i % 4 WHEN 0 THEN NULL WHEN 1 THEN '' WHEN 2 THEN 'NULL' "
             "ELSE 'x,\"y' || chr(10) || 'z' END AS note, "

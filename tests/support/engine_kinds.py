@@ -62,14 +62,14 @@ class Kind:
 def _postgres(request: pytest.FixtureRequest) -> Engine:
     module = _module("postgres")
     server: Server = request.getfixturevalue("postgres")
-    made: Engine = module.PostgresEngine(server.uri())
-    return made
+    opened: Engine = module.PostgresEngine(server.uri())
+    return opened
 
 
 def _spark(request: pytest.FixtureRequest) -> Engine:
     module = _module("spark")
-    made: Engine = module.SparkEngine(request.getfixturevalue("spark")._started)
-    return made
+    opened: Engine = module.SparkEngine(request.getfixturevalue("spark")._started)
+    return opened
 
 
 def _module(name: str) -> Any:

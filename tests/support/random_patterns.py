@@ -44,7 +44,7 @@ def suppressed(row: Row, pattern: Pattern) -> Row:
 def assigned_rows(plan: sqlanon.Plan, *columns: str) -> list[tuple]:
     """The rows of the table of assignments, read through the lookups: the values, and some columns."""
     positions = range(len(plan.catalog.attributes))
-    told = [*(f'l{i}."value"' for i in positions), *(f'a."{column}"' for column in columns)]
+    reported = [*(f'l{i}."value"' for i in positions), *(f'a."{column}"' for column in columns)]
     joins = " ".join(
         f'JOIN "{names.lookup(i)}" l{i} ON '
         + " AND ".join(
@@ -53,7 +53,7 @@ def assigned_rows(plan: sqlanon.Plan, *columns: str) -> list[tuple]:
         )
         for i in positions
     )
-    return plan._session.engine.run("test", f'SELECT {", ".join(told)} FROM "{names.ASSIGNED}" a {joins}')
+    return plan._session.engine.run("test", f'SELECT {", ".join(reported)} FROM "{names.ASSIGNED}" a {joins}')
 
 
 def random_rows(rng: random.Random, columns: int) -> list[Row]:
@@ -94,7 +94,7 @@ def random_set(rng: random.Random, columns: int) -> PatternSet:
 
 def check_script(engine: DuckDBEngine, replayed: Sequence[str]) -> None:
     """The script of the run, on the base alone, makes the same table of assignments, with the same types."""
-    script = [engine.render(told()) for name, told in engine.replay if name in replayed]
+    script = [engine.render(reported()) for name, reported in engine.replay if name in replayed]
     asked = [f'SELECT * FROM "{names.ASSIGNED}" ORDER BY ALL', f'DESCRIBE "{names.ASSIGNED}"']
     base = engine.arrow("test", f'SELECT * FROM "{names.BASE}"')
     with duckdb.connect() as other:

@@ -51,10 +51,10 @@ def test_ctrl_c_keeps_the_incumbent_and_tells_the_gap(plan: sqlanon.Plan) -> Non
                 raise KeyboardInterrupt
             return super().judge(requests, exact=exact)
 
-    made = Interrupted(
+    built = Interrupted(
         plan._session.source.engine, plan.catalog, plan._session.snapshots, plan._problem, plan.policy.models
     )
-    found = run_search(plan._problem, made, SearchOptions())
+    found = run_search(plan._problem, built, SearchOptions())
     verdict, certificate = found.verdict, found.certificate
     assert not certificate.optimal and 0 < certificate.gap <= 1
     assert certificate.lower_bound <= plan.certificate.loss <= verdict.loss
