@@ -109,7 +109,7 @@ def test_every_policy_comes_back_from_its_definition(base: Path, document: dict)
 def test_the_generated_policies_are_mostly_sound(base: Path) -> None:
     sound = []
 
-    @settings(max_examples=scaled(60), database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=60, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(documents())
     def count(document: dict) -> None:
         try:
