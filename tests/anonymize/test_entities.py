@@ -1,6 +1,6 @@
 """Entities: models, limits, bounds and audits count distinct persons, by a brute force and by seeded mistakes.
 
-``SQLANON_EFFORT=50 python -m pytest tests/test_entities.py`` looks at more tables than the default.
+``SQLANON_EFFORT=50 python -m pytest -m "" tests/anonymize/test_entities.py`` looks at more tables than the default.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Every privacy model and measure on random tables: verdicts, releases, optima and bounds equal a brute force.
 
-``SQLANON_EFFORT=20 python -m pytest tests/test_models.py`` looks at more tables than the default.
+``SQLANON_EFFORT=20 python -m pytest -m "" tests/anonymize/test_models.py`` looks at more tables than the default.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Pattern-guided k-anonymity: sets of patterns against enumeration, the waves against a literal Algorithm 1, quality
 against the definitions, and the numbers of the paper.
 
-``SQLANON_EFFORT=10 python -m pytest tests/test_patterns.py`` looks at more tables than the default.
+``SQLANON_EFFORT=10 python -m pytest -m "" tests/anonymize/test_patterns.py`` looks at more tables than the default.
 """
 
 from __future__ import annotations

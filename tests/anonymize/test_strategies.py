@@ -1,7 +1,7 @@
 """The strategies of the papers, driven by dictionaries of verdicts: what they find, what they claim, what they ask.
 
 The verdicts are those of random tables with all models and measures (tests/test_models.py), for several limits.
-``SQLANON_EFFORT=30 python -m pytest tests/test_strategies.py`` looks at more tables than the default.
+``SQLANON_EFFORT=30 python -m pytest -m "" tests/anonymize/test_strategies.py`` looks at more tables than the default.
 """
 
 from __future__ import annotations
