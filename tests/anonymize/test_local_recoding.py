@@ -1,6 +1,6 @@
 """Local recoding: sequences of nodes against a brute force over texts, the choice of nodes, and its limits.
 
-``SQLANON_EFFORT=50 python -m pytest -m "" tests/anonymize/test_local_recoding.py`` looks at more tables than the default.
+``SQLANON_EFFORT=50 python -m pytest -m "" tests/anonymize/test_local_recoding.py`` looks at more tables.
 """
 
 from __future__ import annotations
