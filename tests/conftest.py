@@ -1,4 +1,8 @@
-"""Shared fixtures. Real datasets are used when they stand beside the checkout; a user's machine skips those tests."""
+"""Tiers of the tests, the scheduler, and the fixtures that several modules share.
+
+``python -m pytest`` runs the tests marked ``fast``, at a small effort; ``python -m pytest -m ""`` runs all.
+The marks are given here: see ``MARKS``.
+"""
 
 from __future__ import annotations
 
@@ -7,32 +11,86 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import effort
 import hypothesis
-import pyarrow as pa
 import pytest
+from engine_kinds import Kind
+from postgres_server import Server, server
 from spark_cluster import cluster
+from tables import text_table
 from xdist.scheduler import LoadScopeScheduling
+
+import sqlanon
 
 hypothesis.settings.register_profile("no deadlines", deadline=None)  # a machine may be busy
 hypothesis.settings.load_profile("no deadlines")
 
-CLUSTER = "spark"
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+FAST = "fast"
+MARKS = {
+    "postgres": "needs a PostgreSQL server and its driver",
+    "spark": "needs PySpark and Java",
+    "dbt": "needs dbt, and builds projects with it",
+    "chdb": "needs chDB, the embedded ClickHouse",
+    "shared": "needs the real datasets and oracles that stand beside the checkout",
+    "slow": "takes more than about three seconds, or ten at full effort",
+}
+"""The marks of tests that are not ``fast``. A test has the marks of the fixtures it uses, of the engine it is run on,
+of the words in the name of its module, and those that are written above it."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marks, and choose the effort and the reports of this tier."""
+    config.addinivalue_line("markers", f"{FAST}: a test with none of the marks below; what runs by default")
+    for name, reason in MARKS.items():
+        config.addinivalue_line("markers", f"{name}: {reason}")
+    fast = config.option.markexpr == FAST
+    effort.set_effort(fast)
+    if not fast and config.option.durations is None:
+        config.option.durations, config.option.durations_min = 10, 5.0
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test by what it needs, before pytest selects by marks."""
+    for item in items:
+        names = {*item.path.stem.split("_"), *getattr(item, "fixturenames", ())}
+        callspec = getattr(item, "callspec", None)
+        names |= {value.name for value in (callspec.params.values() if callspec else ()) if isinstance(value, Kind)}
+        for name in names & MARKS.keys():
+            item.add_marker(name)
+        if not any(item.get_closest_marker(name) for name in MARKS):
+            item.add_marker(FAST)
+
+
+def pytest_runtest_setup() -> None:
+    """Forget the seed of the test before."""
+    effort.note_seed(None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Iterator[None]:
+    """Report the seed at which a test failed."""
+    report = yield
+    seed = effort.noted_seed()
+    if report.failed and seed is not None:
+        report.sections.append(("Seed", f"failed at seed {seed}"))
+    return report
 
 
 class Scheduler(LoadScopeScheduling):
-    """A module runs on one worker, for its tests share what they prepare; so does all that asks a cluster of Spark,
-    which takes longer to start and to warm up than its tests."""
+    """Run a module on one worker, for its tests share what they prepare.
+
+    All tests that need Spark run on one worker too: a cluster takes longer to start and to warm up than its tests.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
-        return CLUSTER if CLUSTER in nodeid else super()._split_scope(nodeid)
+        return "spark" if "spark" in nodeid else super()._split_scope(nodeid)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduler:
-    """How tests are given to workers."""
+    """Return the scheduler that gives tests to workers."""
     return Scheduler(config, log)
-
-
-SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
 @pytest.fixture(scope="session")
@@ -50,17 +108,32 @@ def spark() -> Iterator[Any]:
         yield engine
 
 
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server for the tests of one module."""
+    with server() as running:
+        yield running
+
+
 @pytest.fixture
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
     """An open DuckDB database in memory."""
-    with duckdb.connect() as made:
-        yield made
+    with duckdb.connect() as opened:
+        yield opened
 
 
-def text_table(connection: duckdb.DuckDBPyConnection, columns: list[str], rows: list[tuple], name: str = "t") -> None:
-    """Make a table of text columns."""
-    data = pa.table({c: pa.array([r[i] for r in rows], pa.string()) for i, c in enumerate(columns)})
-    connection.register("arrow_rows", data)
-    quoted = name.replace('"', '""')
-    connection.execute(f'CREATE TABLE "{quoted}" AS SELECT * FROM arrow_rows')
-    connection.unregister("arrow_rows")
+@pytest.fixture
+def plan(connection: duckdb.DuckDBPyConnection) -> Iterator[sqlanon.Plan]:
+    """A solved plan over a small table of four columns, in the database of ``connection``."""
+    rows = [tuple(str((i * p) % 7) for p in (1, 2, 3, 5)) for i in range(0, 400, 3)] + [("8", "8", "8", "8")]
+    columns = ["a", "b", "c", "d"]
+    text_table(connection, columns, rows)
+    levels = {str(v): [str(v // 2), str(v // 4), "*"] for v in range(9)}
+    document = {
+        "table": "t",
+        "columns": {c: {"role": "quasi_identifier", "hierarchy": {"levels": levels}} for c in columns},
+        "privacy": [{"type": "k_anonymity", "k": 6}],
+        "suppression_limit": 0.3,
+    }
+    with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as found:
+        yield found

@@ -1,6 +1,6 @@
 """Entities: models, limits, bounds and audits count distinct persons, by a brute force and by seeded mistakes.
 
-``SQLANON_EFFORT=50 python -m pytest tests/test_entities.py`` looks at more tables than the default.
+``SQLANON_EFFORT=50 python -m pytest -m "" tests/anonymize/test_entities.py`` looks at more tables than the default.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ import duckdb
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
-from effort import cases
+from effort import Block, enough, scaled, seeds
+from mistakes import classes_of_records
+from random_cases import random_tree
+from random_worlds import document, ordered_models, random_models
 from sqlglot import exp
-from test_against_brute_force import random_tree
-from test_models import document, ordered_models, random_models
 
 import sqlanon
 from sqlanon.audit.check import check_relation
@@ -45,10 +46,8 @@ from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import Output
 from sqlanon.publish.proof_file import write_proof
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import column, named, table, total
+from sqlanon.sqltrees.trees import column, named, table
 
-TABLES = cases(40)
-BLOCKS = 8
 STRATEGIES = ("best_first", "flash", "flash_two_phase", "ola", "incognito")
 VALUES: list[brute.Text] = [None, "", "NULL", "flu", "cold", "é", "*"]
 NAMES = ("person", "n", "order", 'a"b', "entity", "key_0", "x; DROP TABLE t")
@@ -202,28 +201,18 @@ def check_proof(plan: sqlanon.Plan, keys: dict[str, Any], connection: Any, conte
     assert verified.holds, (context, verified.faults)
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+@seeds(40, 5)
 def test_verdicts_optima_bounds_proofs_and_releases_count_persons(
-    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SQLANON_TEST_PROOF", str(tmp_path / "proof.json"))
-    results = [compare(seed) for seed in range(block, TABLES, BLOCKS)]
+    results = [compare(seed) for seed in block]
     solved = sum(found for found, _ in results)
-    assert solved >= max(1, len(results) // 5)
+    assert enough(solved >= max(1, len(results) // 5))
     assert sum(bounds for _, bounds in results) >= solved
 
 
 # -- seeded mistakes ---------------------------------------------------------------------------------------------------
-
-
-def classes_of_records(key_names, has_population):
-    """The mistake: the models see the records of a class, not whom they are of."""
-    keys_ = [column(name) for name in key_names]
-    counted = [named(total(column(names.COUNT)), name) for name in (names.COUNT, "records")]
-    if has_population:
-        counted.append(named(total(column(names.POPULATION)), names.POPULATION))
-    query = exp.select(*keys_, *counted).from_(table("entities"))
-    return query.group_by(*[key.copy() for key in keys_])
 
 
 def few_people(connection: duckdb.DuckDBPyConnection, visits: int = 3) -> None:
@@ -480,8 +469,8 @@ def shell(*arguments: object) -> tuple[int, str]:
 @pytest.fixture
 def visits(tmp_path: Path) -> Path:
     """A folder with a source and a policy file."""
-    with duckdb.connect(str(tmp_path / "visits.duckdb")) as made:
-        few_people(made)
+    with duckdb.connect(str(tmp_path / "visits.duckdb")) as database:
+        few_people(database)
     policy = regions(source="visits.duckdb", output={"file": "out.csv"})
     (tmp_path / "policy.json").write_text(json.dumps(policy))
     return tmp_path
@@ -489,9 +478,9 @@ def visits(tmp_path: Path) -> Path:
 
 def test_run_check_and_verify_count_persons(visits: Path) -> None:
     code, out = shell("run", visits / "policy.json", "--json")
-    told = json.loads(out)
+    written = json.loads(out)
     assert code == 0
-    assert told["entities"] == {"total": 6, "published": 4, "suppressed": 2, "excluded": 0, "smallest_class": 4}
+    assert written["entities"] == {"total": 6, "published": 4, "suppressed": 2, "excluded": 0, "smallest_class": 4}
     assert (visits / "out.csv").read_text().splitlines()[0] == "region,illness"
     code, out = shell("verify", visits / "out.csv.certificate.json", visits / "policy.json")
     assert code == 0, out
@@ -499,9 +488,14 @@ def test_run_check_and_verify_count_persons(visits: Path) -> None:
     source = (visits / "visits.duckdb", "t", "--qi", "region", "--k", 3)
     assert shell("check", *source)[0] == 0
     code, out = shell("check", *source, "--entity", "person_id", "--json")
-    told = json.loads(out)
+    written = json.loads(out)
     assert code == 1
-    assert (told["entities"], told["smallest_class"], told["failing_classes"], told["failing_records"]) == (6, 2, 1, 2)
+    assert (written["entities"], written["smallest_class"], written["failing_classes"], written["failing_records"]) == (
+        6,
+        2,
+        1,
+        2,
+    )
     code, out = shell("check", *source, "--entity", "person_id")
     assert "10 records of 6 entities" in out
     assert "1 classes (2 entities) fail" in out
@@ -565,7 +559,7 @@ def test_check_counts_nobodys_records_for_nothing() -> None:
     assert (found.smallest_class, found.entities) == (0, 1)
 
 
-@pytest.mark.parametrize("seed", range(cases(6)))
+@pytest.mark.parametrize("seed", range(scaled(6)))
 def test_check_agrees_with_the_brute_force_about_every_model(seed: int, connection: duckdb.DuckDBPyConnection) -> None:
     """The audits of all models, over tables as they are: each judges the classes of one node as the definition does."""
     owned = next(o for o in map(random_owned, range(100 * seed, 100 * seed + 100)) if o.world.sensitive)
@@ -589,7 +583,7 @@ def test_check_agrees_with_the_brute_force_about_every_model(seed: int, connecti
         (None, {"type": "k_anonymity", "k": 2}),
     ]
     world.sensitive[0] = None
-    made = [
+    built = [
         sqlanon.Policy.from_dict(
             {"columns": {"s0": {"role": "sensitive", "models": [model]}}, "privacy": []}
             if place is not None
@@ -599,7 +593,7 @@ def test_check_agrees_with_the_brute_force_about_every_model(seed: int, connecti
     ]
     rows = engine.source_table("t")
     found = check_relation(
-        engine, rows, quasi_identifiers=quasi, models=made, reference=rows, entity="person"
+        engine, rows, quasi_identifiers=quasi, models=built, reference=rows, entity="person"
     )  # fmt: skip
     for (place, model), result in zip(models, found.models, strict=True):
         due = sum(not brute_entities.passes(owned, place, model, records) for records in classes.values())
@@ -609,8 +603,8 @@ def test_check_agrees_with_the_brute_force_about_every_model(seed: int, connecti
 def test_the_script_makes_the_same_release_again(tmp_path: Path) -> None:
     """It numbers the entities anew, and gives the rows without them."""
     path = tmp_path / "visits.duckdb"
-    with duckdb.connect(str(path)) as made:
-        few_people(made)
+    with duckdb.connect(str(path)) as database:
+        few_people(database)
     with sqlanon.anonymize(path, sqlanon.Policy.from_dict(regions())) as release:
         script, rows = release.sql, Counter(zip(*release.to_arrow().to_pydict().values(), strict=True))
     assert names.STAGED_RELEASE not in script
@@ -681,7 +675,7 @@ def test_the_bound_of_t_closeness_counts_the_records_of_a_class(
         assert plan.evaluate({"place": 1}).lower_bounds.suppressed > plan.evaluate({"place": 0}).suppressed
 
 
-@pytest.mark.parametrize("seed", range(cases(8)))
+@pytest.mark.parametrize("seed", range(scaled(8)))
 def test_the_fewest_entities_of_some_records(seed: int) -> None:
     chance = random.Random(seed)
     sizes = sorted((chance.choice([1, 1, 2, 3, 9]) for _ in range(chance.randint(1, 12))), reverse=True)

@@ -30,10 +30,10 @@ def data(shared: Path) -> Path:
 def files(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A small file of each dataset."""
     folder = tmp_path_factory.mktemp("generated")
-    made = {name: folder / f"{name}.parquet" for name in NAMES}
-    for name, out in made.items():
+    document = {name: folder / f"{name}.parquet" for name in NAMES}
+    for name, out in document.items():
         generated.write(name, data, out, RECORDS)
-    return made
+    return document
 
 
 def share(file: Path, condition: str, among: str = "true") -> float:
@@ -80,10 +80,10 @@ def test_the_optimum_is_proven_in_the_lattice_of_the_paper(
 
 
 def test_changes_replace_keys_of_the_policy(files: dict[str, Path], data: Path) -> None:
-    made = generated.policy("ihis", data, files["ihis"], suppression_limit=0.0, quality={"measure": "height"})
-    assert made.suppression_limit == 0
-    assert made.quality.measure == "height"
-    assert [column.name for column in made.columns] == list(generated.DATASETS["ihis"].quasi_identifiers)
+    built = generated.policy("ihis", data, files["ihis"], suppression_limit=0.0, quality={"measure": "height"})
+    assert built.suppression_limit == 0
+    assert built.quality.measure == "height"
+    assert [column.name for column in built.columns] == list(generated.DATASETS["ihis"].quasi_identifiers)
 
 
 def test_ihis_is_skewed_and_correlated(files: dict[str, Path]) -> None:

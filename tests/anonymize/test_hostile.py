@@ -15,11 +15,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from conftest import text_table
+from hostile_names import NAMES
+from tables import text_table
 
 import sqlanon
-
-NAMES = ["order", 'a"b', "key_0", "n", "x; DROP TABLE t", "x" * 70, "value", "level_0", "node", "source", "é ü"]
 
 
 def policy(columns: dict, **keys: object) -> sqlanon.Policy:
@@ -106,13 +105,13 @@ def test_an_empty_table_has_no_solution(connection: duckdb.DuckDBPyConnection) -
 @pytest.mark.parametrize("k, fits", [(1, True), (2, False)])
 def test_one_record(k: int, fits: bool, connection: duckdb.DuckDBPyConnection) -> None:
     text_table(connection, ["a"], [("x",)])
-    made = policy(suppressed("a"), privacy=[{"type": "k_anonymity", "k": k}])
+    chosen_policy = policy(suppressed("a"), privacy=[{"type": "k_anonymity", "k": k}])
     if fits:
-        with sqlanon.anonymize(connection, made) as release:
+        with sqlanon.anonymize(connection, chosen_policy) as release:
             assert release.ledger.published == 1
     else:
         with pytest.raises(sqlanon.NoSolutionError) as caught:
-            sqlanon.plan(connection, made)
+            sqlanon.plan(connection, chosen_policy)
         assert caught.value.nearest == {
             "levels": {"a": 0},
             "suppressed": 1,
@@ -161,8 +160,8 @@ def test_more_than_one_word_and_more_than_62_bits(connection: duckdb.DuckDBPyCon
         + ", ".join(f"CAST((hash(i * {p + 1}) % 97) AS VARCHAR) AS c{p}" for p in range(12))
         + " FROM range(3000) r(i)"
     )
-    made = policy(suppressed(*columns), search={"max_evaluations": 50})
-    with sqlanon.plan(connection, made) as plan:
+    chosen_policy = policy(suppressed(*columns), search={"max_evaluations": 50})
+    with sqlanon.plan(connection, chosen_policy) as plan:
         assert plan.catalog.words == 2
         assert plan.evaluate(dict.fromkeys(columns, 1)).classes == 1
         for free in ("c0", "c7", "c11"):
@@ -174,8 +173,8 @@ def test_more_than_one_word_and_more_than_62_bits(connection: duckdb.DuckDBPyCon
 def test_a_source_that_changes_between_plan_and_publication(tmp_path: Path) -> None:
     source = tmp_path / "s.parquet"
     duckdb.sql("SELECT i % 3 AS a FROM range(30) r(i)").write_parquet(str(source))
-    made = policy(suppressed("a"), table=None, output={"file": str(tmp_path / "out.parquet")})
-    with sqlanon.plan(str(source), made) as plan:
+    chosen_policy = policy(suppressed("a"), table=None, output={"file": str(tmp_path / "out.parquet")})
+    with sqlanon.plan(str(source), chosen_policy) as plan:
         time.sleep(0.01)
         duckdb.sql("SELECT i % 3 AS a FROM range(31) r(i)").write_parquet(str(source))
         with pytest.raises(sqlanon.SqlanonError):
@@ -186,8 +185,8 @@ def test_a_source_that_changes_between_plan_and_publication(tmp_path: Path) -> N
 def test_a_source_that_disappears(tmp_path: Path) -> None:
     source = tmp_path / "s.parquet"
     duckdb.sql("SELECT i % 3 AS a FROM range(30) r(i)").write_parquet(str(source))
-    made = policy(suppressed("a"), table=None, output={"file": str(tmp_path / "out.csv")})
-    with sqlanon.plan(str(source), made) as plan:
+    chosen_policy = policy(suppressed("a"), table=None, output={"file": str(tmp_path / "out.csv")})
+    with sqlanon.plan(str(source), chosen_policy) as plan:
         source.unlink()
         with pytest.raises(sqlanon.SqlanonError):
             plan.publish()
@@ -208,14 +207,14 @@ def test_spilling_without_room_is_a_clear_error(tmp_path: Path) -> None:
     duckdb.sql("SELECT hash(i) AS a, hash(i + 1) AS b FROM range(2000000) r(i)").write_parquet(str(source))
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where the temporary directory should be")
-    made = policy(
+    chosen_policy = policy(
         suppressed("a", "b"),
         table=None,
         output={"file": str(tmp_path / "out.parquet")},
         engine={"memory_limit": "60MB", "temp_directory": str(blocked), "threads": 1},
     )
     with pytest.raises(sqlanon.SqlanonError) as caught:
-        sqlanon.anonymize(str(source), made)
+        sqlanon.anonymize(str(source), chosen_policy)
     assert "Hint" in str(caught.value)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["blocked", "s.parquet"]
 

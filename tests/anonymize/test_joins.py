@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 from click.testing import CliRunner
-from effort import cases
+from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -54,8 +54,8 @@ def stored(kind: str, directory: Path, name: str, columns: Sequence[str], rows: 
     path = directory / f"{name}.{kind}"
     table = pa.table({c: pa.array([row[i] for row in rows], pa.string()) for i, c in enumerate(columns)})
     if kind == "duckdb":
-        with duckdb.connect(str(path)) as made:
-            fill(made, name, columns, rows)
+        with duckdb.connect(str(path)) as database:
+            fill(database, name, columns, rows)
         return {"source": path.name, "table": name}
     if kind == "csv":
         lines = [",".join("" if v is None else '"' + v.replace('"', '""') + '"' for v in row) for row in rows]
@@ -133,14 +133,14 @@ def test_every_kind_of_source_meets_every_other(
         join = {"table": "other", **({"source": f"{tmp_path}/./first.duckdb"} if other == "same file" else {})}
     else:
         join = stored(other, tmp_path, "other", ["id", "b"], OTHER)
-    made = policy(tmp_path, {**join, "key": "id"}, output={"file": "out.parquet"}, **own)
-    with nothing_left(connection), sqlanon.anonymize(None if own else connection, made) as release:
+    chosen_policy = policy(tmp_path, {**join, "key": "id"}, output={"file": "out.parquet"}, **own)
+    with nothing_left(connection), sqlanon.anonymize(None if own else connection, chosen_policy) as release:
         assert Counter(zip(*release.to_arrow().to_pydict().values())) == Counter(JOINED)
         assert release.ledger.records == release.ledger.published == len(FIRST)
-        told = " ".join(release.warnings)
-        assert "2 records have no row in the joined source" in told  # 7 and NULL
-        assert "2 rows of the joined source" in told  # 9 and NULL
-        assert "types" not in told
+        reported = " ".join(release.warnings)
+        assert "2 records have no row in the joined source" in reported  # 7 and NULL
+        assert "2 rows of the joined source" in reported  # 9 and NULL
+        assert "types" not in reported
     assert [p.name for p in tmp_path.iterdir() if "sqlanon" in p.name or p.suffix == ".wal"] == []
 
 
@@ -148,15 +148,18 @@ def test_options_of_formats_stand_beside_each_source(tmp_path: Path) -> None:
     (tmp_path / "first.csv").write_text("id;a\n1;x\n2;y\n")
     (tmp_path / "b.csv").write_text("id|b\n1|-\n2|q\n")
     (tmp_path / "c.xml").write_text("<d><m><n/></m><r id='1'><c>NA</c></r><r id='2'><c>z</c></r></d>")
-    made = policy(
+    chosen_policy = policy(
         tmp_path,
         {"source": "b.csv", "key": "id", "csv": {"delimiter": "|", "null": "-"}},
         {"source": "c.xml", "key": ["id"], "xml": {"record": "r", "null": "NA"}},
         source="first.csv",
         csv={"delimiter": ";"},
     )
-    assert joined(None, made)[:2] == (["id", "a", "b", "c"], Counter([("1", "x", None, None), ("2", "y", "q", "z")]))
-    assert sqlanon.Policy.from_dict(made.to_dict(), base_directory=tmp_path) == made
+    assert joined(None, chosen_policy)[:2] == (
+        ["id", "a", "b", "c"],
+        Counter([("1", "x", None, None), ("2", "y", "q", "z")]),
+    )
+    assert sqlanon.Policy.from_dict(chosen_policy.to_dict(), base_directory=tmp_path) == chosen_policy
 
 
 class TestKeys:
@@ -173,8 +176,8 @@ class TestKeys:
     def test_a_join_can_use_columns_of_a_join_before_it(self, first, tmp_path: Path) -> None:
         fill(first, "other", ["id", "b"], OTHER)
         fill(first, "third", ["code", "c"], [("p", "c1"), ("q", "c2")])
-        made = policy(tmp_path, {"table": "other", "key": "id"}, {"table": "third", "key": {"b": "code"}})
-        columns, rows, _ = joined(first, made)
+        chosen_policy = policy(tmp_path, {"table": "other", "key": "id"}, {"table": "third", "key": {"b": "code"}})
+        columns, rows, _ = joined(first, chosen_policy)
         assert columns == ["id", "a", "b", "c"]
         assert rows == Counter((*row, {"p": "c1", "q": "c2"}.get(row[2])) for row in JOINED)
 
@@ -226,7 +229,7 @@ SIDES = st.tuples(st.sampled_from([None, 0, 1, 2, 10]), st.sampled_from([None, 0
 
 
 class TestProperties:
-    @settings(max_examples=cases(40))
+    @settings(max_examples=scaled(40))
     @given(
         left=st.lists(SIDES, max_size=8),
         right=st.lists(SIDES, max_size=8),
@@ -243,12 +246,12 @@ class TestProperties:
         with duckdb.connect() as connection:
             fill(connection, "first", "kln", [(*r, i) for i, r in enumerate(left)], types[0], types[0], "INTEGER")
             fill(connection, "other", "xym", numbered, types[1], types[1], "INTEGER")
-            made = policy(Path.cwd(), {"table": "other", "key": dict(zip(("k", "l")[:parts], "xy"))})
+            chosen_policy = policy(Path.cwd(), {"table": "other", "key": dict(zip(("k", "l")[:parts], "xy"))})
             if repeated:
                 with pytest.raises(SourceError, match=f"^{repeated} keys occur"):
-                    joined(connection, made)
+                    joined(connection, chosen_policy)
                 return
-            columns, rows, warnings = joined(connection, made)
+            columns, rows, warnings = joined(connection, chosen_policy)
         own = {row[:parts]: row for row in numbered if None not in row[:parts]}
         text = (lambda v: v if v is None else str(v)) if types[0] == "VARCHAR" else (lambda v: v)
         other = (lambda v: v if v is None else str(v)) if types[1] == "VARCHAR" else (lambda v: v)
@@ -261,10 +264,10 @@ class TestProperties:
         assert columns == ["k", "l", "n", *("xy"[parts:]), "m"]
         lonely = sum(row[:parts] not in own for row in left)
         unused = len(right) - len({row[:parts] for row in left} & set(own))
-        counts = [int(told.split()[0]) for told in warnings if not told.startswith("Keys")]
+        counts = [int(reported.split()[0]) for reported in warnings if not reported.startswith("Keys")]
         assert counts == [count for count in (lonely, unused) if count]
 
-    @settings(max_examples=cases(10))
+    @settings(max_examples=scaled(10))
     @given(rows=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2)), min_size=1, max_size=20), k=st.integers(1, 4))
     def test_a_release_of_joined_sources_equals_that_of_one_table(self, rows: list, k: int) -> None:
         with duckdb.connect() as connection:
@@ -276,15 +279,15 @@ class TestProperties:
                 "privacy": [{"type": "k_anonymity", "k": k}],
                 "suppression_limit": "0.3",
             }
-            made = policy(Path.cwd(), {"table": "other", "key": "id"}, **keys)
+            chosen_policy = policy(Path.cwd(), {"table": "other", "key": "id"}, **keys)
             whole = policy(Path.cwd(), table="both_", **keys)
             try:
                 expected = sqlanon.anonymize(connection, whole)
             except sqlanon.NoSolutionError:
                 with pytest.raises(sqlanon.NoSolutionError):
-                    sqlanon.plan(connection, made)
+                    sqlanon.plan(connection, chosen_policy)
                 return
-            with expected, sqlanon.anonymize(connection, made) as release:
+            with expected, sqlanon.anonymize(connection, chosen_policy) as release:
                 assert (release.levels, release.ledger) == (expected.levels, expected.ledger)
                 counts = [Counter(zip(*r.to_arrow().to_pydict().values())) for r in (release, expected)]
                 assert counts[0] == counts[1]
@@ -322,7 +325,7 @@ class TestRefusals:
         stored("duckdb", tmp_path, "other", ["id", "b"], OTHER)
         (tmp_path / "broken.duckdb").write_text("no database")
         (tmp_path / "other.xlsx").touch()
-        for join, told in [
+        for join, reported in [
             ({"table": "nowhere"}, "'nowhere' cannot be read"),
             ({"table": "no.such.schema"}, "'no.such.schema' cannot be read"),
             ({"source": "none.csv"}, "There is no file 'none.csv'"),
@@ -331,7 +334,7 @@ class TestRefusals:
             ({"source": "other.DUCKDB", "table": "t"}, "There is no file"),
             ({"source": "other.xlsx"}, "ending that is not known"),
         ]:
-            with nothing_left(first), pytest.raises(SourceError, match=told):
+            with nothing_left(first), pytest.raises(SourceError, match=reported):
                 sqlanon.plan(first, policy(tmp_path, {**join, "key": "id"}))
         with pytest.raises(UnsupportedError, match="is read as the first source only"):
             sqlanon.plan(first, policy(tmp_path, {"source": "https://host/other.csv", "key": "id"}))
@@ -406,14 +409,14 @@ class TestHostileInput:
         if kind == "table":
             fill(connection, name, self.NAMES, [row])
         join = {"table": name} if kind == "table" else stored(kind, tmp_path, name, self.NAMES, [row])
-        made = policy(
+        chosen_policy = policy(
             tmp_path,
             {**join, "key": {"Ä'": key}},
             table='fi"rst; order',
             columns={c: {"role": "keep"} for c in ("Ä'", "sel ect", *others)},
             output={"table": "ne w"},
         )
-        with sqlanon.anonymize(connection, made) as release:
+        with sqlanon.anonymize(connection, chosen_policy) as release:
             table = release.to_arrow()
             assert table.column_names == ["Ä'", "sel ect", *others]
             assert Counter(zip(*table.to_pydict().values())) == Counter(
@@ -430,9 +433,9 @@ class TestHostileInput:
         connection.close()
         for extra in ({}, {"source": "o.duckdb"}):
             for name, change in (("o", str), ("s.o", str.upper), ("s.v", lambda b: b.upper() + "!")):
-                made = policy(tmp_path, {"table": name, "key": "id", **extra})
+                chosen_policy = policy(tmp_path, {"table": name, "key": "id", **extra})
                 wanted = Counter((i, a, b if b is None else change(b)) for i, a, b in JOINED)
-                assert joined(first, made)[1] == wanted, (name, extra)
+                assert joined(first, chosen_policy)[1] == wanted, (name, extra)
 
     @pytest.mark.parametrize("kind", ["table", "duckdb", "csv", "parquet"])
     def test_an_empty_joined_source_leaves_its_columns_null(self, first, tmp_path: Path, kind: str) -> None:
@@ -446,18 +449,18 @@ class TestHostileInput:
     def test_an_empty_first_source_has_no_solution(self, connection, tmp_path: Path) -> None:
         fill(connection, "first", ["id", "a"], [])
         fill(connection, "other", ["id", "b"], OTHER)
-        made = policy(tmp_path, {"table": "other", "key": "id"})
-        assert joined(connection, made)[2] == (
+        chosen_policy = policy(tmp_path, {"table": "other", "key": "id"})
+        assert joined(connection, chosen_policy)[2] == (
             "5 rows of the joined source 'other' belong to no record and are left out.",
         )
         with nothing_left(connection), pytest.raises(sqlanon.NoSolutionError, match="no records"):
-            sqlanon.plan(connection, made)
+            sqlanon.plan(connection, chosen_policy)
 
     def test_no_line_of_a_csv_file_is_a_comment_and_none_is_left_out(self, connection, tmp_path: Path) -> None:
         (tmp_path / "first.csv").write_text("id,a\n#1,x\n2,y\n#3,z\n")
         (tmp_path / "other.csv").write_text("id,b\n#1,p\n#3,q\n")
-        made = policy(tmp_path, {"source": "other.csv", "key": "id"}, source="first.csv", table=None)
-        assert joined(None, made)[1] == Counter([("#1", "x", "p"), ("2", "y", None), ("#3", "z", "q")])
+        chosen_policy = policy(tmp_path, {"source": "other.csv", "key": "id"}, source="first.csv", table=None)
+        assert joined(None, chosen_policy)[1] == Counter([("#1", "x", "p"), ("2", "y", None), ("#3", "z", "q")])
         headless = tmp_path / "headless.csv"
         headless.write_text("1\n\n#2\n")
         one = sqlanon.Policy.from_dict(
@@ -482,8 +485,8 @@ class TestChanges:
     ) -> None:
         join = stored(kind, tmp_path, "other", ["id", "b"], OTHER)
         path = tmp_path / join["source"]
-        made = policy(tmp_path, {**join, "key": "id"}, output={"file": "out.parquet"})
-        with sqlanon.plan(first, made) as plan:
+        chosen_policy = policy(tmp_path, {**join, "key": "id"}, output={"file": "out.parquet"})
+        with sqlanon.plan(first, chosen_policy) as plan:
             path.unlink()
             if change == "written":
                 time.sleep(0.01)
@@ -506,10 +509,10 @@ class TestChanges:
         own = stored("duckdb", tmp_path, "first", ["id", "a"], FIRST)
         with duckdb.connect(str(tmp_path / "first.duckdb")) as beside:
             fill(beside, "other", ["id", "b"], OTHER)
-        made = policy(
+        chosen_policy = policy(
             tmp_path, {"source": "first.duckdb", "table": "other", "key": "id"}, output={"table": "out"}, **own
         )
-        with sqlanon.anonymize(None, made) as release:
+        with sqlanon.anonymize(None, chosen_policy) as release:
             assert release.ledger.published == len(FIRST)
         with duckdb.connect(str(tmp_path / "first.duckdb"), read_only=True) as opened:
             assert Counter(opened.execute("SELECT * FROM out").fetchall()) == Counter(JOINED)
@@ -577,7 +580,7 @@ class TestUsersConnection:
     def test_nothing_of_ours_stays(self, first, tmp_path: Path, fails: str) -> None:
         rows = [*OTHER, *OTHER] if fails == "repeated" else OTHER
         join = stored("duckdb", tmp_path, "other", ["id", "a" if fails == "clash" else "b"], rows)
-        made = policy(
+        chosen_policy = policy(
             tmp_path,
             {**join, "key": "nowhere" if fails == "missing" else "id"},
             privacy=[{"type": "k_anonymity", "k": 99 if fails == "no solution" else 1}],
@@ -585,9 +588,9 @@ class TestUsersConnection:
         with nothing_left(first):
             if fails:
                 with pytest.raises(sqlanon.SqlanonError):
-                    sqlanon.plan(first, made)
+                    sqlanon.plan(first, chosen_policy)
             else:
-                with sqlanon.plan(first, made):
+                with sqlanon.plan(first, chosen_policy):
                     assert databases(first) == {"memory", "system", "temp"}
         with duckdb.connect(str(tmp_path / "other.duckdb")) as free:  # nobody holds it
             free.execute("CREATE TABLE later (x INTEGER)")
@@ -627,9 +630,9 @@ class TestUsersConnection:
             for source in ("other.duckdb", "link.duckdb"):
                 assert joined(first, policy(tmp_path, {**join, "source": source}))[1] == Counter(JOINED)
         first.execute("INSERT INTO mine.other VALUES ('7', 'still there')")
-        made = policy(tmp_path, join, output={"file": "other.duckdb"}, if_exists="replace")
+        chosen_policy = policy(tmp_path, join, output={"file": "other.duckdb"}, if_exists="replace")
         with pytest.raises(TargetError, match="in use as a source"):
-            sqlanon.anonymize(first, made)
+            sqlanon.anonymize(first, chosen_policy)
 
     def test_the_connections_own_file(self, tmp_path: Path) -> None:
         with duckdb.connect(str(tmp_path / "own.duckdb")) as user:
@@ -647,8 +650,8 @@ class TestUsersConnection:
 
     def test_several_tables_of_one_file(self, first, tmp_path: Path) -> None:
         stored("duckdb", tmp_path, "other", ["id", "b"], OTHER)
-        with duckdb.connect(str(tmp_path / "other.duckdb")) as made:
-            made.execute("CREATE TABLE third AS SELECT id, upper(b) AS c FROM other")
+        with duckdb.connect(str(tmp_path / "other.duckdb")) as database:
+            database.execute("CREATE TABLE third AS SELECT id, upper(b) AS c FROM other")
         joins = [{"source": "other.duckdb", "table": name, "key": "id"} for name in ("other", "third")]
         with nothing_left(first):
             columns, rows, warnings = joined(first, policy(tmp_path, *joins))
@@ -670,12 +673,12 @@ class TestPolicies:
         )
 
     def test_a_policy_with_joins_is_written_and_read_back(self, tmp_path: Path) -> None:
-        made = self.made(tmp_path)
-        document = json.loads(json.dumps(made.to_dict()))
+        chosen_policy = self.made(tmp_path)
+        document = json.loads(json.dumps(chosen_policy.to_dict()))
         again = sqlanon.Policy.from_dict(document, base_directory=tmp_path)
-        assert again == made and again.fingerprint() == made.fingerprint()
+        assert again == chosen_policy and again.fingerprint() == chosen_policy.fingerprint()
         (tmp_path / "p.json").write_text(json.dumps(document))
-        assert sqlanon.Policy.from_file(tmp_path / "p.json") == made
+        assert sqlanon.Policy.from_file(tmp_path / "p.json") == chosen_policy
 
     def test_the_fingerprint_is_of_names_not_of_folders(self, tmp_path: Path) -> None:
         one = policy(tmp_path, {"source": "sub/b.csv", "key": "id"})
@@ -746,32 +749,32 @@ def run(*arguments: object) -> tuple[int, str]:
 class TestWholeRuns:
     def test_run_check_and_verify(self, hospital: Path) -> None:
         released = hospital.with_name("released.parquet")
-        code, told = run("run", hospital, "--json")
-        assert code == 0, told
-        assert json.loads(told)["records"] == 60 and json.loads(told)["optimal"]
+        code, output = run("run", hospital, "--json")
+        assert code == 0, output
+        assert json.loads(output)["records"] == 60 and json.loads(output)["optimal"]
         check = ("check", released, "--qi", "ward,sex,floor", "--sensitive", "stay:distinct_l_diversity:l=2")
         assert run(*check, "--k", 4)[0] == 0
         assert run(*check, "--k", 40)[0] == 1
-        code, told = run("verify", f"{released}.certificate.json", hospital)
-        assert code == 0 and "The certificate holds" in told
-        code, told = run("explain", hospital)
-        assert code == 0 and "sqlanon_joined" in told
+        code, output = run("verify", f"{released}.certificate.json", hospital)
+        assert code == 0 and "The certificate holds" in output
+        code, output = run("explain", hospital)
+        assert code == 0 and "sqlanon_joined" in output
         stored_again = [(str(i), "mf"[i % 3 == 0]) for i in range(24)]
         hospital.with_name("patients.duckdb").unlink()
         stored("duckdb", hospital.parent, "patients", ["id", "sex"], stored_again)
         assert run("verify", f"{released}.certificate.json", hospital)[0] == 1
 
     def test_the_proof_of_any_models_over_joined_sources_holds(self, hospital: Path, tmp_path: Path) -> None:
-        made = sqlanon.Policy.from_file(hospital)
-        with sqlanon.anonymize(None, made) as release:
+        chosen_policy = sqlanon.Policy.from_file(hospital)
+        with sqlanon.anonymize(None, chosen_policy) as release:
             assert release.certificate.optimal
-        found = sqlanon.verify(f"{release.output['file']}.certificate.json", made)
+        found = sqlanon.verify(f"{release.output['file']}.certificate.json", chosen_policy)
         assert found.holds and found.optimal, found.faults
 
     def test_the_script_replays(self, hospital: Path) -> None:
         """Where a format of ours reads a file, the operator loads its records; the rest runs as it stands."""
-        made = sqlanon.Policy.from_file(hospital)
-        with sqlanon.anonymize(None, made) as release:
+        chosen_policy = sqlanon.Policy.from_file(hospital)
+        with sqlanon.anonymize(None, chosen_policy) as release:
             wanted, script = Counter(zip(*release.to_arrow().to_pydict().values())), release.sql
         assert "load the records of the file here" in script and ".partial" not in script
         head, _, tail = script.partition("load the records of the file here\n")
@@ -785,11 +788,11 @@ class TestWholeRuns:
             assert Counter(fresh.fetchall()) == wanted
 
     def test_the_script_of_a_database_file_names_no_partial_file(self, hospital: Path) -> None:
-        made = sqlanon.Policy.from_dict(
+        chosen_policy = sqlanon.Policy.from_dict(
             {**sqlanon.Policy.from_file(hospital).to_dict(), "output": {"file": "released.duckdb"}},
             base_directory=hospital.parent,
         )
-        with sqlanon.anonymize(None, made) as release:
+        with sqlanon.anonymize(None, chosen_policy) as release:
             assert ".partial" not in release.sql and "sqlanon_release" not in release.sql
 
     def test_a_subset_by_a_joined_column(self, first, tmp_path: Path) -> None:
@@ -798,8 +801,8 @@ class TestWholeRuns:
         first.execute("DELETE FROM first WHERE id IS NULL OR id = '7'")
         columns = {**suppressed("a", "b"), "id": {"role": "drop"}, "member": {"role": "drop"}}
         presence = {"type": "delta_presence", "min": 0, "max": 1, "subset": {"column": "member"}}
-        made = policy(tmp_path, {"table": "other", "key": "id"}, columns=columns, privacy=[presence])
-        with sqlanon.anonymize(first, made) as release:
+        chosen_policy = policy(tmp_path, {"table": "other", "key": "id"}, columns=columns, privacy=[presence])
+        with sqlanon.anonymize(first, chosen_policy) as release:
             assert release.ledger.records == 3
             assert release.to_arrow().to_pydict() == {"a": ["x"] * 3, "b": ["p"] * 3}
 
@@ -837,12 +840,12 @@ class TestCanary:
         spoilt(name, tmp_path)
         fill(first, "other", ["id", "b"], [(CANARY, CANARY)])
         if place == "joined":
-            source, made = first, policy(tmp_path, {"source": name, "key": "id"})
+            source, built = first, policy(tmp_path, {"source": name, "key": "id"})
         else:
             stored("parquet", tmp_path, "o", ["id", "c"], [(CANARY, CANARY)] * 2)
-            source, made = None, policy(tmp_path, {"source": "o.parquet", "key": "id"}, source=name, table=None)
+            source, built = None, policy(tmp_path, {"source": "o.parquet", "key": "id"}, source=name, table=None)
         with nothing_left(first), pytest.raises(sqlanon.SqlanonError) as caught:
-            sqlanon.plan(source, made)
+            sqlanon.plan(source, built)
         assert isinstance(caught.value, sqlanon.InputError), caught.value
         assert CANARY not in everything_told(caught.value) and "Hint: " in str(caught.value)
 
@@ -862,13 +865,13 @@ class TestCanary:
             for kind in ("duckdb", "csv", "parquet", "xml")
         ]
         columns = {"id": {"role": "drop"}, **suppressed("a"), **{f"b_{k}": {"role": "drop"} for k in KINDS}}
-        made = policy(tmp_path, *joins, columns=columns, output={"file": "out.parquet"})
-        with sqlanon.anonymize(first, made) as release:
+        chosen_policy = policy(tmp_path, *joins, columns=columns, output={"file": "out.parquet"})
+        with sqlanon.anonymize(first, chosen_policy) as release:
             journal = repr(release.plan._session.source.engine.journal.entries)
             script = release.sql
-        told = [caplog.text, journal, script, *release.warnings, *capfd.readouterr(), made.fingerprint()]
-        told += [(tmp_path / f"out.parquet.{name}.json").read_text() for name in ("manifest", "certificate")]
-        assert not any(CANARY in text for text in told)
+        reported = [caplog.text, journal, script, *release.warnings, *capfd.readouterr(), chosen_policy.fingerprint()]
+        reported += [(tmp_path / f"out.parquet.{name}.json").read_text() for name in ("manifest", "certificate")]
+        assert not any(CANARY in text for text in reported)
         assert CANARY.encode() not in (tmp_path / "out.parquet").read_bytes()
 
 
@@ -889,7 +892,7 @@ def test_the_order_of_the_rows_changes_nothing(connection, tmp_path: Path) -> No
     for number, order in enumerate((list, sorted, reversed)):
         fill(connection, f"f{number}", ["id", "a"], list(order([(str(i % 7), str(i % 3)) for i in range(30)])))
         fill(connection, f"o{number}", ["id", "b"], list(order([(str(i), str(i % 2)) for i in range(6)])))
-        made = policy(tmp_path, {"table": f"o{number}", "key": "id"}, **{**keys, "table": f"f{number}"})
-        with sqlanon.plan(connection, made) as plan:
+        chosen_policy = policy(tmp_path, {"table": f"o{number}", "key": "id"}, **{**keys, "table": f"f{number}"})
+        with sqlanon.plan(connection, chosen_policy) as plan:
             found.append((plan.solution, plan.ledger))
     assert found[0] == found[1] == found[2]

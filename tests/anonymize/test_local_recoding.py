@@ -1,6 +1,6 @@
 """Local recoding: sequences of nodes against a brute force over texts, the choice of nodes, and its limits.
 
-``SQLANON_EFFORT=50 python -m pytest tests/test_local_recoding.py`` looks at more tables than the default.
+``SQLANON_EFFORT=50 python -m pytest -m "" tests/anonymize/test_local_recoding.py`` looks at more tables.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 import brute_models
 import cases
 import duckdb
-import effort
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 from brute_models import World
-from test_models import document, load, random_world
+from effort import Block, enough, scaled, seeds
+from random_worlds import document, load, random_world
 
 import sqlanon
 from sqlanon.compiler.encoded_source import COVERED
@@ -33,8 +33,6 @@ from sqlanon.plan.recoding.sequence import REPLAYED, first_fit
 from sqlanon.plan.recoding.state import opened
 from sqlanon.sqltrees import names
 
-TABLES = effort.cases(24)
-BLOCKS = 3
 Given = list[tuple[brute_models.Record, int | None]]
 """Each record that takes part, with the place of the node that publishes it."""
 
@@ -43,9 +41,9 @@ def engine_of(plan: Any) -> DuckDBEngine:
     return plan._session.source.engine
 
 
-def worlds(block: int, blocks: int = BLOCKS) -> Any:
+def worlds(block: Block) -> Any:
     """Random worlds without a population that have a solution, with their plans by an additive measure."""
-    for seed in range(block, TABLES, blocks):
+    for seed in block:
         world, rng = random_world(seed), random.Random(seed)
         world.records = [(values, sensitive, True) for values, sensitive, _ in world.records]
         world.models = [(column, model) for column, model in world.models if model["type"] != "delta_presence"] or [
@@ -166,9 +164,9 @@ def check_recoding(world: World, nodes: Sequence[Node], given: Given, recoding: 
 # A given sequence
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+@seeds(24, 6)
 def test_each_record_is_published_by_the_first_node_whose_class_passes(
-    monkeypatch: pytest.MonkeyPatch, block: int
+    monkeypatch: pytest.MonkeyPatch, block: Block
 ) -> None:
     looked = 0
     for seed, rng, world, policy, plan in worlds(block):
@@ -182,7 +180,7 @@ def test_each_record_is_published_by_the_first_node_whose_class_passes(
             check_recoding(world, nodes, given, recoding)
             assert recoding.loss == pytest.approx(lost(world, nodes, given, policy), rel=1e-9, abs=1e-12), seed
             looked += len(recoding.rules)
-    assert looked > 0
+    assert enough(looked > 0)
 
 
 def test_sensitive_codes_tell_no_row_types_apart() -> None:
@@ -234,7 +232,7 @@ def test_the_script_of_a_run_makes_the_same_assignment(model: str) -> None:
         kept = f'SELECT * FROM "{names.ASSIGNED}" ORDER BY ALL'
         wanted = engine.run("test", kept)
         assert len({row[-1] for row in wanted}) > 2
-        script = [engine.render(told()) for name, told in engine.replay if name in REPLAYED]
+        script = [engine.render(reported()) for name, reported in engine.replay if name in REPLAYED]
         with duckdb.connect() as other:
             for name in (names.BASE, names.overall(0)) if model == "t" else (names.BASE,):
                 other.register("stored", engine.arrow("test", f'SELECT * FROM "{name}"'))
@@ -270,8 +268,8 @@ def test_the_statements_of_a_small_run_and_what_is_left() -> None:
 # Candidates
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
-def test_candidates_are_judged_as_the_whole_sequence_would_be(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+@seeds(24, 6)
+def test_candidates_are_judged_as_the_whole_sequence_would_be(monkeypatch: pytest.MonkeyPatch, block: Block) -> None:
     judged = dropped = 0
     for seed, rng, world, policy, plan in worlds(block):
         monkeypatch.setattr(state, "LANE_ROWS", rng.choice([1, 40_000]))
@@ -298,7 +296,7 @@ def test_candidates_are_judged_as_the_whole_sequence_would_be(monkeypatch: pytes
                 fitted = first_fit(engine, plan._problem, plan.question, present.nodes)
                 assert fitted.loss == pytest.approx(chosen.loss, rel=1e-12, abs=1e-14)
                 assert [rule.records for rule in fitted.rules] == [own.records for own in present.published]
-    assert judged > TABLES // BLOCKS and dropped > 0
+    assert enough(judged > len(block) and dropped > 0)
 
 
 # The choice
@@ -317,9 +315,10 @@ def check_choice(plan: Any, found: Found, most: int) -> Recoding:
     return recoding
 
 
-def test_a_choice_obeys_the_policy_and_never_loses_more_than_it_began_with() -> None:
+@seeds(24, 24)
+def test_a_choice_obeys_the_policy_and_never_loses_more_than_it_began_with(block: Block) -> None:
     gained = 0
-    for seed, rng, world, policy, plan in worlds(0, 1):
+    for seed, rng, world, policy, plan in worlds(block):
         most = rng.choice([1, 2, 3, 8])
         found = choose(engine_of(plan), plan._problem, plan.question, plan.node, most=most, seed=seed)
         check_choice(plan, found, most)
@@ -327,7 +326,7 @@ def test_a_choice_obeys_the_policy_and_never_loses_more_than_it_began_with() -> 
         assert lost(world, found.nodes, given, policy) == pytest.approx(found.loss, rel=1e-9, abs=1e-12), seed
         assert stored_rows(plan, found.nodes) == expected_rows(world, found.nodes, given)
         gained += found.loss < found.start
-    assert gained > 0
+    assert enough(gained > 0)
 
 
 def levelled(seed: int, limits: dict[str, dict[str, int]], **changes: Any) -> dict[str, Any]:
@@ -351,8 +350,8 @@ def numbers(seed: int, count: int = 400) -> list[tuple[str, ...]]:
 
 @pytest.fixture
 def plan(connection: duckdb.DuckDBPyConnection) -> Any:
-    with planned(connection, numbers(5), [*"abc"], **levelled(5, {})) as made:
-        yield made
+    with planned(connection, numbers(5), [*"abc"], **levelled(5, {})) as found_plan:
+        yield found_plan
 
 
 def chosen(plan: Any, **options: Any) -> Found:
@@ -360,20 +359,20 @@ def chosen(plan: Any, **options: Any) -> Found:
     return choose(engine_of(plan), plan._problem, plan.question, plan.node, **own)
 
 
-@pytest.mark.parametrize("seed", range(effort.cases(3)))
+@pytest.mark.parametrize("seed", range(scaled(3)))
 def test_levels_are_kept_within_the_limits_of_the_policy(connection: duckdb.DuckDBPyConnection, seed: int) -> None:
     limits = {"a": {"min_level": 1}, "b": {"max_level": 2}, "c": {"min_level": 1, "max_level": 3}}
-    with planned(connection, numbers(seed), [*"abc"], **levelled(seed, limits)) as made:
-        found = chosen(made)
-        check_choice(made, found, 6)
+    with planned(connection, numbers(seed), [*"abc"], **levelled(seed, limits)) as found_plan:
+        found = chosen(found_plan)
+        check_choice(found_plan, found, 6)
         assert len(found.nodes) > 1
         assert all(node[0] >= 1 and node[1] <= 2 and node[2] >= 1 for node in found.nodes)
 
 
 def test_without_room_for_suppression_nothing_is_suppressed(connection: duckdb.DuckDBPyConnection) -> None:
     tight = levelled(5, {}, suppression_limit=0)
-    with planned(connection, numbers(5), [*"abc"], **tight) as made:
-        assert check_choice(made, found := chosen(made), 6).suppressed == 0
+    with planned(connection, numbers(5), [*"abc"], **tight) as found_plan:
+        assert check_choice(found_plan, found := chosen(found_plan), 6).suppressed == 0
         assert found.loss < found.start
 
 
@@ -381,14 +380,14 @@ def test_the_same_seed_chooses_the_same_nodes(plan: Any, monkeypatch: pytest.Mon
     monkeypatch.setattr(insertion, "NEARLY", 0.5)  # of few candidates few gain nearly the same
     found = [chosen(plan, seed=seed) for seed in (1, 2, 3, 4, 1)]
     assert found[0] == found[-1]
-    assert len({made.gains for made in found}) > 1
+    assert len({built.gains for built in found}) > 1
 
 
 def test_ties_of_the_order_are_left_to_the_seed(connection: duckdb.DuckDBPyConnection) -> None:
-    with planned(connection, random_rows(3), [*"abcd"], quality={"measure": "precision"}) as made:
+    with planned(connection, random_rows(3), [*"abcd"], quality={"measure": "precision"}) as found_plan:
         orders = set()
         for seed in range(8):
-            with opened(engine_of(made), made._problem, made.question, seed) as present:
+            with opened(engine_of(found_plan), found_plan._problem, found_plan.question, seed) as present:
                 orders.add(present.rank((0, 1, 1, 1)) < present.rank((1, 1, 1, 0)))
         assert orders == {True, False}
 
@@ -407,9 +406,9 @@ def test_evaluations_and_time_are_limited(plan: Any) -> None:
 
 
 def test_an_interruption_ends_with_what_was_found(plan: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[tuple[int, float]] = []
-    whole = chosen(plan, watch=lambda evaluated, loss: told.append((evaluated, loss)))
-    assert told[-1][0] == whole.evaluated and told[0][1] == whole.start
+    reported: list[tuple[int, float]] = []
+    whole = chosen(plan, watch=lambda evaluated, loss: reported.append((evaluated, loss)))
+    assert reported[-1][0] == whole.evaluated and reported[0][1] == whole.start
 
     def interrupting(evaluated: int, loss: float) -> None:
         if len(engine_of(plan).journal.entries) > stop:
@@ -440,11 +439,11 @@ def test_a_database_of_ours_and_a_connection_of_the_users_agree(plan: Any, tmp_p
 def test_measures_that_do_not_add_choose_nothing(
     connection: duckdb.DuckDBPyConnection, quality: dict[str, str]
 ) -> None:
-    with planned(connection, numbers(5), [*"abc"], **levelled(5, {}, quality=quality)) as made:
+    with planned(connection, numbers(5), [*"abc"], **levelled(5, {}, quality=quality)) as found_plan:
         with pytest.raises(sqlanon.UnsupportedError, match=r"adds over cells(.|\n)*loss or precision"):
-            chosen(made)
-        recoding = first_fit(engine_of(made), made._problem, made.question, [made.node])
-        assert recoding.loss is None and recoding.suppressed == made.solution.suppressed
+            chosen(found_plan)
+        recoding = first_fit(engine_of(found_plan), found_plan._problem, found_plan.question, [found_plan.node])
+        assert recoding.loss is None and recoding.suppressed == found_plan.solution.suppressed
 
 
 def test_classes_of_a_population_are_refused(connection: duckdb.DuckDBPyConnection) -> None:
@@ -453,11 +452,11 @@ def test_classes_of_a_population_are_refused(connection: duckdb.DuckDBPyConnecti
     )
     presence = {"type": "delta_presence", "min": 0, "max": 0.9, "subset": {"column": "member"}}
     policy = policy_of(["a"], table="t", privacy=[presence], undeclared="drop")
-    with sqlanon.plan(connection, policy) as made:
+    with sqlanon.plan(connection, policy) as found_plan:
         with pytest.raises(sqlanon.UnsupportedError, match="population"):
-            chosen(made)
+            chosen(found_plan)
         with pytest.raises(sqlanon.UnsupportedError, match="population"):
-            first_fit(engine_of(made), made._problem, made.question, [made.node])
+            first_fit(engine_of(found_plan), found_plan._problem, found_plan.question, [found_plan.node])
 
 
 # Real datasets
@@ -465,10 +464,10 @@ def test_classes_of_a_population_are_refused(connection: duckdb.DuckDBPyConnecti
 
 @pytest.mark.parametrize(("dataset", "columns", "bounds"), [("adult", 9, {2: 0.1317, 6: 0.08}), ("cup", 8, {4: 0.089})])
 def test_few_nodes_lose_much_less(shared: Path, dataset: str, columns: int, bounds: dict[int, float]) -> None:
-    with sqlanon.plan(None, cases.search_case(shared / "data", dataset, columns)) as made:
+    with sqlanon.plan(None, cases.search_case(shared / "data", dataset, columns)) as found_plan:
         most = max(bounds)
-        found = chosen(made, most=most)
-        check_choice(made, found, most)
+        found = chosen(found_plan, most=most)
+        check_choice(found_plan, found, most)
         losses = [found.start, *[loss for _, loss in found.gains]]
         for nodes, bound in bounds.items():
             assert losses[nodes - 1] <= bound

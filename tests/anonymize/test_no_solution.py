@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import duckdb
 import pytest
-from conftest import text_table
+from tables import text_table
 
 import sqlanon
 

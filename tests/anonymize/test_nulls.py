@@ -6,7 +6,6 @@ import json
 import logging
 import math
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,11 +13,12 @@ from typing import Any
 
 import duckdb
 import pytest
-from conftest import text_table
-from effort import cases
+from command_line import sqlanon
+from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
+from tables import text_table
 
 from sqlanon.audit import null_patterns, nulls
 from sqlanon.audit.chance import chi_square_tail
@@ -35,7 +35,7 @@ CELL = st.sampled_from([None, None, None, "", "NULL", "'", '"', "*", "x"])
 RELATIONS = st.integers(1, 4).flatmap(
     lambda width: st.lists(st.tuples(*[CELL] * width), min_size=1, max_size=30)
 )  # many NULLs, and texts that look like one
-PROPERTY = settings(max_examples=cases(30))
+PROPERTY = settings(max_examples=scaled(30))
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ FORMS = {
 @pytest.mark.parametrize("word_bits", [62, 4])
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_equals_brute_force(form: str, word_bits: int) -> None:
-    @settings(PROPERTY, max_examples=cases(8))
+    @settings(PROPERTY, max_examples=scaled(8))
     @given(RELATIONS, st.integers(1, 6))
     def holds(rows: list[Row], k: int) -> None:
         with pytest.MonkeyPatch.context() as patch:
@@ -192,6 +192,7 @@ def test_statement_names_of_the_joined_form(
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [0, 20, 130])
 def test_no_columns_and_very_many(width: int, connection: duckdb.DuckDBPyConnection, engine: DuckDBEngine) -> None:
     columns = [f"c{i}" for i in range(max(width, 1))]
@@ -439,12 +440,7 @@ CANARY = "Zz7canaryqQ"
 
 
 def command(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sqlanon.cli", "nulls", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return sqlanon("nulls", *arguments)
 
 
 @pytest.fixture
@@ -464,12 +460,18 @@ def test_no_value_is_told(file: Path, caplog: pytest.LogCaptureFixture) -> None:
     with duckdb.connect(str(file)) as opened:
         engine = DuckDBEngine(connection=opened)
         audit, bias = audit_nulls(engine, RELATION, ["a", "b", "c"], k=3), null_bias(engine, RELATION, ["a", "b"])
-        told = [*audit.lines(), *bias.lines(), repr(audit), repr(bias), json.dumps([audit.to_dict(), bias.to_dict()])]
-        told += [caplog.text, repr(engine.journal.entries)]
+        reported = [
+            *audit.lines(),
+            *bias.lines(),
+            repr(audit),
+            repr(bias),
+            json.dumps([audit.to_dict(), bias.to_dict()]),
+        ]
+        reported += [caplog.text, repr(engine.journal.entries)]
         engine.close()
     assert "null profile" in caplog.text
     for planted in (CANARY, "31415926", "27182818", "p1"):
-        assert not any(planted in text for text in told)
+        assert not any(planted in text for text in reported)
 
 
 def test_the_command_prints_both_reports(file: Path) -> None:

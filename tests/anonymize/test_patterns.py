@@ -1,7 +1,7 @@
 """Pattern-guided k-anonymity: sets of patterns against enumeration, the waves against a literal Algorithm 1, quality
 against the definitions, and the numbers of the paper.
 
-``SQLANON_EFFORT=10 python -m pytest tests/test_patterns.py`` looks at more tables than the default.
+``SQLANON_EFFORT=10 python -m pytest -m "" tests/anonymize/test_patterns.py`` looks at more tables than the default.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from conftest import text_table
-from effort import cases
+from effort import scaled
+from random_patterns import Row, assigned_rows, check_script, planned, random_rows, random_set, suppressed
+from tables import text_table
 
 import sqlanon
 from sqlanon.compiler import patterns as compiler
-from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.plan.patterns import greedy as module
 from sqlanon.plan.patterns.greedy import Assignment, greedy
 from sqlanon.plan.patterns.pattern_set import (
@@ -39,22 +39,7 @@ from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
 from sqlanon.sqltrees.trees import table
 
-Row = tuple[str | None, ...]
-TABLES = cases(30)
-
-
-def planned(connection: duckdb.DuckDBPyConnection, rows: Sequence[Row], columns: int) -> sqlanon.Plan:
-    """A plan over rows whose columns can only be suppressed."""
-    titles = [f"c{i}" for i in range(columns)]
-    connection.execute("DROP TABLE IF EXISTS t")
-    text_table(connection, titles, list(rows))
-    document = {
-        "table": "t",
-        "columns": {c: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for c in titles},
-        "privacy": [{"type": "k_anonymity", "k": 1}],
-        "suppression_limit": 1,
-    }
-    return sqlanon.plan(connection, sqlanon.Policy.from_dict(document))
+TABLES = scaled(30)
 
 
 def algorithm_1(rows: Sequence[Row], patterns: Sequence[Pattern], k: int) -> dict[Row, Pattern | None]:
@@ -73,65 +58,10 @@ def algorithm_1(rows: Sequence[Row], patterns: Sequence[Pattern], k: int) -> dic
     return given
 
 
-def suppressed(row: Row, pattern: Pattern) -> Row:
-    return tuple("☆" if i in pattern else value for i, value in enumerate(row))
-
-
 def stored(plan: sqlanon.Plan, connection: duckdb.DuckDBPyConnection, found: Assignment) -> dict[Row, Pattern | None]:
     """The pattern of each row, read from the table of assignments through the lookups."""
     pattern_of = {use.number: use.pattern for use in found.uses}
     return {row[:-1]: pattern_of.get(row[-1]) for row in assigned_rows(plan, names.RULE)}
-
-
-def assigned_rows(plan: sqlanon.Plan, *columns: str) -> list[tuple]:
-    """The rows of the table of assignments, read through the lookups: the values, and some columns."""
-    positions = range(len(plan.catalog.attributes))
-    told = [*(f'l{i}."value"' for i in positions), *(f'a."{column}"' for column in columns)]
-    joins = " ".join(
-        f'JOIN "{names.lookup(i)}" l{i} ON '
-        + " AND ".join(
-            f'a."{names.key(w)}" & {plan.catalog.attributes[i].mask(0, w)} = l{i}."{names.key(w)}"'
-            for w in range(plan.catalog.words)
-        )
-        for i in positions
-    )
-    return plan._session.engine.run("test", f'SELECT {", ".join(told)} FROM "{names.ASSIGNED}" a {joins}')
-
-
-def random_rows(rng: random.Random, columns: int) -> list[Row]:
-    pools = [[None, *"abcdefgh"][rng.randint(0, 1) : rng.randint(2, 9)] for _ in range(columns)]
-    skew = rng.choice([1, 1, 3])
-    return [
-        tuple(pool[int(len(pool) * rng.random() ** skew)] for pool in pools)
-        for _ in range(rng.choice([1, 4, 12, 40, 120]))
-    ]
-
-
-def random_set(rng: random.Random, columns: int) -> PatternSet:
-    def some() -> list[int]:
-        return [c for c in range(columns) if rng.random() < 0.3]
-
-    seed = rng.randrange(10)
-    ties = rng.choice(["descending", "colexicographic", "random"])
-    outliers = rng.random() < 0.5
-    kind = rng.choice(["all", "most", "rules", "rules", "list"])
-    if kind == "all":
-        return all_patterns(columns, ties=ties, seed=seed)
-    if kind == "most":
-        return at_most(columns, rng.randint(0, columns), outliers=outliers, ties=ties, seed=seed)
-    if kind == "list":
-        chosen = [some() for _ in range(rng.randint(0, 6))]
-        return listed(columns, chosen, outliers=outliers, ties=rng.choice([ties, "listed"]), seed=seed)
-    return constrained(
-        columns,
-        outliers=outliers,
-        never=some() if rng.random() < 0.5 else (),
-        together=[some() for _ in range(rng.randint(0, 2))],
-        exclusive=[some() for _ in range(rng.randint(0, 2))],
-        most=rng.choice([None, rng.randint(0, columns)]),
-        ties=ties,
-        seed=seed,
-    )
 
 
 # Sets of patterns
@@ -163,7 +93,7 @@ def test_the_rules_of_the_paper_for_adult2() -> None:
     assert (work,) not in rules and (marital, country) in rules
 
 
-@pytest.mark.parametrize("seed", range(cases(100)))
+@pytest.mark.parametrize("seed", range(scaled(100)))
 def test_a_set_is_what_its_rules_say(seed: int) -> None:
     rng = random.Random(seed)
     columns = rng.randint(0, 6)
@@ -187,13 +117,13 @@ def test_a_set_is_what_its_rules_say(seed: int) -> None:
 
     everything = tuple(range(columns))
     expected = [p for p in subsets(columns) if obeys(p) or (outliers and p == everything)]
-    made = constrained(columns, outliers=outliers, ties=ties, seed=seed, **rules)
-    assert list(made.ordered(weights)) == sorted(expected, key=made.ranking(weights))
-    assert made.size == len(expected)
-    assert [p in made for p in subsets(columns)] == [p in expected for p in subsets(columns)]
+    patterns = constrained(columns, outliers=outliers, ties=ties, seed=seed, **rules)
+    assert list(patterns.ordered(weights)) == sorted(expected, key=patterns.ranking(weights))
+    assert patterns.size == len(expected)
+    assert [p in patterns for p in subsets(columns)] == [p in expected for p in subsets(columns)]
     barred = rng.randrange(1 << columns)
-    kept = list(made.ordered(weights, lambda bits: not bits & barred))
-    assert kept == [p for p in made.ordered(weights) if stars(p) & barred or (outliers and p == everything)]
+    kept = list(patterns.ordered(weights, lambda bits: not bits & barred))
+    assert kept == [p for p in patterns.ordered(weights) if stars(p) & barred or (outliers and p == everything)]
 
 
 def test_nothing_is_enumerated_before_it_is_asked_for() -> None:
@@ -205,20 +135,22 @@ def test_nothing_is_enumerated_before_it_is_asked_for() -> None:
 
 
 def test_a_list_keeps_its_order_when_told() -> None:
-    made = listed(3, [[1], [2, 0], [0], [1]], outliers=True, ties="listed")
-    assert list(made) == [(1,), (0,), (0, 2), (0, 1, 2)]
+    patterns = listed(3, [[1], [2, 0], [0], [1]], outliers=True, ties="listed")
+    assert list(patterns) == [(1,), (0,), (0, 2), (0, 1, 2)]
 
 
-@pytest.mark.parametrize("seed", range(cases(40)))
+@pytest.mark.parametrize("seed", range(scaled(40)))
 def test_a_list_is_sorted_by_its_ranking(seed: int) -> None:
     rng = random.Random(seed)
     columns = rng.randint(0, 5)
     patterns = [[c for c in range(columns) if rng.random() < 0.5] for _ in range(rng.randint(0, 9))]
     weights = rng.choice([None, [rng.choice([0, 1, 2]) for _ in range(columns)]])
     for ties in TIES:
-        made = listed(columns, patterns, outliers=rng.random() < 0.5, ties=ties, seed=seed)
-        assert list(made.ordered(weights)) == sorted(made, key=made.ranking(weights))
-        assert sorted(made) == sorted({*map(tuple, patterns)} | ({made.nothing_kept} if made.outliers else set()))
+        found_patterns = listed(columns, patterns, outliers=rng.random() < 0.5, ties=ties, seed=seed)
+        assert list(found_patterns.ordered(weights)) == sorted(found_patterns, key=found_patterns.ranking(weights))
+        assert sorted(found_patterns) == sorted(
+            {*map(tuple, patterns)} | ({found_patterns.nothing_kept} if found_patterns.outliers else set())
+        )
 
 
 def test_random_ties_are_the_descending_order_of_columns_by_chance() -> None:
@@ -226,12 +158,12 @@ def test_random_ties_are_the_descending_order_of_columns_by_chance() -> None:
     seen = set()
     for seed in range(60):
         columns = 3 if seed < 50 else 10  # of several bytes
-        made = list(all_patterns(columns, ties="random", seed=seed))
-        assert made == list(all_patterns(columns, ties="random", seed=seed))
-        place = {column: columns - number for number, (column,) in enumerate(made[1 : columns + 1])}
-        by_number = {pattern: sorted(place[c] for c in pattern) for pattern in made}
-        assert made == sorted(sorted(made, key=by_number.__getitem__, reverse=True), key=len)
-        seen.add(tuple(made[1 : columns + 1]))
+        found_patterns = list(all_patterns(columns, ties="random", seed=seed))
+        assert found_patterns == list(all_patterns(columns, ties="random", seed=seed))
+        place = {column: columns - number for number, (column,) in enumerate(found_patterns[1 : columns + 1])}
+        by_number = {pattern: sorted(place[c] for c in pattern) for pattern in found_patterns}
+        assert found_patterns == sorted(sorted(found_patterns, key=by_number.__getitem__, reverse=True), key=len)
+        seen.add(tuple(found_patterns[1 : columns + 1]))
     assert len([order for order in seen if len(order) == 3]) == 6
 
 
@@ -376,15 +308,15 @@ def check_quality(plan: sqlanon.Plan, found: Assignment, rows: Sequence[Row], gi
     diversity = sum(
         len({row[i] for row in group}) / len(domain) for group in members.values() for i, domain in enumerate(domains)
     )
-    made = quality(plan._session.source.engine, plan.catalog)
-    assert made.suppressions == found.suppressions and made.row_types == len(members)
-    assert made.largest == max(map(len, members.values())) and made.average == len(rows) / len(members)
-    assert made.usefulness == pytest.approx(diversity / len(members), rel=1e-12)
+    measured = quality(plan._session.source.engine, plan.catalog)
+    assert measured.suppressions == found.suppressions and measured.row_types == len(members)
+    assert measured.largest == max(map(len, members.values())) and measured.average == len(rows) / len(members)
+    assert measured.usefulness == pytest.approx(diversity / len(members), rel=1e-12)
 
 
 def test_a_wave_runs_on_another_engine_too() -> None:
     """The same text on SQLite, wave after wave, and its pairs end where Algorithm 1 ends."""
-    for seed in range(cases(20)):
+    for seed in range(scaled(20)):
         rng = random.Random(seed)
         columns, k = rng.randint(1, 4), rng.choice([2, 3])
         rows = random_rows(rng, columns)
@@ -400,10 +332,10 @@ def test_a_wave_runs_on_another_engine_too() -> None:
             wave = bind(compiler.WAVE, relations={"pairs": table("pairs")}, values={"k": k})
             text = wave.sql(dialect="sqlite", identify=True, comments=False)
             settled: dict[int, int] = {}
-            while made := lite.execute(text).fetchall():
-                settled |= {row[0]: row[2] for row in made if row[5]}
+            while built := lite.execute(text).fetchall():
+                settled |= {row[0]: row[2] for row in built if row[5]}
                 lite.execute("DELETE FROM pairs")
-                lite.executemany("INSERT INTO pairs VALUES (?, ?, ?, ?, ?, ?)", made)
+                lite.executemany("INSERT INTO pairs VALUES (?, ?, ?, ?, ?, ?)", built)
         expected = algorithm_1(rows, patterns, k)
         assert {types[i][0]: patterns[p] for i, p in settled.items()} == {
             r: p for r, p in expected.items() if p is not None
@@ -415,9 +347,9 @@ def test_numbers_have_ranges(connection: duckdb.DuckDBPyConnection) -> None:
     with planned(connection, rows, 2) as plan:
         engine = plan._session.source.engine
         greedy(engine, plan.catalog, all_patterns(2), 2)
-        made = quality(engine, plan.catalog, numeric=["c0"])
+        measured = quality(engine, plan.catalog, numeric=["c0"])
         # (☆, a): 10 to 20 of 10 to 90; (☆, b): 40 to 50; the left over 90 alone; one of three letters each
-        assert made.row_types == 3 and made.usefulness == pytest.approx((10 / 80 + 10 / 80 + 0 + 3 * 1 / 3) / 3)
+        assert measured.row_types == 3 and measured.usefulness == pytest.approx((10 / 80 + 10 / 80 + 0 + 3 * 1 / 3) / 3)
 
 
 def test_patterns_that_cannot_succeed_are_skipped(connection: duckdb.DuckDBPyConnection) -> None:
@@ -447,20 +379,6 @@ def test_the_statements_of_a_run(connection: duckdb.DuckDBPyConnection) -> None:
         assert {names.ASSIGNED, names.PATTERNS} <= left and not {names.ROW_TYPES, names.DECIDED, names.KEPT} & left
         again = greedy(engine, plan.catalog, all_patterns(3), 2)
         assert again == found
-
-
-def check_script(engine: DuckDBEngine, replayed: Sequence[str]) -> None:
-    """The script of the run, on the base alone, makes the same table of assignments, with the same types."""
-    script = [engine.render(told()) for name, told in engine.replay if name in replayed]
-    asked = [f'SELECT * FROM "{names.ASSIGNED}" ORDER BY ALL', f'DESCRIBE "{names.ASSIGNED}"']
-    base = engine.arrow("test", f'SELECT * FROM "{names.BASE}"')
-    with duckdb.connect() as other:
-        other.register("base", base)
-        other.execute(f'CREATE TABLE "{names.BASE}" AS SELECT * FROM base')
-        for text in script:
-            other.execute(text)
-        for text in asked:
-            assert other.execute(text).fetchall() == engine.run("test", text)
 
 
 def test_the_script_of_a_run_makes_the_same_assignment(connection: duckdb.DuckDBPyConnection) -> None:
@@ -494,8 +412,8 @@ def test_small_tables(connection: duckdb.DuckDBPyConnection, rows: list[Row]) ->
             plan._session.source.engine.run("test", f'DELETE FROM "{names.BASE}"')
         found = greedy(plan._session.source.engine, plan.catalog, all_patterns(2), 3)
         assert found.records == len(rows) and found.left_over == (1 if len(rows) == 1 else 0)
-        made = quality(plan._session.source.engine, plan.catalog)
-        assert made.row_types == found.row_types == min(len(rows), 1)
+        measured = quality(plan._session.source.engine, plan.catalog)
+        assert measured.row_types == found.row_types == min(len(rows), 1)
 
 
 # The numbers of the paper
@@ -528,8 +446,8 @@ def of_file(path: Path, columns: str) -> Iterator[sqlanon.Plan]:
             "privacy": [{"type": "k_anonymity", "k": 2}],
             "suppression_limit": 1,
         }
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as made:
-            yield made
+        with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as found_plan:
+            yield found_plan
 
 
 TABLE_4 = {2: (3.274, 718, 4), 3: (3.508, 461, 7), 5: (3.934, 258, 15), 10: (4.545, 127, 18), 100: (7.271, 13, 167)}
@@ -546,26 +464,26 @@ TABLE_7 = {
 def test_cmc_with_all_patterns(cmc: sqlanon.Plan, k: int) -> None:
     engine = cmc._session.source.engine
     found = greedy(engine, cmc.catalog, all_patterns(10), k)
-    made = quality(engine, cmc.catalog)
-    assert (round(made.usefulness, 3), made.row_types, made.largest) == TABLE_4[k]
-    assert found.row_types == made.row_types and found.suppressions == made.suppressions and found.left_over < k
+    measured = quality(engine, cmc.catalog)
+    assert (round(measured.usefulness, 3), measured.row_types, measured.largest) == TABLE_4[k]
+    assert found.row_types == measured.row_types and found.suppressions == measured.suppressions and found.left_over < k
 
 
 @pytest.mark.parametrize("k", TABLE_7)
 def test_cmc_with_at_most_two_suppressed(cmc: sqlanon.Plan, k: int) -> None:
     engine = cmc._session.source.engine
     found = greedy(engine, cmc.catalog, at_most(10, 2, outliers=True, ties="colexicographic"), k)
-    made = quality(engine, cmc.catalog, numeric=["age", "children"])
-    assert (made.suppressions, round(made.usefulness, 2), made.row_types, made.largest) == TABLE_7[k]
-    assert found.suppressions == made.suppressions
+    measured = quality(engine, cmc.catalog, numeric=["age", "children"])
+    assert (measured.suppressions, round(measured.usefulness, 2), measured.row_types, measured.largest) == TABLE_7[k]
+    assert found.suppressions == measured.suppressions
 
 
 @pytest.mark.parametrize("k", TABLE_2)
 def test_adult2_with_all_patterns(adult2: sqlanon.Plan, k: int) -> None:
     engine = adult2._session.source.engine
     greedy(engine, adult2.catalog, all_patterns(9), k)
-    made = quality(engine, adult2.catalog, numeric=["age"])
-    assert (round(made.usefulness, 3), made.row_types, made.largest) == TABLE_2[k]
+    measured = quality(engine, adult2.catalog, numeric=["age"])
+    assert (round(measured.usefulness, 3), measured.row_types, measured.largest) == TABLE_2[k]
 
 
 TABLE_8 = {
@@ -588,5 +506,5 @@ def test_adult2_with_the_rules_of_the_paper(adult2: sqlanon.Plan, k: int) -> Non
     rules = constrained(9, outliers=True, never=[2, 8], together=[[1, 4]], exclusive=[[0, 5, 6]], most=2)
     assert sorted(patterns) == sorted(rules)
     greedy(engine, adult2.catalog, patterns, k)
-    made = quality(engine, adult2.catalog, numeric=["age"])
-    assert (made.suppressions, round(made.usefulness, 2), made.row_types, made.largest) == TABLE_8[k]
+    measured = quality(engine, adult2.catalog, numeric=["age"])
+    assert (measured.suppressions, round(measured.usefulness, 2), measured.row_types, measured.largest) == TABLE_8[k]

@@ -17,11 +17,11 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
-from conftest import text_table
-from effort import cases
+from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_patterns import Row, assigned_rows, check_script, planned, random_rows, random_set, suppressed
+from random_patterns import Row, assigned_rows, check_script, planned, random_rows, random_set, suppressed
+from tables import text_table
 
 import sqlanon
 from sqlanon.errors import InputError, NoSolutionError, SearchStoppedError, UnsupportedError
@@ -37,7 +37,7 @@ from sqlanon.plan.patterns.shares import Share, broken, stretches
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import table
 
-TABLES = cases(15)
+TABLES = scaled(15)
 Pattern = tuple[int, ...]
 Rows = list[tuple[int, ...]]
 
@@ -73,7 +73,7 @@ def instances(draw: st.DrawFn, records: int = 6) -> tuple[Rows, list[Pattern], i
     return rows, patterns, draw(st.integers(1, 4)), weights
 
 
-@settings(max_examples=250)
+@settings(max_examples=scaled(250))
 @given(instances(), st.booleans())
 def test_it_equals_exhaustive_search(instance: tuple[Rows, list[Pattern], int, list[int]], left_over: bool) -> None:
     rows, patterns, k, weights = instance
@@ -88,7 +88,7 @@ def test_it_equals_exhaustive_search(instance: tuple[Rows, list[Pattern], int, l
     assert not broken(table, counts, patterns, k, found.assignment, left_over=left_over)
 
 
-@settings(max_examples=60)
+@settings(max_examples=scaled(60))
 @given(instances(40), st.randoms(use_true_random=False))
 def test_the_order_of_rows_and_columns_changes_nothing_and_raising_k_never_lowers(instance, shuffler) -> None:
     rows, patterns, k, weights = instance
@@ -108,7 +108,7 @@ def test_the_order_of_rows_and_columns_changes_nothing_and_raising_k_never_lower
     assert again.cost == found.cost
 
 
-@settings(max_examples=100)
+@settings(max_examples=scaled(100))
 @given(instances(40))
 def test_a_solution_goes_through_the_reductions_and_back_at_no_cost(instance) -> None:
     rows, patterns, k, weights = instance
@@ -314,6 +314,7 @@ NURSERY = {2: 12_960, 5: 12_960, 6: 25_920, 25: 38_880, 100: 51_840}
 """Table 6, the integer program (its 12,690 of the heuristic is a misprint: no row type occurs twice)."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", NURSERY)
 def test_nursery_needs_no_search(k: int) -> None:
     table = np.array(list(itertools.product(*map(range, (3, 5, 4, 4, 3, 2, 3, 3)))))
@@ -367,8 +368,8 @@ def check_loaded(
     assert not parts
     assert found.records == len(rows) and found.suppressions == cells and found.cost == pytest.approx(float(cost))
     assert found.left_over == sum(n for (pattern, _), n in sizes.items() if pattern is None)
-    made = quality(plan._session.source.engine, plan.catalog)
-    assert (made.suppressions, made.row_types) == (cells, found.row_types) == (cells, len(sizes))
+    measured = quality(plan._session.source.engine, plan.catalog)
+    assert (measured.suppressions, measured.row_types) == (cells, found.row_types) == (cells, len(sizes))
     for use in found.uses:
         mine = [n for (pattern, _), n in sizes.items() if pattern == use.pattern]
         assert (use.records, use.row_types, use.smallest, use.largest) == (sum(mine), len(mine), min(mine), max(mine))

@@ -18,11 +18,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from engine_kinds import KINDS, Kind, duckdb, encoded, planned, rows_of_table, some_nodes, texts
-from postgres_server import postgres  # noqa: F401 - a fixture
+from engine_kinds import KINDS, Kind, duckdb, encoded, forget, planned, rows_of_table, some_nodes, texts
+from random_cases import random_case
+from random_worlds import MEASURES
 from sqlglot import exp
-from test_against_brute_force import random_case
-from test_models import MEASURES
 
 import sqlanon
 from sqlanon.compiler.batch import roll_up
@@ -65,9 +64,9 @@ def kind(request: pytest.FixtureRequest) -> Kind:
 
 @pytest.fixture
 def engine(kind: Kind, request: pytest.FixtureRequest) -> Iterator[Engine]:
-    made = kind.open(request)
-    yield made
-    made.close()
+    opened = kind.open(request)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture
@@ -80,8 +79,8 @@ def fresh(kind: Kind, request: pytest.FixtureRequest) -> Iterator[Any]:
         return opened[-1]
 
     yield make
-    for made in opened:
-        made.close()
+    for built in opened:
+        built.close()
 
 
 # -- cases -------------------------------------------------------------------------------------------------------------
@@ -92,11 +91,6 @@ def case(seed: int) -> tuple[pa.Table, dict[str, Any]]:
     rows, _, document = random_case(seed)
     columns = list(document["columns"])
     return texts({name: [row[i] for row in rows] for i, name in enumerate(columns)}), document
-
-
-def seeds(kind: Kind) -> range:
-    """Of cases that have a solution, the first among them."""
-    return range(11, 11 + kind.cases)
 
 
 def typed_case(records: int = 300, **changes: Any) -> tuple[pa.Table, dict[str, Any]]:
@@ -319,8 +313,8 @@ def test_a_replayed_script_makes_the_same_tables(fresh: Any) -> None:
     one.insert("insert", "u", everything("t"))
     if one.capabilities.name == "Spark":
         pytest.skip("its tables stand in memory, which its SQL cannot insert into")
-    for name, told in one.replay:
-        other.run(name, told if isinstance(told, exp.Expr) else told())
+    for name, reported in one.replay:
+        other.run(name, reported if isinstance(reported, exp.Expr) else reported())
     for relation in ("t", "u", "e"):
         assert content(other, relation) == content(one, relation), relation
 
@@ -341,13 +335,13 @@ class Answer:
 
 def answered(engine: Engine, data: pa.Table, document: dict[str, Any], seed: int = 0) -> Answer:
     try:
-        made = encoded(engine, data, document)
+        prepared = encoded(engine, data, document)
     except sqlanon.SqlanonError as error:
         return Answer((type(error), error.message))
-    nodes = some_nodes(made.problem, seed)
-    relations = [names.BASE, *map(names.lookup, range(len(made.encoding.source.items))), names.LEAF, names.MASKS]
+    nodes = some_nodes(prepared.problem, seed)
+    relations = [names.BASE, *map(names.lookup, range(len(prepared.encoding.source.items))), names.LEAF, names.MASKS]
     tables = {relation: content(engine, relation) for relation in relations}
-    return Answer(None, made.encoding.catalog, tables, made.verdicts(nodes), tuple(nodes))
+    return Answer(None, prepared.encoding.catalog, tables, prepared.verdicts(nodes), tuple(nodes))
 
 
 @cache
@@ -377,7 +371,7 @@ def assert_alike(own: Answer, other: Answer, seed: int = 0) -> None:
 
 def test_records_are_encoded_and_nodes_judged_as_in_duckdb(kind: Kind, fresh: Any) -> None:
     judged = 0
-    for seed in seeds(kind):
+    for seed in kind.seeds:
         own = reference_answer(seed)
         assert_alike(own, answered(fresh(), *case(seed), seed), seed)
         judged += len(own.nodes)
@@ -393,13 +387,13 @@ def test_hierarchies_that_are_computed_are_those_of_duckdb(engine: Engine) -> No
 
 def judged_twice(engine: Engine, case_name: str, measure: str) -> list[Any]:
     """The verdicts of some nodes, by both forms of a batch."""
-    made = encoded(engine, *model_case(*MODEL_CASES[case_name], measure))
-    nodes, found = some_nodes(made.problem, 1, 9), []
+    prepared = encoded(engine, *model_case(*MODEL_CASES[case_name], measure))
+    nodes, found = some_nodes(prepared.problem, 1, 9), []
     with pytest.MonkeyPatch.context() as patch:
         for largest in (evaluator.CROSS_ROWS, 0):
             patch.setattr(evaluator, "CROSS_ROWS", largest)
-            found.append(made.verdicts(nodes))
-            made.evaluator._memo.clear()
+            found.append(prepared.verdicts(nodes))
+            prepared.evaluator._memo.clear()
     return found
 
 
@@ -435,10 +429,10 @@ def test_snapshots_are_rolled_up_and_judge_as_in_duckdb(engine: Engine, monkeypa
     node, above = (1, 0), [(1, 0), (1, 1), (2, 0), (2, 1)]
     with duckdb() as reference:
         own, other = encoded(reference, data, document), encoded(engine, data, document)
-        for made in (own, other):
-            masks = made.encoding.catalog.grain_masks(node)
-            made.engine.create("snapshot", "rolled", roll_up(names.BASE, masks))
-            assert made.snapshots._materialise(node, made.snapshots.base) is not None
+        for built in (own, other):
+            masks = built.encoding.catalog.grain_masks(node)
+            built.engine.create("snapshot", "rolled", roll_up(names.BASE, masks))
+            assert built.snapshots._materialise(node, built.snapshots.base) is not None
         assert content(other.engine, "rolled") == content(own.engine, "rolled")
         mine, theirs = own.verdicts(above), other.verdicts(above)
         assert same(mine, theirs)
@@ -449,9 +443,9 @@ def test_snapshots_are_rolled_up_and_judge_as_in_duckdb(engine: Engine, monkeypa
 def best(engine: Engine, seed: int) -> Any:
     """The optimum of a case, judged in the engine or in an embedded one in turn, with its proof and ledger."""
     data, document = case(seed)
-    told = {**document, "search": {**document["search"], "where": ("engine", "local")[seed % 2]}}
+    expected = {**document, "search": {**document["search"], "where": ("engine", "local")[seed % 2]}}
     try:
-        plan = planned(engine, data, told)
+        plan = planned(engine, data, expected)
     except sqlanon.SqlanonError as error:
         return type(error), error.message
     plan._session.judging.close()
@@ -466,7 +460,7 @@ def reference_best(seed: int) -> Any:
 
 def test_the_search_finds_the_same_optimum_with_the_same_proof(kind: Kind, fresh: Any) -> None:
     found = 0
-    for seed in seeds(kind):
+    for seed in kind.seeds:
         own = reference_best(seed)
         assert same(own, best(fresh(), seed)), seed
         found += len(own) == 4
@@ -546,15 +540,6 @@ def test_a_view_is_replaced_with_its_table(engine: Engine) -> None:
         forget(engine, "shown", "shown_released", "other")
 
 
-def forget(engine: Engine, *relations: str) -> None:
-    """Drop what was published, which outlives an engine on a server."""
-    for name in relations:
-        where = engine.place([name], None)
-        found = engine.existing(where)
-        if found:
-            engine.run("tidy", exp.Drop(tables=[where.table], kind=found.upper()))
-
-
 def told_case(seed: int) -> tuple[pa.Table, dict[str, Any]]:
     data, document = case(seed)
     return data, {**document, "suppressed": random.Random(seed).choice(["drop", "redact"])}
@@ -572,19 +557,19 @@ def reference_release(seed: int) -> Any:
 
 def test_what_is_redacted_and_suppressed_adds_up(kind: Kind, fresh: Any) -> None:
     seen = 0
-    for seed in seeds(kind):
+    for seed in kind.seeds:
         expected = reference_release(seed)
         if expected is None:
             continue
-        data, told = told_case(seed)
+        data, reported = told_case(seed)
         engine = fresh()
-        plan = planned(engine, data, told)
+        plan = planned(engine, data, reported)
         ledger = plan.ledger
         assert ledger == expected[0], seed
         assert ledger.records == data.num_rows == ledger.published + ledger.suppressed + ledger.excluded
         try:
             found = released(plan, "table", "released")
-            redacted = ledger.suppressed if told["suppressed"] == "redact" else 0
+            redacted = ledger.suppressed if reported["suppressed"] == "redact" else 0
             assert sum(found.values()) == ledger.published + redacted, seed
             assert sum(n for row, n in found.items() if set(row) == {names.SUPPRESSED_MARKER}) == redacted, seed
             assert found == expected[1], seed
@@ -794,11 +779,11 @@ def test_the_table_of_capabilities_tells_every_lack_with_its_reason() -> None:
     from sqlanon.engines.duckdb.engine import DuckDBEngine
     from sqlanon.engines.sqlite.engine import SQLiteEngine
 
-    told = capability_table([DuckDBEngine.capabilities, SQLiteEngine.capabilities])
-    lines = told.splitlines()
+    reported = capability_table([DuckDBEngine.capabilities, SQLiteEngine.capabilities])
+    lines = reported.splitlines()
     assert lines[0] == "| | DuckDB | SQLite |"
     assert len([line for line in lines if line.startswith("| ")]) == len(FEATURES) + 1
     for capabilities in (DuckDBEngine.capabilities, SQLiteEngine.capabilities):
         for feature, lack in capabilities.lacks.items():
-            assert f"{capabilities.name}: {lack.reason} Instead: {lack.instead}" in told
+            assert f"{capabilities.name}: {lack.reason} Instead: {lack.instead}" in reported
             assert any(line.startswith(f"| {FEATURES[feature]} |") and "no (" in line for line in lines)

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from engine_kinds import KINDS, Kind, duckdb, encoded, planned, rows_of_table, some_nodes, texts
-from postgres_server import postgres  # noqa: F401 - a fixture
-from test_engine_contract import forget
-from test_entities import classes_of_records
-from test_entities_postgres import document, visits
+from clinic_visits import document, visits
+from engine_kinds import KINDS, Kind, duckdb, encoded, forget, planned, rows_of_table, some_nodes, texts
+from mistakes import classes_of_records
 
 from sqlanon.compiler import distinct_entities
 from sqlanon.engines.base import Engine
@@ -31,9 +29,9 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     kind: Kind = request.param
     if kind.cases == 1 and request.node.callspec.params.get("models", MODELS["equal"]) != MODELS["equal"]:
         pytest.skip("statements of a cluster take long, and another model stands for this one")
-    made = kind.open(request)
-    yield made
-    made.close()
+    opened = kind.open(request)
+    yield opened
+    opened.close()
 
 
 def policy_of(models: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:

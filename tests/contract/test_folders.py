@@ -18,14 +18,14 @@ SECRET = "canary-7f3a"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Records in files at two depths, with what clusters leave beside them; no file alone has a class of three."""
-    made = tmp_path / "records [1]"
-    (made / "more").mkdir(parents=True)
+    built = tmp_path / "records [1]"
+    (built / "more").mkdir(parents=True)
     for number, name in enumerate(["a.parquet", "b.pq", "more/c.parquet"]):
         ages = pa.array([20 + i for i in range(40)], pa.int64())
-        parquet.write_table(pa.table({"age": ages, "note": [f"{number}-{i}" for i in range(40)]}), made / name)
-    (made / "_SUCCESS").write_text("")
-    (made / ".a.parquet.crc").write_text(SECRET)
-    return made
+        parquet.write_table(pa.table({"age": ages, "note": [f"{number}-{i}" for i in range(40)]}), built / name)
+    (built / "_SUCCESS").write_text("")
+    (built / ".a.parquet.crc").write_text(SECRET)
+    return built
 
 
 def policy(source: Path, **changes: Any) -> sqlanon.Policy:

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import duckdb
 import pytest
+from command_line import sqlanon
 
 KEYS = {
     "strategy", "levels", "optimal", "gap", "lower_bound", "loss", "measure", "records", "published", "suppressed",
     "excluded", "classes", "smallest_class", "lattice_size", "evaluated", "snapshots", "statements", "seconds",
     "output",
 }  # fmt: skip
-
-
-def sqlanon(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "sqlanon.cli", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -126,14 +120,15 @@ def test_verify_runs_the_proof_again_and_finds_what_was_changed(demo: Path, tmp_
     path = tmp_path / "certificate.json"
     done = sqlanon("run", demo / "policy.yaml", "--json", "--dry-run", "--certificate", path)
     assert done.returncode == 0 and json.loads(done.stdout)["output"] == {}
-    told = json.loads(path.read_text())
+    written = json.loads(path.read_text())
     held = sqlanon("verify", path, demo / "policy.yaml", "--json")
     answer = json.loads(held.stdout)
     assert held.returncode == 0 and answer["holds"] and answer["optimal"] and answer["faults"] == []
     assert (
-        answer["boxes"] == len(told["boxes"]) and "is optimal" in sqlanon("verify", path, demo / "policy.yaml").stdout
+        answer["boxes"] == len(written["boxes"])
+        and "is optimal" in sqlanon("verify", path, demo / "policy.yaml").stdout
     )
-    path.write_text(json.dumps({**told, "boxes": told["boxes"][1:]}))
+    path.write_text(json.dumps({**written, "boxes": written["boxes"][1:]}))
     changed = sqlanon("verify", path, demo / "policy.yaml")
     assert changed.returncode == 1 and "do not cover the lattice" in changed.stdout
     assert sqlanon("verify", tmp_path / "missing.json", demo / "policy.yaml").returncode == 2

@@ -61,6 +61,7 @@ def run(folder: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_the_commands_run_on_the_policy(folder: Path) -> None:
     shown = commands()
     assert {command[1] for command in shown} == {
@@ -79,6 +80,7 @@ def test_every_check_names_all_quasi_identifiers() -> None:
     assert checks and all(command[command.index("--qi") + 1].split(",") == names for command in checks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [README, PYTHON], ids=["README", "python"])
 def test_the_python_runs(page: str, folder: Path) -> None:
     run(folder, [sys.executable, "-m", "sqlanon.cli", "run", "policy.yaml"])

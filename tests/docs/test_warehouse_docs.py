@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from postgres_server import Server, binaries, postgres  # noqa: F401 - a fixture
+from postgres_server import Server, binaries
 from spark_cluster import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,12 +39,13 @@ def follow(folder: Path, steps: list[str], environment: dict[str, str]) -> list[
         timeout=600,
     )
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-3000:])
-    told = done.stdout.split("--- step\n")
-    assert len(told) == len(steps) + 1
-    return told[1:]
+    reported = done.stdout.split("--- step\n")
+    assert len(reported) == len(steps) + 1
+    return reported[1:]
 
 
-def test_the_way_to_a_granted_view(postgres: Server, tmp_path: Path) -> None:  # noqa: F811
+@pytest.mark.slow
+def test_the_way_to_a_granted_view(postgres: Server, tmp_path: Path) -> None:
     pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
     programs = binaries()
     assert programs is not None
@@ -59,12 +60,14 @@ def test_the_way_to_a_granted_view(postgres: Server, tmp_path: Path) -> None:  #
         "PATH": os.pathsep.join([str(programs), os.environ["PATH"]]), "PGHOST": str(postgres.folder),
         "PGUSER": postgres.user, "PGDATABASE": postgres.database,
     }  # fmt: skip
-    told = follow(tmp_path, [quick(step) for step in steps], environment)
-    assert "proven optimal" in told[2] and "The certificate holds" in told[2]
-    assert "k_anonymity(k=5) holds" in told[3]
-    assert told[4].count("permission denied") == 2
+    output = follow(tmp_path, [quick(step) for step in steps], environment)
+    assert "proven optimal" in output[2] and "The certificate holds" in output[2]
+    assert "k_anonymity(k=5) holds" in output[3]
+    assert output[4].count("permission denied") == 2
 
 
+@pytest.mark.spark
+@pytest.mark.slow
 def test_the_way_through_spark(tmp_path: Path) -> None:
     pytest.importorskip("sqlanon.engines.spark.engine", reason="PySpark is not installed")
     if shutil.which("java") is None:
@@ -78,8 +81,8 @@ def test_the_way_through_spark(tmp_path: Path) -> None:
     defaults.parent.mkdir()
     defaults.write_text("".join(f"{name} {value}\n" for name, value in SETTINGS.items()), encoding="utf-8")
     environment = os.environ | {"SPARK_CONF_DIR": str(defaults.parent)}
-    told = follow(tmp_path, [quick(step) for step in steps], environment)
-    assert "proven optimal" in told[1] and "k_anonymity(k=5) holds" in told[1]
+    output = follow(tmp_path, [quick(step) for step in steps], environment)
+    assert "proven optimal" in output[1] and "k_anonymity(k=5) holds" in output[1]
     released = tmp_path / "released.parquet"
     assert released.is_dir() and all(file.suffix == ".parquet" for file in released.iterdir())
 
@@ -97,5 +100,5 @@ def test_the_table_of_what_engines_lack_is_what_they_declare() -> None:
 
     module = pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
     engines = [DuckDBEngine.capabilities, module.PostgresEngine.capabilities, SQLiteEngine.capabilities, CAPABILITIES]
-    told = section("What each engine lacks").split("<!-- capabilities -->\n")[1].split("<!-- end -->")[0]
-    assert told == capability_table(engines)
+    reported = section("What each engine lacks").split("<!-- capabilities -->\n")[1].split("<!-- end -->")[0]
+    assert reported == capability_table(engines)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 import pytest
-from postgres_server import Server, postgres  # noqa: F401 - a fixture
+from clinic_visits import document, visits
+from mistakes import classes_of_records
+from postgres_server import Server
 
 import sqlanon
 from sqlanon.compiler import distinct_entities
@@ -22,37 +22,8 @@ pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of Pos
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver of PostgreSQL is not installed")
 
 
-def visits() -> pa.Table:
-    """600 persons with one to four records, who mostly stay in one place."""
-    draw = random.Random(3)
-    rows: list[tuple[Any, ...]] = []
-    for person in range(600):
-        home = draw.choice([None, "", *(f"8{i:02d}" for i in range(20))])
-        for _ in range(draw.choice([1, 1, 2, 4])):
-            region = home if draw.random() < 0.8 else f"8{draw.randrange(20):02d}"
-            rows.append((person, draw.randrange(20, 60), region, draw.choice(["flu", "gout", "asthma", None])))
-    names = ("person_id", "age", "zip", "illness")
-    return pa.table({name: pa.array([row[i] for row in rows]) for i, name in enumerate(names)})
-
-
-def document(**changes: Any) -> dict[str, Any]:
-    return {
-        "source": "postgresql://",
-        "table": "visits",
-        "entity": "person_id",
-        "columns": {
-            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5, "fanouts": [2, 2]}}},
-            "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-            "illness": {"role": "sensitive", "models": [{"type": "t_closeness", "t": 0.4}]},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 4}],
-        "suppression_limit": 0.05,
-        **changes,
-    }
-
-
 @pytest.fixture(scope="module")
-def clinic(postgres: Server) -> Server:  # noqa: F811
+def clinic(postgres: Server) -> Server:
     with closing(dbapi.connect(postgres.uri(), autocommit=True)) as connection, connection.cursor() as cursor:
         cursor.adbc_ingest("visits", visits(), mode="create")
     return postgres
@@ -98,8 +69,6 @@ def test_counts_and_releases_are_those_of_duckdb(tmp_path: Path, where: str, out
 
 def test_the_audit_of_the_staged_rows_runs_in_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that counts records (the mistake) publishes nothing."""
-    from test_entities import classes_of_records
-
     monkeypatch.setattr(distinct_entities, "classes", classes_of_records)
     keys = document(privacy=[{"type": "k_anonymity", "k": 50}], suppression_limit=1, output={"table": "mistaken"})
     columns = {"zip": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}}

@@ -18,7 +18,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from postgres_server import Server, postgres  # noqa: F401 - a fixture
+from postgres_server import Server
 
 import sqlanon
 from sqlanon.errors import AuditError, InputError, SourceError, TargetError, UnsupportedError
@@ -72,7 +72,7 @@ def policy(**changes: Any) -> sqlanon.Policy:
 
 
 @pytest.fixture(scope="module")
-def clinic(postgres: Server) -> Server:  # noqa: F811
+def clinic(postgres: Server) -> Server:
     """A server with the records, a schema for releases, and three roles."""
     with closing(dbapi.connect(postgres.uri(), autocommit=True)) as connection, connection.cursor() as cursor:
         for schema in ("clinic", "anon"):
@@ -130,8 +130,8 @@ def embedded(**changes: Any) -> tuple[sqlanon.Release, Counter[tuple[Any, ...]]]
     connection.execute("CREATE SCHEMA clinic")
     connection.register("given", patients())
     connection.execute(f"CREATE TABLE {SOURCE} AS SELECT * FROM given")
-    made = sqlanon.anonymize(connection, policy(**changes))
-    return made, counted(made.to_arrow())
+    built = sqlanon.anonymize(connection, policy(**changes))
+    return built, counted(built.to_arrow())
 
 
 def counted(data: pa.Table) -> Counter[tuple[Any, ...]]:
@@ -318,17 +318,17 @@ def test_credentials_are_told_nowhere(
     for name in ("PGHOST", "PGUSER", "PGDATABASE"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("PGSERVICEFILE", str(service))
-    made = document(source="postgresql:///?service=ward", output={"file": "released.parquet"}, report="report.html")
-    (tmp_path / "policy.json").write_text(json.dumps(made))
+    keys = document(source="postgresql:///?service=ward", output={"file": "released.parquet"}, report="report.html")
+    (tmp_path / "policy.json").write_text(json.dumps(keys))
     command = [sys.executable, "-m", "sqlanon.cli", "run", str(tmp_path / "policy.json"), "--json",
                "--script", str(tmp_path / "script.sql"), "--certificate", str(tmp_path / "proof.json")]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    with caplog.at_level(logging.DEBUG, logger="sqlanon"), sqlanon.plan(None, policy(source=made["source"])) as plan:
-        told = plan.script() + caplog.text
+    with caplog.at_level(logging.DEBUG, logger="sqlanon"), sqlanon.plan(None, policy(source=keys["source"])) as plan:
+        reported = plan.script() + caplog.text
     written = [path for path in tmp_path.iterdir() if path not in (service, tmp_path / "policy.json")]
     assert len(written) >= 5
-    for text in (told, done.stdout, done.stderr, *(path.read_bytes().decode("latin-1") for path in written)):
+    for text in (reported, done.stdout, done.stderr, *(path.read_bytes().decode("latin-1") for path in written)):
         assert PASSWORD not in text
         assert str(clinic.folder) not in text
 
@@ -358,9 +358,9 @@ def test_an_owner_needs_an_engine_with_roles(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
         connection.register("given", patients())
         connection.execute("CREATE TABLE patients AS SELECT * FROM given")
-    made = document(source=str(tmp_path / "t.duckdb"), table="patients", output={"view": "v", "readers": ["analyst"]})
+    keys = document(source=str(tmp_path / "t.duckdb"), table="patients", output={"view": "v", "readers": ["analyst"]})
     with pytest.raises(UnsupportedError, match="no roles"):
-        sqlanon.anonymize(None, sqlanon.Policy.from_dict(made))
+        sqlanon.anonymize(None, sqlanon.Policy.from_dict(keys))
 
 
 def test_the_script_replays_in_another_session(clinic: Server) -> None:

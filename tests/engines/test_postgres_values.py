@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 from click.testing import CliRunner
-from postgres_server import Server, postgres  # noqa: F401 - a fixture
+from postgres_server import Server
 from sqlglot import exp
 
 import sqlanon
@@ -48,7 +48,7 @@ Execute = Callable[..., list[tuple[Any, ...]]]
 
 
 @pytest.fixture(scope="module")
-def execute(postgres: Server) -> Iterator[Execute]:  # noqa: F811
+def execute(postgres: Server) -> Iterator[Execute]:
     """Run statements as the superuser; the rows of the last one."""
     with closing(dbapi.connect(postgres.uri(), autocommit=True)) as connection, connection.cursor() as cursor:
 
@@ -62,7 +62,7 @@ def execute(postgres: Server) -> Iterator[Execute]:  # noqa: F811
 
 
 @pytest.fixture(autouse=True)
-def environment(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def environment(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGHOST", str(postgres.folder))
     monkeypatch.setenv("PGUSER", postgres.user)
     monkeypatch.setenv("PGDATABASE", postgres.database)
@@ -139,8 +139,8 @@ def test_a_check_counts_what_a_reader_sees(source: Callable[..., None], type_nam
     engine = postgres_engine.PostgresEngine()
     try:
         relation = engine.source_table("clinic.t")
-        told = check_relation(engine, relation, quasi_identifiers=["sex", "X"], models=[KAnonymity(k=2)])
-        assert not told.holds and told.smallest_class == 1
+        checked = check_relation(engine, relation, quasi_identifiers=["sex", "X"], models=[KAnonymity(k=2)])
+        assert not checked.holds and checked.smallest_class == 1
         assert check_relation(engine, relation, quasi_identifiers=["sex"], models=[KAnonymity(k=5)]).holds
     finally:
         engine.close()
@@ -166,19 +166,19 @@ def test_equal_numbers_are_one_value_of_a_quasi_identifier(execute: Execute, sou
 
 
 def test_texts_that_differ_are_several_classes_whatever_the_collation(
-    execute: Execute, source: Callable[..., None], postgres: Server  # noqa: F811
+    execute: Execute, source: Callable[..., None], postgres: Server
 ) -> None:  # fmt: skip
     source("text COLLATE public.ci", ["'Bob'"] * 5 + ["'bob'"])
     publish({"table": "anon.t"}, AS_IS, suppression_limit=0.2)
     assert execute("SELECT x, count(*) FROM anon.t GROUP BY x") == [("Bob", 5)]
     engine = postgres_engine.PostgresEngine(postgres.uri())
     try:
-        told = check_relation(
+        checked = check_relation(
             engine, engine.source_table("clinic.t"), quasi_identifiers=["x"], models=[KAnonymity(k=5)]
         )
     finally:
         engine.close()
-    assert (told.classes, told.smallest_class) == (2, 1)
+    assert (checked.classes, checked.smallest_class) == (2, 1)
 
 
 def test_a_real_keeps_its_digits(execute: Execute, source: Callable[..., None]) -> None:
@@ -252,9 +252,9 @@ def test_a_file_holds_every_value_without_loss(
     elif ending == "parquet":
         assert read(target) == {(text,): 3}
     else:
-        told = duckdb.sql(f"SELECT x FROM read_csv('{target}', all_varchar = true)").fetchall()
+        reported = duckdb.sql(f"SELECT x FROM read_csv('{target}', all_varchar = true)").fetchall()
         odd = {"numeric(2,4)": "0.0012", "bytea": "\\x4142", "interval": "1 mon 2 days 03:00:00"}
-        assert told == [(odd.get(type_name, text),)] * 3
+        assert reported == [(odd.get(type_name, text),)] * 3
 
 
 @pytest.mark.parametrize(
@@ -291,9 +291,9 @@ def test_a_file_that_is_no_copy_of_the_released_rows_is_not_published(
     source: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source("numeric(10,4)", ["1.2345"] * 3)
-    made = publication.typed_column
+    built = publication.typed_column
     monkeypatch.setattr(
-        publication, "typed_column", lambda name, kind: made(name, "DECIMAL(18,3)" if name == "x" else kind)
+        publication, "typed_column", lambda name, kind: built(name, "DECIMAL(18,3)" if name == "x" else kind)
     )
     with pytest.raises(AuditError, match="other_rows"):
         publish({"file": str(tmp_path / "out.parquet")}, KEEP)
@@ -329,9 +329,9 @@ def test_a_target_that_is_no_name_is_refused_before_any_work(
 
 
 def test_a_check_of_no_name_is_told_and_no_traceback() -> None:
-    told = CliRunner().invoke(main, ["check", "postgresql://", "clinic.", "--qi", "x", "--k", "2"])
-    assert told.exit_code == 2
-    assert "no name of a relation" in told.output
+    printed = CliRunner().invoke(main, ["check", "postgresql://", "clinic.", "--qi", "x", "--k", "2"])
+    assert printed.exit_code == 2
+    assert "no name of a relation" in printed.output
 
 
 @pytest.fixture

@@ -153,15 +153,15 @@ def test_tables_beside_the_driver_meet_records_on_the_cluster(engine: Any) -> No
 
 
 def test_types_are_told_in_the_words_of_policies(engine: Any) -> None:
-    told = {
+    expected = {
         "TINYINT": "TINYINT", "SMALLINT": "SMALLINT", "INT": "INTEGER", "BIGINT": "BIGINT", "FLOAT": "FLOAT",
         "DOUBLE": "DOUBLE", "DECIMAL(7, 2)": "DECIMAL(7,2)", "STRING": "VARCHAR", "BOOLEAN": "BOOLEAN", "DATE": "DATE",
         "TIMESTAMP_NTZ": "TIMESTAMP", "TIMESTAMP": "TIMESTAMP WITH TIME ZONE", "BINARY": "BLOB",
         "ARRAY<INT>": "ARRAY<INT>",
     }  # fmt: skip
-    nothing = ", ".join(f"CAST(NULL AS {kind}) AS `{i}`" for i, kind in enumerate(told))
+    nothing = ", ".join(f"CAST(NULL AS {kind}) AS `{i}`" for i, kind in enumerate(expected))
     engine.create("typed", "t", f"SELECT {nothing}")
-    assert engine.columns(table("t")) == [(str(i), word) for i, word in enumerate(told.values())]
+    assert engine.columns(table("t")) == [(str(i), word) for i, word in enumerate(expected.values())]
 
 
 def test_hostile_names_stay_names(engine: Any) -> None:
@@ -240,8 +240,8 @@ def test_what_our_statements_are_made_of_means_what_it_means_in_duckdb(engine: A
     data = pa.table({"a": texts, "n": pa.array([-7, 7, None, 0, 1, 2**62, -1, 3, 4], pa.int64())})
     duck = DuckDBEngine()
     try:
-        for made in (duck, engine):
-            made.load("load", "t", data)
+        for built in (duck, engine):
+            built.load("load", "t", data)
         n, parts = column("n"), {}
         for kind in ("INTEGER", "BIGINT", "DATE", "DECIMAL(5, 2)", "VARCHAR", "SMALLINT", "DOUBLE"):
             to = exp.DataType.build(kind, dialect="duckdb")
@@ -256,7 +256,7 @@ def test_what_our_statements_are_made_of_means_what_it_means_in_duckdb(engine: A
         parts["whole"] = exp.IntDiv(this=exp.cast(n, "HUGEINT"), expression=number(2))
         parts["ratio"] = exp.Div(this=n, expression=number(4), typed=False, safe=False)
         query = exp.select(column("a"), *[named(part, name) for name, part in parts.items()]).from_(table("t"))
-        mine, theirs = (sorted(made.run("compare", query), key=repr) for made in (duck, engine))
+        mine, theirs = (sorted(built.run("compare", query), key=repr) for built in (duck, engine))
         assert mine == theirs
         some = exp.select(exp.AnyValue(this=exp.Case(ifs=[exp.If(this=exp.EQ(this=n, expression=number(1)), true=n)])))
         assert engine.run("any", some.from_(table("t"))) == duck.run("any", some.from_(table("t"))) == [(1,)]
@@ -270,8 +270,8 @@ def test_the_canonical_text_of_a_float_is_its_own(engine: Any) -> None:
     engine.load("load", "t", pa.table({"f": pa.array(values, pa.float32()), "d": pa.array(values, pa.float64())}))
     texts = ["0.7", "0.0", "2.5", None, "1.0E10", "NaN"]
     for name, kind in (("f", "FLOAT"), ("d", "DOUBLE")):
-        told = exp.select(named(canonical(name, kind), "text")).from_(table("t"))
-        assert sorted(engine.run("text", told), key=repr) == sorted([(text,) for text in texts], key=repr)
+        reported = exp.select(named(canonical(name, kind), "text")).from_(table("t"))
+        assert sorted(engine.run("text", reported), key=repr) == sorted([(text,) for text in texts], key=repr)
 
 
 def test_what_spark_lacks_is_refused_and_not_passed_on(engine: Any) -> None:

@@ -54,8 +54,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def planned(session: Any, folder: Path) -> Iterator[Any]:
     """A plan over a view of the user's session; it is published in several ways."""
-    with plan(session, folder) as made:
-        yield made
+    with plan(session, folder) as found_plan:
+        yield found_plan
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -191,11 +191,11 @@ def test_suppressed_records_are_redacted_and_an_old_release_is_replaced(
     target.mkdir()
     parquet.write_table(pa.table({"old": [SECRET]}), target / "old.parquet")
     output = Output("file", str(target))
-    with plan(session, folder, suppressed="redact", if_exists="replace") as made:
-        release = made.publish(output)
+    with plan(session, folder, suppressed="redact", if_exists="replace") as found_plan:
+        release = found_plan.publish(output)
         (target / "notes.txt").touch()
         with pytest.raises(TargetError, match="alone"):
-            made.publish(output)
+            found_plan.publish(output)
     (target / "notes.txt").unlink()
     found = parquet.read_table(target)
     assert found.num_rows == ROWS
@@ -224,16 +224,16 @@ def test_a_source_that_changed_meanwhile_is_not_published(folder: Path, spark: A
     source, target = tmp_path / "source", tmp_path / "release.parquet"
     shutil.copytree(folder, source)
     policy = sqlanon.Policy.from_dict(document(source=str(source), engine={"name": "spark", "master": "local[1]"}))
-    with sqlanon.plan(None, policy) as made:
-        assert made.catalog.records == ROWS
-        assert replayed(spark, made) == made.ledger.published
+    with sqlanon.plan(None, policy) as found_plan:
+        assert found_plan.catalog.records == ROWS
+        assert replayed(spark, found_plan) == found_plan.ledger.published
         for odd, wrong in ((source / "release.parquet", "folder that is the source"), (tmp_path, "holds the source")):
             with pytest.raises(TargetError, match=wrong):
-                made.publish(Output("file", str(odd)))
+                found_plan.publish(Output("file", str(odd)))
         first = min(source.iterdir())
         os.utime(first, ns=(0, 0))
         with pytest.raises(SourceChangedError, match="changed"):
-            made.publish(Output("file", str(target)))
+            found_plan.publish(Output("file", str(target)))
     assert [entry.name for entry in tmp_path.iterdir()] == ["source"]
 
 

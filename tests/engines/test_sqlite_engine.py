@@ -6,9 +6,7 @@ What it shares with all engines stands in ``test_engine_contract``.
 from __future__ import annotations
 
 import random
-import signal
 import sqlite3
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -18,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from engine_kinds import duckdb, planned, rows_of_table
+from interrupts import interrupted_after
 from sqlglot import exp
 
 import sqlanon
@@ -38,9 +37,9 @@ SECRET = "canary-7f3a"
 
 @pytest.fixture
 def engine() -> Iterator[SQLiteEngine]:
-    made = SQLiteEngine()
-    yield made
-    made.close()
+    opened = SQLiteEngine()
+    yield opened
+    opened.close()
 
 
 def database(path: Path, statements: str, rows: dict[str, list[tuple[Any, ...]]] | None = None) -> Path:
@@ -60,8 +59,8 @@ def patients(path: Path, count: int = 200) -> Path:
          draw.choice(["flu", "gout", None]))
         for _ in range(count)
     ]  # fmt: skip
-    made = "CREATE TABLE patients (age INTEGER, sex TEXT COLLATE NOCASE, zip VARCHAR(5), illness TEXT)"
-    return database(path, made, {"patients": rows})
+    built = "CREATE TABLE patients (age INTEGER, sex TEXT COLLATE NOCASE, zip VARCHAR(5), illness TEXT)"
+    return database(path, built, {"patients": rows})
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -93,9 +92,9 @@ def test_a_file_is_told_by_its_header_and_released_as_from_duckdb(tmp_path: Path
     with closing(sqlite3.connect(path)) as connection:
         rows = connection.execute("SELECT * FROM patients").fetchall()
     data = pa.table([pa.array(values) for values in zip(*rows, strict=True)], ["age", "sex", "zip", "illness"])
-    told = {**document(), "table": "t"}
+    types_found = {**document(), "table": "t"}
     with duckdb() as reference:
-        expected = planned(reference, data, told)
+        expected = planned(reference, data, types_found)
         wanted = rows_of_table(expected.publish().to_arrow())
     with sqlanon.anonymize(path, policy(output={"view": "released"})) as release:
         assert rows_of_table(release.to_arrow()) == wanted
@@ -257,29 +256,29 @@ def test_the_canonical_text_goes_by_the_value(tmp_path: Path) -> None:
 def test_a_column_of_integers_may_hold_texts_and_is_released_as_text(tmp_path: Path) -> None:
     rows = [(value,) for value in (5, 5, "abc", "abc", 7, 7) for _ in range(2)]
     path = database(tmp_path / "x.db", "CREATE TABLE t (a INTEGER)", {"t": rows})
-    told = {
+    expected = {
         "table": "t",
         "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}},
         "privacy": [{"type": "k_anonymity", "k": 4}],
     }
-    with sqlanon.anonymize(path, sqlanon.Policy.from_dict(told)) as release:
+    with sqlanon.anonymize(path, sqlanon.Policy.from_dict(expected)) as release:
         assert rows_of_table(release.to_arrow()) == Counter({("5",): 4, ("abc",): 4, ("7",): 4})
-    told["columns"] = {"a": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5}}}}
+    expected["columns"] = {"a": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5}}}}
     with pytest.raises(HierarchyError, match=r"1 values of column 'a' do not read as BIGINT") as raised:
-        sqlanon.plan(path, sqlanon.Policy.from_dict(told))
+        sqlanon.plan(path, sqlanon.Policy.from_dict(expected))
     assert "abc" not in str(raised.value)
 
 
 def test_numbers_keep_their_type_where_every_text_survives(tmp_path: Path) -> None:
     rows = [(value, number / 4) for value in range(4) for number in range(4)]
     path = database(tmp_path / "x.db", "CREATE TABLE t (a INTEGER, b DECIMAL(5,2))", {"t": rows * 2})
-    told = {
+    expected = {
         "table": "t",
         "columns": {name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for name in "ab"},
         "privacy": [{"type": "k_anonymity", "k": 2}],
         "output": {"table": "released"},
     }
-    with sqlanon.anonymize(path, sqlanon.Policy.from_dict(told)) as release:
+    with sqlanon.anonymize(path, sqlanon.Policy.from_dict(expected)) as release:
         assert release.plan.node == (0, 0)
     with closing(sqlite3.connect(path)) as connection:
         kinds = set(connection.execute("SELECT typeof(a), typeof(b) FROM released"))
@@ -290,24 +289,24 @@ def test_numbers_keep_their_type_where_every_text_survives(tmp_path: Path) -> No
 def test_bytes_have_no_text(tmp_path: Path) -> None:
     path = database(tmp_path / "x.db", "CREATE TABLE t (a TEXT, b BLOB)", {"t": [(b"\xff\x00", b"x")]})
     for name, error in (("a", UnsupportedError), ("b", UnsupportedError)):
-        told = {
+        expected = {
             "table": "t",
             "columns": {name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}},
             "undeclared": "drop",
             "privacy": [{"type": "k_anonymity", "k": 1}],
         }
         with pytest.raises(error) as raised:
-            sqlanon.plan(path, sqlanon.Policy.from_dict(told))
+            sqlanon.plan(path, sqlanon.Policy.from_dict(expected))
         assert raised.value.hint
 
 
 def test_collations_of_the_source_merge_nothing(tmp_path: Path) -> None:
     rows = [("x",), ("X",), ("X ",), ("x",)]
-    made = (
+    built = (
         "CREATE TABLE t (a TEXT COLLATE NOCASE); CREATE TABLE r (a TEXT COLLATE RTRIM); "
         "CREATE VIEW v AS SELECT * FROM t"
     )
-    path = database(tmp_path / "x.db", made, {"t": rows, "r": rows})
+    path = database(tmp_path / "x.db", built, {"t": rows, "r": rows})
     engine = SQLiteEngine(path)
     try:
         for name in ("t", "r", "v"):
@@ -427,13 +426,13 @@ def test_lookups_are_joined_in_their_order_by_an_index(engine: SQLiteEngine) -> 
     """Otherwise SQLite begins with every combination of the lookups' rows."""
     draw = random.Random(1)
     columns = {f"q{i}": [str(draw.randrange(40)) for _ in range(400)] for i in range(6)}
-    told = {
+    expected = {
         "table": "t",
         "columns": {name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for name in columns},
         "privacy": [{"type": "k_anonymity", "k": 2}],
         "suppression_limit": 1,
     }
-    plan = planned(engine, pa.table(columns), told)
+    plan = planned(engine, pa.table(columns), expected)
     steps = [row[3] for row in engine.run("plan", "EXPLAIN QUERY PLAN " + engine.render(plan._release_query()))]
     lookups = [step for step in steps if "sqlanon_lookup_" in step]
     assert len(lookups) == 6
@@ -452,11 +451,8 @@ def test_more_columns_than_a_join_can_hold_are_refused(engine: SQLiteEngine) -> 
 
 def test_an_interrupt_stops_the_statement_and_leaves_the_session_usable(engine: SQLiteEngine) -> None:
     endless = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT COUNT(*) FROM c"
-    timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), interrupted_after(0.2):
         engine.run("endless", endless)
-    timer.join()
     assert engine.run("still there", exp.select(named(number(1), "x"))) == [(1,)]
 
 

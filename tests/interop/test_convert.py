@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from definition_example import EXAMPLE
+from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from policy_documents import documents, typed
-from test_definition import EXAMPLE
 
 import sqlanon
 from sqlanon.errors import HierarchyError, InputError, PolicyError, TargetError
@@ -90,7 +91,7 @@ def test_json_and_toml_are_read_and_json_is_written(folder: Path) -> None:
 
 def test_digits_that_a_float_cannot_hold_are_told(folder: Path) -> None:
     (folder / "p.xml").write_text(EXAMPLE.replace('t="0.3"', 't="0.1234567890123456789"'))
-    assert any("rounded" in told for told in convert(folder / "p.xml", folder / "r.yaml"))
+    assert any("rounded" in reported for reported in convert(folder / "p.xml", folder / "r.yaml"))
 
 
 @pytest.mark.parametrize("target", ["up.xml", "there/deep/p.xml", "there/deep/p.yaml", "link/p.xml"])
@@ -99,7 +100,7 @@ def test_relative_paths_lead_to_the_same_files(folder: Path, target: str) -> Non
     os.symlink(folder.parent / "there" / "deep", folder.parent / "link")
     path = folder.parent / target
     remarks = convert(folder / "p.yaml", path)
-    assert any("rewritten" in told for told in remarks)
+    assert any("rewritten" in reported for reported in remarks)
     before, after = sqlanon.Policy.from_file(folder / "p.yaml"), sqlanon.Policy.from_file(path)
 
     def files(policy: sqlanon.Policy) -> list[str]:
@@ -201,7 +202,7 @@ awkward = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=300)
+@settings(max_examples=scaled(300))
 @given(
     st.lists(texts | awkward, min_size=1, max_size=5, unique=True), st.lists(texts | awkward, min_size=3, max_size=3)
 )
@@ -215,7 +216,7 @@ def test_texts_come_back_from_yaml_and_json_as_they_are(values: list[str], words
         assert list(loaded(text)["columns"]["a"]["hierarchy"]["levels"]) == values
 
 
-@settings(max_examples=100)
+@settings(max_examples=scaled(100))
 @given(documents())
 def test_whole_policies_come_back_from_yaml(document: dict) -> None:
     data = write_definition(document)

@@ -18,7 +18,7 @@ import duckdb
 import pytest
 import yaml
 from dbt_projects import Step, needs, steps
-from effort import cases
+from effort import scaled
 from postgres_server import server
 from sqlglot import exp
 
@@ -216,7 +216,7 @@ def claims_by_hand() -> Iterator[Claim]:
 
 def claims_at_random() -> Iterator[Claim]:
     """Each test on random tables, some with NULLs everywhere, with and without an entity."""
-    for seed in range(cases(3)):
+    for seed in range(scaled(3)):
         draw = random.Random(seed)
         people: list[Text] = [*"123456789", None]
         rows = [

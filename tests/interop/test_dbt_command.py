@@ -187,7 +187,7 @@ def build(engine: Engine, folder: Path) -> Built:
     policies["persons"] = document(engine.source, entity="person", suppression_limit=0.1)
     for name, made in policies.items():
         (folder / f"{name}.yml").write_text(yaml.safe_dump(made, sort_keys=False))
-    told = sqlanon(folder / "patients.yml", "--to", str(to))
+    output = sqlanon(folder / "patients.yml", "--to", str(to))
     relation = ("--source", "source('clinic', 'patients')")
     more = ("--name", "chosen_released", "--materialized", "view", "--with-values")
     sqlanon(folder / "chosen.yml", "--to", str(to), *relation, *more)
@@ -208,7 +208,7 @@ def build(engine: Engine, folder: Path) -> Built:
         kind: {name: engine.execute(f"SELECT * FROM clinic.{name}_{kind}") for name in NAMES}
         for kind in ("kept", "rebuilt")
     }
-    return Built(by_name, published, rows["kept"], rows["rebuilt"], told, to)
+    return Built(by_name, published, rows["kept"], rows["rebuilt"], output, to)
 
 
 def sqlanon(policy: Path, *arguments: str) -> str:
@@ -224,8 +224,8 @@ def keep(engine: Engine, name: str, kind: str) -> tuple[str, str]:
 def released(policy: dict[str, Any], folder: Path) -> Counter[Record]:
     """The rows of a published release."""
     path = folder / "released.parquet"
-    made = Policy.from_dict({**policy, "output": {"file": str(path)}, "if_exists": "replace"})
-    with plan(None, made) as planned:
+    chosen_policy = Policy.from_dict({**policy, "output": {"file": str(path)}, "if_exists": "replace"})
+    with plan(None, chosen_policy) as planned:
         planned.publish()
     return Counter(duckdb.connect().execute("SELECT * FROM read_parquet(?)", [str(path)]).fetchall())
 
@@ -340,8 +340,8 @@ def refused(policy: Path, *arguments: str) -> str:
 def test_a_computed_level_gives_what_was_planned(warehouse: Path, column: str, hierarchy: dict[str, Any]) -> None:
     table = "clinic.numbers" if column in "nx" else "clinic.patients"
     columns = {column: {"role": "quasi_identifier", "hierarchy": hierarchy}}
-    made = {"version": 1, "source": str(warehouse), "table": table, "columns": columns, "undeclared": "drop"}
-    policy = Policy.from_dict({**made, "privacy": [{"type": "k_anonymity", "k": 1}]})
+    keys = {"version": 1, "source": str(warehouse), "table": table, "columns": columns, "undeclared": "drop"}
+    policy = Policy.from_dict({**keys, "privacy": [{"type": "k_anonymity", "k": 1}]})
     height = None
     compared = 0
     level = 1
@@ -367,10 +367,10 @@ def test_a_computed_level_gives_what_was_planned(warehouse: Path, column: str, h
 
 def test_what_is_no_live_view_is_refused(warehouse: Path, tmp_path: Path) -> None:
     diverse = {"diagnosis": {"role": "sensitive", "models": [{"type": "entropy_l_diversity", "l": 2}]}}
-    made = document(str(warehouse))
-    made["columns"] |= diverse
-    told = refused(policy_file(tmp_path, made), "--to", str(tmp_path / "project"))
-    assert "A dbt model is built as a live view" in told and "distinct_l_diversity" in told
+    keys = document(str(warehouse))
+    keys["columns"] |= diverse
+    output = refused(policy_file(tmp_path, keys), "--to", str(tmp_path / "project"))
+    assert "A dbt model is built as a live view" in output and "distinct_l_diversity" in output
     assert not (tmp_path / "project").exists()
 
 
@@ -380,8 +380,8 @@ def test_a_name_that_reads_like_a_template_is_refused(warehouse: Path, tmp_path:
         connection.execute("CREATE SCHEMA clinic")
         connection.execute('CREATE TABLE clinic.patients AS SELECT 1 AS a, 2 AS "{{ run_query(1) }}" FROM range(9)')
     columns = {"a": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}, "{{ run_query(1) }}": {"role": "keep"}}
-    made = {"version": 1, "source": str(source), "table": "clinic.patients", "columns": columns}
-    policy = policy_file(tmp_path, {**made, "privacy": [{"type": "k_anonymity", "k": 2}]})
+    keys = {"version": 1, "source": str(source), "table": "clinic.patients", "columns": columns}
+    policy = policy_file(tmp_path, {**keys, "privacy": [{"type": "k_anonymity", "k": 2}]})
     assert "beginning of a template" in refused(policy, "--to", str(tmp_path / "project"))
     for text in ("{{", "a{%b", "{#"):
         with pytest.raises(UnsupportedError):
@@ -393,13 +393,13 @@ def test_a_name_that_reads_like_a_template_is_refused(warehouse: Path, tmp_path:
 
 def test_what_postgres_cannot_compute_is_refused_until_values_are_listed(warehouse: Path, tmp_path: Path) -> None:
     columns = {"x": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 2.5}}, "min_level": 1}}
-    made = {"version": 1, "source": str(warehouse), "table": "clinic.numbers", "columns": columns, "undeclared": "drop"}
+    keys = {"version": 1, "source": str(warehouse), "table": "clinic.numbers", "columns": columns, "undeclared": "drop"}
     limited = {"privacy": [{"type": "k_anonymity", "k": 2}], "suppression_limit": 0.5}
-    policy, to = policy_file(tmp_path, made | limited), tmp_path / "project"
+    policy, to = policy_file(tmp_path, keys | limited), tmp_path / "project"
     assert "--with-values" in refused(policy, "--to", str(to), "--dialect", "postgres")
     assert not to.exists()
-    told = sqlanon(policy, "--to", str(to), "--dialect", "postgres", "--with-values")
-    assert "numbers_released_lookup_0.csv" in told and "reads differently as text there" in told
+    output = sqlanon(policy, "--to", str(to), "--dialect", "postgres", "--with-values")
+    assert "numbers_released_lookup_0.csv" in output and "reads differently as text there" in output
 
 
 @pytest.mark.parametrize(("hierarchy", "refuses"), [({"suppress": {}}, True), ({"dates": ["month"]}, False)])
@@ -408,9 +408,9 @@ def test_a_view_whose_levels_depend_on_the_reader_is_refused(
 ) -> None:
     """The text of a date depends on DateStyle in PostgreSQL, its month does not."""
     columns = {"born": {"role": "quasi_identifier", "hierarchy": hierarchy, "min_level": 1}}
-    made = {"version": 1, "source": str(warehouse), "table": "clinic.patients", "columns": columns}
+    keys = {"version": 1, "source": str(warehouse), "table": "clinic.patients", "columns": columns}
     limited = {"undeclared": "drop", "privacy": [{"type": "k_anonymity", "k": 2}], "suppression_limit": 0.5}
-    policy, to = policy_file(tmp_path, made | limited), str(tmp_path / "project")
+    policy, to = policy_file(tmp_path, keys | limited), str(tmp_path / "project")
     view = ("--to", to, "--dialect", "postgres", "--materialized", "view")
     if refuses:
         assert "settings" in refused(policy, *view)
@@ -443,8 +443,8 @@ def test_files_of_a_person_are_left_alone(warehouse: Path, tmp_path: Path) -> No
     (to / "models").mkdir(parents=True)
     (to / "packages.yml").write_text("packages: []\n")
     (to / "dbt_project.yml").write_text("name: mine\nseed-paths: [tables]\n")
-    told = sqlanon(policy, "--to", str(to))
-    assert "Add to packages.yml" in told and (to / "packages.yml").read_text() == "packages: []\n"
+    output = sqlanon(policy, "--to", str(to))
+    assert "Add to packages.yml" in output and (to / "packages.yml").read_text() == "packages: []\n"
     assert (to / "dbt_project.yml").read_text().startswith("name: mine")
     assert (to / "tables" / "patients_released_lookup_0.csv").exists()
     sqlanon(policy, "--to", str(to), "--node", "2,1,2")  # our own files are replaced
@@ -477,11 +477,11 @@ def test_a_manifest_does_not_say_what_is_removed(warehouse: Path, tmp_path: Path
         "patients.csv",
     ]
     manifest = to / "patients_released.sqlanon.json"
-    told = json.loads(manifest.read_text())
+    answer = json.loads(manifest.read_text())
     for name in names:
         (to / name).write_text("precious")
-        told["files"][name] = hashlib.sha256(b"precious").hexdigest()
-    manifest.write_text(json.dumps(told))
+        answer["files"][name] = hashlib.sha256(b"precious").hexdigest()
+    manifest.write_text(json.dumps(answer))
     assert "removed" not in sqlanon(policy, "--to", str(to))
     assert [(to / name).read_text() for name in names] == ["precious"] * 4
 
@@ -536,9 +536,9 @@ def test_the_policy_of_the_docs_is_written(tmp_path: Path) -> None:
     ages = (f"{age};{age // 10 * 10}-{age // 10 * 10 + 9};*" for age in range(20, 60))
     (tmp_path / "hierarchies" / "age.csv").write_text("\n".join(ages))
     (tmp_path / "policy.yaml").write_text(example, encoding="utf-8")
-    told = sqlanon(tmp_path / "policy.yaml", "--to", str(tmp_path / "project"))
+    output = sqlanon(tmp_path / "policy.yaml", "--to", str(tmp_path / "project"))
     for path in ("models/patients_released.sql", "seeds/patients_released_lookup_0.csv", "packages.yml"):
-        assert path in told.splitlines() and (tmp_path / "project" / path).exists()
+        assert path in output.splitlines() and (tmp_path / "project" / path).exists()
 
 
 @pytest.mark.parametrize("entity", [None, "person"])

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from effort import cases
+from definition_example import DOCS, EXAMPLE
+from effort import scaled
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
@@ -23,8 +24,6 @@ from sqlanon.policy.anon import definition_opening
 from sqlanon.policy.anon.definition_reading import parse_definition, read_definition
 from sqlanon.policy.anon.definition_writing import write_definition
 
-DOCS = (Path(__file__).parents[2] / "docs" / "definition.md").read_text(encoding="utf-8")
-EXAMPLE = re.search(r"```xml\n(.*?)```", DOCS, re.DOTALL)[1]
 QUASI = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
 CANARY = "Zz7canaryqQ"
 SMALL = {"columns": {"a": QUASI}, "privacy": [{"type": "k_anonymity", "k": 2}]}
@@ -56,17 +55,17 @@ def there_and_back(document: dict) -> dict:
 def test_the_example_of_the_documentation_is_the_policy_beside_it(base: Path) -> None:
     (base / "example.xml").write_text(EXAMPLE, encoding="utf-8")
     beside = yaml.safe_load(re.search(r"```yaml\n(.*?)```", DOCS, re.DOTALL)[1])
-    made = parse(read_definition(base / "example.xml"), base)
-    assert made == parse(beside, base)
-    assert made.search.strategy == "anon" and made.quality.measure == "weighted_information_loss"
-    assert parse(there_and_back(beside), base) == made
+    policy = parse(read_definition(base / "example.xml"), base)
+    assert policy == parse(beside, base)
+    assert policy.search.strategy == "anon" and policy.quality.measure == "weighted_information_loss"
+    assert parse(there_and_back(beside), base) == policy
 
 
 def test_the_faults_of_the_documentation_are_those_that_are_told() -> None:
     with pytest.raises(PolicyError) as caught:
         parse_definition(EXAMPLE.replace('k="5"', 'k="0"').replace('"marital status"/>', '"x"/>').encode(), "d.xml")
-    told = re.search(r"```text\n(.*?)```", DOCS, re.DOTALL)[1].splitlines()
-    for line, said in zip(told, str(caught.value).splitlines(), strict=True):
+    reported = re.search(r"```text\n(.*?)```", DOCS, re.DOTALL)[1].splitlines()
+    for line, said in zip(reported, str(caught.value).splitlines(), strict=True):
         assert said.startswith(line.rstrip("…").rstrip())
 
 
@@ -95,7 +94,7 @@ def test_what_is_left_out_means_what_anon_did() -> None:
 # -- there and back ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=cases(100), suppress_health_check=list(HealthCheck))
+@settings(max_examples=scaled(100), suppress_health_check=list(HealthCheck))
 @given(documents() | documents().map(as_toml))
 @example({"columns": {"a": QUASI}, "privacy": [], "csv": None, "join": [], "search": None, "quality": {}})
 def test_every_policy_comes_back_from_its_definition(base: Path, document: dict) -> None:
@@ -124,7 +123,7 @@ def test_the_generated_policies_are_mostly_sound(base: Path) -> None:
             sound.append(str(error))
 
     count()
-    assert sound.count(True) > len(sound) * 0.8, [told for told in sound if told is not True][:3]
+    assert sound.count(True) > len(sound) * 0.8, [reported for reported in sound if reported is not True][:3]
 
 
 options = st.dictionaries(
@@ -138,7 +137,7 @@ options = st.dictionaries(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=scaled(200))
 @given(options)
 def test_options_of_extensions_come_back_with_their_types(given_options: dict) -> None:
     document = {
@@ -446,8 +445,8 @@ def test_external_and_parameter_entities_are_refused(tmp_path: Path) -> None:
         '[<!ATTLIST value name CDATA "filled in">]',
         "",
     ):
-        told = refused(with_doctype(inner).replace("single", "&x;"))
-        assert "DOCTYPE" in told and "line 2" in told
+        output = refused(with_doctype(inner).replace("single", "&x;"))
+        assert "DOCTYPE" in output and "line 2" in output
     assert "not well-formed" in refused(EXAMPLE.replace("single", "&x;"))
 
 
@@ -455,10 +454,10 @@ def test_external_and_parameter_entities_are_refused(tmp_path: Path) -> None:
 def test_no_encoding_hides_a_doctype(encoding: str) -> None:
     for declared in ("UTF-8", encoding):
         text = with_doctype('[<!ENTITY x "y">]').replace("UTF-8", declared)
-        told = refused(text.encode(encoding))
-        assert "DOCTYPE" in told or "cannot be read" in told
+        output = refused(text.encode(encoding))
+        assert "DOCTYPE" in output or "cannot be read" in output
     if encoding != "utf-7":
-        assert "DOCTYPE" in told
+        assert "DOCTYPE" in output
 
 
 def test_a_declared_encoding_that_is_not_that_of_the_bytes_is_refused_or_harmless() -> None:
@@ -491,7 +490,7 @@ def test_xinclude_and_instructions_do_nothing(tmp_path: Path) -> None:
         f'<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" parse="text" href="{(tmp_path / "secret").as_uri()}"/>'
     )
     found = faults(EXAMPLE.replace("<null/>", include))
-    assert any("not in its place" in told for told in found.values()) and CANARY not in str(found)
+    assert any("not in its place" in reported for reported in found.values()) and CANARY not in str(found)
     plain = parse_definition(EXAMPLE.encode(), "d.xml")
     for harmless in ('<?xml-stylesheet href="x"?>', "<!-- a comment -->", "<?php x ?>"):
         assert parse_definition(EXAMPLE.replace("<parameters>", harmless + "<parameters>").encode(), "d.xml") == plain
@@ -519,7 +518,7 @@ def test_deep_and_huge_documents_are_refused(monkeypatch: pytest.MonkeyPatch, tm
 
 
 def test_what_is_no_xml_is_refused_with_its_line(tmp_path: Path) -> None:
-    for text, told in (
+    for text, reported in (
         (EXAMPLE.replace("</privacy>", ""), "line 11"),
         (EXAMPLE.replace("single", f"a & {CANARY}"), f"line {line_of(EXAMPLE, 'single')}"),
         (EXAMPLE.replace('"single"', f"{CANARY}"), f"line {line_of(EXAMPLE, 'single')}"),
@@ -530,14 +529,14 @@ def test_what_is_no_xml_is_refused_with_its_line(tmp_path: Path) -> None:
         ("\x00", "line 1"),
         ("columns: {}", "line 1"),
     ):
-        assert told in refused(text)
+        assert reported in refused(text)
     with pytest.raises(InputError, match="cannot be read"):
         read_definition(tmp_path / "none.xml")
     with pytest.raises(InputError, match="cannot be read"):
         read_definition(tmp_path)
 
 
-@settings(max_examples=300)
+@settings(max_examples=scaled(300))
 @given(st.integers(0, len(EXAMPLE) - 1), st.text("<>\"'/&a1 =!?[", max_size=3), st.integers(0, 12))
 def test_a_damaged_definition_is_read_or_refused(at: int, inserted: str, cut: int) -> None:
     damaged = EXAMPLE[:at] + inserted + EXAMPLE[at + cut :]
@@ -553,7 +552,7 @@ def test_a_damaged_definition_is_read_or_refused(at: int, inserted: str, cut: in
 def test_every_attribute_of_the_schema_says_what_its_values_are() -> None:
     from sqlanon.policy.anon.definition_schema import _attributes
 
-    assert all(told for attributes in _attributes().values() for told in attributes.values())
+    assert all(reported for attributes in _attributes().values() for reported in attributes.values())
     assert _attributes()["k-attribute"].keys() == {"name", "priority", "hierarchy", "minimum", "limit", "uncovered"}
 
 

@@ -47,6 +47,7 @@ def test_the_script_is_the_golden_file(told: dict[str, str], name: str) -> None:
     assert told[name] == (GOLDEN / f"{name}.sql").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @every_dialect
 def test_every_statement_parses_again(told: dict[str, str], dialect: Dialect) -> None:
     text = told[dialect.name].split("-- ", 1)[1]
@@ -270,7 +271,7 @@ def test_no_group_is_called_as_an_alias() -> None:
     with planned(table, policy) as plan:
         for told in script_statements(script_parts(plan), dialect_named("bigquery")):
             for query in sqlglot.parse_one(told.text, dialect="bigquery").find_all(exp.Select):
-                made = {
+                document = {
                     item.alias.casefold()
                     for item in query.expressions
                     if isinstance(item, exp.Alias) and not isinstance(item.this, exp.Column)
@@ -278,7 +279,7 @@ def test_no_group_is_called_as_an_alias() -> None:
                 for part in (query.args.get("group"), query.args.get("having")):
                     bare = [c for c in part.find_all(exp.Column) if not c.table] if part is not None else []
                     within = [c for c in bare if part.key == "having" or c.parent is part]
-                    assert not made & {c.name.casefold() for c in within}, told
+                    assert not document & {c.name.casefold() for c in within}, told
                     grouped += part is not None
     assert grouped > 30
 

@@ -267,9 +267,9 @@ def run(folder: Path, *arguments: str, paths: list[Path], tables: int = 8) -> su
 
 
 def sqlanon_run(folder: Path, *arguments: str, paths: list[Path]) -> subprocess.CompletedProcess:
-    told = run(folder, "sqlanon.cli", *arguments, paths=paths)
-    assert "Traceback" not in told.stderr, told.stderr
-    return told
+    output = run(folder, "sqlanon.cli", *arguments, paths=paths)
+    assert "Traceback" not in output.stderr, output.stderr
+    return output
 
 
 @pytest.fixture
@@ -279,11 +279,12 @@ def installed(case: Path, code: Path) -> list[Path]:
     return [case / "site", code]
 
 
+@pytest.mark.slow
 def test_installed_the_command_line_finds_all_examples(case: Path, installed: list[Path]) -> None:
     written(case, {"policy.yaml": FILES["policy.yaml"] + "report: report.html\n"})
-    told = sqlanon_run(case, "run", "policy.yaml", "--json", paths=installed)
-    assert told.returncode == 0, told.stderr
-    answer = json.loads(told.stdout)
+    output = sqlanon_run(case, "run", "policy.yaml", "--json", paths=installed)
+    assert output.returncode == 0, output.stderr
+    answer = json.loads(output.stdout)
     assert "max_share(share=0.5)" in (case / "report.html").read_text().replace("<wbr>", "")
     assert answer["optimal"] and answer["measure"] == "squared_height"
     assert answer["loss"] == pytest.approx(optimum(), rel=1e-9)
@@ -309,14 +310,15 @@ def test_installed_and_passed_is_no_clash(case: Path, installed: list[Path]) -> 
     script = "from hospital_rules import EXTENSIONS\nfrom sqlanon import Policy\n"
     script += "Policy.from_file('policy.yaml', extensions=EXTENSIONS)\nPolicy.from_file('policy.yaml')\n"
     written(case, {"both.py": script})
-    told = run(case, "both", paths=[case, *installed])
-    assert told.returncode == 0, told.stderr
+    output = run(case, "both", paths=[case, *installed])
+    assert output.returncode == 0, output.stderr
 
 
+@pytest.mark.slow
 def test_the_tests_of_the_page_pass(case: Path, installed: list[Path]) -> None:
     written(case, {"test_hospital_rules.py": FILES["test_hospital_rules.py"]})
-    told = run(case, "pytest", "-q", "-p", "no:cacheprovider", "test_hospital_rules.py", paths=installed)
-    assert told.returncode == 0, told.stdout + told.stderr
+    output = run(case, "pytest", "-q", "-p", "no:cacheprovider", "test_hospital_rules.py", paths=installed)
+    assert output.returncode == 0, output.stdout + output.stderr
 
 
 BROKEN = {
@@ -328,6 +330,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "broken, changes, faults",
     [
@@ -347,11 +350,11 @@ def test_other_packages_harm_only_the_policies_that_name_them(
 ) -> None:
     distribution(case / "other", "other", BROKEN[broken])
     written(case, {"policy.yaml": yaml.safe_dump(document(**changes), allow_unicode=True)})
-    told = sqlanon_run(case, "run", "policy.yaml", "--dry-run", "--json", paths=[*installed, case / "other"])
-    assert told.returncode == (2 if faults else 0), told.stderr
-    assert all(part in told.stderr for part in faults), told.stderr
+    output = sqlanon_run(case, "run", "policy.yaml", "--dry-run", "--json", paths=[*installed, case / "other"])
+    assert output.returncode == (2 if faults else 0), output.stderr
+    assert all(part in output.stderr for part in faults), output.stderr
     if faults:
-        assert json.loads(told.stdout)["error"] == "PolicyError"
+        assert json.loads(output.stdout)["error"] == "PolicyError"
 
 
 # --- names and parameters ---
@@ -406,10 +409,10 @@ def refused(act: Callable[[], object], *parts: str, kind: type = sqlanon.Sqlanon
     """The message of the one error, which names all parts, gives a hint and holds no value."""
     with pytest.raises(kind) as caught:
         act()
-    told = str(caught.value)
-    assert all(part in told for part in parts), told
-    assert "Hint:" in told and CANARY not in told + repr(caught.value.__context__) + repr(vars(caught.value))
-    return told
+    reported = str(caught.value)
+    assert all(part in reported for part in parts), reported
+    assert "Hint:" in reported and CANARY not in reported + repr(caught.value.__context__) + repr(vars(caught.value))
+    return reported
 
 
 SMALL = {
@@ -507,7 +510,7 @@ def test_faults_of_models_are_faults_of_the_policy(small: Callable, never: type[
             "FROM classes"
         },
     )
-    for parts, told in (
+    for parts, reported in (
         ({"file": str(tmp_path / "none.sql")}, "is not installed"),
         ({"file": str(tmp_path / "bad.sql")}, "cannot be read as SQL"),
         ({"file": str(tmp_path / "drop.sql")}, "is no SELECT"),
@@ -518,7 +521,7 @@ def test_faults_of_models_are_faults_of_the_policy(small: Callable, never: type[
         ({"references": ("reference",)}, "reads 'reference'"),
         ({"column": "c"}, "without watching"),
     ):
-        refused(lambda p=parts: given(bent(never, **p)), told, kind=sqlanon.PolicyError)
+        refused(lambda p=parts: given(bent(never, **p)), reported, kind=sqlanon.PolicyError)
     curious = bent(never, parameters=(Parameter("at", failing),))
     refused(lambda: given(curious, at=1), "The check of never's at", "ValueError", kind=sqlanon.InputError)
     lacking = type("Lacking", (), {k: v for k, v in vars(Never).items() if k != "size"})
@@ -672,13 +675,16 @@ def forgetful(problem: Any, progress: Any, *, gap: float = 0.0) -> Any:
         yield [Request(node, problem.lattice.bottom)]
 
 
+@pytest.mark.slow
 def test_a_strategy_does_not_say_what_is_found_or_proven(small: Callable, tmp_path: Path) -> None:
     own = Extensions(strategies={"lying": lying, "forgetful": forgetful})
     with sqlanon.plan(None, small(own)) as plan:
         best = plan.certificate
     with sqlanon.plan(None, small(own, search={"strategy": "lying"})) as plan:
-        told = plan.certificate
-        assert told.loss > best.loss and not told.optimal and told.lower_bound is None and plan.proof is None
+        reported = plan.certificate
+        assert (
+            reported.loss > best.loss and not reported.optimal and reported.lower_bound is None and plan.proof is None
+        )
     with sqlanon.plan(None, small(own, search={"strategy": "lying", "max_evaluations": 1})) as plan:
         assert not plan.certificate.optimal and plan.certificate.lower_bound <= best.loss
     output = {"file": str(tmp_path / "r.parquet")}
@@ -746,6 +752,7 @@ def half_written(self: Any, path: Path, rows: pa.RecordBatchReader, options: obj
     raise OSError(CANARY)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "write, told",
     [
@@ -783,7 +790,7 @@ def test_a_reader_is_held_to_its_contract(small: Callable, rules: ModuleType, tm
         return pa.RecordBatchReader.from_batches(pa.schema([(name, pa.string()) for name in "abc"]), batches())
 
     written(tmp_path, {"t.jsonl": "[]\n"})
-    for read, told in (
+    for read, reported in (
         (failing, "ValueError"),
         (lambda self, path, options: table.to_reader(), "no table of texts"),
         (lambda self, path, options: table, "no table of texts"),
@@ -791,7 +798,7 @@ def test_a_reader_is_held_to_its_contract(small: Callable, rules: ModuleType, tm
         (rules.json_lines.JsonLines.read, "Line 1"),
     ):
         policy = small(lines_format(rules, read=read), source="t.jsonl")
-        refused(lambda p=policy: sqlanon.plan(None, p), "'t.jsonl'", told, kind=sqlanon.SourceError)
+        refused(lambda p=policy: sqlanon.plan(None, p), "'t.jsonl'", reported, kind=sqlanon.SourceError)
     only = lines_format(rules, writes=False)
     refused(lambda: small(only, output={"file": "x.jsonl"}), "output.file", kind=sqlanon.PolicyError)
     refused(lambda: small(only, jsonl={"null_txt": ""}), "did you mean 'null_text'?", kind=sqlanon.PolicyError)
@@ -829,13 +836,13 @@ WRONG_MODELS: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("wrong", WRONG_MODELS)
 def test_check_model_finds_a_wrong_model(rules: ModuleType, tmp_path: Path, wrong: str) -> None:
-    parts, told = WRONG_MODELS[wrong]
+    parts, reported = WRONG_MODELS[wrong]
     own = share_with(rules, tmp_path, **parts)
 
     def half(counts: Counter) -> bool:
         return 2 * max(counts.values()) <= sum(counts.values())
 
-    with pytest.raises(AssertionError, match=re.escape(told)) as caught:
+    with pytest.raises(AssertionError, match=re.escape(reported)) as caught:
         testing.check_model("max_share", {"share": 0.5}, extensions=own, passes=half, tables=60)
     assert "seed" in str(caught.value)
 
@@ -849,6 +856,7 @@ def test_check_measure_finds_a_wrong_bound() -> None:
     testing.check_measure("mine", extensions=measure(), tables=5)
 
 
+@pytest.mark.slow
 def test_check_strategy_tells_a_heuristic_from_an_exact_one() -> None:
     own = Extensions(strategies={"lying": lying, "forgetful": forgetful})
     testing.check_strategy("lying", extensions=own, tables=10)
@@ -866,6 +874,7 @@ def test_check_builder_and_check_format_find_what_is_wrong(rules: ModuleType, tm
         testing.check_format("jsonl", tmp_path, extensions=lines_format(rules, write=drops))
 
 
+@pytest.mark.slow
 def test_the_checks_hold_for_what_is_built_in(tmp_path: Path) -> None:
     testing.check_model("recursive_l_diversity", {"l": 2, "c": 2}, tables=3)
     testing.check_model("t_closeness", {"t": 0.3}, tables=3)

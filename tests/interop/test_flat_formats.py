@@ -14,10 +14,11 @@ import duckdb
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
-from conftest import text_table
+from effort import scaled
+from hostile_names import NAMES
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_hostile import NAMES
+from tables import text_table
 
 import sqlanon
 from sqlanon.cli import main
@@ -82,13 +83,13 @@ class TestSource:
         return policy(directory, columns, **{"suppression_limit": 1, **given})
 
     def test_the_options_say_what_is_a_record_and_what_is_null(self, tmp_path: Path) -> None:
-        made = self.made(tmp_path)
-        with open_policy_source(None, made) as opened:
+        chosen_policy = self.made(tmp_path)
+        with open_policy_source(None, chosen_policy) as opened:
             assert opened.types == dict.fromkeys(("id", "sex", "zip"), "VARCHAR")
             rows = opened.engine.run("read", f"SELECT * FROM {opened.engine.render(opened.relation)}")
         assert sorted(rows) == sorted(self.RECORDS)
-        assert sqlanon.Policy.from_dict(made.to_dict(), base_directory=tmp_path) == made
-        assert made.fingerprint() != self.made(tmp_path, xml={"record": "patient"}).fingerprint()
+        assert sqlanon.Policy.from_dict(chosen_policy.to_dict(), base_directory=tmp_path) == chosen_policy
+        assert chosen_policy.fingerprint() != self.made(tmp_path, xml={"record": "patient"}).fingerprint()
 
     def test_without_the_options_it_is_another_table(self, tmp_path: Path) -> None:
         with pytest.raises(SourceError, match="children of different names"):
@@ -123,9 +124,9 @@ class TestSource:
     )
     def test_a_file_that_cannot_be_read_leaves_nothing_and_tells_no_value(self, tmp_path: Path, text: str) -> None:
         (tmp_path / "s.xml").write_text(text)
-        made = policy(tmp_path, source="s.xml", table=None)
+        chosen_policy = policy(tmp_path, source="s.xml", table=None)
         with pytest.raises(SourceError) as caught:
-            sqlanon.plan(None, made)
+            sqlanon.plan(None, chosen_policy)
         assert CANARY not in told(caught.value) and files(tmp_path) == ["s.xml"]
 
     @pytest.mark.parametrize("change", ["written", "removed"])
@@ -148,8 +149,8 @@ class TestSource:
     def test_an_xml_subset_is_found_again(self, tmp_path: Path) -> None:
         (tmp_path / "part.xml").write_text("<p><patient><id>1</id></patient><patient><id>2</id></patient></p>")
         presence = {"type": "delta_presence", "min": 0, "max": 1, "subset": {"file": "part.xml"}}
-        made = self.made(tmp_path, privacy=[presence], output=None)
-        with sqlanon.anonymize(None, made) as release:
+        chosen_policy = self.made(tmp_path, privacy=[presence], output=None)
+        with sqlanon.anonymize(None, chosen_policy) as release:
             assert release.ledger.records == 2
 
 
@@ -174,8 +175,8 @@ class TestTarget:
         assert {row[0] for row in read(tmp_path / "release.xml")} == {"*"}
 
     def test_redacted_records_hold_one_unused_marker(self, people, tmp_path: Path) -> None:
-        made = policy(tmp_path, suppression_count=1, suppressed="redact")
-        with sqlanon.anonymize(people, made) as release:
+        chosen_policy = policy(tmp_path, suppression_count=1, suppressed="redact")
+        with sqlanon.anonymize(people, chosen_policy) as release:
             assert release.marker == "[suppressed] 2"
         rows = read(tmp_path / "release.xml")
         assert rows.total() == 10 and rows["[suppressed] 2", "[suppressed] 2"] == 1
@@ -220,15 +221,17 @@ class TestTarget:
         name = "b\x01" if place == "name" else "b"
         value = CANARY + ("\x0b" if place == "text" else "")
         text_table(connection, ["a", name], [("x", "y"), ("x", value)])
-        made = policy(tmp_path, {**suppressed("a"), name: {"role": "keep"}})
+        chosen_policy = policy(tmp_path, {**suppressed("a"), name: {"role": "keep"}})
         with pytest.raises(TargetError, match="control character") as caught:
-            sqlanon.anonymize(connection, made)
+            sqlanon.anonymize(connection, chosen_policy)
         assert CANARY not in told(caught.value) and files(tmp_path) == []
 
     def test_everything_suppressed_and_redacted_is_no_release(self, people, tmp_path: Path) -> None:
-        made = policy(tmp_path, privacy=[{"type": "k_anonymity", "k": 11}], suppression_limit=1, suppressed="redact")
+        chosen_policy = policy(
+            tmp_path, privacy=[{"type": "k_anonymity", "k": 11}], suppression_limit=1, suppressed="redact"
+        )
         with pytest.raises(sqlanon.NoSolutionError):
-            sqlanon.anonymize(people, made)
+            sqlanon.anonymize(people, chosen_policy)
         assert files(tmp_path) == []
 
     def test_rows_that_cannot_be_read_leave_nothing(self, connection, tmp_path: Path) -> None:
@@ -399,8 +402,8 @@ class TestFaultyFormats:
             (tmp_path / "release.odd").write_text("of another run")
             (tmp_path / "release.odd.manifest.json").write_text("{}")
         before = {name: (tmp_path / name).read_text() for name in files(tmp_path)}
-        made = self.made(tmp_path, None if built_in else kind, if_exists="replace")
-        with sqlanon.plan(people, made) as plan:
+        chosen_policy = self.made(tmp_path, None if built_in else kind, if_exists="replace")
+        with sqlanon.plan(people, chosen_policy) as plan:
             with pytest.raises(FAULTS[kind]) as caught:
                 plan.publish()
             assert isinstance(caught.value, KeyboardInterrupt) or CANARY not in told(caught.value)
@@ -472,7 +475,7 @@ TEXTS = st.none() | st.text(
 )
 
 
-@settings(max_examples=15)
+@settings(max_examples=scaled(15))
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=12))
 def test_any_texts_are_published_as_they_are(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[Text, Text]]
@@ -480,8 +483,8 @@ def test_any_texts_are_published_as_they_are(
     directory = tmp_path_factory.mktemp("texts")
     with duckdb.connect() as connection:
         text_table(connection, ["a", "b"], rows)
-        made = policy(directory, privacy=[{"type": "k_anonymity", "k": 1}])
-        with sqlanon.anonymize(connection, made) as release:
+        chosen_policy = policy(directory, privacy=[{"type": "k_anonymity", "k": 1}])
+        with sqlanon.anonymize(connection, chosen_policy) as release:
             assert release.levels == {"a": 0}
     assert read(directory / "release.xml") == Counter(rows)
     back = policy(

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -287,7 +288,7 @@ class TestWriting:
             "</release>"
         )
 
-    @settings(max_examples=150)
+    @settings(max_examples=scaled(150))
     @given(
         st.lists(TEXTS | st.sampled_from(HOSTILE), min_size=1, max_size=5, unique_by=str.lower).flatmap(
             lambda names: st.lists(
@@ -333,14 +334,14 @@ class TestWriting:
 
     def test_what_could_not_be_read_back_is_refused(self, tmp_path: Path) -> None:
         path = tmp_path / "release.xml"
-        for table, told in [
+        for table, reported in [
             (texts(a=["x"], A=["y"]), "differ by case only"),
             (pa.table([["x"], ["y"]], names=["a", "a"]), "or not at all"),
             (texts(a=[]), "without records"),
             (pa.table({}), "without columns"),
             (texts(a=["ü" * (LONGEST // 2 + 1)]), f"more than {LONGEST} bytes"),
         ]:
-            with pytest.raises(TargetError, match=told):
+            with pytest.raises(TargetError, match=reported):
                 write(path, table)
         write(path, texts(a=["&" * LONGEST]))
         assert rows(path) == [{"a": "&" * LONGEST}]
@@ -366,6 +367,7 @@ class TestWriting:
 STATM = Path("/proc/self/statm")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not STATM.exists(), reason="no /proc tells what libxml2 holds; tracemalloc does not see it")
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "large.xml"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from live_worlds import VALUES, Wanted, World, published
-from postgres_server import Server, execute, postgres  # noqa: F401 - a fixture
+from postgres_server import Server, execute
 
 import sqlanon
 from sqlanon.errors import TargetError, UncoveredValuesError
@@ -22,7 +22,7 @@ TABLES = ("anon.v_frozen", "anon.v_lookup_0", "clinic.t")
 
 
 @pytest.fixture
-def clinic(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:  # noqa: F811
+def clinic(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A table of its own, a schema for releases, and who may do what."""
     monkeypatch.setenv("PGHOST", str(postgres.folder))
     monkeypatch.setenv("PGUSER", "anonymizer")
@@ -78,23 +78,23 @@ def seen(server: Server, user: str = "analyst") -> Counter[tuple[Any, ...]]:
 
 
 def filled(server: Server, random: Random) -> World:
-    made = world()
-    made.rows = [made.new_row(random) | {"q0": random.choice(LISTED)} for _ in range(30)]
-    write(server, made)
-    return made
+    built = world()
+    built.rows = [built.new_row(random) | {"q0": random.choice(LISTED)} for _ in range(30)]
+    write(server, built)
+    return built
 
 
 def test_a_reader_sees_what_must_be_there_and_nothing_beneath(clinic: Server) -> None:
     random = Random(4)
-    made = filled(clinic, random)
+    built = filled(clinic, random)
     with sqlanon.anonymize(None, policy()) as release:
-        assert release.output == {"live_view": "anon.v"} and release.ledger.published == sum(published(made).values())
+        assert release.output == {"live_view": "anon.v"} and release.ledger.published == sum(published(built).values())
     sizes = set()
     for _ in range(12):
-        made.change(random)
-        write(clinic, made)
-        assert seen(clinic) == published(made)
-        sizes.add(sum(published(made).values()) > 0)
+        built.change(random)
+        write(clinic, built)
+        assert seen(clinic) == published(built)
+        sizes.add(sum(published(built).values()) > 0)
     assert sizes == {True, False}
     for table in TABLES:
         with pytest.raises(dbapi.ProgrammingError, match="permission denied"):
@@ -102,34 +102,34 @@ def test_a_reader_sees_what_must_be_there_and_nothing_beneath(clinic: Server) ->
 
 
 def test_the_owner_of_a_live_view_must_be_able_to_read_the_source(clinic: Server) -> None:
-    made = filled(clinic, Random(4))
+    built = filled(clinic, Random(4))
     owned = policy(output={"live_view": "anon.v", "owner": "keeper", "readers": ["analyst"]})
     with pytest.raises(TargetError, match="'keeper', who may not read"):
         sqlanon.anonymize(None, owned)
     assert execute(clinic, "SELECT relname FROM pg_class WHERE relnamespace = 'anon'::regnamespace") == []
     execute(clinic, "GRANT USAGE ON SCHEMA clinic TO keeper", "GRANT SELECT ON clinic.t TO keeper")
     sqlanon.anonymize(None, owned).close()
-    assert seen(clinic) == published(made)
+    assert seen(clinic) == published(built)
     owners = "SELECT DISTINCT rolname FROM pg_class JOIN pg_roles r ON r.oid = relowner WHERE relname LIKE 'v%' AND "
     assert execute(clinic, f"{owners} relnamespace = 'anon'::regnamespace AND relkind IN ('v', 'r')") == [("keeper",)]
 
 
 def test_a_live_view_is_refreshed_and_its_readers_stay(clinic: Server) -> None:
-    made = filled(clinic, Random(4))
+    built = filled(clinic, Random(4))
     sqlanon.anonymize(None, policy()).close()
     assert sqlanon.refresh(None, policy()).reason is None
-    made.rows += [
-        made.new_row(Random(1)) | {"q0": "d", "s": secret, "id": 1000 + i} for i, secret in enumerate("ab" * 20)
+    built.rows += [
+        built.new_row(Random(1)) | {"q0": "d", "s": secret, "id": 1000 + i} for i, secret in enumerate("ab" * 20)
     ]
-    made.rows += [made.new_row(Random(1)) | {"q0": "new", "id": 2000 + i} for i in range(80)]
-    write(clinic, made)
+    built.rows += [built.new_row(Random(1)) | {"q0": "new", "id": 2000 + i} for i in range(80)]
+    write(clinic, built)
     with pytest.raises(UncoveredValuesError):
         sqlanon.refresh(None, policy())
-    assert seen(clinic) == published(made), "the old view stays"
+    assert seen(clinic) == published(built), "the old view stays"
     wider = policy(uncovered="suppress", suppression_limit=0.9)
     found = sqlanon.refresh(None, wider)
-    assert found.refreshed and found.reason == "policy" and found.published == sum(published(made).values())
-    assert seen(clinic) == published(made)
+    assert found.refreshed and found.reason == "policy" and found.published == sum(published(built).values())
+    assert seen(clinic) == published(built)
 
 
 def test_no_function_of_a_reader_sees_a_suppressed_record(clinic: Server) -> None:
@@ -147,10 +147,10 @@ def test_no_function_of_a_reader_sees_a_suppressed_record(clinic: Server) -> Non
     asked = [f"SELECT count(*) FROM anon.v WHERE pg_temp.spy({name})" for name in ("q0", "s")]
     for query in asked:
         assert execute(clinic, spying, query, user="analyst") == [(4,)]
-    told = execute(clinic, "SELECT pg_get_viewdef('anon.v'::regclass)")[0][0]
+    reported = execute(clinic, "SELECT pg_get_viewdef('anon.v'::regclass)")[0][0]
     for fence in (" MATERIALIZED", "OFFSET 0", ' COLLATE "C"'):  # a window by an expression is a fence too
-        assert fence in told
-        told = told.replace(fence, "")
-    execute(clinic, f"CREATE OR REPLACE VIEW anon.v AS {told}")
+        assert fence in reported
+        reported = reported.replace(fence, "")
+    execute(clinic, f"CREATE OR REPLACE VIEW anon.v AS {reported}")
     with pytest.raises(dbapi.Error, match="seen"):  # the same without: the function sees what is suppressed
         execute(clinic, spying, asked[0], user="analyst")

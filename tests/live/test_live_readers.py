@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from postgres_server import Server, execute, postgres  # noqa: F401 - a fixture
+from postgres_server import Server, execute
 from sqlglot import exp
 
 import sqlanon
@@ -24,7 +24,7 @@ Rows = list[tuple[Any, ...]]
 
 
 @pytest.fixture
-def clinic(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:  # noqa: F811
+def clinic(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A schema of tables that the anonymizer and the keeper read, and one for releases."""
     monkeypatch.setenv("PGHOST", str(postgres.folder))
     monkeypatch.setenv("PGUSER", "anonymizer")
@@ -138,10 +138,10 @@ def test_no_setting_of_a_reader_changes_a_view_over_seeds(clinic: Server) -> Non
     seed = exp.to_table("anon.seed")
     item = FrozenColumn("q", "TIMESTAMP WITH TIME ZONE", seed, signed=True, by_value=True)
     view = LiveView(exp.to_table("clinic.t"), (item,), {"q": "VARCHAR", "who": "VARCHAR"}, (KAnonymity(5),))
-    made = postgres_dialect.render(live_view(view))
+    built = postgres_dialect.render(live_view(view))
     execute(
         clinic,
-        f"CREATE VIEW anon.v AS {made}",
+        f"CREATE VIEW anon.v AS {built}",
         "GRANT USAGE ON SCHEMA anon TO analyst",
         "GRANT SELECT ON anon.v TO analyst",
     )
@@ -314,8 +314,8 @@ def test_a_live_view_replaces_nothing_of_somebody_elses(clinic: Server) -> None:
     execute(clinic, "SET ROLE keeper", "CREATE VIEW anon.v AS SELECT 1 AS mine")
     with pytest.raises(TargetError, match="no view that sqlanon created"):
         sqlanon.anonymize(None, policy({"suppress": {}}))
-    told = [execute(clinic, f"SELECT mine FROM anon.{name}") for name in ("v", "v_released")]
-    assert told == [[(1,)], [(7,)]]
+    reported = [execute(clinic, f"SELECT mine FROM anon.{name}") for name in ("v", "v_released")]
+    assert reported == [[(1,)], [(7,)]]
 
 
 def test_a_snapshot_of_ours_is_replaced(clinic: Server) -> None:

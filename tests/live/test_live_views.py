@@ -11,8 +11,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
+from effort import Block, enough, seeds
 from live_worlds import Wanted, World, columns_of, published, random_world, worlds
-from postgres_server import Server, postgres  # noqa: F401 - a fixture
+from postgres_server import Server
 from sqlglot import exp
 
 from sqlanon.audit.check import check_relation
@@ -28,16 +29,15 @@ from sqlanon.models.t_closeness import TCloseness
 from sqlanon.sqltrees.trees import table
 
 Rows = list[tuple[Any, ...]]
-STREAMS, STEPS = 60, 5
 
 
 def models(wanted: Wanted) -> tuple[PrivacyModel, ...]:
-    made: list[PrivacyModel] = [KAnonymity(wanted.k)]
+    built: list[PrivacyModel] = [KAnonymity(wanted.k)]
     if wanted.l:
-        made.append(DistinctLDiversity("s", wanted.l))
+        built.append(DistinctLDiversity("s", wanted.l))
     if wanted.subset:
-        made.append(DeltaPresence(float(wanted.low), float(wanted.high), "reject" if wanted.reject else "ignore"))
-    return tuple(made)
+        built.append(DeltaPresence(float(wanted.low), float(wanted.high), "reject" if wanted.reject else "ignore"))
+    return tuple(built)
 
 
 def view_of(world: World, *, signed: bool = False, member_type: str = "BOOLEAN", shuffled: bool = True) -> LiveView:
@@ -65,13 +65,13 @@ def sign(text: str | None) -> str:
 def tables_of(world: World, *, signed: bool = False) -> dict[str, pa.Table]:
     texts = [*world.quasi, "s", "person"]
     kinds = {**dict.fromkeys(texts, pa.string()), "flag": pa.bool_(), "id": pa.int64()}
-    made = {"t": pa.table({name: pa.array(items, kinds[name]) for name, items in columns_of(world).items()})}
+    document = {"t": pa.table({name: pa.array(items, kinds[name]) for name, items in columns_of(world).items()})}
     for i, lookup in enumerate(world.lookups):
         if lookup is not None:
             pairs = [(sign(v), sign(t)) if signed else (v, t) for v, t in lookup.items()]
             columns = {"value": [v for v, _ in pairs], "text": [t for _, t in pairs]}
-            made[f"l{i}"] = pa.table({name: pa.array(items, pa.string()) for name, items in columns.items()})
-    return made
+            document[f"l{i}"] = pa.table({name: pa.array(items, pa.string()) for name, items in columns.items()})
+    return document
 
 
 def on_duckdb(connection: duckdb.DuckDBPyConnection, world: World, query: exp.Expr, *, signed: bool = False) -> Rows:
@@ -95,19 +95,23 @@ def on_sqlite(world: World, query: exp.Expr) -> Rows:
     return connection.execute("SELECT * FROM v").fetchall()
 
 
-def test_the_records_that_must_be_there_are_there_after_every_step(connection: duckdb.DuckDBPyConnection) -> None:
+@seeds(60, 20)
+def test_the_records_that_must_be_there_are_there_after_every_step(
+    block: Block, connection: duckdb.DuckDBPyConnection
+) -> None:
     sizes = Counter[bool]()
-    for world in worlds(STREAMS, STEPS):
+    for world in worlds(block, 5):
         expected = published(world)
         assert Counter(on_duckdb(connection, world, live_view(view_of(world)))) == expected, world
         sizes[bool(expected)] += 1
-    assert min(sizes.values()) > STREAMS // 2
+    assert enough(min(sizes.values()) > len(block) // 2)
 
 
-def test_an_independent_audit_of_the_rows_finds_nothing(connection: duckdb.DuckDBPyConnection) -> None:
+@seeds(40, 20)
+def test_an_independent_audit_of_the_rows_finds_nothing(block: Block, connection: duckdb.DuckDBPyConnection) -> None:
     engine = DuckDBEngine(connection=connection)
     audited = 0
-    for world in worlds(40, 3):
+    for world in worlds(block, 3):
         wanted = world.wanted
         rows = on_duckdb(connection, world, live_view(view_of(world)))
         if rows and not wanted.entity:
@@ -117,20 +121,22 @@ def test_an_independent_audit_of_the_rows_finds_nothing(connection: duckdb.DuckD
             asked = [model for model in models(wanted) if not isinstance(model, DeltaPresence)]
             found = check_relation(engine, table("v"), quasi_identifiers=world.quasi, models=asked)
             assert found.holds and found.records == len(rows)
-    assert audited > 15
+    assert enough(audited > 5)
 
 
-def test_sqlite_publishes_the_same_records() -> None:
-    for world in worlds(STREAMS, 2):
+@seeds(60, 20)
+def test_sqlite_publishes_the_same_records(block: Block) -> None:
+    for world in worlds(block, 2):
         query = live_view(view_of(world, member_type="INTEGER", shuffled=False))
         assert Counter(on_sqlite(world, query)) == published(world), world
 
 
-def test_postgres_publishes_the_same_records(postgres: Server) -> None:  # noqa: F811
+@seeds(60, 20)
+def test_postgres_publishes_the_same_records(block: Block, postgres: Server) -> None:
     module = pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
     engine = module.PostgresEngine(postgres.uri())
     try:
-        for world in worlds(60, 2):
+        for world in worlds(block, 2):
             for name, data in tables_of(world).items():
                 engine.drop(name)
                 engine.load("load", name, data)
@@ -139,14 +145,16 @@ def test_postgres_publishes_the_same_records(postgres: Server) -> None:  # noqa:
         engine.close()
 
 
-def test_lookups_with_signs_say_the_same(connection: duckdb.DuckDBPyConnection) -> None:
-    for world in worlds(60):
+@seeds(60, 20)
+def test_lookups_with_signs_say_the_same(block: Block, connection: duckdb.DuckDBPyConnection) -> None:
+    for world in worlds(block):
         query = live_view(view_of(world, signed=True))
         assert Counter(on_duckdb(connection, world, query, signed=True)) == published(world), world
 
 
-def test_the_records_that_take_part_are_counted(connection: duckdb.DuckDBPyConnection) -> None:
-    for world in worlds(60):
+@seeds(60, 20)
+def test_the_records_that_take_part_are_counted(block: Block, connection: duckdb.DuckDBPyConnection) -> None:
+    for world in worlds(block):
         wanted = world.wanted
         members = [row for row in world.rows if not wanted.subset or row["flag"]]
         included = [row for row in members if not wanted.basic or all(row[name] is not None for name in world.quasi)]
@@ -213,7 +221,7 @@ FAULTS: Sequence[Fault] = (
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_a_planted_fault_shows(connection: duckdb.DuckDBPyConnection, fault: Fault) -> None:
-    for world in worlds(80):
+    for world in worlds(Block(0, 80)):
         query = live_view(view_of(world))
         fault(query)
         if Counter(on_duckdb(connection, world, query)) != published(world):
@@ -239,8 +247,9 @@ def test_rows_do_not_come_in_the_order_of_the_source(connection: duckdb.DuckDBPy
     assert seen[0] != seen[1] != list(range(300)) != seen[0]
 
 
-def test_nothing_in_the_text_belongs_to_one_engine() -> None:
-    for world in worlds(40):
+@seeds(40, 20)
+def test_nothing_in_the_text_belongs_to_one_engine(block: Block) -> None:
+    for world in worlds(block):
         for dialect in ("duckdb", "postgres", "sqlite"):
             text = live_view(view_of(world)).sql(dialect=dialect, identify=True).upper()
             assert not any(word in text for word in ("QUALIFY", "FILTER", "DISTINCT", "HUGEINT", "ENUM"))

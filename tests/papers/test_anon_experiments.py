@@ -96,6 +96,7 @@ def brute_force(rows: list[dict[str, str]], setting: Setting) -> tuple[int, tupl
     return len(nodes), ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["rising", "none", "age first", "doubling"])
 def test_visited_nodes_are_those_of_a_brute_force(generated, order) -> None:
     folder, rows = generated
@@ -121,6 +122,7 @@ def test_every_order_of_priorities_ranks_all_quasi_identifiers() -> None:
     assert max(WEIGHTS["age first"], key=WEIGHTS["age first"].__getitem__) == "age"
 
 
+@pytest.mark.slow
 def test_one_command_writes_every_table(generated, tmp_path, capsys) -> None:
     nulls = NullGrid((0.0, 0.2), (3,), (0.0, 0.01), tuple(LEVELS))
     checks = ((suppression.grows_with_k, ""), (suppression.suppression_never_costs, ""))
@@ -168,8 +170,8 @@ def test_a_finding_that_fails_ends_with_1(generated, tmp_path, monkeypatch, caps
     with pytest.raises(SystemExit) as ended:
         anon_experiments.main()
     assert ended.value.code == code
-    told = capsys.readouterr().out
-    assert {0: "PASS  figure 9 7 nodes", 1: "FAIL  figure 9"}[code] in told or "NOT REPRODUCED  figure 9" in told
+    output = capsys.readouterr().out
+    assert {0: "PASS  figure 9 7 nodes", 1: "FAIL  figure 9"}[code] in output or "NOT REPRODUCED  figure 9" in output
 
 
 def test_a_folder_without_adult_is_bad_input(tmp_path, monkeypatch) -> None:

@@ -33,8 +33,8 @@ def test_a_comparison_tells_what_got_worse(tmp_path, monkeypatch, capsys, evalua
     with pytest.raises(SystemExit) as ended:
         compare.main()
     assert ended.value.code == (1 if worse else 0)
-    told = capsys.readouterr().out
-    assert "search 1.000" in told and ("Worse" in told) == worse
+    output = capsys.readouterr().out
+    assert "search 1.000" in output and ("Worse" in output) == worse
 
 
 def test_a_missing_case_is_worse(tmp_path) -> None:

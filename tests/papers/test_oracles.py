@@ -12,7 +12,7 @@ from pathlib import Path
 import brute
 import pytest
 from cases import FILES, Plans, faults, lines, policy_of
-from test_models import MEASURES
+from random_worlds import MEASURES
 
 import sqlanon
 
@@ -27,19 +27,20 @@ CUP = ["AGE", "GENDER", "INCOME", "MINRAMNT", "NGIFTALL", "RAMNTALL", "STATE", "
 @pytest.fixture(scope="module")
 def plans(shared: Path) -> Iterator[Plans]:
     """Plans over encodings that the cases share."""
-    with Plans(shared / "data") as made:
-        yield made
+    with Plans(shared / "data") as opened:
+        yield opened
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_every_line_of_the_oracles(shared: Path, plans: Plans, name: str) -> None:
     found = lines(shared / "oracles", name)
     assert len(found) >= 10
     wrong = {}
     for case in found[::EVERY]:
-        told = list(faults(plans.plan(case), case))
-        if told:
-            wrong[str({k: case[k] for k in ("models", "suppression_limit", "measure", "aggregate")})] = told
+        reported = list(faults(plans.plan(case), case))
+        if reported:
+            wrong[str({k: case[k] for k in ("models", "suppression_limit", "measure", "aggregate")})] = reported
     assert not wrong
 
 
@@ -94,9 +95,9 @@ def test_box_and_exhaustive_agree_for_all_models_and_measures(plans: Plans) -> N
                 continue
             for limit in (0.05, (0.0, 1.0)[(number + place) % 2]):
                 case = case_of("adult", columns, model, measure=measure, aggregate=None, suppression_limit=limit)
-                told = (model, measure, limit)
+                reported = (model, measure, limit)
                 found = [_optimum(plans, case, strategy) for strategy in ("box", "exhaustive")]
-                assert found[0] == pytest.approx(found[1], rel=1e-12), told
+                assert found[0] == pytest.approx(found[1], rel=1e-12), reported
 
 
 def _optimum(plans: Plans, case: dict, strategy: str) -> float:

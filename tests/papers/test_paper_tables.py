@@ -1,4 +1,4 @@
-"""Cells of the papers' tables that are cheap to compute; ``benchmarks/tables_201*.py`` print all of them."""
+"""Cells of the papers' tables that are cheap to compute; ``benchmarks/papers/tables_201*.py`` print all of them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from sqlanon.search.antichain import OPTIONS, antichain
 @pytest.fixture(scope="module")
 def plans(shared: Path) -> Iterator[Plans]:
     """Plans over encodings that the tables share."""
-    with Plans(shared / "data") as made:
-        yield made
+    with Plans(shared / "data") as opened:
+        yield opened
 
 
 def test_utility_lost_by_ignoring_non_monotonicity(plans: Plans) -> None:

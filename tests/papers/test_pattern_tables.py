@@ -124,36 +124,36 @@ def test_mondrian_leaves_no_class_below_k_and_no_allowed_cut() -> None:
 @pytest.fixture(scope="module")
 def answers(shared: Path) -> Iterator[Answers]:
     """Answers over the real datasets."""
-    with Answers(shared / "data", time_limit=60.0) as made:
-        yield made
+    with Answers(shared / "data", time_limit=60.0) as opened:
+        yield opened
 
 
 @pytest.mark.parametrize(("k", "row_types", "largest"), [(2, 718, 4), (5, 258, 15), (10, 127, 18)])
 def test_all_patterns_of_cmc(answers: Answers, k: int, row_types: int, largest: int) -> None:
-    made = line(by_number("4"), k, "greedy", answers)
-    assert {cell.figure: cell.ours for cell in made.cells}.items() >= {"#h": row_types, "h_max": largest}.items()
-    assert not made.wrong
+    found_line = line(by_number("4"), k, "greedy", answers)
+    assert {cell.figure: cell.ours for cell in found_line.cells}.items() >= {"#h": row_types, "h_max": largest}.items()
+    assert not found_line.wrong
 
 
 @pytest.mark.parametrize(("k", "suppressions", "row_types"), [(2, 4_112, 533), (5, 8_952, 109), (10, 11_678, 28)])
 def test_at_most_two_stars_on_cmc(answers: Answers, k: int, suppressions: int, row_types: int) -> None:
-    made = line(by_number("7"), k, "greedy", answers)
-    assert {cell.figure: cell.ours for cell in made.cells}.items() >= {"s": suppressions, "#h": row_types}.items()
-    assert not made.wrong
+    found_line = line(by_number("7"), k, "greedy", answers)
+    assert {cell.figure: cell.ours for cell in found_line.cells}.items() >= {"s": suppressions, "#h": row_types}.items()
+    assert not found_line.wrong
 
 
 @pytest.mark.parametrize(("number", "k"), [("2", 100), ("3", 5), ("6", 25), ("8", 2), ("8", 50)])
 def test_other_datasets(answers: Answers, number: str, k: int) -> None:
-    made = line(by_number(number), k, "greedy", answers)
-    assert all(cell.same for cell in made.cells if cell.figure != "r")
-    assert not made.wrong
+    found_line = line(by_number(number), k, "greedy", answers)
+    assert all(cell.same for cell in found_line.cells if cell.figure != "r")
+    assert not found_line.wrong
 
 
 @pytest.mark.parametrize(("number", "k"), [("3", 2), ("3", 75), ("4", 2), ("4", 100)])
 def test_mondrian_of_the_paper(answers: Answers, number: str, k: int) -> None:
-    made = line(by_number(number), k, "mondrian", answers)
-    assert all(cell.claimed and cell.same for cell in made.cells if cell.figure != "r")
-    assert not made.faults
+    found_line = line(by_number(number), k, "mondrian", answers)
+    assert all(cell.claimed and cell.same for cell in found_line.cells if cell.figure != "r")
+    assert not found_line.faults
 
 
 def test_a_mutilated_answer_is_faulty(answers: Answers) -> None:
@@ -174,14 +174,14 @@ def test_a_mutilated_answer_is_faulty(answers: Answers) -> None:
 
 
 def test_cells_are_wrong_when_they_were_claimed() -> None:
-    made = {"table": "4", "k": 2, "method": "greedy", "figure": "#h", "paper": "718", "corrected": "718"}
-    assert str(Cell(**made, ours=718, claimed=True)) == "718"
-    assert not Cell(**made, ours=718, claimed=True).wrong
-    assert Cell(**made, ours=717, claimed=True).wrong
-    assert str(Cell(**made, ours=717, claimed=True)) == "717 (718)!"
-    assert not Cell(**made, ours=717, claimed=False).wrong
-    assert str(Cell(**made, ours=717, claimed=False)) == "717 (718)~"
-    corrected = {**made, "corrected": "717"}
+    document = {"table": "4", "k": 2, "method": "greedy", "figure": "#h", "paper": "718", "corrected": "718"}
+    assert str(Cell(**document, ours=718, claimed=True)) == "718"
+    assert not Cell(**document, ours=718, claimed=True).wrong
+    assert Cell(**document, ours=717, claimed=True).wrong
+    assert str(Cell(**document, ours=717, claimed=True)) == "717 (718)!"
+    assert not Cell(**document, ours=717, claimed=False).wrong
+    assert str(Cell(**document, ours=717, claimed=False)) == "717 (718)~"
+    corrected = {**document, "corrected": "717"}
     assert str(Cell(**corrected, ours=717, claimed=True)) == "717 (718)*"
     assert Cell(**corrected, ours=718, claimed=True).wrong
 
@@ -189,6 +189,6 @@ def test_cells_are_wrong_when_they_were_claimed() -> None:
 @pytest.mark.parametrize(("number", "k"), [("6", 5), ("6", 100), ("7", 5), ("7", 10)])
 def test_optima(answers: Answers, number: str, k: int) -> None:
     pytest.importorskip("highspy")
-    made = line(by_number(number), k, "exact", answers)
-    assert made.cells[0].claimed and made.cells[0].same
-    assert not made.wrong
+    found_line = line(by_number(number), k, "exact", answers)
+    assert found_line.cells[0].claimed and found_line.cells[0].same
+    assert not found_line.wrong

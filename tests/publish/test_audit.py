@@ -193,8 +193,8 @@ def test_texts_are_taken_apart_whatever_the_collation(tmp_path: Path) -> None:
         connection.execute("INSERT INTO t SELECT 'bob', CAST('-0.0' AS DOUBLE)")
         engine = DuckDBEngine(connection=connection)
         for name in ("x", "w"):
-            told = check_relation(engine, exp.to_table("t"), quasi_identifiers=[name], models=[KAnonymity(k=5)])
-            assert (told.holds, told.classes, told.smallest_class) == (False, 2, 1)
+            checked = check_relation(engine, exp.to_table("t"), quasi_identifiers=[name], models=[KAnonymity(k=5)])
+            assert (checked.holds, checked.classes, checked.smallest_class) == (False, 2, 1)
     as_is = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}, "max_level": 0}
     target = str(tmp_path / "out.parquet")
     document = {"table": "t", "columns": {"x": as_is, "w": as_is}, "privacy": [{"type": "k_anonymity", "k": 6}]}

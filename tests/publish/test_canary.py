@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from conftest import text_table
+from tables import text_table
 
 import sqlanon
 from sqlanon.policy.hierarchy.readers import check_rows, read_rows

@@ -12,8 +12,8 @@ import brute_models
 import duckdb
 import pytest
 from click.testing import CliRunner
-from effort import cases
-from test_models import document, load, random_world
+from effort import Block, enough, seeds
+from random_worlds import document, load, random_world
 
 import sqlanon
 from sqlanon.audit.check import check_relation
@@ -22,10 +22,11 @@ from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.sqltrees.trees import table
 
 
-def test_audits_agree_with_brute_force_about_every_model_alone() -> None:
+@seeds(30, 30)
+def test_audits_agree_with_brute_force_about_every_model_alone(block: Block) -> None:
     """Run over generalized, unsuppressed records, the audits of a plan find exactly the classes that fail."""
     failed = held = 0
-    for seed in range(cases(30)):
+    for seed in block:
         world, rng = random_world(seed), random.Random(seed)
         policy = document(world, rng)
         policy["suppression_limit"] = 1
@@ -52,7 +53,7 @@ def test_audits_agree_with_brute_force_about_every_model_alone() -> None:
                     records = sum(row[0] for row in engine.run("audit", query))
                     assert records == answer.by_model[i], (seed, world.models[i])
                     failed, held = failed + (records > 0), held + (records == 0)
-    assert failed > 3 and held > 10
+    assert enough(failed > 3 and held > 10)
 
 
 def brute_table(engine: DuckDBEngine, names: list[str], rows: list[tuple[brute.Text, ...]]) -> None:
@@ -97,12 +98,12 @@ def test_check_says_which_model_fails(
     files: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], code: int, failing: list[int]
 ) -> None:
     monkeypatch.chdir(files)
-    told = CliRunner().invoke(
+    output = CliRunner().invoke(
         main, ["check", "release.csv", "--qi", "age", "--reference", "source.csv", "--json", *options]
     )
-    found: dict[str, Any] = json.loads(told.stdout)
+    found: dict[str, Any] = json.loads(output.stdout)
     assert [item["failing_classes"] for item in found["models"]] == failing
-    assert (told.exit_code, found["holds"]) == (code, code == 0)
+    assert (output.exit_code, found["holds"]) == (code, code == 0)
 
 
 @pytest.mark.parametrize(
@@ -123,9 +124,9 @@ def test_what_cannot_be_checked_is_told(
     files: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
 ) -> None:
     monkeypatch.chdir(files)
-    told = CliRunner().invoke(main, ["check", "release.csv", "--qi", "age", *options])
-    assert told.exit_code == 2
-    assert message in told.stderr and "Traceback" not in told.stderr
+    output = CliRunner().invoke(main, ["check", "release.csv", "--qi", "age", *options])
+    assert output.exit_code == 2
+    assert message in output.stderr and "Traceback" not in output.stderr
 
 
 def test_check_agrees_with_publication_about_null_and_hierarchies(tmp_path: Path) -> None:
@@ -151,8 +152,8 @@ def test_check_agrees_with_publication_about_null_and_hierarchies(tmp_path: Path
     options = ["--reference", str(tmp_path / "source.duckdb"), "--reference-table", "t"]
     for distance in ("equal", "ordered", f"hierarchical,hierarchy={tmp_path / 'tree.csv'}"):
         asked = ["--sensitive", f"s:t_closeness:t=0.1,distance={distance}"]
-        told = CliRunner().invoke(main, ["check", str(tmp_path / "release.duckdb"), "--qi", "q", *options, *asked])
-        assert told.exit_code == 0, told.stdout
+        printed = CliRunner().invoke(main, ["check", str(tmp_path / "release.duckdb"), "--qi", "q", *options, *asked])
+        assert printed.exit_code == 0, printed.stdout
 
 
 def test_a_value_that_the_reference_lacks_is_far_away(connection: duckdb.DuckDBPyConnection) -> None:
@@ -211,6 +212,7 @@ def test_every_target_is_audited_for_every_model(tmp_path: Path, ending: str, su
             assert rows == (200 if suppressed == "redact" else release.ledger.published)
 
 
+@pytest.mark.slow
 def test_columns_may_have_the_names_of_ours(connection: duckdb.DuckDBPyConnection) -> None:
     """The names that the statements and audits use inside, as quasi-identifiers and sensitive columns."""
     names = ["n", "value", "node", "key_0", "records", "share", "place", "population", "level", "ancestor", "fails"]

@@ -9,8 +9,8 @@ from pathlib import Path
 import duckdb
 import pyarrow.parquet as parquet
 import sqlglot
-from effort import cases
-from test_models import document, load, random_world
+from effort import Block, enough, seeds
+from random_worlds import document, load, random_world
 
 import sqlanon
 from sqlanon.commands.demo_world import generate
@@ -30,9 +30,10 @@ def test_the_script_replays_to_the_same_release(tmp_path: Path) -> None:
     assert len(replayed) > 10
 
 
-def test_the_script_of_any_model_replays() -> None:
+@seeds(15, 5)
+def test_the_script_of_any_model_replays(block: Block) -> None:
     replayed = 0
-    for seed in range(cases(15)):
+    for seed in block:
         world = random_world(seed)
         policy = {**document(world, random.Random(seed)), "suppression_limit": 1}
         with duckdb.connect() as connection:
@@ -48,4 +49,4 @@ def test_the_script_of_any_model_replays() -> None:
             load(fresh, world)
             assert Counter(fresh.execute(script).fetchall()) == wanted, seed
             replayed += 1
-    assert replayed > 4
+    assert enough(replayed > 0)

@@ -57,10 +57,10 @@ POLICY: dict[str, Any] = {
 def records(number: int = 240, seed: int = 8) -> list[tuple[Any, ...]]:
     """Records in the order of ``COLUMNS``, with NULLs, quotes and backslashes, and dates before 1970."""
     rng = random.Random(seed)
-    made = []
+    built = []
     for i in range(number):
         south = rng.random() < 0.6
-        made.append((
+        built.append((
             rng.choice(["Graz", "O'Hara\\", None] if south else ["Linz", ""]),
             rng.choice([None, *range(17, 64)]),
             datetime.date(rng.choice([1948, 1969]), rng.choice([1, 2, 5]), rng.randrange(1, 28)),
@@ -69,7 +69,7 @@ def records(number: int = 240, seed: int = 8) -> list[tuple[Any, ...]]:
             rng.choice(["flu", "cold", "cold", "asthma", None]),
             i,
         ))  # fmt: skip
-    return made
+    return built
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ class Table:
         return f"TABLE {self.name} ({declared})"
 
     def inserted(self, literal: Callable[[Any], str]) -> str:
-        told = ", ".join(f"({', '.join(map(literal, row))})" for row in self.rows)
-        return f"INSERT INTO {self.name} VALUES {told}"
+        reported = ", ".join(f"({', '.join(map(literal, row))})" for row in self.rows)
+        return f"INSERT INTO {self.name} VALUES {reported}"
 
 
 def people(number: int = 240) -> Table:
@@ -185,23 +185,23 @@ class Ran:
         self.audits = 0
         parts = script_parts(plan)
         writes = dialect_named(dialect).writes
-        for told in list(script_statements(parts, dialect_named(dialect), source_table=source_table)):
+        for statement in list(script_statements(parts, dialect_named(dialect), source_table=source_table)):
             try:
-                rows = run(told.text)
+                rows = run(statement.text)
             except Exception as error:
-                raise AssertionError(f"{told.title}: {error}\n{told.text}") from error
-            if told.title.startswith("the verdicts"):
+                raise AssertionError(f"{statement.title}: {error}\n{statement.text}") from error
+            if statement.title.startswith("the verdicts"):
                 self.verdicts = rows
-            elif told.title == "records that were encoded":
+            elif statement.title == "records that were encoded":
                 self.encoded = int(rows[0][0])
-            elif told.title.startswith("audit"):
+            elif statement.title.startswith("audit"):
                 self.audits += 1
                 if rows:
-                    self.offending[told.title] = len(rows)
+                    self.offending[statement.title] = len(rows)
         columns = ", ".join(name_in(name, writes) for name in parts.released)
         self.released = multiset(run(f"SELECT {columns} FROM {name_in(RELEASE, writes)}"))
-        made = [tree.this.name for _, tree in parts.encoding if isinstance(tree, exp.Create)]
-        for name in {RELEASE, STAGED, *made}:
+        built = [tree.this.name for _, tree in parts.encoding if isinstance(tree, exp.Create)]
+        for name in {RELEASE, STAGED, *built}:
             run(f"DROP TABLE IF EXISTS {name_in(name, writes)}")
 
 

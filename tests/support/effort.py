@@ -1,16 +1,95 @@
-"""How many random cases the tests look at.
+"""How many random cases the tests look at, and in which blocks.
 
-By default so many that the suite takes some minutes on two cores; ``SQLANON_EFFORT=10 python -m pytest`` looks at ten
-times as many.
+The fast tier looks at a small part of the cases, all other runs look at every one. ``SQLANON_EFFORT=10`` in the
+environment looks at ten times as many, in any tier.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-EFFORT = float(os.environ.get("SQLANON_EFFORT", "1"))
+import pytest
+
+FAST = 0.15
+"""The effort of the fast tier."""
+
+FULL = 1.0
+"""The effort of every other run."""
+
+_effort = FULL
+_fast = False
+_seed: int | None = None
 
 
-def cases(count: int) -> int:
-    """``count`` cases, times the effort."""
-    return max(1, round(count * EFFORT))
+def set_effort(fast: bool) -> None:
+    """Choose the effort of this run, before test modules are imported."""
+    global _effort, _fast
+    _fast = fast
+    _effort = float(os.environ.get("SQLANON_EFFORT", FAST if fast else FULL))
+
+
+def is_fast() -> bool:
+    """Return True in the fast tier."""
+    return _fast
+
+
+def scaled(count: int) -> int:
+    """Return ``count`` times the effort, and at least one."""
+    return max(1, round(count * _effort))
+
+
+class Block:
+    """Consecutive seeds that one test looks at in a loop. The seed that a test fails at stands in its report."""
+
+    def __init__(self, first: int, size: int) -> None:
+        self._seeds = range(first, first + size)
+
+    def __iter__(self) -> Iterator[int]:
+        for seed in self._seeds:
+            note_seed(seed)
+            yield seed
+        note_seed(None)
+
+    def __len__(self) -> int:
+        return len(self._seeds)
+
+    def __str__(self) -> str:
+        """Return the block's part of a test's id."""
+        return f"seeds {self._seeds[0]}-{self._seeds[-1]}"
+
+
+def blocks(total: int, size: int = 10, first: int = 0) -> list[Block]:
+    """Return the seeds from ``first`` in blocks of ``size``: ``total`` of them at full effort.
+
+    An effort that is too small for one block leaves a shorter one.
+    """
+    count = scaled(total)
+    return [Block(first + start, min(size, count - start)) for start in range(0, count, size)]
+
+
+def enough(reached: object) -> bool:
+    """Return whether the random cases of a test reached what it is about. With an effort below 1 they need not."""
+    return bool(reached) or _effort < FULL
+
+
+def seeds(total: int, size: int = 10, first: int = 0) -> pytest.MarkDecorator:
+    """Run a test once for each block of seeds, which it receives as its argument ``block``."""
+    return pytest.mark.parametrize("block", blocks(total, size, first), ids=str)
+
+
+def fast_of(values: Iterable[Any], *fast: Any) -> list[Any]:
+    """Return parameters of a test, of which the fast tier takes only those in ``fast``."""
+    return [value if value in fast else pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
+def note_seed(seed: int | None) -> None:
+    """Remember the seed that the running test has come to."""
+    global _seed
+    _seed = seed
+
+
+def noted_seed() -> int | None:
+    """Return the seed that the running test has come to, if it is in a loop over seeds."""
+    return _seed

@@ -16,7 +16,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from effort import Block
 from postgres_server import Server
+from sqlglot import exp
 
 import sqlanon
 from sqlanon.engines.base import Engine
@@ -48,6 +50,11 @@ class Kind:
     cases: int
     open: Callable[[pytest.FixtureRequest], Engine]
 
+    @property
+    def seeds(self) -> Block:
+        """Return the seeds of random cases: of those that have a solution, the first ones."""
+        return Block(11, self.cases)
+
     def __str__(self) -> str:
         return self.name
 
@@ -55,14 +62,14 @@ class Kind:
 def _postgres(request: pytest.FixtureRequest) -> Engine:
     module = _module("postgres")
     server: Server = request.getfixturevalue("postgres")
-    made: Engine = module.PostgresEngine(server.uri())
-    return made
+    opened: Engine = module.PostgresEngine(server.uri())
+    return opened
 
 
 def _spark(request: pytest.FixtureRequest) -> Engine:
     module = _module("spark")
-    made: Engine = module.SparkEngine(request.getfixturevalue("spark")._started)
-    return made
+    opened: Engine = module.SparkEngine(request.getfixturevalue("spark")._started)
+    return opened
 
 
 def _module(name: str) -> Any:
@@ -145,3 +152,12 @@ def some_nodes(problem: Problem, seed: int, count: int = 6) -> list[tuple[int, .
     draw = random.Random(seed)
     heights = [attribute.height for attribute in problem.catalog.attributes]
     return list(dict.fromkeys(tuple(map(draw.randrange, heights)) for _ in range(count)))
+
+
+def forget(engine: Engine, *relations: str) -> None:
+    """Drop what was published, which outlives an engine on a server."""
+    for name in relations:
+        where = engine.place([name], None)
+        found = engine.existing(where)
+        if found:
+            engine.run("tidy", exp.Drop(tables=[where.table], kind=found.upper()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from random import Random
@@ -95,9 +95,9 @@ def random_world(random: Random) -> World:
     return world
 
 
-def worlds(seeds: int, steps: int = 1) -> Iterator[World]:
+def worlds(seeds: Iterable[int], steps: int = 1) -> Iterator[World]:
     """Worlds as they are made, and after every step of a stream."""
-    for seed in range(seeds):
+    for seed in seeds:
         random = Random(seed)
         world = random_world(random)
         yield world

@@ -186,9 +186,9 @@ def watched(made: dict) -> bool:
 def documents(draw: st.DrawFn) -> dict:
     found = draw(st.lists(names, min_size=1, max_size=4, unique_by=str.casefold))
     privacy = [{"type": "k_anonymity", "k": draw(st.integers(1, 99))}, *draw(st.lists(present, max_size=1))]
-    made: dict[str, Any] = {"columns": {name: draw(columns) for name in found}, "privacy": privacy}
-    made["columns"]["_"] = {"role": "keep"}
-    made |= draw(
+    document: dict[str, Any] = {"columns": {name: draw(columns) for name in found}, "privacy": privacy}
+    document["columns"]["_"] = {"role": "keep"}
+    document |= draw(
         some(
             version=st.just(1),
             source=st.sampled_from(["s.csv", "s.xml", "https://x/y?a=1&b=2"]),
@@ -228,8 +228,8 @@ def documents(draw: st.DrawFn) -> dict:
             ),
         )
     )
-    made |= draw(transformations(made))
-    return made | draw(
+    document |= draw(transformations(document))
+    return document | draw(
         st.sampled_from([{}, {"suppression_limit": 0.05}, {"suppression_limit": "0.050"}, {"suppression_count": 3}])
     )
 

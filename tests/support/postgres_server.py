@@ -70,8 +70,10 @@ def binaries() -> Path | None:
     )
     for folder in [*([Path(on_path).resolve().parent] if on_path else []), *debian]:
         if all((folder / program).exists() for program in ("initdb", "pg_ctl", "postgres")):
-            told = subprocess.run([folder / "postgres", "--version"], capture_output=True, text=True, check=True).stdout
-            if int("".join(takewhile(str.isdigit, told.split()[2]))) >= OLDEST:
+            reported = subprocess.run(
+                [folder / "postgres", "--version"], capture_output=True, text=True, check=True
+            ).stdout
+            if int("".join(takewhile(str.isdigit, reported.split()[2]))) >= OLDEST:
                 return folder
     return None
 
@@ -120,9 +122,9 @@ def server() -> Iterator[Server]:
         if account is not None:
             os.chown(folder, account.pw_uid, account.pw_gid)
         identity = {"cwd": folder, **_identity(account)}
-        made = [programs / "initdb", "-D", folder / "data", "-U", "owner", "-A", "trust", "-E", "UTF8", "--locale=C"]
-        told = subprocess.run([*map(str, made), "--no-sync"], stdout=subprocess.PIPE, text=True, **identity)
-        assert told.returncode == 0, told.stdout
+        built = [programs / "initdb", "-D", folder / "data", "-U", "owner", "-A", "trust", "-E", "UTF8", "--locale=C"]
+        reported = subprocess.run([*map(str, built), "--no-sync"], stdout=subprocess.PIPE, text=True, **identity)
+        assert reported.returncode == 0, reported.stdout
         options = [part for name, value in (SETTINGS | {"unix_socket_directories": str(folder)}).items()
                    for part in ("-c", f"{name}={value}")]  # fmt: skip
         with (folder / "server.log").open("w") as log:
@@ -137,10 +139,3 @@ def server() -> Iterator[Server]:
             process.wait(60)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Server]:
-    """A server for the tests of one module."""
-    with server() as running:
-        yield running

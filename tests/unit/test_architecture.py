@@ -87,3 +87,12 @@ def test_duckdb_is_imported_in_its_engine_only() -> None:
 def test_exported_names_exist_and_are_sorted() -> None:
     assert sorted(sqlanon.__all__) == list(sqlanon.__all__)
     assert all(hasattr(sqlanon, name) for name in sqlanon.__all__)
+
+
+def test_no_test_module_imports_another() -> None:
+    """What test modules share stands in ``tests/support``, and fixtures stand in ``tests/conftest.py``."""
+    tests = sorted(Path(__file__).parents[1].rglob("test_*.py"))
+    names = {path.stem for path in tests} | {"conftest"}
+    for path in tests:
+        imported = {name.partition(".")[0] for name in imports(path)}
+        assert not imported & names, f"{path.name} imports {imported & names}"

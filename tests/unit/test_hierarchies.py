@@ -9,9 +9,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from conftest import text_table
+from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import text_table
 
 import sqlanon
 from sqlanon.policy.hierarchy.readers import check_rows, read_rows
@@ -48,7 +49,7 @@ def fill(connection: duckdb.DuckDBPyConnection, type_name: str, values: list) ->
 
 
 @pytest.mark.parametrize("direction", ["right", "left"])
-@settings(max_examples=25)
+@settings(max_examples=scaled(25))
 @given(st.lists(st.text(alphabet="ab*é ", max_size=5), min_size=1, max_size=8, unique=True))
 def test_redact_masks_from_one_side_and_is_a_tree(direction: str, values: list[str]) -> None:
     with duckdb.connect() as connection:
@@ -63,7 +64,7 @@ def test_redact_masks_from_one_side_and_is_a_tree(direction: str, values: list[s
     assert_tree(levels)
 
 
-@settings(max_examples=25)
+@settings(max_examples=scaled(25))
 @given(st.lists(st.integers(-500, 500), min_size=1, max_size=12, unique=True))
 def test_intervals_of_integers(values: list[int]) -> None:
     with duckdb.connect() as connection:

@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from effort import cases
+from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
@@ -26,7 +26,7 @@ from sqlanon.policy.hierarchy.specs import (
 )
 
 Texts = list[tuple[str | None, ...]]
-quick = settings(max_examples=cases(30))
+quick = settings(max_examples=scaled(30))
 CONNECTION = duckdb.connect()
 COLUMN = 'a"b; DROP TABLE y'
 

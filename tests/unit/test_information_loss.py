@@ -11,8 +11,8 @@ from typing import Any
 
 import duckdb
 import pytest
-from conftest import text_table
-from effort import cases
+from effort import scaled
+from tables import text_table
 
 import sqlanon
 from sqlanon.errors import HierarchyError, NoSolutionError, PolicyError, SearchStoppedError
@@ -96,9 +96,9 @@ class TestParsing:
 
     def test_the_largest_numbers_do_not_overflow(self, connection: duckdb.DuckDBPyConnection) -> None:
         text_table(connection, ["c0", "c1"], rows(1, 2))
-        made = policy(*[column([0, 1e9, 1e9, 1e9], weight=1e9)] * 2, k=5)
+        chosen_policy = policy(*[column([0, 1e9, 1e9, 1e9], weight=1e9)] * 2, k=5)
         for strategy in STRATEGIES:
-            with sqlanon.plan(connection, searched(made, strategy)) as plan:
+            with sqlanon.plan(connection, searched(chosen_policy, strategy)) as plan:
                 assert 0 < plan.certificate.loss < math.inf and plan.certificate.optimal
 
     def test_hand_made_columns_are_checked_too(self) -> None:
@@ -109,8 +109,8 @@ class TestParsing:
                 sqlanon.Policy((sqlanon.Column("a", "quasi_identifier", spec, information_loss=losses),), (model,))
 
     def test_decimals_and_whole_numbers_are_numbers(self) -> None:
-        made = policy(column([0, Decimal("0.25"), 1, 2.5]))
-        assert made.columns[0].information_loss == (0.0, 0.25, 1.0, 2.5)
+        chosen_policy = policy(column([0, Decimal("0.25"), 1, 2.5]))
+        assert chosen_policy.columns[0].information_loss == (0.0, 0.25, 1.0, 2.5)
 
     @pytest.mark.parametrize(
         "hierarchy",
@@ -126,11 +126,11 @@ class TestParsing:
     )
     def test_a_policy_is_written_and_read_back(self, hierarchy: dict) -> None:
         item = {"role": "quasi_identifier", "hierarchy": {**hierarchy, "information_loss": [0, 0.5, 0.5, 2]}}
-        made = policy({**item, "weight": 3, "min_level": 1, "max_level": 1})
-        document = json.loads(json.dumps(made.to_dict()))
+        chosen_policy = policy({**item, "weight": 3, "min_level": 1, "max_level": 1})
+        document = json.loads(json.dumps(chosen_policy.to_dict()))
         again = sqlanon.Policy.from_dict(document)
         assert document["columns"]["c0"]["hierarchy"]["information_loss"] == [0, 0.5, 0.5, 2]
-        assert again == made and again.fingerprint() == made.fingerprint()
+        assert again == chosen_policy and again.fingerprint() == chosen_policy.fingerprint()
 
     def test_the_fingerprint_tells_losses_weights_and_limits(self) -> None:
         columns = [
@@ -152,8 +152,8 @@ class TestLevels:
     @pytest.fixture
     def plan(self, connection: duckdb.DuckDBPyConnection):
         text_table(connection, ["c0", "c1"], rows(2, 2))
-        with sqlanon.plan(connection, policy(column(), column())) as made:
-            yield made
+        with sqlanon.plan(connection, policy(column(), column())) as found_plan:
+            yield found_plan
 
     @pytest.mark.parametrize(
         ("item", "told"),
@@ -217,22 +217,22 @@ def searched(made: sqlanon.Policy, strategy: str, **options: Any) -> sqlanon.Pol
 
 
 class TestSearch:
-    @pytest.mark.parametrize("seed", range(cases(10)))
+    @pytest.mark.parametrize("seed", range(scaled(10)))
     def test_every_exact_strategy_proves_the_optimum_of_a_brute_force(self, connection, seed: int) -> None:
         rng = random.Random(seed)
         count = rng.choice([1, 2, 3, 3])
         data = rows(seed, count, rng.choice([5, 20, 60]))
         text_table(connection, [f"c{i}" for i in range(count)], data)
         columns = [random_column(rng) for _ in range(count)]
-        made = policy(*columns, k=rng.choice([2, 4, 8]), limit=rng.choice([0, 0.05, 0.3]))
-        best = brute_force(data, made)
+        chosen_policy = policy(*columns, k=rng.choice([2, 4, 8]), limit=rng.choice([0, 0.05, 0.3]))
+        best = brute_force(data, chosen_policy)
         for strategy in STRATEGIES:
             seen: list[Progress] = []
             if best is None:
                 with pytest.raises(NoSolutionError):
-                    sqlanon.plan(connection, searched(made, strategy), watch=seen.append)
+                    sqlanon.plan(connection, searched(chosen_policy, strategy), watch=seen.append)
                 continue
-            with sqlanon.plan(connection, searched(made, strategy)) as plan:
+            with sqlanon.plan(connection, searched(chosen_policy, strategy)) as plan:
                 assert plan.certificate.loss == pytest.approx(best, rel=1e-12, abs=1e-12), strategy
                 assert plan.certificate.optimal and plan.certificate.gap == 0, strategy
                 assert plan.proof is not None
@@ -240,14 +240,14 @@ class TestSearch:
     def test_limits_that_leave_no_solution(self, connection) -> None:
         data = [(str(i % 8), str(i // 8), str(i)[-1].replace("8", "0").replace("9", "0")) for i in range(16)]
         text_table(connection, ["c0", "c1", "c2"], data)
-        made = policy(
+        chosen_policy = policy(
             column([0, 0.1, 0.5, 1], max_level=2), column([0, 0, 0, 2], max_level=2), column(max_level=2), k=9
         )
-        assert brute_force(data, made) is None
+        assert brute_force(data, chosen_policy) is None
         for strategy in STRATEGIES:
             seen: list[Progress] = []
             with pytest.raises(NoSolutionError, match="with everything generalized the policy is met") as caught:
-                sqlanon.plan(connection, searched(made, strategy), watch=seen.append)
+                sqlanon.plan(connection, searched(chosen_policy, strategy), watch=seen.append)
             assert caught.value.nearest["suppressed"] == 16 and caught.value.nearest["allowed"] == 0
             if strategy == "anon":
                 assert seen[-1].evaluated == 27  # the whole lattice
@@ -256,12 +256,14 @@ class TestSearch:
     def test_a_search_that_is_stopped_has_a_sound_lower_bound(self, connection, strategy: str) -> None:
         data = rows(5, 3, 80)
         text_table(connection, ["c0", "c1", "c2"], data)
-        made = policy(column([0, 0, 0.2, 1], weight=2), column([0, 0.3, 0.3, 5], min_level=1), column(weight=0.5), k=12)
-        best = brute_force(data, made)
-        stopped = told = 0
+        chosen_policy = policy(
+            column([0, 0, 0.2, 1], weight=2), column([0, 0.3, 0.3, 5], min_level=1), column(weight=0.5), k=12
+        )
+        best = brute_force(data, chosen_policy)
+        stopped = refusals = 0
         for most in range(1, 61, 6):
             try:
-                with sqlanon.plan(connection, searched(made, strategy, max_evaluations=most)) as plan:
+                with sqlanon.plan(connection, searched(chosen_policy, strategy, max_evaluations=most)) as plan:
                     certificate = plan.certificate
             except SearchStoppedError:
                 stopped += 1
@@ -270,32 +272,32 @@ class TestSearch:
             assert certificate.lower_bound is None or certificate.lower_bound <= best + 1e-12
             assert certificate.loss >= best - 1e-12
             assert not certificate.optimal or certificate.loss == pytest.approx(best)
-            told += certificate.optimal
-        assert told and (stopped or strategy == "box")
+            refusals += certificate.optimal
+        assert refusals and (stopped or strategy == "box")
 
     def test_equal_losses_and_weights_of_zero_change_no_verdict(self, connection) -> None:
         data = rows(7, 2)
         text_table(connection, ["c0", "c1"], data)
         for items in ((column([2, 2, 2, 2]), column([0, 0, 0, 0])), (column(weight=0), column(weight=0))):
-            made = policy(*items, k=5)
+            chosen_policy = policy(*items, k=5)
             for strategy in STRATEGIES:
-                with sqlanon.plan(connection, searched(made, strategy)) as plan:
-                    assert plan.certificate.loss == brute_force(data, made) and plan.certificate.optimal
+                with sqlanon.plan(connection, searched(chosen_policy, strategy)) as plan:
+                    assert plan.certificate.loss == brute_force(data, chosen_policy) and plan.certificate.optimal
 
     def test_anon_counts_the_nodes_of_the_algorithm(self, connection) -> None:
         text_table(connection, ["c0", "c1"], [("0", str(i)) for i in range(8)])
-        made = searched(policy(column([0, 1, 2, 3]), column([0, 0.25, 0.5, 0.75])), "anon")
-        with sqlanon.plan(connection, made) as plan:
+        chosen_policy = searched(policy(column([0, 1, 2, 3]), column([0, 0.25, 0.5, 0.75])), "anon")
+        with sqlanon.plan(connection, chosen_policy) as plan:
             assert plan.solution.levels == {"c0": 0, "c1": 2}
             assert plan.search.statistics["visited"] == 3 and plan.certificate.strategy == "anon"
 
     def test_the_certificate_of_anon_holds(self, connection, tmp_path) -> None:
         text_table(connection, ["c0", "c1"], rows(9, 2))
         output = {"output": {"file": str(tmp_path / "release.parquet")}}
-        made = policy(column([0, 0, 0.5, 1], weight=2), column([0, 1, 1, 1], min_level=1), k=4, **output)
-        with sqlanon.anonymize(connection, searched(made, "anon")) as release:
+        chosen_policy = policy(column([0, 0, 0.5, 1], weight=2), column([0, 1, 1, 1], min_level=1), k=4, **output)
+        with sqlanon.anonymize(connection, searched(chosen_policy, "anon")) as release:
             assert release.certificate.optimal
-        found = sqlanon.verify(tmp_path / "release.parquet.certificate.json", made, connection)
+        found = sqlanon.verify(tmp_path / "release.parquet.certificate.json", chosen_policy, connection)
         assert found.holds and found.optimal, found.faults
         dearer = policy(column([0.1, 0.1, 0.6, 1.1], weight=2), column([0, 1, 1, 1], min_level=1), k=4, **output)
         again = sqlanon.verify(tmp_path / "release.parquet.certificate.json", dearer, connection)

@@ -49,15 +49,15 @@ def test_yaml_json_toml_and_dict_say_the_same(tmp_path: Path) -> None:
         d = {role = "keep"}
         """
     )
-    made = [sqlanon.Policy.from_file(tmp_path / name) for name in ("p.yaml", "p.json", "p.toml")]
-    made.append(sqlanon.Policy.from_dict(DOCUMENT, base_directory=tmp_path))
-    made.append(sqlanon.Policy.from_dict(made[0].to_dict(), base_directory=tmp_path))
-    assert all(policy == made[0] for policy in made)
-    assert len({policy.fingerprint() for policy in made}) == 1
-    assert made[0].output.target == str(tmp_path / "out.csv")
+    built = [sqlanon.Policy.from_file(tmp_path / name) for name in ("p.yaml", "p.json", "p.toml")]
+    built.append(sqlanon.Policy.from_dict(DOCUMENT, base_directory=tmp_path))
+    built.append(sqlanon.Policy.from_dict(built[0].to_dict(), base_directory=tmp_path))
+    assert all(policy == built[0] for policy in built)
+    assert len({policy.fingerprint() for policy in built}) == 1
+    assert built[0].output.target == str(tmp_path / "out.csv")
     elsewhere = sqlanon.Policy.from_dict(DOCUMENT, base_directory="/")
-    assert elsewhere.fingerprint() == made[0].fingerprint()
-    assert sqlanon.Policy.from_dict({**DOCUMENT, "suppression_limit": 0.1}).fingerprint() != made[0].fingerprint()
+    assert elsewhere.fingerprint() == built[0].fingerprint()
+    assert sqlanon.Policy.from_dict({**DOCUMENT, "suppression_limit": 0.1}).fingerprint() != built[0].fingerprint()
 
 
 def test_all_faults_are_reported_at_once() -> None:
@@ -114,12 +114,12 @@ def test_a_count_stands_in_for_the_limit() -> None:
 def test_dataclasses_are_checked_too() -> None:
     with pytest.raises(sqlanon.PolicyError):
         sqlanon.Policy(columns=(sqlanon.Column("a", "nothing"),), privacy=(sqlanon.Model("k_anonymity", {"k": 0}),))
-    made = sqlanon.Policy(
+    policy = sqlanon.Policy(
         columns=(sqlanon.Column("a", "keep"),),
         privacy=(sqlanon.Model("k_anonymity", {"k": 3}),),
         suppression_limit=Decimal("0.1"),
     )
-    assert made.privacy[0].parameters == {"k": 3} and made.quality.measure == "loss"
+    assert policy.privacy[0].parameters == {"k": 3} and policy.quality.measure == "loss"
 
 
 def test_models_have_their_place_and_their_ranges() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import duckdb
 import pytest
-from conftest import text_table
 
 import sqlanon
 from sqlanon.evaluate.driver import run_search
@@ -12,22 +11,6 @@ from sqlanon.evaluate.evaluator import Evaluator
 from sqlanon.policy import SearchOptions
 from sqlanon.search import box
 from sqlanon.search.base import Progress
-
-
-@pytest.fixture
-def plan(connection: duckdb.DuckDBPyConnection):
-    rows = [tuple(str((i * p) % 7) for p in (1, 2, 3, 5)) for i in range(0, 400, 3)] + [("8", "8", "8", "8")]
-    columns = ["a", "b", "c", "d"]
-    text_table(connection, columns, rows)
-    levels = {str(v): [str(v // 2), str(v // 4), "*"] for v in range(9)}
-    document = {
-        "table": "t",
-        "columns": {c: {"role": "quasi_identifier", "hierarchy": {"levels": levels}} for c in columns},
-        "privacy": [{"type": "k_anonymity", "k": 6}],
-        "suppression_limit": 0.3,
-    }
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as made:
-        yield made
 
 
 def test_a_strategy_needs_no_database(plan: sqlanon.Plan) -> None:
@@ -68,10 +51,10 @@ def test_ctrl_c_keeps_the_incumbent_and_tells_the_gap(plan: sqlanon.Plan) -> Non
                 raise KeyboardInterrupt
             return super().judge(requests, exact=exact)
 
-    made = Interrupted(
+    built = Interrupted(
         plan._session.source.engine, plan.catalog, plan._session.snapshots, plan._problem, plan.policy.models
     )
-    found = run_search(plan._problem, made, SearchOptions())
+    found = run_search(plan._problem, built, SearchOptions())
     verdict, certificate = found.verdict, found.certificate
     assert not certificate.optimal and 0 < certificate.gap <= 1
     assert certificate.lower_bound <= plan.certificate.loss <= verdict.loss

@@ -108,8 +108,8 @@ def test_a_missing_subset_is_told(source: duckdb.DuckDBPyConnection, tmp_path: P
 
 def test_uncovered_records_make_presence_undefined(source: duckdb.DuckDBPyConnection) -> None:
     source.execute("CREATE TABLE part AS SELECT * FROM t WHERE q = 'x'")
-    made = policy({"table": "part"}).to_dict()
+    chosen_policy = policy({"table": "part"}).to_dict()
     hierarchy = {"levels": {"x": ["*"]}}
-    made["columns"]["q"] = {"role": "quasi_identifier", "uncovered": "suppress", "hierarchy": hierarchy}
+    chosen_policy["columns"]["q"] = {"role": "quasi_identifier", "uncovered": "suppress", "hierarchy": hierarchy}
     with pytest.raises(sqlanon.UnsupportedError, match="δ-presence"):
-        sqlanon.plan(source, sqlanon.Policy.from_dict(made))
+        sqlanon.plan(source, sqlanon.Policy.from_dict(chosen_policy))

@@ -1,6 +1,6 @@
 """What local recoding saves: the loss of the best single node, and of 1, 2, 4, … nodes chosen by what they gain.
 
-    python benchmarks/local_recoding.py --data DIR [--nodes 16] [--k 5] [--seed 1] [--only adult cup …]
+    python benchmarks/gains/local_recoding.py --data DIR [--nodes 16] [--k 5] [--seed 1] [--only adult cup …]
 
 ADULT with nine quasi-identifiers and CUP with eight under k-anonymity; ADULT with eight and ``occupation`` as the
 sensitive column under distinct and entropy ℓ-diversity (ℓ = 3) and t-closeness (t = 0.3, equal distance). The measure
@@ -21,14 +21,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from cases import QUASI_IDENTIFIERS, policy_of
-
 import sqlanon
 from sqlanon.lattice.nodes import Node
 from sqlanon.plan.recoding.insertion import Found, choose
 from sqlanon.plan.recoding.rules import Recoding
 from sqlanon.plan.recoding.sequence import first_fit
 from sqlanon.sqltrees import names
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for the modules that benchmarks share
+from cases import QUASI_IDENTIFIERS, policy_of
 
 SENSITIVE = "occupation"
 LIMIT = 0.05

@@ -1,6 +1,6 @@
 """What each part of the evaluation saves, one by one: roll-up to the base, masks, batches, cores, snapshots.
 
-    python benchmarks/ablation.py --data DIR [--only adult cup …] [--json FILE]
+    python benchmarks/gains/ablation.py --data DIR [--only adult cup …] [--json FILE]
 
 The nodes that a search for the optimum judges are judged again in the same order, each time with one part more, like
 the figure of the ARX implementation page. All ways must suppress the same records at every node, or the command fails.
@@ -25,7 +25,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from cases import search_case
 from sqlglot import exp
 
 import sqlanon
@@ -39,6 +38,9 @@ from sqlanon.policy import SearchOptions
 from sqlanon.search.base import Request
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import count_if, number, sum_if
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for the modules that benchmarks share
+from cases import search_case
 
 CASES = {
     "adult": {"dataset": "adult", "columns": 9},

@@ -1,7 +1,7 @@
 """A policy on a cluster of Spark: growth with records and executors, and what reaches the driver.
 
-    python benchmarks/spark.py --data DIR --records 1000000 10000000 --executors 1 2
-    python benchmarks/spark.py --data DIR --records 100000000 --executors 2 --memory 3072 [--search-only]
+    python benchmarks/engines/spark.py --data DIR --records 1000000 10000000 --executors 1 2
+    python benchmarks/engines/spark.py --data DIR --records 100000000 --executors 2 --memory 3072 [--search-only]
 
 The records are those of ``generated.py`` (IHIS-shaped, eight quasi-identifiers, k = 5, 5 %, loss), in as many Parquet
 files as there are millions, at most 16. Each run is a process of its own: it starts a local cluster, encodes there,
@@ -26,10 +26,12 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import generated
 import pyarrow.parquet as parquet
 
 import sqlanon
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for the modules that benchmarks share
+import generated
 
 K = 5
 MOST_FILES = 16

@@ -1,7 +1,7 @@
 """Generated hospital discharges by the million: a run within a memory limit, and an audit of what it wrote.
 
-    python benchmarks/large.py --records 1000000 --memory 1GB
-    python benchmarks/large.py --records 10000000 --memory 4GB
+    python benchmarks/engines/large.py --records 1000000 --memory 1GB
+    python benchmarks/engines/large.py --records 10000000 --memory 4GB
 
 Fails when the ledger does not add up to the record, or when a class of the release has fewer than k records.
 Reports seconds (information) and the peak memory of the run's own process.

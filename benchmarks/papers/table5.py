@@ -1,6 +1,6 @@
 """Table 5 of the 2015 paper on the cost of quality (ARX): what 5 % suppression saves.
 
-    python benchmarks/table5.py --data DIR
+    python benchmarks/papers/table5.py --data DIR
 
 The loss at 5 % suppression as a share of that without suppression, both less the loss of the ungeneralized data, for
 ADULT and CUP, four measures, and the five combinations of models without δ-presence (its subset was drawn at random).
@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for the modules that benchmarks share
 from cases import Plans
 
 QUASI_IDENTIFIERS = {

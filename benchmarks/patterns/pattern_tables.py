@@ -1,8 +1,8 @@
 """Tables 1 to 4 and 6 to 8 of the paper on Pattern-Guided k-Anonymity (2013) beside ours.
 
-    python benchmarks/pattern_tables.py --data DIR                        # all 182 answers, ten minutes
-    python benchmarks/pattern_tables.py --data DIR --table 4 7 --k 2 5 10
-    python benchmarks/pattern_tables.py --data DIR --method greedy mondrian --json cells.json
+    python benchmarks/patterns/pattern_tables.py --data DIR                        # all 182 answers, ten minutes
+    python benchmarks/patterns/pattern_tables.py --data DIR --table 4 7 --k 2 5 10
+    python benchmarks/patterns/pattern_tables.py --data DIR --method greedy mondrian --json cells.json
 
 Prints one line a table, k and method. A figure stands alone when it is the paper's to its last digit; otherwise ours is
 followed by the paper's in parentheses, ``!`` when ours was said to be the same, ``~`` when it was not, ``*`` where the

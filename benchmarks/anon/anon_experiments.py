@@ -1,7 +1,7 @@
 """The experiments of the ANON report on ADULT: figures 3 to 7 and the NULL values, as CSV and SVG, with their findings.
 
-    python benchmarks/anon_experiments.py --data DIR --out DIR            # all settings, three to seven minutes
-    python benchmarks/anon_experiments.py --data DIR --out DIR --quick    # fewer k, ℓ, n and shares of NULLs
+    python benchmarks/anon/anon_experiments.py --data DIR --out DIR            # all settings, three to seven minutes
+    python benchmarks/anon/anon_experiments.py --data DIR --out DIR --quick    # fewer k, ℓ, n and shares of NULLs
 
 Writes ``figure3`` to ``figure7`` and ``figure_nulls`` as ``.csv`` and ``.svg`` into the folder of ``--out``, and
 ``other.csv`` with the runs that findings need beside the figures. The plots need matplotlib

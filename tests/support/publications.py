@@ -1,0 +1,52 @@
+"""One small source of records, and a run that publishes it as any kind of target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sqlglot import exp, parse_one
+
+from sqlanon.audit.models import audit_of
+from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.models.k_anonymity import KAnonymity
+from sqlanon.policy import Output
+from sqlanon.publish.ledger import Ledger
+from sqlanon.publish.publication import publish
+from sqlanon.publish.targets import Target
+
+ROWS = 2000
+CANARY = "canary-7f3a9"
+
+
+def ledger(published: int, suppressed: int = 3) -> Ledger:
+    reasons = {"failing_class": suppressed, "uncovered": 0, "null": 0}
+    return Ledger(published + suppressed, published, suppressed, 0, reasons, 2, published // 2, published // 2)
+
+
+QUERY = 'SELECT "id", "sex", "note", "ward" FROM "src"."main"."people" AS p'
+LOOKUP = parse_one("SELECT value FROM (VALUES ('0'), ('1')) AS t(value)", dialect="duckdb")
+
+
+def run(engine: DuckDBEngine, kind: str, directory: Path, **changes: Any) -> Any:
+    query = parse_one(changes.pop("sql", QUERY), dialect="duckdb")
+    name = changes.pop("target", str(directory / kind) if "." in kind else f"anon.{kind}")
+    target = Target(
+        Output("file" if "." in kind else kind, name),
+        if_exists=changes.pop("if_exists", "error"),
+        catalog=changes.pop("catalog", "src"),
+        source_path=changes.pop("source_path", directory / "source.duckdb"),
+    )
+    options: dict[str, Any] = {
+        "query": query,
+        "columns": ["id", "sex", "note", "ward"],
+        "types": ["BIGINT", "INTEGER", "VARCHAR", "ENUM('a', 'b')"],
+        "quasi_identifiers": ["sex"],
+        "models": [audit_of(KAnonymity(5), {})],
+        "nulls": "extended",
+        "ledger": ledger(ROWS),
+        "suppressed": "drop",
+        "lookups": {"sex": exp.Subquery(this=LOOKUP.copy())},
+        "verify_source": lambda: None,
+    }
+    return publish(engine, target, **{**options, **changes})
