@@ -19,13 +19,14 @@ from sqlanon.engines.base import Engine
 from sqlanon.evaluate.problem import build_problem, measured
 from sqlanon.lattice.catalog import Attribute
 from sqlanon.lattice.nodes import Lattice, Node
-from sqlanon.measures.base import BottomFacts, Counts, LowerBounds
+from sqlanon.measures.base import Counts, LowerBounds
 from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel
 from sqlanon.policy import Policy
 from sqlanon.publish.proof_file import AT_LEAST, OPEN, Box, Statement, digest, read_proof, stated
 from sqlanon.search.base import Problem, Verdict
 from sqlanon.search.proof import first_gap, rests_soundly
+from sqlanon.search.verdicts import verdict_of
 from sqlanon.source.columns import check_columns
 from sqlanon.source.encoding import Encoding, encode_source
 from sqlanon.source.joining import open_policy_source
@@ -145,7 +146,7 @@ class _Verifier:
         if document.get("sha256") != digest(document):
             result.blame("The certificate was changed after it was written: its digest differs.")
         self._check_setting(told)
-        named = [node for box in told.boxes for node in (box.claim.witness, box.claim.ground) if node is not None]
+        named = [node for box in told.boxes for node in (box.claim.witness, box.claim.below) if node is not None]
         nodes = list(dict.fromkeys([told.chosen, *named]))
         bounding = {box.claim.witness for box in told.boxes if box.claim.bound is not None}
         judged: dict[Node, Verdict] = {}
@@ -202,9 +203,9 @@ class _Verifier:
         if alone and witness is not None:
             holds = witness.loss if witness.feasible else float("inf")
         else:
-            ground = judged[claim.ground].ground if claim.ground is not None else None
+            facts = judged[claim.below].bottom_facts if claim.below is not None else None
             lower_bounds = witness.lower_bounds if witness is not None else LowerBounds(self._catalog.uncovered)
-            holds = self._problem.measure.bound(claim.bottom, ground, lower_bounds)
+            holds = self._problem.measure.bound(claim.bottom, facts, lower_bounds)
             if witness is not None and self._problem.infeasible_below(witness):
                 holds = float("inf")
         if box.kind == AT_LEAST:
@@ -253,53 +254,17 @@ class _Verifier:
             blame("The gap is not that of the loss and its lower bound.")
 
     def _judge(self, node: Node, *, with_costs: bool) -> Verdict:
-        """The verdict of a node, from the original values."""
-        problem, catalog = self._problem, self._catalog
-        measure = problem.measure
-        counts = self._counts(node)
-        suppressed, min_suppressed = int(counts["suppressed"]), int(counts["min_suppressed"])
-        own: Sequence[float] = [0.0] * len(node)
-        least: Sequence[Sequence[float]] = [[0.0] * (level + 1) for level in node]
-        if with_costs and suppressed and node and measure.needs in ("costs", "surprisals"):
-            own, least = self._costs(node, surprising=measure.needs == "surprisals")
-        rejects = any(model.needs_rejection for model in self._models)
-        ruled_out = bool(rejects and catalog.has_population and counts["public_only"])
-        everything = suppressed + catalog.uncovered
-        entities = int(counts["suppressed_entities"]) if catalog.has_entity else None
-        counted_against_limit = everything if entities is None else entities
-        certain_entities = None
-        if catalog.has_entity:
-            certain_entities = max(int(counts["min_suppressed_entities"]), catalog.fewest_entities(min_suppressed))
-        lower_bounds = LowerBounds(
-            min_suppressed + catalog.uncovered,
-            measure.penalty(node, min_suppressed, least),
-            int(counts["forced"]),
-            certain_entities,
-        )
-        told = Counts(everything, own, int(counts["classes"]), int(counts["squares"]))
-        grounded = measure.needs == "classes"
-        return Verdict(
-            node=node,
-            classes=int(counts["classes"]),
-            suppressed=everything,
-            smallest=counts["smallest"],
-            largest=counts["largest"],
-            loss=measure.loss(node, told),
-            feasible=counts["classes"] > 0 and counted_against_limit <= catalog.allowed and not ruled_out,
-            grain=int(counts["grain"]),
-            lower_bounds=lower_bounds,
-            ruled_out=ruled_out,
-            ground=BottomFacts(int(counts["spread"]), int(counts["large"]), int(counts["small_records"]))
-            if grounded
-            else None,
-            suppressed_entities=entities,
-            smallest_entities=counts.get("smallest_entities"),
-        )
-
-    def _counts(self, node: Node) -> dict[str, Any]:
+        """Return the verdict of a node, from the original values."""
         query = readable.node_counts(self._catalog, self._models, node, self._size)
         row = self._engine.run("node counts", query)[0]
-        return dict(zip((item.alias_or_name for item in query.expressions), row, strict=True))
+        counted = dict(zip((item.alias_or_name for item in query.expressions), row, strict=True))
+        needs = self._problem.measure.needs
+        own: Sequence[float] = [0.0] * len(node)
+        least: Sequence[Sequence[float]] = [[0.0] * (level + 1) for level in node]
+        if with_costs and counted["suppressed"] and node and needs in ("costs", "surprisals"):
+            own, least = self._costs(node, surprising=needs == "surprisals")
+        counts = Counts.from_row(counted, uncovered=self._catalog.uncovered, costs=own, min_costs=least)
+        return verdict_of(self._problem, self._models, node, counts)
 
     def _costs(self, node: Node, *, surprising: bool) -> tuple[list[float], list[Sequence[float]]]:
         """Per attribute what the suppressed records cost, and at least what the lost ones cost, by level."""

@@ -11,10 +11,9 @@ from typing import Literal
 
 from sqlglot import exp
 
-from sqlanon.compiler import distinct_entities
-from sqlanon.compiler.judged import _identity, counters, grouped_node, judged
+from sqlanon.compiler.judged import counters, grouped_node, identity, judged
 from sqlanon.compiler.question import Question
-from sqlanon.compiler.tallies import _cost_ctes, _costs, _totals, digits
+from sqlanon.compiler.tallies import costs, digits, totals
 from sqlanon.lattice.nodes import Node
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import (
@@ -26,6 +25,7 @@ from sqlanon.sqltrees.trees import (
     named,
     number,
     table,
+    union_all,
     with_ctes,
 )
 
@@ -58,11 +58,11 @@ def roll_up(grain: str, masks: Sequence[int], has_population: bool = False, has_
     return (
         exp.select(
             *[named(part, names.key(w)) for w, part in enumerate(parts)],
-            *_identity(has_entity),
+            *identity(has_entity),
             *counters(has_population),
         )
         .from_(table(grain))
-        .group_by(*[part.copy() for part in parts], *_identity(has_entity))
+        .group_by(*[part.copy() for part in parts], *identity(has_entity))
     )
 
 
@@ -84,16 +84,13 @@ def literal_batch(question: Question, nodes: Sequence[Node], grain: str) -> exp.
     query = batch(question, [0] * len(nodes), form="cross").copy()
     columns = query.ctes[0].args["alias"].columns
     bound = parameters(question, nodes, [0] * len(nodes), form="cross")
-    rows: exp.Query | None = None
-    for start in range(0, len(bound), len(columns)):
-        values: list[exp.Expr] = [
-            exp.Literal.string(value) if isinstance(value, str) else bigint(number(value))
-            for value in bound[start : start + len(columns)]
-        ]
-        row = exp.select(*[named(value, item.name) for value, item in zip(values, columns, strict=True)])
-        rows = row if rows is None else exp.union(rows, row, distinct=False, copy=False)
-    assert rows is not None
-    query.ctes[0].replace(cte("nodes", rows))
+    literals = [exp.Literal.string(value) if isinstance(value, str) else bigint(number(value)) for value in bound]
+    width = len(columns)
+    rows = [
+        exp.select(*[named(value, item.name) for value, item in zip(literals[start:], columns)])  # noqa: B905
+        for start in range(0, len(literals), width)
+    ]
+    query.ctes[0].replace(cte("nodes", union_all(rows)))
     for relation in list(query.find_all(exp.Table)):
         if relation.name == names.grain(0):
             relation.set("this", exp.to_identifier(grain, quoted=True))
@@ -105,18 +102,16 @@ class Batch:
 
     def __init__(self, question: Question) -> None:
         self._question = question
-        self._masks = [f"mask_{w}" for w in range(question.catalog.words)]
+        self._masks = [names.mask(w) for w in range(question.catalog.words)]
         ctes = [self._nodes(1), *judged(question, self._grouped([0], "cross"))]
         self._grouping = ctes[1]
-        if question.catalog.has_entity:
-            ctes += distinct_entities.totals(question.catalog, _totals(question), question.columns, question.monotone)
-        else:
-            ctes.append(cte("totals", _totals(question), materialized=True))
-        everything: exp.Query = exp.select("*").from_(table("totals"))
+        ctes += totals(question)
+        rows: list[exp.Query] = [exp.select("*").from_(table("totals"))]
         if question.has_costs:
-            ctes += _cost_ctes(question, self._masks)
-            everything = exp.union(everything, _costs(question), distinct=False, copy=False)
-        self._query = with_ctes(everything, ctes)
+            sums, of_attributes = costs(question)
+            ctes += sums
+            rows.append(of_attributes)
+        self._query = with_ctes(union_all(rows), ctes)
 
     def of(self, arms: Sequence[int], *, form: Form) -> exp.Query:
         """The statement for some places; the tree is changed by the next call."""
@@ -131,39 +126,34 @@ class Batch:
         """The grains of all nodes, generalized and grouped."""
         catalog = self._question.catalog
         if form == "cross":
-            selects = [_crossed(self._question, self._masks, arm) for arm in sorted(set(arms))]
-        else:
-            selects = [
-                grouped_node(
-                    names.grain(arm),
-                    _placeholder(),
-                    [_placeholder() for _ in self._masks],
-                    catalog.has_population,
-                    catalog.has_entity,
-                )
-                for arm in arms
-            ]
-        grouped: exp.Query = selects[0]
-        for other in selects[1:]:
-            grouped = exp.union(grouped, other, distinct=False, copy=False)
-        return grouped
+            return union_all(_crossed(self._question, self._masks, arm) for arm in sorted(set(arms)))
+        return union_all(
+            grouped_node(
+                names.grain(arm),
+                _placeholder(),
+                [_placeholder() for _ in self._masks],
+                catalog.has_population,
+                catalog.has_entity,
+            )
+            for arm in arms
+        )
 
 
 def _crossed(question: Question, mask_names: Sequence[str], arm: int) -> exp.Select:
     """The classes of all nodes that are judged from one grain."""
     parts = [masked(column(names.key(w), "grain"), column(mask, "nodes")) for w, mask in enumerate(mask_names)]
-    identity = _identity(question.catalog.has_entity, "grain")
+    entity = identity(question.catalog.has_entity, "grain")
     return (
         exp.select(
             column("node", "nodes"),
             *[named(part, names.key(w)) for w, part in enumerate(parts)],
-            *identity,
+            *entity,
             *counters(question.catalog.has_population, "grain"),
         )
         .from_(table(names.grain(arm), "grain"))
         .join(table("nodes"), join_type="cross")
         .where(equal(column("arm", "nodes"), number(arm)))
-        .group_by(column("node", "nodes"), *[part.copy() for part in parts], *[item.copy() for item in identity])
+        .group_by(column("node", "nodes"), *[part.copy() for part in parts], *[item.copy() for item in entity])
     )
 
 

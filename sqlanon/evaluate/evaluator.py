@@ -8,17 +8,17 @@ from dataclasses import replace
 from typing import Any
 
 from sqlanon.compiler import batch as compiler
-from sqlanon.compiler import distinct_entities
 from sqlanon.compiler.question import Question
 from sqlanon.compiler.tallies import TOTALS
 from sqlanon.engines.base import Engine, Job
 from sqlanon.evaluate.snapshots import Snapshot, SnapshotStore
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
-from sqlanon.measures.base import BottomFacts, Counts, LowerBounds
+from sqlanon.measures.base import Counts
 from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel
 from sqlanon.search.base import Problem, Request, Verdict
+from sqlanon.search.verdicts import verdict_of
 from sqlanon.sqltrees import names
 
 CROSS_ROWS = 80_000
@@ -180,10 +180,10 @@ def batch_size(lanes: int, base_rows: int) -> int:
 def verdicts(
     problem: Problem, question: Question, nodes: Sequence[Node], rows: Sequence[tuple[Any, ...]]
 ) -> list[Verdict]:
-    """Fold the result rows of ``compiler.batch`` into one verdict per node (pure; any engine's rows will do)."""
+    """Fold the rows of ``compiler.batch`` into one verdict per node (pure; any engine's rows will do)."""
     catalog = problem.catalog
     totals: dict[int, dict[str, Any]] = {}
-    nothing: dict[str, Any] = dict.fromkeys(question.columns, 0) | {"smallest": None, "largest": None}
+    no_classes = {"suppressed": 0, **({"suppressed_entities": 0} if catalog.has_entity else {})}
     width = len(question.cost_columns)
     costs = [[(0,) * width] * len(catalog.attributes) for _ in nodes]
     for row in rows:
@@ -194,62 +194,19 @@ def verdicts(
             costs[position][attribute] = row[-width:]
     result = []
     for position, node in enumerate(nodes):
-        counts = totals.get(position, nothing)
-        min_suppressed = counts["suppressed"] if question.monotone else counts["min_suppressed"]
-        suppressed_entities = min_suppressed_entities = None
-        if catalog.has_entity:
-            suppressed_entities, min_suppressed_entities = (
-                counts[distinct_entities.SUPPRESSED],
-                counts[question.limited],
-            )
-        suppressed = counts["suppressed"] + catalog.uncovered
-        measure = problem.measure
         own, least = _costs(question, node, costs[position])
-        lower_bounds = LowerBounds(
-            suppressed=min_suppressed + catalog.uncovered,
-            penalty=measure.penalty(node, min_suppressed, least),
-            forced=int(counts.get("forced", 0)),
-            entities=None
-            if min_suppressed_entities is None
-            else max(min_suppressed_entities, catalog.fewest_entities(min_suppressed)),
-        )
-        ground = None
-        if question.needs == "classes":
-            ground = BottomFacts(int(counts["spread"]), counts["large"], counts["small_records"])
-        judged = Counts(suppressed, own, counts["classes"], int(counts.get("squares", 0)))
-        ruled_out = bool(question.rejects and counts["public_only"])
-        counted_against_limit = suppressed if suppressed_entities is None else suppressed_entities
-        certainly = min_suppressed if min_suppressed_entities is None else min_suppressed_entities
-        has_costs = not question.has_costs or question.limit is None or certainly <= question.limit
-        result.append(
-            Verdict(
-                node=node,
-                classes=counts["classes"],
-                suppressed=suppressed,
-                smallest=counts["smallest"],
-                largest=counts["largest"],
-                loss=measure.loss(node, judged),
-                feasible=counts["classes"] > 0 and counted_against_limit <= catalog.allowed and not ruled_out,
-                grain=counts["grain"],
-                lower_bounds=lower_bounds,
-                ruled_out=ruled_out,
-                ground=ground,
-                exact=has_costs,
-                by_model=tuple((model.label, counts[f"model_{i}"]) for i, model in enumerate(question.models))
-                if question.by_model
-                else (),
-                suppressed_entities=suppressed_entities,
-                smallest_entities=counts.get(distinct_entities.SMALLEST),
-                by_attribute=measure.losses(node, judged) if question.by_model else (),
-            )
-        )
+        row_of_node = totals.get(position, no_classes)
+        counts = Counts.from_row(row_of_node, uncovered=catalog.uncovered, costs=own, min_costs=least)
+        certain = row_of_node.get(question.limited, 0)
+        has_costs = not question.has_costs or question.limit is None or certain <= question.limit
+        result.append(verdict_of(problem, question.models, node, counts, exact=has_costs))
     return result
 
 
 def _costs(
     question: Question, node: Node, rows: Sequence[Sequence[float]]
 ) -> tuple[list[float], list[tuple[float, ...]]]:
-    """Per attribute what the suppressed records cost, and per attribute and level what the lost ones cost at least."""
+    """Return per attribute the cost of the suppressed records, and per level the least of those that are certain."""
     if not question.has_costs:
         return [0] * len(node), [(0,) * (level + 1) for level in node]
     if question.needs == "surprisals":  # lower levels cost more, by an amount that was not asked for

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol, Self
 
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
@@ -25,19 +25,77 @@ s ln s over the generalized values of its suppressed records; or what ``BottomFa
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a node does to the records: exact counts.
+    """The exact counts of a judged node: what its classes come to, and what is certain of every more special node.
+
+    ``suppressed`` and ``min_suppressed`` include the records of ``uncovered: suppress``.
 
     Attributes:
-        suppressed: records, those of ``uncovered: suppress`` included.
+        suppressed: records in failing classes.
         costs: per attribute, what the measure needs of the suppressed encoded records (``Need``).
         classes: published classes.
         squares: sum of the squared sizes of the published classes.
+        grain: rows of the node's table of classes.
+        smallest, largest: sizes of the smallest and largest published class, None when nothing is published.
+        min_suppressed: at least so many of the suppressed records are suppressed at every more special node too.
+        min_costs: per attribute and level up to the node's, at least what the measure needs of these.
+        forced: see ``LowerBounds``.
+        spread, large, small_records: see ``BottomFacts``.
+        public_only: classes without records of the subset (δ-presence).
+        by_model: per privacy model, the records in classes that it fails, were it alone; () when not asked for.
+        suppressed_entities: entities with a suppressed record; None without an entity.
+        min_suppressed_entities: those with a record in a class that is suppressed whole at every more special node.
+        smallest_entities: entities of the published class that has the fewest.
     """
 
     suppressed: int
-    costs: Sequence[float]
-    classes: int
+    costs: Sequence[float] = ()
+    classes: int = 0
     squares: int = 0
+    grain: int = 0
+    smallest: int | None = None
+    largest: int | None = None
+    min_suppressed: int = 0
+    min_costs: Sequence[Sequence[float]] = ()
+    forced: int = 0
+    spread: int = 0
+    large: int = 0
+    small_records: int = 0
+    public_only: int = 0
+    by_model: tuple[int, ...] = ()
+    suppressed_entities: int | None = None
+    min_suppressed_entities: int | None = None
+    smallest_entities: int | None = None
+
+    @classmethod
+    def from_row(
+        cls,
+        row: Mapping[str, Any],
+        *,
+        uncovered: int,
+        costs: Sequence[float],
+        min_costs: Sequence[Sequence[float]],
+    ) -> Self:
+        """Read the row of a node, by the names of its columns; a count that was not asked for keeps its default.
+
+        A statement that does not count ``min_suppressed`` is about models that suppress a failing class whole at every
+        more special node: then it is ``suppressed``. The same holds of entities.
+
+        Args:
+            row: ``model_<i>`` is what the model at place i suppresses alone; numbers may be decimals.
+            uncovered: the records of ``uncovered: suppress``, which no row counts.
+        """
+        counts = {name: None if (n := row[name]) is None else int(n) for name in cls.__slots__ if name in row}
+        suppressed: int = counts.pop("suppressed") or 0
+        least = counts.pop("min_suppressed", suppressed) or 0
+        counts.setdefault("min_suppressed_entities", counts.get("suppressed_entities"))
+        by_model = tuple(int(n) for name, n in row.items() if name.startswith("model_"))
+        known: dict[str, Any] = {**counts, "by_model": by_model, "costs": costs, "min_costs": min_costs}
+        return cls(suppressed=suppressed + uncovered, min_suppressed=least + uncovered, **known)
+
+    @property
+    def bottom_facts(self) -> BottomFacts:
+        """What these classes say about every node above."""
+        return BottomFacts(self.spread, self.large, self.small_records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +177,12 @@ class Measure(Protocol):
         """
         ...
 
-    def bound(self, bottom: Node, ground: BottomFacts | None, lower_bounds: LowerBounds) -> float:
+    def bound(self, bottom: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds) -> float:
         """A lower bound on the loss of every candidate between ``bottom`` and the node that ``lower_bounds`` is of."""
         ...
 
     def bounds_along_axes(
-        self, bottom: Node, top: Node, ground: BottomFacts | None, lower_bounds: LowerBounds
+        self, bottom: Node, top: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds
     ) -> list[list[float]]:
         """Per attribute, the bounds when ``bottom`` climbs along it alone, level by level, up to ``top``."""
         ...
@@ -183,12 +241,12 @@ class AttributeMeasure(ABC):
         added = self.added(node, counts.suppressed - self._catalog.uncovered, counts.costs)
         return tuple(min(f + g, self.ceiling) for f, g in zip(self.floor(node), added, strict=True))
 
-    def bound(self, bottom: Node, ground: BottomFacts | None, lower_bounds: LowerBounds) -> float:
+    def bound(self, bottom: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds) -> float:
         """f of the bottom and g of what is certain, at the bottom's levels."""
         return fold(self.aggregate or "sum", self._parts(bottom, lower_bounds), self._weights)
 
     def bounds_along_axes(
-        self, bottom: Node, top: Node, ground: BottomFacts | None, lower_bounds: LowerBounds
+        self, bottom: Node, top: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds
     ) -> list[list[float]]:
         """Each part changes alone; a sum is not folded anew for every step."""
         parts = self._parts(bottom, lower_bounds)
@@ -249,14 +307,14 @@ class ClassMeasure(ABC):
         return ()
 
     @abstractmethod
-    def bound(self, bottom: Node, ground: BottomFacts | None, lower_bounds: LowerBounds) -> float:
+    def bound(self, bottom: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds) -> float:
         """A lower bound for all candidates of a box."""
 
     def bounds_along_axes(
-        self, bottom: Node, top: Node, ground: BottomFacts | None, lower_bounds: LowerBounds
+        self, bottom: Node, top: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds
     ) -> list[list[float]]:
         """The bound knows judged nodes only, so that climbing does not raise it."""
-        now = self.bound(bottom, ground, lower_bounds)
+        now = self.bound(bottom, bottom_facts, lower_bounds)
         return [[now] * (high - low + 1) for low, high in zip(bottom, top, strict=True)]
 
     def gauge(self, node: Node) -> tuple[float, ...]:

@@ -42,8 +42,8 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0, option: Op
     def push(node: Node, inherited: float, judged: Verdict | None) -> None:
         if quality.covers(node):
             return
-        ground = judged.ground if judged is not None else None
-        bound = max(inherited, problem.measure.bound(node, ground, nothing))
+        facts = judged.bottom_facts if judged is not None else None
+        bound = max(inherited, problem.measure.bound(node, facts, nothing))
         if reached(bound, 0.0):
             quality.insert(node)
         else:

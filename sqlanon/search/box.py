@@ -40,7 +40,7 @@ DIVE_GAP = 0.02
 class Box:
     """All nodes between ``bottom`` and the node of ``top``, which has been judged.
 
-    ``witness`` is of a judged node at or above the top, ``ground``, for measures of classes, of one at or below the
+    ``witness`` is of a judged node at or above the top, ``below``, for measures of classes, of one at or below the
     bottom: the bound rests on them.
     """
 
@@ -49,12 +49,12 @@ class Box:
     bottom: Node = field(compare=False)
     top: Verdict = field(compare=False)
     witness: Verdict = field(compare=False)
-    ground: Verdict | None = field(compare=False)
+    below: Verdict | None = field(compare=False)
 
     def claim(self, bound: float | None) -> Claim:
         """What is proven of it."""
-        ground = self.ground.node if self.ground is not None else None
-        return Claim(self.bottom, self.top.node, self.witness.node, ground, bound)
+        below = self.below.node if self.below is not None else None
+        return Claim(self.bottom, self.top.node, self.witness.node, below, bound)
 
 
 class _Search:
@@ -64,7 +64,7 @@ class _Search:
         self.problem = problem
         self.progress = progress
         self.gap = gap
-        self.grounded = problem.measure.needs == "classes"
+        self.of_classes = problem.measure.needs == "classes"
         self.branching = Branching(problem)
         self.queue: list[Box] = []
         self.infeasible_below = RankedTree("down")
@@ -90,15 +90,15 @@ class _Search:
         """A hopeless node at or above a node that is covered by one."""
         return next(other for other in self._hopeless_nodes if leq(node, other))
 
-    def box(self, bottom: Node, top: Verdict, witness: Verdict, ground: Verdict | None, other: Verdict | None) -> Box:
+    def box(self, bottom: Node, top: Verdict, witness: Verdict, below: Verdict | None, other: Verdict | None) -> Box:
         """A box with the best bound that its own top, an older witness, and two judged nodes below it give."""
         self._serial += 1
         best: Box | None = None
         for above in (top,) if witness is top else (top, witness):
-            for below in (ground, other) if other is not None else (ground,):
-                bound = self.problem.bound(bottom, above, below.ground if below is not None else None)
+            for lower in (below, other) if other is not None else (below,):
+                bound = self.problem.bound(bottom, above, lower.bottom_facts if lower is not None else None)
                 if best is None or bound > best.bound:
-                    best = Box(bound, self._serial, bottom, top, above, below)
+                    best = Box(bound, self._serial, bottom, top, above, lower)
         assert best is not None
         return best
 
@@ -163,13 +163,13 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
     progress.claims = state.claims
     progress.frontier = lambda: [everything]
     progress.lower_bound = everything.bound
-    if state.grounded and lattice.bottom != first[0]:
+    if state.of_classes and lattice.bottom != first[0]:
         first.append(lattice.bottom)
     verdicts = yield [Request(node, lattice.bottom) for node in first]
     for verdict in verdicts:
         state.see(verdict)
-    top, ground = verdicts[0], verdicts[-1] if state.grounded else None
-    state.push(state.settle(state.box(lattice.bottom, top, top, ground, None)))
+    top, below = verdicts[0], verdicts[-1] if state.of_classes else None
+    state.push(state.settle(state.box(lattice.bottom, top, top, below, None)))
     progress.frontier = lambda: state.open_claims(taken)
 
     while state.diving is not None or (state.queue and not state.reached(state.queue[0].bound, gap)):
@@ -179,7 +179,7 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
         if not taken:
             continue
         progress.lower_bound = min(box.bound for box in (*state.queue[:1], *taken))
-        cuts = [state.branching.cut(box.bottom, box.top, box.ground, progress.incumbent) for box in taken]
+        cuts = [state.branching.cut(box.bottom, box.top, box.below, progress.incumbent) for box in taken]
         requests = _requests(state, taken, cuts)
         verdicts = (yield requests) if requests else []
         for verdict in verdicts:
@@ -205,21 +205,21 @@ def _requests(state: _Search, taken: list[Box], cuts: list[Cut]) -> list[Request
         for box, cut in zip(taken, cuts, strict=True)
         if not state.infeasible_below.covers(cut.low_top)
     ]
-    if state.grounded:
+    if state.of_classes:
         requests += [Request(cut.high_bottom, box.bottom) for box, cut in zip(taken, cuts, strict=True)]
     return requests
 
 
 def _halves(state: _Search, box: Box, cut: Cut, judged: dict[Node, Verdict]) -> tuple[Box | None, Box | None]:
     """The two halves of a box, as far as they are still open."""
-    low_top, ground = judged.get(cut.low_top), judged.get(cut.high_bottom) if state.grounded else None
+    low_top, below = judged.get(cut.low_top), judged.get(cut.high_bottom) if state.of_classes else None
     low = None
     if low_top is None:
         state.claims.append(Claim(box.bottom, cut.low_top, state.hopeless_above(cut.low_top), None, None))
     else:
-        state.branching.learn(cut, box.bottom, box.top, box.ground, low_top, ground)
-        low = state.settle(state.box(box.bottom, low_top, box.witness, box.ground, None))
-    high = state.settle(state.box(cut.high_bottom, box.top, box.witness, box.ground, ground))
+        state.branching.learn(cut, box.bottom, box.top, box.below, low_top, below)
+        low = state.settle(state.box(box.bottom, low_top, box.witness, box.below, None))
+    high = state.settle(state.box(cut.high_bottom, box.top, box.witness, box.below, below))
     return low, high
 
 

@@ -63,7 +63,7 @@ class Branching:
         self._problem = problem
         self._down: dict[tuple[int, int, int], _Experience] = {}
         self._up: dict[tuple[int, int, int], _Experience] = {}
-        self._grounded = problem.measure.needs == "classes"
+        self._of_classes = problem.measure.needs == "classes"
         gauge = problem.measure.gauge
         low, high = gauge(problem.lattice.bottom), gauge(problem.lattice.top)
         self._gauges = [
@@ -75,21 +75,21 @@ class Branching:
             for axis, (bottom, top) in enumerate(zip(problem.lattice.bottom, problem.lattice.top, strict=True))
         ]
 
-    def cut(self, bottom: Node, top: Verdict, ground: Verdict | None, incumbent: Verdict | None) -> Cut:
+    def cut(self, bottom: Node, top: Verdict, below: Verdict | None, incumbent: Verdict | None) -> Cut:
         """The cut that is expected to raise the bounds of the two halves the most."""
         problem = self._problem
-        below = ground.ground if ground is not None else None
-        now = problem.bound(bottom, top, below)
+        facts = below.bottom_facts if below is not None else None
+        now = problem.bound(bottom, top, facts)
         missing = max(incumbent.loss - now, 0.0) if incumbent is not None else math.inf
         best: tuple[float, float, int, int] | None = None
-        bounds_along_axes = problem.bounds_along_axes(bottom, top, below)
+        bounds_along_axes = problem.bounds_along_axes(bottom, top, facts)
         for axis, (low, high) in enumerate(zip(bottom, top.node, strict=True)):
             if low == high:
                 continue
             climb = bounds_along_axes[axis]
             for level in range(low, high):
                 up = climb[level + 1 - low] - now
-                if self._grounded:
+                if self._of_classes:
                     up = max(up, self._learnt_gain(self._up, (axis, level, low)))
                 down = self._expected(axis, level, high, top, climb[high - low] - climb[level - low], missing)
                 score = min(up, missing) + TRUST * min(down, missing)
@@ -100,12 +100,12 @@ class Branching:
         return Cut.of(bottom, top.node, -best[2], -best[3])
 
     def learn(
-        self, cut: Cut, bottom: Node, top: Verdict, ground: Verdict | None, low: Verdict, high: Verdict | None
+        self, cut: Cut, bottom: Node, top: Verdict, below: Verdict | None, low: Verdict, high: Verdict | None
     ) -> None:
         """Remember what a cut of the box [bottom, top] brought: the verdicts of the halves' new corners."""
         problem = self._problem
-        below = ground.ground if ground is not None else None
-        now = problem.bound(bottom, top, below)
+        facts = below.bottom_facts if below is not None else None
+        now = problem.bound(bottom, top, facts)
         down = self._down.setdefault((cut.axis, cut.level, top.node[cut.axis]), _Experience())
         down.cuts += 1
         down.suppression += math.log(
@@ -113,11 +113,11 @@ class Branching:
         )
         if low.exact:
             down.gains += 1
-            down.gain += problem.bound(bottom, low, below) - now
+            down.gain += problem.bound(bottom, low, facts) - now
         if high is not None:
             up = self._up.setdefault((cut.axis, cut.level, bottom[cut.axis]), _Experience())
             up.gains += 1
-            up.gain += problem.bound(cut.high_bottom, top, high.ground) - now
+            up.gain += problem.bound(cut.high_bottom, top, high.bottom_facts) - now
 
     def _expected(self, axis: int, level: int, high: int, top: Verdict, rise: float, missing: float) -> float:
         """The expected gain of the lower half; all that is missing when it is expected to be pruned."""

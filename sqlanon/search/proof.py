@@ -51,13 +51,13 @@ def proof_of(problem: Problem, verdicts: Iterable[Verdict], loss: float) -> Proo
     for verdict in sorted(judged, key=lambda v: -sum(v.node)):
         if problem.infeasible_below(verdict) and infeasible_below.insert(verdict.node):
             claims.append(Claim(lattice.bottom, verdict.node, verdict.node, None, None))
-    grounded = problem.measure.needs == "classes"
+    of_classes = problem.measure.needs == "classes"
     for verdict in sorted(judged, key=lambda v: sum(v.node)):
         if verdict.node in infeasible_below:
             continue
-        bound = problem.measure.bound(verdict.node, verdict.ground, LowerBounds(catalog.uncovered))
+        bound = problem.measure.bound(verdict.node, verdict.bottom_facts, LowerBounds(catalog.uncovered))
         if bound >= enough and dear.insert(verdict.node):
-            claims.append(Claim(verdict.node, lattice.top, None, verdict.node if grounded else None, bound))
+            claims.append(Claim(verdict.node, lattice.top, None, verdict.node if of_classes else None, bound))
     for verdict in judged:
         if verdict.node not in infeasible_below and verdict.node not in dear:
             if verdict.feasible and verdict.loss < enough:
@@ -125,4 +125,4 @@ def rests_soundly(claim: Claim) -> bool:
         return False
     if claim.witness is not None and not leq(claim.top, claim.witness):
         return False
-    return claim.ground is None or leq(claim.ground, claim.bottom)
+    return claim.below is None or leq(claim.below, claim.bottom)

@@ -23,16 +23,16 @@ Value = int | float | str
 def bind(
     file: str,
     *,
-    relations: Mapping[str, exp.Expr],
-    columns: Mapping[str, Sequence[str]] | None = None,
+    relations: Mapping[str, exp.Expr] | None = None,
+    columns: Mapping[str, Sequence[str | exp.Expr]] | None = None,
     values: Mapping[str, Value] | None = None,
     released_type: str | None = None,
 ) -> exp.Select:
     """The statement of ``sql/<file>`` about the given relations.
 
     Args:
-        relations: placeholder table -> table, table function or query.
-        columns: placeholder column -> columns.
+        relations: placeholder table -> table, table function or query; other tables keep their names.
+        columns: placeholder column -> columns, by their names; in a SELECT or GROUP BY also expressions (``x AS name``).
         values: placeholder -> value.
         released_type: what ``AS_RELEASED`` casts to.
 
@@ -42,6 +42,7 @@ def bind(
     tree = parse(file)
     assert isinstance(tree, exp.Select)
     placeholders = list(tree.find_all(exp.Placeholder))
+    relations = relations or {}
     tables = [node for node in tree.find_all(exp.Table) if not node.db and node.name in relations]
     for placeholder in placeholders:
         if placeholder.name not in (values or {}):
@@ -66,7 +67,7 @@ def _literal(value: Value) -> exp.Expr:
     return exp.convert(value)
 
 
-def _expand(tree: exp.Expr, name: str, columns: Sequence[str]) -> None:
+def _expand(tree: exp.Expr, name: str, columns: Sequence[str | exp.Expr]) -> None:
     for call in list(tree.find_all(exp.Anonymous)):
         word = call.name.upper()
         if word in ("ANY_OF", "ALL_OF") and _mentions(call, name):
@@ -78,32 +79,33 @@ def _expand(tree: exp.Expr, name: str, columns: Sequence[str]) -> None:
         for key in ("expressions", "partition_by", "using"):
             items = holder.args.get(key) or []
             if any(_is_placeholder(item, name) for item in items):
-                holder.set(key, [new for item in items for new in _listed(item, name, columns)])
+                listed = [new for item in items for new in _listed(item, name, columns)]
+                holder.set(key, listed if isinstance(holder, exp.Select) else [new.unalias() for new in listed])
         if isinstance(holder, exp.Group) and not holder.expressions:
             holder.pop()
     for node in list(tree.find_all(exp.Column)):
         if _is_placeholder(node, name):
-            node.replace(_column(columns[0]))
+            node.replace(_reference(columns[0], node.text("table")).unalias())
 
 
-def _listed(item: exp.Expr, name: str, columns: Sequence[str]) -> list[exp.Expr]:
+def _listed(item: exp.Expr, name: str, columns: Sequence[str | exp.Expr]) -> list[exp.Expr]:
     if not _is_placeholder(item, name):
         return [item]
     if isinstance(item, exp.Identifier):
-        return [exp.to_identifier(column, quoted=True) for column in columns]
-    return [_column(column, item.text("table")) for column in columns]
+        return [exp.to_identifier(str(column), quoted=True) for column in columns]
+    return [_reference(column, item.text("table")) for column in columns]
 
 
 def _mentions(node: exp.Expr, name: str) -> bool:
     return any(_is_placeholder(column, name) for column in node.find_all(exp.Column))
 
 
-def _for_column(condition: exp.Expr, name: str, column: str) -> exp.Expr:
+def _for_column(condition: exp.Expr, name: str, column: str | exp.Expr) -> exp.Expr:
     return condition.copy().transform(partial(_replaced, name=name, column=column))
 
 
-def _replaced(node: exp.Expr, *, name: str, column: str) -> exp.Expr:
-    return _column(column, node.text("table")) if _is_placeholder(node, name) else node
+def _replaced(node: exp.Expr, *, name: str, column: str | exp.Expr) -> exp.Expr:
+    return _reference(column, node.text("table")).unalias() if _is_placeholder(node, name) else node
 
 
 def _is_placeholder(node: exp.Expr, name: str) -> bool:
@@ -111,9 +113,12 @@ def _is_placeholder(node: exp.Expr, name: str) -> bool:
     return isinstance(identifier, exp.Identifier) and identifier.name == name and not identifier.args.get("quoted")
 
 
-def _column(name: str, table: str = "") -> exp.Column:
+def _reference(column: str | exp.Expr, table: str) -> exp.Expr:
+    """A column of ``table`` by its name; an expression is its own."""
+    if not isinstance(column, str):
+        return column.copy()
     owner = exp.to_identifier(table, quoted=True) if table else None
-    return exp.column(exp.to_identifier(name, quoted=True), owner)
+    return exp.column(exp.to_identifier(column, quoted=True), owner)
 
 
 def _aliased(relation: exp.Expr, alias: str) -> exp.Expr:
