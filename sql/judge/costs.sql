@@ -1,6 +1,7 @@
--- What suppression costs, per node and attribute, in leaves of the hierarchy: the sum of D - leaves over the suppressed
--- records (cost), and at least over those that are certain to be suppressed further down, at every lower level.
+-- What suppression costs, per node and attribute, in leaves of the hierarchy.
 --
+-- cost: the sum of D - leaves over the suppressed records. min_cost_<level>: at least that sum over the records that are
+-- certain to be suppressed at every more special node, at that level.
 -- failing: see failing.sql. leaf: per attribute, level and generalized value its D - leaves (cost), and the least of that
 -- among the values below it (cost_0, cost_1, …).
 -- no_counts: a NULL for every count of totals.sql. min_costs: at each level, the sum of min_suppressed * cost_<level>.

@@ -1,4 +1,4 @@
--- The entities that each node counts against the limit on suppression: one row a node with a failing class.
+-- The entities that every node counts against the limit on suppression: one row a node with a failing class.
 --
 -- entities: per node, class and entity the entity's records n. judged: per node and class its records n, fails, and how
 -- many of its records are certain to be suppressed at every more special node (min_suppressed).

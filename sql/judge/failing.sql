@@ -1,6 +1,7 @@
--- The generalized values in the failing classes of every node, attribute by attribute. Nodes that certainly count more
--- than :limit against the limit on suppression are no candidates, so their costs are not asked for.
+-- The generalized values in the failing classes of every node, attribute by attribute.
 --
+-- A node that certainly counts more than :limit against the limit on suppression is no candidate: its costs are not asked
+-- for.
 -- judged: per node and class its records n, fails, and min_suppressed. levels: see levels.sql. totals: see totals.sql.
 -- generalized_key: what an attribute's masks keep of the words of the key; certain: the count of totals that is held
 -- against the limit.

@@ -1,5 +1,6 @@
--- The records of every class by the value of one sensitive column. Values and classes without records are absent.
+-- The records of every class by the value of one sensitive column.
 --
+-- Values and classes without records are absent.
 -- parts: per node and part of a class its records n.
 -- class_key: the node, and the words of the key without the bits of sensitive values; sensitive_value: the bits of this
 -- column's value.

@@ -1,6 +1,6 @@
--- The distinct entities of every class by the value of one sensitive column: an entity with several values in a class
--- counts once for each of them.
+-- The distinct entities of every class by the value of one sensitive column.
 --
+-- An entity with several values in a class counts once for each of them.
 -- parts: per node, part of a class and entity its records n.
 -- part_key: the node, and the words of the key without the bits of sensitive values; class_key: the same columns, once
 -- they are computed. sensitive_value: the bits of this column's value.

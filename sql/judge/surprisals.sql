@@ -1,6 +1,6 @@
--- The sums of n ln n over the generalized values of suppressed records, per node and attribute (0 ln 0 = 0), and the
--- same of the records that are certain to be suppressed further down.
+-- The sums of n ln n over the generalized values of suppressed records, per node and attribute (0 ln 0 = 0).
 --
+-- min_cost_0: the same over the records that are certain to be suppressed at every more special node.
 -- failing: see failing.sql. no_counts: a NULL for every count of totals.sql.
 --
 -- failing                                                      surprisals

@@ -1,6 +1,6 @@
--- What the classes of every node come to: one row a node. Of these counts a search asks for those that its models and
--- its quality measure need.
+-- What the classes of every node come to: one row a node.
 --
+-- Of these counts a search asks for those that its models and its quality measure need.
 -- judged: per node and class its records n (none, where only others than the subset have such a record: δ-presence), its
 -- entities if they are counted, fails: 1 when any model fails it, and min_suppressed: at least so many of its records are
 -- suppressed at every more special node too.

@@ -1,5 +1,6 @@
--- What the shares of a class's sensitive values are taken of: the entities of all values, summed. An entity with several
--- values counts for each, so these are no fewer than the entities of the class.
+-- What the shares of a class's sensitive values are taken of: the entities of all values, summed.
+--
+-- An entity with several values counts for each, so these are no fewer than the entities of the class.
 --
 -- histogram                          weights
 -- node | class | value | n           node | class | n

@@ -143,7 +143,7 @@ def _crossed(question: Question, mask_names: Sequence[str], arm: int) -> exp.Sel
     """The classes of all nodes that are judged from one grain."""
     parts = [masked(column(names.key(w), "grain"), column(mask, "nodes")) for w, mask in enumerate(mask_names)]
     entity = identity(question.catalog.has_entity, "grain")
-    return (
+    query = (
         exp.select(
             column("node", "nodes"),
             *[named(part, names.key(w)) for w, part in enumerate(parts)],
@@ -155,6 +155,8 @@ def _crossed(question: Question, mask_names: Sequence[str], arm: int) -> exp.Sel
         .where(equal(column("arm", "nodes"), number(arm)))
         .group_by(column("node", "nodes"), *[part.copy() for part in parts], *[item.copy() for item in entity])
     )
+    query.add_comments(["The grain under every node: what the node's masks keep of a key is the key of a class."])
+    return query
 
 
 def parameters(

@@ -95,13 +95,13 @@ def totals(catalog: Catalog, counts: exp.Query, columns: Sequence[str], monotone
 
 
 def lasting(models: Sequence[PrivacyModel], failing: Sequence[exp.Expr]) -> tuple[list[exp.Expr], list[exp.Expr]]:
-    """Return the failures that last at every more special node, and the records that are certain to be suppressed there.
+    """Return the failures that last at every more special node, and the records that are suppressed there for certain.
 
     A failure of a monotone model lasts: of no value has a part of a class more entities than the class. So does that of
-    a class with fewer records than the model lets pass. What the other models return as ``min_suppressed`` rests on each
-    record being in one part only; an entity may be in several, so nothing is certain of it. (Persons 1 to 9 are ill with
-    a, 10 with b, and 10 has nine records, each in another part with one of the others: all parts pass, the class does
-    not.) Unless the model's bound holds for such parts, too (``knows_parts``).
+    a class with fewer records than the model lets pass. What the other models return as ``min_suppressed`` rests on
+    each record being in one part only; an entity may be in several, so nothing is certain of it. (Persons 1 to 9 are
+    ill with a, 10 with b, and 10 has nine records, each in another part with one of the others: all parts pass, the
+    class does not.) Unless the model's bound holds for such parts, too (``knows_parts``).
     """
     lasts: list[exp.Expr] = []
     min_suppressed: list[exp.Expr] = []

@@ -69,10 +69,10 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
     ctes = _seen_by_models(question, grouped)
     query = exp.select(*[column(name, "classes") for name in key_names]).from_(table("classes"))
     if catalog.has_entity:
-        counted = [named(column("records", "classes"), names.COUNT), named(column(names.COUNT, "classes"), "entities")]
+        query.select(named(column("records", "classes"), names.COUNT), copy=False)
+        query.select(named(column(names.COUNT, "classes"), "entities"), copy=False)
     else:
-        counted = [column(name, "classes") for name in _counter_names(catalog.has_population)]
-    query.select(*counted, copy=False)
+        query.select(*[column(name, "classes") for name in _counter_names(catalog.has_population)], copy=False)
     fails: list[exp.Expr] = []
     min_suppressed: list[exp.Expr] = []
     for position, model in enumerate(question.models):
@@ -87,7 +87,7 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
         query.join(table(name), on=matches, join_type="left", copy=False)
         fails.append(column("fails", name))
         min_suppressed.append(column("min_suppressed", name))
-    failing: list[exp.Expr] = [equal(f, number(1)) for f in fails]
+    failing = [_is_set(f) for f in fails]
     any_fails = exp.or_(*failing) if failing else exp.false()
     query.select(named(when(any_fails, number(1), number(0)), "fails"), copy=False)
     if not question.monotone:
@@ -102,6 +102,7 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
         query.select(named(strictest, "min_suppressed"), copy=False)
     if question.by_model:
         query.select(*[named(f.copy(), f"fails_{i}") for i, f in enumerate(fails)], copy=False)
+    query.add_comments(["A class fails when any model fails it; of the bounds of these models the strictest counts."])
     ctes.append(cte("judged", query, materialized=True))
     return ctes
 
@@ -169,6 +170,15 @@ def _bound(
         relations["ancestors"] = table(names.ancestors(place))
     values = dict(model.values(question.catalog))
     return bind(model.file, relations=relations, columns={"class_key": key_names}, values=values)
+
+
+def _is_set(flag: exp.Expr) -> exp.Expr:
+    """Return ``flag = 1``, or of the flag ``CASE WHEN condition THEN 1 ELSE 0 END`` the condition."""
+    if isinstance(flag, exp.Case):
+        condition: exp.Expr = flag.args["ifs"][0].this.copy()
+        if flag == when(condition.copy(), number(1), number(0)):
+            return condition
+    return equal(flag, number(1))
 
 
 def _projection(query: exp.Select, name: str) -> exp.Expr:

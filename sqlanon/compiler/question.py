@@ -52,7 +52,7 @@ class Question:
 
     @property
     def cost_columns(self) -> tuple[str, ...]:
-        """What suppressed records cost (``cost``), and at least those that are certain, by level (``min_cost_<level>``).
+        """What suppressed records cost (``cost``), and at least what the certain ones cost by level (``min_cost_<l>``).
 
         When all suppressed records are certain their cost is that of the node's own level. Surprisals do not ask for
         the level.

@@ -19,8 +19,12 @@ from sqlanon.lattice.nodes import Node
 
 AGGREGATES = ("arithmetic_mean", "sum", "geometric_mean", "maximum")
 Need = Literal["costs", "surprisals", "classes"]
-"""What a measure asks of every node: per attribute the sum of D - leaves over its suppressed records, or the sum of
-s ln s over the generalized values of its suppressed records; or what ``BottomFacts`` and ``Counts`` say about its classes."""
+"""What a measure asks of every node.
+
+- ``costs``: per attribute, the sum of D - leaves over its suppressed records.
+- ``surprisals``: per attribute, the sum of s ln s over the generalized values of its suppressed records.
+- ``classes``: the counts of its classes in ``BottomFacts`` and ``Counts``.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +110,8 @@ class LowerBounds:
         suppressed: at least so many records are suppressed, those of ``uncovered: suppress`` included.
         penalty: per attribute and level up to that of y, what suppressing them adds at least to what generalizing
             everything to that level costs; () when nothing is certain.
-        forced: sum over the failing classes of y of min_suppressed * (N - max(m, n)), m being the least size of a class.
-        entities: at least so many entities have a suppressed record; None when records are counted, or none is.
+        forced: sum over the failing classes of y of min_suppressed * (N - max(m, n)), m being the least size of a
+        class. entities: at least so many entities have a suppressed record; None when records are counted, or none is.
     """
 
     suppressed: int

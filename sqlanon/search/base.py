@@ -95,8 +95,8 @@ class Claim:
 class Problem:
     """What a strategy may know: the lattice and the measure. ``catalog.allowed`` is the limit on suppression.
 
-    ``batch`` is a hint: how many nodes are judged together at little more than the cost of one. ``upward_closed``: where a
-    node suppresses nothing, no generalization of it does.
+    ``batch`` is a hint: how many nodes are judged together at little more than the cost of one. ``upward_closed``:
+    where a node suppresses nothing, no generalization of it does.
     """
 
     catalog: Catalog

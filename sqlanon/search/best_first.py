@@ -6,9 +6,9 @@ reached the best loss has insufficient quality, and so have its generalizations;
 protection, and so have its specializations, which are not judged but still expanded.
 
 Optimal for every model and measure. The bound is that of the measure by generalization alone, for measures of classes
-also what the classes of a judged specialization say (``BottomFacts``). It never falls upwards, so the head of the queue is a
-proven bound at any time. It also means that specializations come first: insufficient protection settles only nodes of
-equal bound, and every node that is cheap enough is judged, hopeless or not. The paper calls it a first step.
+also what the classes of a judged specialization say (``BottomFacts``). It never falls upwards, so the head of the queue
+is a proven bound at any time. It also means that specializations come first: insufficient protection settles only nodes
+of equal bound, and every node that is cheap enough is judged, hopeless or not. The paper calls it a first step.
 
 Every node is queued by one predecessor only, the one that lacks a step of its last generalized attribute: nothing has
 to remember which nodes were seen. Memory grows with the queue and the antichains, not with the lattice.
