@@ -9,7 +9,7 @@ The four implementations are the options of the paper's comparison: a plain list
 prefix tree that keeps it, and a prefix tree that also knows the least rank (sum of levels) below each branch. They
 answer alike and count alike, except that the plain list drops nothing.
 
-``down`` is ``up`` in the mirrored lattice: all of them negate the levels of a node at the door, and know one direction.
+``down`` is ``up`` in the mirrored lattice: all of them negate the levels of a node first, and know one direction.
 """
 
 from __future__ import annotations
@@ -55,19 +55,21 @@ class Antichain(ABC):
         return new
 
     def covers(self, node: Node) -> bool:
-        """True when ``node`` has the property: it was stored, or inherits it."""
+        """Return True when ``node`` has the property: it was stored, or inherits it."""
         self.queries += 1
         covered = self._covers(self._mirrored(node))
         self.hits += covered
         return covered
 
     def __contains__(self, node: Node) -> bool:
-        """``covers`` without being counted."""
+        """Answer like ``covers``, without counting the query."""
         return self._covers(self._mirrored(node))
 
-    def tell(self, name: str, statistics: dict[str, float]) -> None:
-        """Write the counters under ``name_…``, as in the paper's table: inserts, queries, hits, antichain, the last two
-        as shares of the queries and of the inserts."""
+    def report(self, name: str, statistics: dict[str, float]) -> None:
+        """Write the counters under ``name_…``, as in the paper's table.
+
+        These are inserts, queries, hits as a share of the queries, and the antichain as a share of the inserts.
+        """
         statistics[f"{name}_inserts"] = self.inserts
         statistics[f"{name}_queries"] = self.queries
         statistics[f"{name}_hits"] = self.hits / self.queries if self.queries else 0.0
@@ -133,7 +135,7 @@ class Tree(Antichain):
 
 
 def _below(branch: dict[int, Any], node: Node, depth: int) -> bool:
-    """True when a stored node lies at or below ``node``."""
+    """Return True when a stored node lies at or below ``node``."""
     if depth == len(node):
         return True
     own = node[depth]
@@ -209,5 +211,5 @@ OPTIONS: tuple[tuple[Option, type[Antichain]], ...] = (
 
 
 def antichain(direction: Direction, option: Option = "ranked_tree") -> Antichain:
-    """An empty antichain of the option called ``option``."""
+    """Return an empty antichain of the option called ``option``."""
     return dict(OPTIONS)[option](direction)

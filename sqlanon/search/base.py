@@ -1,4 +1,4 @@
-"""What strategies and the evaluator say to each other.
+"""The messages between strategies and the evaluator.
 
 A strategy is a generator: it yields batches of ``Request`` and is sent the verdicts in the same order. It does no
 I/O, so a test can drive it with a dictionary.
@@ -28,7 +28,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is known of an evaluated node.
+    """The verdict on an evaluated node.
 
     Attributes:
         node: its levels.
@@ -106,7 +106,7 @@ class Problem:
     upward_closed: bool = True
 
     def infeasible_below(self, verdict: Verdict) -> bool:
-        """No node at or below this one can be a candidate: too much is certainly suppressed, or all of it.
+        """Return True when no node at or below this one can be a candidate: too much is certain to be suppressed, or all.
 
         The limit may count entities; that all of them lose something does not mean that nothing is published.
         """
@@ -118,17 +118,17 @@ class Problem:
         )
 
     def bound(self, bottom: Node, top: Verdict, bottom_facts: BottomFacts | None = None) -> float:
-        """A lower bound on the loss of every candidate between ``bottom`` and ``top``."""
+        """Return a lower bound on the loss of every candidate between ``bottom`` and ``top``."""
         return self.measure.bound(bottom, bottom_facts, top.lower_bounds)
 
     def bounds_along_axes(
         self, bottom: Node, top: Verdict, bottom_facts: BottomFacts | None = None
     ) -> list[list[float]]:
-        """Per attribute, the bounds when ``bottom`` climbs along it alone, level by level, up to the top."""
+        """Return per attribute the bounds when ``bottom`` climbs along it alone, level by level, up to the top."""
         return self.measure.bounds_along_axes(bottom, top.node, bottom_facts, top.lower_bounds)
 
     def least(self) -> float:
-        """A lower bound on the loss of every node, without any verdict."""
+        """Return a lower bound on the loss of every node, without any verdict."""
         return self.measure.bound(self.lattice.bottom, None, LowerBounds(self.catalog.uncovered))
 
 
@@ -187,12 +187,12 @@ def _nearer(verdict: Verdict, other: Verdict) -> bool:
 
 
 def rank(verdict: Verdict) -> tuple[float, int, Node]:
-    """Sort key of solutions: loss, suppressed records, levels."""
+    """Return the sort key of solutions: loss, suppressed records, levels."""
     return (verdict.loss, verdict.suppressed, verdict.node)
 
 
 def better(verdict: Verdict, other: Verdict) -> bool:
-    """True when ``verdict`` beats ``other``: lower loss, then fewer suppressed, then lexicographically less."""
+    """Return True when ``verdict`` beats ``other``: lower loss, then fewer suppressed, then lexicographically less."""
     margin = TIE * max(abs(verdict.loss), abs(other.loss))
     if abs(verdict.loss - other.loss) > margin:
         return verdict.loss < other.loss

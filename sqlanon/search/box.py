@@ -26,14 +26,13 @@ from sqlanon.search.base import TIE, Claim, Problem, Progress, Request, Strategy
 from sqlanon.search.branching import Branching, Cut
 
 FIRST_SHARE = 4
-"""The first batches hold so much less than later ones: early on the queue holds many boxes that an incumbent would
-prune;"""
+"""The first batches request ``batch // FIRST_SHARE`` nodes: many boxes are queued that an incumbent would prune."""
 RAMP = 4
-"""and no batch holds more than so much less than was evaluated before it, unless it is one of the first."""
+"""After the first batches, request at most ``evaluated // RAMP`` nodes at once."""
 DIVE_SHARE = 0.1
-"""Of the evaluations, what dives may take,"""
+"""Dives may take this share of the evaluations."""
 DIVE_GAP = 0.02
-"""as long as the gap is wider than this."""
+"""Dive only while the gap is wider than this."""
 
 
 @dataclass(order=True, slots=True)
@@ -52,13 +51,13 @@ class Box:
     below: Verdict | None = field(compare=False)
 
     def claim(self, bound: float | None) -> Claim:
-        """What is proven of it."""
+        """Return the claim that the box has this bound."""
         below = self.below.node if self.below is not None else None
         return Claim(self.bottom, self.top.node, self.witness.node, below, bound)
 
 
 class _Search:
-    """The state of one search: the queue of boxes, the dive, what is known to be hopeless, and the proof so far."""
+    """The state of one search: the queue of boxes, the dive, the hopeless nodes, and the proof so far."""
 
     def __init__(self, problem: Problem, progress: Progress, gap: float) -> None:
         self.problem = problem
@@ -76,7 +75,7 @@ class _Search:
         self._serial = 0
 
     def reached(self, bound: float, gap: float = 0.0) -> bool:
-        """The bound proves that nothing better than the incumbent (by more than the gap) is left."""
+        """Return True when the bound proves that nothing better than the incumbent (by more than the gap) is left."""
         incumbent = self.progress.incumbent
         return incumbent is not None and bound >= incumbent.loss * (1.0 - gap) - TIE * abs(incumbent.loss)
 
@@ -87,11 +86,11 @@ class _Search:
             self._hopeless_nodes.append(verdict.node)
 
     def hopeless_above(self, node: Node) -> Node:
-        """A hopeless node at or above a node that is covered by one."""
+        """Return a hopeless node at or above a node that is covered by one."""
         return next(other for other in self._hopeless_nodes if leq(node, other))
 
     def box(self, bottom: Node, top: Verdict, witness: Verdict, below: Verdict | None, other: Verdict | None) -> Box:
-        """A box with the best bound that its own top, an older witness, and two judged nodes below it give."""
+        """Return a box with the best bound that its own top, an older witness, and two judged nodes below it give."""
         self._serial += 1
         best: Box | None = None
         for above in (top,) if witness is top else (top, witness):
@@ -103,7 +102,7 @@ class _Search:
         return best
 
     def settle(self, box: Box) -> Box | None:
-        """The box if it is still open; otherwise it goes into the proof."""
+        """Return the box if it is still open; otherwise put it into the proof."""
         if self.problem.infeasible_below(box.top):
             self.claims.append(Claim(box.bottom, box.top.node, box.top.node, None, None))
         elif box.bottom == box.top.node:
@@ -121,7 +120,7 @@ class _Search:
             heapq.heappush(self.queue, box)
 
     def wanted(self) -> list[Box]:
-        """The boxes to cut next: that of the dive, then those of least bound."""
+        """Return the boxes to cut next: that of the dive, then those of least bound."""
         progress, queue = self.progress, self.queue
         if self.diving is None and queue and progress.evaluated >= self.next_dive and not self._close():
             self.diving, self.dive_started = heapq.heappop(queue), progress.evaluated
@@ -133,7 +132,7 @@ class _Search:
         return taken
 
     def _close(self) -> bool:
-        """The gap is narrow: dives have little to find."""
+        """Return True when the gap is narrow: dives have little to find."""
         return self.reached(self.queue[0].bound, max(self.gap, DIVE_GAP))
 
     def dive_on(self, low: Box | None, high: Box | None) -> None:
@@ -146,7 +145,7 @@ class _Search:
             self.next_dive = evaluated + int((evaluated - self.dive_started) / DIVE_SHARE)
 
     def open_claims(self, taken: list[Box]) -> list[Claim]:
-        """What is proven of the boxes that are still open."""
+        """Return the claims about the boxes that are still open."""
         return [box.claim(box.bound) for box in (*self.queue, *taken)]
 
 
@@ -198,8 +197,10 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
 
 
 def _requests(state: _Search, taken: list[Box], cuts: list[Cut]) -> list[Request]:
-    """The tops of the lower halves that are not known to be hopeless, and for measures of classes the bottoms of the
-    upper ones."""
+    """Request the tops of the lower halves that are not known to be hopeless.
+
+    For measures of classes, request the bottoms of the upper halves, too.
+    """
     requests = [
         Request(cut.low_top, box.bottom)
         for box, cut in zip(taken, cuts, strict=True)
@@ -211,7 +212,7 @@ def _requests(state: _Search, taken: list[Box], cuts: list[Cut]) -> list[Request
 
 
 def _halves(state: _Search, box: Box, cut: Cut, judged: dict[Node, Verdict]) -> tuple[Box | None, Box | None]:
-    """The two halves of a box, as far as they are still open."""
+    """Return the two halves of a box, as far as they are still open."""
     low_top, below = judged.get(cut.low_top), judged.get(cut.high_bottom) if state.of_classes else None
     low = None
     if low_top is None:
@@ -224,7 +225,7 @@ def _halves(state: _Search, box: Box, cut: Cut, judged: dict[Node, Verdict]) -> 
 
 
 def useful_top(problem: Problem) -> Node:
-    """The least general node that has the classes of the lattice's top.
+    """Return the least general node that has the classes of the lattice's top.
 
     Levels are partitions of the values, each a coarsening of the one below; equally many parts mean the same
     partition. A level with the partition of a lower one forms the same classes and costs at least as much, so no

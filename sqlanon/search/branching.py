@@ -18,16 +18,16 @@ from sqlanon.lattice.nodes import Node
 from sqlanon.search.base import Problem, Verdict
 
 TRUST = 0.5
-"""What a predicted gain counts beside a known one (measured on ADULT, CUP and CREDITCARD: benchmarks/README.md)."""
+"""The weight of a predicted gain beside a known one (measured on ADULT, CUP and CREDITCARD: benchmarks/README.md)."""
 UNSEEN_GAIN = 0.05
-"""Of a cut not seen before: the gain of the lower half, as a share of what raising the bottom as far would bring;"""
+"""The expected gain of the lower half of a cut not seen before, as a share of the gain of raising the bottom as far."""
 UNSEEN_SUPPRESSION = 2.0
-"""and the logarithm of the factor of suppression, per share of the attribute's gauge."""
+"""The expected logarithm of the factor of suppression of such a cut, per share of the attribute's gauge."""
 
 
 @dataclass(slots=True)
 class _Experience:
-    """What one kind of cut brought so far, summed."""
+    """The gains of one kind of cut so far, summed."""
 
     cuts: int = 0
     suppression: float = 0.0
@@ -37,8 +37,10 @@ class _Experience:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A box [bottom, top] cut between two levels of an attribute: ``low_top`` of one half, ``high_bottom`` of the
-    other."""
+    """A cut of a box [bottom, top] between two levels of an attribute.
+
+    One half ends at ``low_top``, the other begins at ``high_bottom``.
+    """
 
     axis: int
     level: int
@@ -47,7 +49,7 @@ class Cut:
 
     @classmethod
     def of(cls, bottom: Node, top: Node, axis: int, level: int) -> Cut:
-        """The cut of ``axis`` between ``level`` and the next."""
+        """Return the cut of ``axis`` between ``level`` and the next."""
         return cls(
             axis,
             level,
@@ -76,7 +78,7 @@ class Branching:
         ]
 
     def cut(self, bottom: Node, top: Verdict, below: Verdict | None, incumbent: Verdict | None) -> Cut:
-        """The cut that is expected to raise the bounds of the two halves the most."""
+        """Return the cut that is expected to raise the bounds of the two halves the most."""
         problem = self._problem
         facts = below.bottom_facts if below is not None else None
         now = problem.bound(bottom, top, facts)
@@ -120,7 +122,7 @@ class Branching:
             up.gain += problem.bound(cut.high_bottom, top, high.bottom_facts) - now
 
     def _expected(self, axis: int, level: int, high: int, top: Verdict, rise: float, missing: float) -> float:
-        """The expected gain of the lower half; all that is missing when it is expected to be pruned."""
+        """Return the expected gain of the lower half; all that is missing when it is expected to be pruned."""
         known = self._down.get((axis, level, high))
         if known is None:
             start = self._problem.lattice.bottom[axis]
@@ -133,7 +135,7 @@ class Branching:
         return gain
 
     def _halving(self, axis: int, low: int, high: int, level: int) -> float:
-        """For equal scores: the widest gap of the gauge, cut where it halves."""
+        """Return the preference among equal scores: the widest gap of the gauge, cut where it halves."""
         start = self._problem.lattice.bottom[axis]
         gauge = self._gauges[axis]
         below, above = gauge[level - start] - gauge[low - start], gauge[high - start] - gauge[level - start]
