@@ -25,17 +25,17 @@ CROSS_ROWS = 80_000
 """Up to this many grain rows a cross join with the masks beats a UNION ALL of the nodes (measured with keys of one to
 three words)."""
 STATEMENT_ROWS = 300_000
-"""What a statement costs beside its work, in grain rows x nodes: measured 5 ms, most of it planning, at 17 ns a row."""
+"""The fixed price of a statement, in grain rows x nodes: measured 5 ms, most of it planning, at 17 ns a row."""
 LANE_ROWS = 100_000
 """Fewer grain rows x nodes than this are not worth a second statement side by side."""
 MOST_ARMS = 4
-"""Most grains that a batch is judged from,"""
+"""Most grains that a batch is judged from."""
 ARM_ROWS = 60_000
-"""each but one saving this many rows at least: what one more in a statement costs (measured: about 1 ms)."""
+"""Each grain but one must save this many rows: the price of one more in a statement (measured: about 1 ms)."""
 MAX_BATCH = 64
 """Most nodes of one statement."""
 MAX_SHARE = 16
-"""Most nodes of one lane that a search is told to ask for: more are judged too early, and in vain."""
+"""Most nodes of one lane that a search should request at once: more are judged too early, and in vain."""
 PLACES = (1, 4, 16, MAX_BATCH)
 """Sizes of statements of the form ``cross``, whose last places may stay free: few texts, so that few are compiled."""
 CHUNK_ROWS = 4_000_000
@@ -82,16 +82,16 @@ class Evaluator:
 
     @property
     def judged(self) -> Collection[Verdict]:
-        """All verdicts given so far."""
+        """All verdicts so far."""
         return self._memo.values()
 
     @property
     def question(self) -> Question:
-        """What a verdict of ``judge(exact=True)`` answers."""
+        """The question that ``judge(exact=True)`` answers."""
         return self._full
 
     def judge(self, requests: Sequence[Request], *, exact: bool = False) -> list[Verdict]:
-        """The verdicts of the requested nodes, in their order; a repeated node costs no statement.
+        """Return the verdicts of the requested nodes, in their order; a repeated node costs no statement.
 
         ``exact`` asks for the costs of nodes that cannot be candidates too, and for the counts of each model.
         """
@@ -110,7 +110,7 @@ class Evaluator:
         return [self._memo[request.node] for request in requests]
 
     def _shares(self, nodes: Sequence[Node]) -> Iterator[list[tuple[Node, Snapshot]]]:
-        """The nodes with the grains to judge them from, in shares of about the same work: one a statement."""
+        """Yield the nodes with the grains to judge them from, in shares of about the same work: one a statement."""
         served = self._served(nodes)
         served.sort(key=lambda item: (item[1].rows, item[1].node))
         total = sum(snapshot.rows for _, snapshot in served)
@@ -128,8 +128,11 @@ class Evaluator:
             yield share
 
     def _served(self, nodes: Sequence[Node]) -> list[tuple[Node, Snapshot]]:
-        """Each node with its nearest grain, if enough nodes share it to be worth a part of a statement of its own;
-        otherwise with the nearest one that serves all."""
+        """Return each node with the grain to judge it from.
+
+        It is the nearest one, if enough nodes share it to be worth a part of a statement of its own; otherwise the
+        nearest one that serves all.
+        """
         common = self._snapshots.nearest(tuple(map(min, zip(*nodes, strict=True)))) if nodes else self._snapshots.base
         served = [(node, self._snapshots.nearest(node)) for node in nodes]
         gains: Counter[Node] = Counter()
@@ -139,7 +142,7 @@ class Evaluator:
         return [(node, snapshot if snapshot.node in worth else common) for node, snapshot in served]
 
     def _job(self, share: Sequence[tuple[Node, Snapshot]], exact: bool) -> tuple[list[Node], Job]:
-        """The statement that judges a share of the nodes."""
+        """Return the statement that judges a share of the nodes."""
         question = self._full if exact else self._question
         grains = list({snapshot.node: snapshot for _, snapshot in share}.values())
         arm_of = {snapshot.node: arm for arm, snapshot in enumerate(grains)}
@@ -167,13 +170,15 @@ class Evaluator:
 
 
 def _spread(grains: int, places: int) -> tuple[int, ...]:
-    """An arm a place such that every grain occurs."""
+    """Return an arm a place such that every grain occurs."""
     return tuple(min(place, grains - 1) for place in range(places))
 
 
 def batch_size(lanes: int, base_rows: int) -> int:
-    """How many nodes a search had better ask for at once: enough that what the statements cost beside their work does
-    not matter, on every lane."""
+    """Return how many nodes a search should request at once.
+
+    They are enough, on every lane, that the fixed price of the statements does not matter.
+    """
     return lanes * max(2, min(MAX_SHARE, STATEMENT_ROWS // max(base_rows, 1)))
 
 

@@ -8,27 +8,15 @@ mean. With an entity it also reveals which of them belong to one entity, by its 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlanon.engines.base import Engine
 from sqlanon.errors import EngineError
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import table
-
-
-class Giving(Protocol):
-    """The engine that the tables come from."""
-
-    def arrow(self, name: str, statement: exp.Expr | str) -> pa.Table: ...
-
-
-class Taking(Protocol):
-    """The engine that the tables go to."""
-
-    def load(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +40,7 @@ def transferred_tables(catalog: Catalog) -> tuple[str, ...]:
     return tuple(tables)
 
 
-def transfer(giving: Giving, taking: Taking, catalog: Catalog) -> tuple[Transferred, ...]:
+def transfer(giving: Engine, taking: Engine, catalog: Catalog) -> tuple[Transferred, ...]:
     """Copy the tables that judging nodes reads from one engine to another, and return what was carried.
 
     Columns arrive as BIGINT, DOUBLE or VARCHAR, whatever types an engine returned.

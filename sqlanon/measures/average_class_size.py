@@ -24,7 +24,6 @@ class AverageClassSize(ClassMeasure):
         return self._catalog.population / max(counts.classes + (1 if counts.suppressed else 0), 1)
 
     def bound(self, bottom: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds) -> float:
-        """See the module's docstring."""
         population, size = self._catalog.population, self._size
         most = population // size
         if bottom_facts is not None:

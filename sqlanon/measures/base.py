@@ -229,7 +229,6 @@ class AttributeMeasure(ABC):
     def penalty(
         self, node: Node, min_suppressed: int, costs: Sequence[Sequence[float]]
     ) -> tuple[tuple[float, ...], ...]:
-        """g of the lost records, at every lower level too."""
         rows = []
         for level in range(max(node, default=-1) + 1):
             lower = tuple(min(own, level) for own in node)
@@ -237,16 +236,13 @@ class AttributeMeasure(ABC):
         return tuple(tuple(rows[level][i] for level in range(own + 1)) for i, own in enumerate(node))
 
     def loss(self, node: Node, counts: Counts) -> float:
-        """The folded loss."""
         return fold(self.aggregate or "sum", self.losses(node, counts), self._weights)
 
     def losses(self, node: Node, counts: Counts) -> tuple[float, ...]:
-        """f + g per attribute."""
         added = self.added(node, counts.suppressed - self._catalog.uncovered, counts.costs)
         return tuple(min(f + g, self.ceiling) for f, g in zip(self.floor(node), added, strict=True))
 
     def bound(self, bottom: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds) -> float:
-        """f of the bottom and g of what is certain, at the bottom's levels."""
         return fold(self.aggregate or "sum", self._parts(bottom, lower_bounds), self._weights)
 
     def bounds_along_axes(
@@ -301,18 +297,15 @@ class ClassMeasure(ABC):
         self._size = max(size, 1)
 
     def losses(self, node: Node, counts: Counts) -> tuple[float, ...]:
-        """Nothing: the loss has no parts by attribute."""
         return ()
 
     def penalty(
         self, node: Node, min_suppressed: int, costs: Sequence[Sequence[float]]
     ) -> tuple[tuple[float, ...], ...]:
-        """Nothing: the loss has no parts by attribute."""
         return ()
 
     @abstractmethod
-    def bound(self, bottom: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds) -> float:
-        """A lower bound for all candidates of a box."""
+    def bound(self, bottom: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds) -> float: ...
 
     def bounds_along_axes(
         self, bottom: Node, top: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds

@@ -106,7 +106,7 @@ class Problem:
     upward_closed: bool = True
 
     def infeasible_below(self, verdict: Verdict) -> bool:
-        """Return True when no node at or below this one can be a candidate: too much is certain to be suppressed, or all.
+        """Return True when no node at or below this one can be a candidate: too much is certainly suppressed, or all.
 
         The limit may count entities; that all of them lose something does not mean that nothing is published.
         """
