@@ -1,4 +1,4 @@
--- The classes of some nodes, where their parts still tell sensitive values apart.
+-- The classes of some nodes, from parts that differ in sensitive values too.
 --
 -- parts: per node and part of a class its records n, and the records of the population beside them (δ-presence).
 -- class_key: the node, and the words of the key without the bits of sensitive values.

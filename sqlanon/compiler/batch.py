@@ -53,7 +53,7 @@ def _values(name: str, columns: Sequence[str], rows: int) -> exp.CTE:
 
 
 def roll_up(grain: str, masks: Sequence[int], has_population: bool = False, has_entity: bool = False) -> exp.Select:
-    """The grain of a more general node, from the grain of a more special one."""
+    """Return the grain of a more general node, from the grain of a more special one."""
     parts = [masked(column(names.key(w)), number(mask)) for w, mask in enumerate(masks)]
     return (
         exp.select(
@@ -67,7 +67,7 @@ def roll_up(grain: str, masks: Sequence[int], has_population: bool = False, has_
 
 
 def batch(question: Question, arms: Sequence[int], *, form: Form) -> exp.Query:
-    """The verdicts of some nodes: one row of counts a node, one cost row a node and attribute.
+    """Return the statement that judges some nodes: one row of counts a node, one row of costs a node and attribute.
 
     The text depends on the number of nodes and grains only, never on the nodes: masks are bound by ``parameters``.
     Columns are ``question.columns``.
@@ -80,7 +80,7 @@ def batch(question: Question, arms: Sequence[int], *, form: Form) -> exp.Query:
 
 
 def literal_batch(question: Question, nodes: Sequence[Node], grain: str) -> exp.Query:
-    """The verdicts of some nodes from one grain, with their masks as literals: what a script tells."""
+    """Return the statement of some nodes, judged from one grain, with their masks as literals: for scripts."""
     query = batch(question, [0] * len(nodes), form="cross").copy()
     columns = query.ctes[0].args["alias"].columns
     bound = parameters(question, nodes, [0] * len(nodes), form="cross")
@@ -98,7 +98,7 @@ def literal_batch(question: Question, nodes: Sequence[Node], grain: str) -> exp.
 
 
 class Batch:
-    """The statements of one question, which differ in the nodes and their grains alone: only these are made anew."""
+    """The statements of one question: they differ only in the nodes and grains, which are replaced in one tree."""
 
     def __init__(self, question: Question) -> None:
         self._question = question
@@ -114,7 +114,7 @@ class Batch:
         self._query = with_ctes(union_all(rows), ctes)
 
     def of(self, arms: Sequence[int], *, form: Form) -> exp.Query:
-        """The statement for some places; the tree is changed by the next call."""
+        """Return the statement for some places; the next call changes its tree."""
         self._query.ctes[0].replace(self._nodes(len(arms)))
         self._grouping.set("this", self._grouped(arms, form))
         return self._query
@@ -123,7 +123,7 @@ class Batch:
         return _values("nodes", ["node", "arm", *self._masks, "levels"], places)
 
     def _grouped(self, arms: Sequence[int], form: Form) -> exp.Query:
-        """The grains of all nodes, generalized and grouped."""
+        """Return the grains of all nodes, generalized and grouped."""
         catalog = self._question.catalog
         if form == "cross":
             return union_all(_crossed(self._question, self._masks, arm) for arm in sorted(set(arms)))
@@ -140,7 +140,7 @@ class Batch:
 
 
 def _crossed(question: Question, mask_names: Sequence[str], arm: int) -> exp.Select:
-    """The classes of all nodes that are judged from one grain."""
+    """Return the classes of all nodes that are judged from one grain."""
     parts = [masked(column(names.key(w), "grain"), column(mask, "nodes")) for w, mask in enumerate(mask_names)]
     entity = identity(question.catalog.has_entity, "grain")
     query = (
@@ -162,7 +162,7 @@ def _crossed(question: Question, mask_names: Sequence[str], arm: int) -> exp.Sel
 def parameters(
     question: Question, nodes: Sequence[Node], arms: Sequence[int], *, form: Form, places: int | None = None
 ) -> list[int | str]:
-    """What ``batch`` binds for these nodes and their grains, in the order of its placeholders.
+    """Return the parameters of ``batch`` for these nodes and their grains, in the order of its placeholders.
 
     Args:
         places: of the statement; those that are left are bound to no grain.

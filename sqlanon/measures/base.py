@@ -1,4 +1,4 @@
-"""What a quality measure answers, and the aggregates that fold the losses of the attributes into one number.
+"""The protocol of a quality measure, and the aggregates that fold the losses of the attributes into one number.
 
 A search needs two things of a measure: the loss of a judged node, and a lower bound for all candidates of a box
 [a, b] of nodes. The bound may use what is certain because of the box's top (``LowerBounds``), and what the classes of a
@@ -121,7 +121,7 @@ class LowerBounds:
 
     @property
     def counted_against_limit(self) -> int:
-        """What is certain to count against the limit on suppression."""
+        """The amount that certainly counts against the limit on suppression."""
         return self.suppressed if self.entities is None else self.entities
 
 
@@ -150,7 +150,7 @@ class Measure(Protocol):
 
     @property
     def needs(self) -> Need | None:
-        """What it asks of every node."""
+        """What it asks of every node; None when nothing."""
         ...
 
     @property
@@ -164,35 +164,38 @@ class Measure(Protocol):
         ...
 
     def loss(self, node: Node, counts: Counts) -> float:
-        """The loss of a node."""
+        """Return the loss of a node."""
         ...
 
     def losses(self, node: Node, counts: Counts) -> tuple[float, ...]:
-        """The own loss of each attribute at a node, before weights and folding; () for measures of classes."""
+        """Return the own loss of each attribute at a node, before weights and folding; () for measures of classes."""
         ...
 
     def penalty(
         self, node: Node, min_suppressed: int, costs: Sequence[Sequence[float]]
     ) -> tuple[tuple[float, ...], ...]:
-        """g of the lost encoded records per attribute and level up to that of ``node``; () for measures of classes.
+        """Return g of the records that are certain to be suppressed, per attribute and level up to that of ``node``.
+
+        It is () for measures of classes.
 
         Args:
-            costs: per attribute and level, the least of what the measure needs of the lost records (``Need``).
+            min_suppressed: how many encoded records these are.
+            costs: per attribute and level, at least what the measure needs of these records (``Need``).
         """
         ...
 
     def bound(self, bottom: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds) -> float:
-        """A lower bound on the loss of every candidate between ``bottom`` and the node that ``lower_bounds`` is of."""
+        """Return a lower bound on the loss of every candidate between ``bottom`` and the node of ``lower_bounds``."""
         ...
 
     def bounds_along_axes(
         self, bottom: Node, top: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds
     ) -> list[list[float]]:
-        """Per attribute, the bounds when ``bottom`` climbs along it alone, level by level, up to ``top``."""
+        """Return per attribute the bounds when ``bottom`` climbs along it alone, level by level, up to ``top``."""
         ...
 
     def gauge(self, node: Node) -> tuple[float, ...]:
-        """Per attribute, how far up a node stands on a scale that tells a search where to cut a box."""
+        """Return per attribute how far up a node stands, on a scale by which a search cuts boxes."""
         ...
 
 
@@ -220,11 +223,11 @@ class AttributeMeasure(ABC):
 
     @abstractmethod
     def floor(self, node: Node) -> tuple[float, ...]:
-        """f per attribute."""
+        """Return f per attribute."""
 
     @abstractmethod
     def added(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
-        """g per attribute of so many suppressed encoded records."""
+        """Return g per attribute of so many suppressed encoded records."""
 
     def penalty(
         self, node: Node, min_suppressed: int, costs: Sequence[Sequence[float]]
@@ -267,7 +270,6 @@ class AttributeMeasure(ABC):
         return result
 
     def gauge(self, node: Node) -> tuple[float, ...]:
-        """f times the weights."""
         return tuple(f * weight for f, weight in zip(self.floor(node), self._weights, strict=True))
 
     @cached_property
@@ -315,7 +317,7 @@ class ClassMeasure(ABC):
         return [[now] * (high - low + 1) for low, high in zip(bottom, top, strict=True)]
 
     def gauge(self, node: Node) -> tuple[float, ...]:
-        """How many times fewer values an attribute has than at level 0, on a logarithmic scale."""
+        """Return how many times fewer values an attribute has than at level 0, on a logarithmic scale."""
         return tuple(
             math.log(max(a.widths[0], 1) / max(a.widths[level], 1))
             for a, level in zip(self._catalog.attributes, node, strict=True)

@@ -1,4 +1,4 @@
-"""Non-uniform entropy (Gionis and Tassa): the bits that it takes to tell the original value from the published one.
+"""Non-uniform entropy (Gionis and Tassa): the bits that are missing to know the original value from the published one.
 
     loss_i = sum over original values o of n_o log2(n_g(o) / n_o)  over all N records
            + sum over generalized values g of the S suppressed records of s_g log2(S / s_g)

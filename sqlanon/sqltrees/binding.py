@@ -32,7 +32,7 @@ def bind(
 
     Args:
         relations: placeholder table -> table, table function or query; other tables keep their names.
-        columns: placeholder column -> columns, by their names; in a SELECT or GROUP BY also expressions (``x AS name``).
+        columns: placeholder column -> names of columns, or expressions for them (``x AS name``; not in USING).
         values: placeholder -> value.
         released_type: what ``AS_RELEASED`` casts to.
 

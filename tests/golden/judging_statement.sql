@@ -30,7 +30,7 @@ WITH nodes AS (
     nodes.node,
     grain.key_0 & nodes.mask_0
 ), classes AS MATERIALIZED (
-  /* The classes of some nodes, where their parts still tell sensitive values apart. */
+  /* The classes of some nodes, from parts that differ in sensitive values too. */
   SELECT
     node,
     key_0 & -97 AS key_0,
