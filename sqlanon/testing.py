@@ -282,7 +282,7 @@ def check_measure(
 def _check_bounds(world: _World, planned: Plan) -> int:
     problem = planned._problem
     verdicts = _verdicts(planned)
-    grounds = {verdict.node: verdict.ground for verdict in verdicts}
+    facts = {verdict.node: verdict.bottom_facts for verdict in verdicts}
     bottom, compared = problem.lattice.bottom, 0
     for candidate in verdicts:
         if not candidate.classes:
@@ -295,10 +295,10 @@ def _check_bounds(world: _World, planned: Plan) -> int:
             if not leq(node, top.node):
                 continue
             compared += 1
-            bounds_along_axes = problem.bounds_along_axes(bottom, top, grounds[bottom])
+            bounds_along_axes = problem.bounds_along_axes(bottom, top, facts[bottom])
             bounds = [
-                problem.bound(node, top, grounds[node]),
-                problem.bound(bottom, top, grounds[bottom]),
+                problem.bound(node, top, facts[node]),
+                problem.bound(bottom, top, facts[bottom]),
                 *(steps[level] for steps, level in zip(bounds_along_axes, node, strict=True)),
             ]
             assert max(bounds) <= enough, (

@@ -1,9 +1,12 @@
-"""The verification of a certificate: its proof run again, by other means than those of the search that made it.
+"""The verification of a certificate: its proof is run again, by other means than those of the search.
 
 The boxes are held against the lattice (``proof.first_gap``). The nodes that they rest on are judged from the original
-values of the source and the lookups with statements that a person can read (``compiler.readable``); neither the masks
-nor the snapshots, the evaluator or any strategy take part. What is shared is what defines the claim: the policy, the
-hierarchies as loaded, the files of ``sql/model``, and the formulas of the measures.
+values of the source and the lookups, with statements that a person can read (``compiler.readable``). Neither masks nor
+grains, snapshots, the evaluator, the judging statement (``sql/judge``) or any strategy take part.
+
+What is shared defines the claim: the policy, the choice of the records that take part, the hierarchies as loaded into
+lookups, the files of ``sql/model``, the formulas of the measures, and the arithmetic from the counts of a node to its
+verdict (``search.verdicts``).
 """
 
 from __future__ import annotations
@@ -19,13 +22,14 @@ from sqlanon.engines.base import Engine
 from sqlanon.evaluate.problem import build_problem, measured
 from sqlanon.lattice.catalog import Attribute
 from sqlanon.lattice.nodes import Lattice, Node
-from sqlanon.measures.base import BottomFacts, Counts, LowerBounds
+from sqlanon.measures.base import Counts, LowerBounds
 from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel
 from sqlanon.policy import Policy, require_policy
 from sqlanon.publish.proof_file import AT_LEAST, OPEN, Box, Statement, digest, read_proof, stated
 from sqlanon.search.base import Problem, Verdict
 from sqlanon.search.proof import first_gap, rests_soundly
+from sqlanon.search.verdicts import verdict_of
 from sqlanon.source.columns import check_columns
 from sqlanon.source.encoding import Encoding, encode_source
 from sqlanon.source.joining import open_policy_source
@@ -38,10 +42,10 @@ MOST_FAULTS = 20
 
 @dataclass(slots=True)
 class Verification:
-    """What came of it.
+    """The result of a verification.
 
     Attributes:
-        faults: why the certificate does not hold, at most 20; empty when it does.
+        faults: why the certificate does not hold, at most ``MOST_FAULTS``; empty when it does.
         remarks: what is worth knowing though nothing is wrong.
         boxes, nodes: how many boxes were checked, and how many nodes were judged again.
         loss, lower_bound: of the chosen node, and the least bound that was proven again.
@@ -58,11 +62,11 @@ class Verification:
 
     @property
     def holds(self) -> bool:
-        """Nothing was found wrong."""
+        """Whether nothing was found wrong."""
         return not self.faults
 
     def blame(self, text: str) -> None:
-        """Note a fault, unless there are enough."""
+        """Add a fault, unless there are enough."""
         if len(self.faults) < MOST_FAULTS:
             self.faults.append(text)
 
@@ -126,7 +130,7 @@ class _Verifier:
         self._problem = measured(self._catalog, problem.lattice, policy, models, batch=1)
 
     def _counted(self, position: int, attribute: Attribute, *, surprising: bool) -> Attribute:
-        """An attribute with its costs and widths counted over the original values."""
+        """Return an attribute with its costs and widths counted over the original values."""
         costs = self._engine.run("level costs", readable.level_costs(position, attribute.height, attribute.domain))[0]
         widths = self._engine.run("level widths", readable.level_widths(position, attribute.height))[0]
         changed = replace(attribute, costs=tuple(int(cost or 0) for cost in costs), widths=tuple(map(int, widths)))
@@ -137,54 +141,54 @@ class _Verifier:
         return changed
 
     def run(self, document: dict[str, Any], watch: Watch | None) -> Verification:
-        """Check everything that a certificate says."""
+        """Check everything that a certificate states."""
         result, catalog = self.result, self._catalog
-        told = stated(document, catalog)
+        statement = stated(document, catalog)
         if document.get("sha256") != digest(document):
             result.blame("The certificate was changed after it was written: its digest differs.")
-        self._check_setting(told)
-        named = [node for box in told.boxes for node in (box.claim.witness, box.claim.ground) if node is not None]
-        nodes = list(dict.fromkeys([told.chosen, *named]))
-        bounding = {box.claim.witness for box in told.boxes if box.claim.bound is not None}
+        self._check_setting(statement)
+        named = [node for box in statement.boxes for node in (box.claim.witness, box.claim.below) if node is not None]
+        nodes = list(dict.fromkeys([statement.chosen, *named]))
+        bounding = {box.claim.witness for box in statement.boxes if box.claim.bound is not None}
         judged: dict[Node, Verdict] = {}
         for number, node in enumerate(nodes, start=1):
-            judged[node] = self._judge(node, with_costs=node == told.chosen or node in bounding)
+            judged[node] = self._judge(node, with_costs=node == statement.chosen or node in bounding)
             if watch:
                 watch(number, len(nodes))
-        result.boxes, result.nodes = len(told.boxes), len(judged)
-        chosen = judged[told.chosen]
+        result.boxes, result.nodes = len(statement.boxes), len(judged)
+        chosen = judged[statement.chosen]
         result.loss = chosen.loss
-        self._check_chosen(told, chosen)
-        bounds = [bound for box in told.boxes if (bound := self._check_box(box, told, judged)) is not None]
+        self._check_chosen(statement, chosen)
+        bounds = [bound for box in statement.boxes if (bound := self._check_box(box, statement, judged)) is not None]
         result.lower_bound = min([chosen.loss, *bounds])
-        self._check_cover(told)
-        self._check_conclusion(told, chosen)
-        result.optimal = told.optimal and result.holds
+        self._check_cover(statement)
+        self._check_conclusion(statement, chosen)
+        result.optimal = statement.optimal and result.holds
         return result
 
-    def _check_setting(self, told: Statement) -> None:
+    def _check_setting(self, statement: Statement) -> None:
         problem, blame = self._problem, self.result.blame
-        if told.fingerprint != self._policy.fingerprint():
-            self.result.remarks.append("The certificate was made for a policy that differs from this one.")
-        if (told.measure, told.aggregate) != (problem.measure.name, problem.measure.aggregate):
+        if statement.fingerprint != self._policy.fingerprint():
+            self.result.remarks.append("The certificate was created for a policy that differs from this one.")
+        if (statement.measure, statement.aggregate) != (problem.measure.name, problem.measure.aggregate):
             blame("The certificate is about another quality measure than the policy.")
-        if told.lattice != problem.lattice:
+        if statement.lattice != problem.lattice:
             blame("The certificate is about another lattice than the policy.")
-        if told.lattice_size != problem.lattice.size:
+        if statement.lattice_size != problem.lattice.size:
             blame("The lattice has another size than the certificate says.")
-        if told.top not in problem.lattice:
+        if statement.top not in problem.lattice:
             blame("The boxes' top is outside the lattice.")
-        for attribute, useful, high in zip(self._catalog.attributes, told.top, problem.lattice.top, strict=True):
+        for attribute, useful, high in zip(self._catalog.attributes, statement.top, problem.lattice.top, strict=True):
             if attribute.widths[useful] != attribute.widths[high]:
                 blame(f"Column {attribute.name!r} has other classes at the boxes' top than at the lattice's.")
 
-    def _check_chosen(self, told: Statement, chosen: Verdict) -> None:
-        if not chosen.feasible or told.chosen not in self._problem.lattice:
+    def _check_chosen(self, statement: Statement, chosen: Verdict) -> None:
+        if not chosen.feasible or statement.chosen not in self._problem.lattice:
             self.result.blame("The chosen node does not meet the policy.")
-        if told.loss is not None and abs(chosen.loss - told.loss) > self._noise(chosen.loss):
+        if statement.loss is not None and abs(chosen.loss - statement.loss) > self._noise(chosen.loss):
             self.result.blame("The chosen node has another loss than the certificate says.")
 
-    def _check_box(self, box: Box, told: Statement, judged: dict[Node, Verdict]) -> float | None:
+    def _check_box(self, box: Box, statement: Statement, judged: dict[Node, Verdict]) -> float | None:
         """Check the claim about a box; return the bound that holds, None when it has no candidates."""
         claim, blame = box.claim, self.result.blame
         if not rests_soundly(claim):
@@ -200,107 +204,73 @@ class _Verifier:
         if alone and witness is not None:
             holds = witness.loss if witness.feasible else float("inf")
         else:
-            ground = judged[claim.ground].ground if claim.ground is not None else None
+            facts = judged[claim.below].bottom_facts if claim.below is not None else None
             lower_bounds = witness.lower_bounds if witness is not None else LowerBounds(self._catalog.uncovered)
-            holds = self._problem.measure.bound(claim.bottom, ground, lower_bounds)
+            holds = self._problem.measure.bound(claim.bottom, facts, lower_bounds)
             if witness is not None and self._problem.infeasible_below(witness):
                 holds = float("inf")
         if box.kind == AT_LEAST:
-            if judged[told.chosen].loss > holds + self._noise(holds):
+            if judged[statement.chosen].loss > holds + self._noise(holds):
                 blame("A box is said to lose at least what the chosen node loses, but its node does not show it.")
             return holds
         if box.kind == OPEN:
             return holds
         if abs(claim.bound - holds) > self._noise(claim.bound):
             blame("A box has another bound than its node shows.")
-        if told.lower_bound is not None and claim.bound < told.lower_bound - self._noise(claim.bound):
+        if statement.lower_bound is not None and claim.bound < statement.lower_bound - self._noise(claim.bound):
             blame("A box has a bound below the certificate's lower bound.")
         return min(holds, claim.bound)
 
     def _noise(self, value: float) -> float:
-        """How far two numbers may be apart that were added up in another order."""
+        """Return how far two numbers may be apart that were added up in another order."""
         scale = 0.0
         if self._problem.measure.needs == "surprisals":
             population = self._catalog.population
             scale = population * math.log2(max(population, 2)) * len(self._catalog.attributes)
         return TOLERANCE * abs(value) + 1e-12 * scale
 
-    def _check_cover(self, told: Statement) -> None:
-        claims = [box.claim for box in told.boxes]
+    def _check_cover(self, statement: Statement) -> None:
+        claims = [box.claim for box in statement.boxes]
         lattice = self._problem.lattice
-        if first_gap(claims, lattice.bottom, told.top) is not None:
+        if first_gap(claims, lattice.bottom, statement.top) is not None:
             self.result.blame("The boxes do not cover the lattice.")
         inside = all(claim.bottom in lattice and claim.top in lattice for claim in claims)
         volume = sum(Lattice(claim.bottom, claim.top).size for claim in claims)
-        if not inside or (not told.overlapping and volume != Lattice(lattice.bottom, told.top).size):
+        if not inside or (not statement.overlapping and volume != Lattice(lattice.bottom, statement.top).size):
             self.result.blame("The boxes overlap, or leave the lattice.")
 
-    def _check_conclusion(self, told: Statement, chosen: Verdict) -> None:
+    def _check_conclusion(self, statement: Statement, chosen: Verdict) -> None:
         blame, proven = self.result.blame, self.result.lower_bound
         assert proven is not None
-        if told.lower_bound is not None and told.lower_bound > proven + self._noise(proven):
+        if statement.lower_bound is not None and statement.lower_bound > proven + self._noise(proven):
             blame("The lower bound does not follow from the boxes.")
-        if told.optimal and chosen.loss > proven + self._noise(proven):
+        if statement.optimal and chosen.loss > proven + self._noise(proven):
             blame("The boxes do not show that the chosen node is optimal.")
         gap = None
-        if told.lower_bound is not None:
-            gap = (chosen.loss - told.lower_bound) / chosen.loss if chosen.loss > self._noise(0.0) else 0.0
-        elif told.optimal:
+        if statement.lower_bound is not None:
+            gap = (chosen.loss - statement.lower_bound) / chosen.loss if chosen.loss > self._noise(0.0) else 0.0
+        elif statement.optimal:
             gap = 0.0
-        if (gap is None) != (told.gap is None) or (gap is not None and abs(gap - (told.gap or 0.0)) > TOLERANCE):
+        if (gap is None) != (statement.gap is None) or (
+            gap is not None and abs(gap - (statement.gap or 0.0)) > TOLERANCE
+        ):
             blame("The gap is not that of the loss and its lower bound.")
 
     def _judge(self, node: Node, *, with_costs: bool) -> Verdict:
-        """The verdict of a node, from the original values."""
-        problem, catalog = self._problem, self._catalog
-        measure = problem.measure
-        counts = self._counts(node)
-        suppressed, min_suppressed = int(counts["suppressed"]), int(counts["min_suppressed"])
-        own: Sequence[float] = [0.0] * len(node)
-        least: Sequence[Sequence[float]] = [[0.0] * (level + 1) for level in node]
-        if with_costs and suppressed and node and measure.needs in ("costs", "surprisals"):
-            own, least = self._costs(node, surprising=measure.needs == "surprisals")
-        rejects = any(model.needs_rejection for model in self._models)
-        ruled_out = bool(rejects and catalog.has_population and counts["public_only"])
-        everything = suppressed + catalog.uncovered
-        entities = int(counts["suppressed_entities"]) if catalog.has_entity else None
-        counted_against_limit = everything if entities is None else entities
-        certain_entities = None
-        if catalog.has_entity:
-            certain_entities = max(int(counts["min_suppressed_entities"]), catalog.fewest_entities(min_suppressed))
-        lower_bounds = LowerBounds(
-            min_suppressed + catalog.uncovered,
-            measure.penalty(node, min_suppressed, least),
-            int(counts["forced"]),
-            certain_entities,
-        )
-        told = Counts(everything, own, int(counts["classes"]), int(counts["squares"]))
-        grounded = measure.needs == "classes"
-        return Verdict(
-            node=node,
-            classes=int(counts["classes"]),
-            suppressed=everything,
-            smallest=counts["smallest"],
-            largest=counts["largest"],
-            loss=measure.loss(node, told),
-            feasible=counts["classes"] > 0 and counted_against_limit <= catalog.allowed and not ruled_out,
-            grain=int(counts["grain"]),
-            lower_bounds=lower_bounds,
-            ruled_out=ruled_out,
-            ground=BottomFacts(int(counts["spread"]), int(counts["large"]), int(counts["small_records"]))
-            if grounded
-            else None,
-            suppressed_entities=entities,
-            smallest_entities=counts.get("smallest_entities"),
-        )
-
-    def _counts(self, node: Node) -> dict[str, Any]:
+        """Return the verdict of a node, from the original values."""
         query = readable.node_counts(self._catalog, self._models, node, self._size)
         row = self._engine.run("node counts", query)[0]
-        return dict(zip((item.alias_or_name for item in query.expressions), row, strict=True))
+        counted = dict(zip((item.alias_or_name for item in query.expressions), row, strict=True))
+        needs = self._problem.measure.needs
+        own: Sequence[float] = [0.0] * len(node)
+        least: Sequence[Sequence[float]] = [[0.0] * (level + 1) for level in node]
+        if with_costs and counted["suppressed"] and node and needs in ("costs", "surprisals"):
+            own, least = self._costs(node, surprising=needs == "surprisals")
+        counts = Counts.from_row(counted, uncovered=self._catalog.uncovered, costs=own, min_costs=least)
+        return verdict_of(self._problem, self._models, node, counts)
 
     def _costs(self, node: Node, *, surprising: bool) -> tuple[list[float], list[Sequence[float]]]:
-        """Per attribute what the suppressed records cost, and at least what the lost ones cost, by level."""
+        """Return per attribute the cost of the suppressed records, and per level the least of the certain ones."""
         if not surprising:
             for position, level in enumerate(node):
                 if (position, level) not in self._known_costs:

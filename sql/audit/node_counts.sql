@@ -1,13 +1,13 @@
 -- What the classes of one node come to, for the verification of a certificate.
 --
--- judged: per class its records n, the records of the population beside them (n itself without a subset), fails: 1 when
--- any model fails it, min_suppressed: how many of its records are suppressed at every more special node, at least.
--- :size, :population: least records of a class that can pass the models, and all records that count.
+-- judged: per class its records n, fails: 1 when any model fails it, and min_suppressed: at least so many of its records
+-- are suppressed at every more special node, too.
+-- :size, :population: the least size of a class that can pass the models, and the number of all records.
 --
--- judged                           node_counts, :size = 2, :population = 4
--- n | population | fails | min_suppressed    classes | suppressed | min_suppressed | smallest | largest | squares | …
--- 3 | 3          | 0     | 0       1       | 1          | 1    | 3        | 3       | 9       | …
--- 1 | 1          | 1     | 1
+-- judged                            node_counts, :size = 2, :population = 4
+-- n | fails | min_suppressed        classes | suppressed | min_suppressed | smallest | largest | squares | …
+-- 3 | 0     | 0                     1       | 1          | 1              | 3        | 3       | 9       | …
+-- 1 | 1     | 1
 SELECT
   COUNT(*) AS grain,
   COUNT(*) FILTER (WHERE fails = 0 AND n > 0) AS classes,

@@ -8,9 +8,9 @@
 -- 30-39 | flu   | 5
 -- 30-39 | cold  | 1
 --
--- min_suppressed: the parts published have together at most n * entropy / ln ℓ records (entropy is concave); all n are min_suppressed
--- when the class holds fewer than ℓ values. Reckoned with an entropy too large by 1e-11, and rounded down by 1e-9 of n,
--- so that floating error cannot make it too large.
+-- min_suppressed: the published parts have together at most n * entropy / ln ℓ records (entropy is concave); all n are
+-- suppressed when the class holds fewer than ℓ values. Computed with an entropy too large by 1e-11, and rounded down by
+-- 1e-9 of n, so that floating error cannot make it too large.
 SELECT
   class_key,
   CASE WHEN entropy < LN(:l) - 1e-12 THEN 1 ELSE 0 END AS fails,

@@ -6,7 +6,7 @@
 -- 30-39 | 1         30-39 | 1     | 1
 --
 -- fails: 1 when the class fails. min_suppressed, of a class that fails: at least so many of its records are suppressed at
--- every more special node, here all, because the parts of a class are no larger than the class.
+-- every more special node, too; here all of them, because the parts of a class are no larger than the class.
 SELECT
   class_key,
   CASE WHEN n < :k THEN 1 ELSE 0 END AS fails,

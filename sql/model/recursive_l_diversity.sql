@@ -8,8 +8,8 @@
 -- 30-39 | flu   | 4
 -- 30-39 | cold  | 1
 --
--- min_suppressed: what the most frequent value must lose, floor(r1 - c * tail) + 1, because the tail of the published parts is at
--- most the tail of the class; all n when the class holds fewer than ℓ values.
+-- min_suppressed: the records that the most frequent value must lose, floor(r1 - c * tail) + 1, because the tail of the
+-- published parts is at most the tail of the class; all n when the class holds fewer than ℓ values.
 SELECT
   class_key,
   CASE

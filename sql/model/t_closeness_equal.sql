@@ -8,9 +8,9 @@
 -- 20-29 | cold  | 1      cold  | 0.5      30-39 | 1     <- 1 - 1/2
 -- 30-39 | flu   | 3
 --
--- min_suppressed: n * (distance - t) / (farthest - t), farthest being the largest distance of a single value of the class: the
--- distance is convex, so what is published brings the class at most that close. Reckoned
--- with distances off by 1e-11 and rounded down by 1e-9 of n first, so that floating error cannot make it too large.
+-- min_suppressed: n * (distance - t) / (farthest - t), farthest being the largest distance of a single value of the class:
+-- the distance is convex, so what is published brings the class at most that close. Computed with distances off by 1e-11
+-- and rounded down by 1e-9 of n first, so that floating error cannot make it too large.
 SELECT
   class_key,
   CASE WHEN distance > :t + 1e-12 THEN 1 ELSE 0 END AS fails,

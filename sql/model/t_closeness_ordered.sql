@@ -6,7 +6,8 @@
 -- The cumulative share of the class (held) stays the same from the place of one of its values up to the next, so each
 -- value answers for that stretch at once. overall gives per place the cumulative share up to it (through) and the sum of
 -- through up to it (area); within a stretch the sign changes once, at the last place whose through is at most held
--- (crossing). fails, min_suppressed: see t_closeness_equal.sql; farthest is the largest distance of a single value of the class.
+-- (crossing). fails, min_suppressed: see t_closeness_equal.sql; farthest is the largest distance of a single value of the
+-- class.
 --
 -- overall                                       class with two records of place 2: held = 0, 1, 1
 -- place | share | through | area                |0 - 0.25| + |1 - 0.75| + |1 - 1| = 0.5, over 2 = 0.25

@@ -11,10 +11,9 @@ from typing import Literal
 
 from sqlglot import exp
 
-from sqlanon.compiler import distinct_entities
-from sqlanon.compiler.judged import _identity, counters, grouped_node, judged
+from sqlanon.compiler.judged import counters, grouped_node, identity, judged
 from sqlanon.compiler.question import Question
-from sqlanon.compiler.tallies import _cost_ctes, _costs, _totals, digits
+from sqlanon.compiler.tallies import costs, digits, totals
 from sqlanon.lattice.nodes import Node
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import (
@@ -26,6 +25,7 @@ from sqlanon.sqltrees.trees import (
     named,
     number,
     table,
+    union_all,
     with_ctes,
 )
 
@@ -53,21 +53,21 @@ def _values(name: str, columns: Sequence[str], rows: int) -> exp.CTE:
 
 
 def roll_up(grain: str, masks: Sequence[int], has_population: bool = False, has_entity: bool = False) -> exp.Select:
-    """The grain of a more general node, from the grain of a more special one."""
+    """Return the grain of a more general node, from the grain of a more special one."""
     parts = [masked(column(names.key(w)), number(mask)) for w, mask in enumerate(masks)]
     return (
         exp.select(
             *[named(part, names.key(w)) for w, part in enumerate(parts)],
-            *_identity(has_entity),
+            *identity(has_entity),
             *counters(has_population),
         )
         .from_(table(grain))
-        .group_by(*[part.copy() for part in parts], *_identity(has_entity))
+        .group_by(*[part.copy() for part in parts], *identity(has_entity))
     )
 
 
 def batch(question: Question, arms: Sequence[int], *, form: Form) -> exp.Query:
-    """The verdicts of some nodes: one row of counts a node, one cost row a node and attribute.
+    """Return the statement that judges some nodes: one row of counts a node, one row of costs a node and attribute.
 
     The text depends on the number of nodes and grains only, never on the nodes: masks are bound by ``parameters``.
     Columns are ``question.columns``.
@@ -80,20 +80,17 @@ def batch(question: Question, arms: Sequence[int], *, form: Form) -> exp.Query:
 
 
 def literal_batch(question: Question, nodes: Sequence[Node], grain: str) -> exp.Query:
-    """The verdicts of some nodes from one grain, with their masks as literals: what a script tells."""
+    """Return the statement of some nodes, judged from one grain, with their masks as literals: for scripts."""
     query = batch(question, [0] * len(nodes), form="cross").copy()
     columns = query.ctes[0].args["alias"].columns
     bound = parameters(question, nodes, [0] * len(nodes), form="cross")
-    rows: exp.Query | None = None
-    for start in range(0, len(bound), len(columns)):
-        values: list[exp.Expr] = [
-            exp.Literal.string(value) if isinstance(value, str) else bigint(number(value))
-            for value in bound[start : start + len(columns)]
-        ]
-        row = exp.select(*[named(value, item.name) for value, item in zip(values, columns, strict=True)])
-        rows = row if rows is None else exp.union(rows, row, distinct=False, copy=False)
-    assert rows is not None
-    query.ctes[0].replace(cte("nodes", rows))
+    literals = [exp.Literal.string(value) if isinstance(value, str) else bigint(number(value)) for value in bound]
+    width = len(columns)
+    rows = [
+        exp.select(*[named(value, item.name) for value, item in zip(literals[start:], columns)])  # noqa: B905
+        for start in range(0, len(literals), width)
+    ]
+    query.ctes[0].replace(cte("nodes", union_all(rows)))
     for relation in list(query.find_all(exp.Table)):
         if relation.name == names.grain(0):
             relation.set("this", exp.to_identifier(grain, quoted=True))
@@ -101,25 +98,23 @@ def literal_batch(question: Question, nodes: Sequence[Node], grain: str) -> exp.
 
 
 class Batch:
-    """The statements of one question, which differ in the nodes and their grains alone: only these are made anew."""
+    """The statements of one question: they differ only in the nodes and grains, which are replaced in one tree."""
 
     def __init__(self, question: Question) -> None:
         self._question = question
-        self._masks = [f"mask_{w}" for w in range(question.catalog.words)]
+        self._masks = [names.mask(w) for w in range(question.catalog.words)]
         ctes = [self._nodes(1), *judged(question, self._grouped([0], "cross"))]
         self._grouping = ctes[1]
-        if question.catalog.has_entity:
-            ctes += distinct_entities.totals(question.catalog, _totals(question), question.columns, question.monotone)
-        else:
-            ctes.append(cte("totals", _totals(question), materialized=True))
-        everything: exp.Query = exp.select("*").from_(table("totals"))
+        ctes += totals(question)
+        rows: list[exp.Query] = [exp.select("*").from_(table("totals"))]
         if question.has_costs:
-            ctes += _cost_ctes(question, self._masks)
-            everything = exp.union(everything, _costs(question), distinct=False, copy=False)
-        self._query = with_ctes(everything, ctes)
+            sums, of_attributes = costs(question)
+            ctes += sums
+            rows.append(of_attributes)
+        self._query = with_ctes(union_all(rows), ctes)
 
     def of(self, arms: Sequence[int], *, form: Form) -> exp.Query:
-        """The statement for some places; the tree is changed by the next call."""
+        """Return the statement for some places; the next call changes its tree."""
         self._query.ctes[0].replace(self._nodes(len(arms)))
         self._grouping.set("this", self._grouped(arms, form))
         return self._query
@@ -128,49 +123,46 @@ class Batch:
         return _values("nodes", ["node", "arm", *self._masks, "levels"], places)
 
     def _grouped(self, arms: Sequence[int], form: Form) -> exp.Query:
-        """The grains of all nodes, generalized and grouped."""
+        """Return the grains of all nodes, generalized and grouped."""
         catalog = self._question.catalog
         if form == "cross":
-            selects = [_crossed(self._question, self._masks, arm) for arm in sorted(set(arms))]
-        else:
-            selects = [
-                grouped_node(
-                    names.grain(arm),
-                    _placeholder(),
-                    [_placeholder() for _ in self._masks],
-                    catalog.has_population,
-                    catalog.has_entity,
-                )
-                for arm in arms
-            ]
-        grouped: exp.Query = selects[0]
-        for other in selects[1:]:
-            grouped = exp.union(grouped, other, distinct=False, copy=False)
-        return grouped
+            return union_all(_crossed(self._question, self._masks, arm) for arm in sorted(set(arms)))
+        return union_all(
+            grouped_node(
+                names.grain(arm),
+                _placeholder(),
+                [_placeholder() for _ in self._masks],
+                catalog.has_population,
+                catalog.has_entity,
+            )
+            for arm in arms
+        )
 
 
 def _crossed(question: Question, mask_names: Sequence[str], arm: int) -> exp.Select:
-    """The classes of all nodes that are judged from one grain."""
+    """Return the classes of all nodes that are judged from one grain."""
     parts = [masked(column(names.key(w), "grain"), column(mask, "nodes")) for w, mask in enumerate(mask_names)]
-    identity = _identity(question.catalog.has_entity, "grain")
-    return (
+    entity = identity(question.catalog.has_entity, "grain")
+    query = (
         exp.select(
             column("node", "nodes"),
             *[named(part, names.key(w)) for w, part in enumerate(parts)],
-            *identity,
+            *entity,
             *counters(question.catalog.has_population, "grain"),
         )
         .from_(table(names.grain(arm), "grain"))
         .join(table("nodes"), join_type="cross")
         .where(equal(column("arm", "nodes"), number(arm)))
-        .group_by(column("node", "nodes"), *[part.copy() for part in parts], *[item.copy() for item in identity])
+        .group_by(column("node", "nodes"), *[part.copy() for part in parts], *[item.copy() for item in entity])
     )
+    query.add_comments(["The grain under every node: what the node's masks keep of a key is the key of a class."])
+    return query
 
 
 def parameters(
     question: Question, nodes: Sequence[Node], arms: Sequence[int], *, form: Form, places: int | None = None
 ) -> list[int | str]:
-    """What ``batch`` binds for these nodes and their grains, in the order of its placeholders.
+    """Return the parameters of ``batch`` for these nodes and their grains, in the order of its placeholders.
 
     Args:
         places: of the statement; those that are left are bound to no grain.

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlanon.compiler import distinct_entities
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Need
 from sqlanon.models.base import PrivacyModel
 
-COUNTS = ("grain", "classes", "suppressed", "smallest", "largest")
-"""The counts of every totals row, after ``node`` and ``attribute``; ``Question.columns`` has the rest."""
-
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of every node: the models, what the measure needs, and how far details are wanted.
+    """What is asked of every node: the models, what the measure needs, and how many details.
 
     Attributes:
         models: the privacy models of the policy.
@@ -35,41 +31,30 @@ class Question:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the result: ``node``, ``attribute``, counts and costs; a totals row has no costs, a cost row
-        nothing else."""
-        counts = list(COUNTS) if self.monotone else [*COUNTS, "min_suppressed"]
+        """The columns of the result: ``node``, ``attribute``, counts (``measures.base.Counts``), and costs.
+
+        A row of counts has no costs, a row of costs nothing else.
+        """
+        certain = [] if self.monotone else ["min_suppressed"]
+        counts = ["grain", "classes", "suppressed", "smallest", "largest", *certain]
         if self.catalog.has_entity:
-            counts += [distinct_entities.SMALLEST, distinct_entities.SUPPRESSED]
-            counts += [] if self.monotone else [distinct_entities.MIN_SUPPRESSED]
+            counts += ["smallest_entities", "suppressed_entities", *(f"{name}_entities" for name in certain)]
         if self.needs == "classes":
             counts += ["squares", "spread", "forced", "large", "small_records"]
         if self.rejects:
             counts.append("public_only")
-        if self.by_model:
-            counts += [f"model_{i}" for i in range(len(self.models))]
-        return ("node", "attribute", *counts, *self.cost_columns)
-
-    def masks(self, node: Node) -> tuple[int, ...]:
-        """One mask per word: the node's, with the sensitive codes where a model counts values."""
-        return self.catalog.grain_masks(node) if self.histograms else self.catalog.masks(node)
+        return ("node", "attribute", *counts, *self.model_columns, *self.cost_columns)
 
     @property
-    def monotone(self) -> bool:
-        """All records of a failing class are lost, so that nothing needs counting twice."""
-        return all(model.monotone for model in self.models)
-
-    @property
-    def limited(self) -> str:
-        """The count that the limit is held against, of what is certain."""
-        if self.catalog.has_entity:
-            return distinct_entities.SUPPRESSED if self.monotone else distinct_entities.MIN_SUPPRESSED
-        return "suppressed" if self.monotone else "min_suppressed"
+    def model_columns(self) -> tuple[str, ...]:
+        """The columns of what each model suppresses alone."""
+        return tuple(f"model_{i}" for i in range(len(self.models))) if self.by_model else ()
 
     @property
     def cost_columns(self) -> tuple[str, ...]:
-        """What suppressed records cost (``cost``), and what the lost ones cost at least, by level (``lost_<level>``).
+        """What suppressed records cost (``cost``), and at least what the certain ones cost by level (``min_cost_<l>``).
 
-        When all suppressed records are lost their cost is that of the node's own level. Surprisals do not ask for
+        When all suppressed records are certain their cost is that of the node's own level. Surprisals do not ask for
         the level.
         """
         if not self.has_costs:
@@ -78,14 +63,29 @@ class Question:
         levels = 1 if self.needs == "surprisals" else tallest
         return (*(() if self.monotone else ("cost",)), *(f"min_cost_{level}" for level in range(levels)))
 
+    def masks(self, node: Node) -> tuple[int, ...]:
+        """Return one mask per word: the node's, with the sensitive codes where a model counts values."""
+        return self.catalog.grain_masks(node) if self.histograms else self.catalog.masks(node)
+
+    @property
+    def monotone(self) -> bool:
+        """Whether all records of a failing class stay suppressed at more special nodes: then they are counted once."""
+        return all(model.monotone for model in self.models)
+
+    @property
+    def limited(self) -> str:
+        """The count of what is certain to be suppressed, which is held against the limit."""
+        counted = "suppressed" if self.monotone else "min_suppressed"
+        return f"{counted}_entities" if self.catalog.has_entity else counted
+
     @property
     def rejects(self) -> bool:
-        """A class without records of the subset rules a node out."""
+        """Whether a class without records of the subset rules a node out."""
         return any(model.needs_rejection for model in self.models)
 
     @property
     def has_costs(self) -> bool:
-        """There are cost rows."""
+        """Whether there are rows of costs."""
         return self.needs in ("costs", "surprisals") and bool(self.catalog.attributes)
 
     @property

@@ -1,7 +1,9 @@
 """The statements that judge a node as a person would: over the original values and the lookups, without masks.
 
-They serve the verification of certificates, so they share nothing with the statements that a search runs but the files
-in ``sql/model`` that say what a privacy model is.
+They serve the verification of certificates. With the statements of a search they share the files of ``sql/model``, and
+from ``encode`` and ``entities`` what defines the input: which records take part, the texts of their values and
+entities, how they are joined with the lookups, and the names of the lookups' columns. Packed keys, grains, batches, the
+judging statement and its counts are not shared.
 """
 
 from __future__ import annotations
@@ -10,11 +12,10 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sqlanon.compiler.distinct_entities import classes_of_records, knows_parts, min_suppressed_name
 from sqlanon.compiler.encoded_source import COVERED, SOURCE, EncodedSource, least_cost, leaves
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
-from sqlanon.models.base import PrivacyModel
+from sqlanon.models.base import PrivacyModel, knows_parts
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
 from sqlanon.sqltrees.trees import (
@@ -31,12 +32,14 @@ from sqlanon.sqltrees.trees import (
     same,
     table,
     total,
+    union_all,
     when,
     wide_sum,
     with_ctes,
 )
 
 CLASS = "class"
+"""The number of a class among those of the node."""
 
 
 def _value(position: int) -> str:
@@ -48,7 +51,7 @@ def _text(position: int) -> str:
 
 
 def originals(source: EncodedSource) -> exp.Select:
-    """The distinct combinations of original values among the records that take part, with their counters.
+    """Return the distinct combinations of original values among the records that take part, with their counters.
 
     A quasi-identifier is its canonical text, a sensitive value the code that its lookup gives it, an entity its text.
     """
@@ -70,7 +73,7 @@ def originals(source: EncodedSource) -> exp.Select:
 
 
 def level_costs(position: int, height: int, domain: int) -> exp.Select:
-    """One row: per level, the sum of D - leaves over the records that take part."""
+    """Return one row: per level, the sum of D - leaves over the records that take part."""
     lookup = names.lookup(position)
     costs = [
         named(
@@ -88,7 +91,7 @@ def level_costs(position: int, height: int, domain: int) -> exp.Select:
 
 
 def level_widths(position: int, height: int) -> exp.Select:
-    """One row: per level, the number of distinct texts, NULL being one."""
+    """Return one row: per level, the number of distinct texts, NULL being one."""
     counts = []
     for level in range(height):
         text = column(names.level(level))
@@ -101,7 +104,7 @@ def level_widths(position: int, height: int) -> exp.Select:
 
 
 def surprisals(position: int, level: int | None) -> exp.Select:
-    """The sum of n ln n over the texts of a level; over the original values without one."""
+    """Return the sum of n ln n over the texts of a level; without a level, over the original values."""
     lookup = names.lookup(position)
     text = column(_value(position), "o") if level is None else column(names.level(level), lookup)
     grouped = (
@@ -118,8 +121,10 @@ def surprisals(position: int, level: int | None) -> exp.Select:
 
 
 def node_counts(catalog: Catalog, models: Sequence[PrivacyModel], node: Node, size: int) -> exp.Query:
-    """One row: what the classes of a node come to (``sql/audit/node_counts.sql``), and with an entity whom they lose
-    (``node_entities.sql``)."""
+    """Return one row: what the classes of a node come to (``sql/audit/node_counts.sql``).
+
+    With an entity the row also counts the entities with suppressed records (``node_entities.sql``).
+    """
     query = bind(
         "audit/node_counts.sql",
         relations={"judged": table("judged")},
@@ -147,21 +152,21 @@ def node_counts(catalog: Catalog, models: Sequence[PrivacyModel], node: Node, si
 
 
 def node_costs(catalog: Catalog, models: Sequence[PrivacyModel], node: Node, *, surprising: bool) -> exp.Query:
-    """One row an attribute: its position, what the suppressed records cost, and at least what the lost ones cost at
-    every level up to the node's (from ``least_costs``); or, ``surprising``, the sums of s ln s over the texts."""
+    """Return one row an attribute: its position, the cost of the suppressed records, and the least costs.
+
+    The least costs are of the records that are certain to be suppressed further down, at every level up to the node's
+    (from ``least_costs``). ``surprising`` asks for the sums of s ln s over the texts instead.
+    """
     tallest = max(node, default=-1) + 1
-    selects = [
-        _surprising(position) if surprising else _costly(position, level, tallest)
+    rows = [
+        _surprisals_of_texts(position) if surprising else _costs_of_leaves(position, level, tallest)
         for position, level in enumerate(node)
     ]
-    query: exp.Query = selects[0]
-    for other in selects[1:]:
-        query = exp.union(query, other, distinct=False, copy=False)
-    return with_ctes(query, _judged(catalog, models, node))
+    return with_ctes(union_all(rows), _judged(catalog, models, node))
 
 
 def least_costs(catalog: Catalog, position: int, level: int) -> exp.Select:
-    """Per text of a level, D - leaves, and the least D - leaves among the values below it at every lower level."""
+    """Return per text of a level D - leaves, and per lower level the least D - leaves among the values below it."""
     domain = catalog.attributes[position].domain
     text = column(names.level(level))
     costs = [
@@ -173,7 +178,7 @@ def least_costs(catalog: Catalog, position: int, level: int) -> exp.Select:
     return query.group_by(text.copy())
 
 
-def _costly(position: int, level: int, tallest: int) -> exp.Select:
+def _costs_of_leaves(position: int, level: int, tallest: int) -> exp.Select:
     def cost(counter: str, of: int) -> exp.Expr:
         return wide_sum(exp.Mul(this=column(counter, "judged"), expression=column(least_cost(of), "costs")))
 
@@ -191,7 +196,7 @@ def _costly(position: int, level: int, tallest: int) -> exp.Select:
     )
 
 
-def _surprising(position: int) -> exp.Select:
+def _surprisals_of_texts(position: int) -> exp.Select:
     grouped = (
         exp.select(
             named(exp.Sum(this=column(names.COUNT)), names.COUNT),
@@ -214,35 +219,15 @@ def _n_ln_n(count: exp.Expr) -> exp.Expr:
 
 
 def _judged(catalog: Catalog, models: Sequence[PrivacyModel], node: Node) -> list[exp.CTE]:
-    """``judged``: per class of a node its texts, its counters, whether it fails, and how many records it loses."""
-    quasi = range(len(node))
-    texts = [_text(position) for position in quasi]
+    """Return the relations up to ``judged``.
+
+    ``judged`` holds per class of a node its texts, its counters, whether it fails, and how many of its records are
+    certain to be suppressed at every more special node.
+    """
+    texts = [_text(position) for position in range(len(node))]
     values = [_value(len(node) + place) for place in range(len(catalog.sensitive))]
-    counters = [names.COUNT, names.POPULATION]
-    identity = [column(names.ENTITY, "o")] if catalog.has_entity else []
-    records = exp.select(
-        *[named(column(names.level(level), names.lookup(i)), _text(i)) for i, level in enumerate(node)],
-        *[column(name, "o") for name in (*values, *counters)],
-        *identity,
-    ).from_(table(names.ORIGINALS, "o"))
-    for position in quasi:
-        lookup = names.lookup(position)
-        records = records.join(table(lookup, lookup), on=_meets(position), copy=False)
-    counted = [named(total(column(counter)), counter) for counter in counters]
-    if catalog.has_entity:
-        counted = [named(_entities(of_subset=True), names.COUNT), named(_entities(of_subset=False), names.POPULATION)]
-        counted.append(named(total(column(names.COUNT)), "records"))
-    grouped = exp.select(*[column(name) for name in texts], *counted).from_(table("records"))
-    if texts:
-        grouped = grouped.group_by(*[column(name) for name in texts])
-    ctes = [
-        cte("records", records),
-        cte(
-            "classes",
-            exp.select(exp.Star(), named(exp.Window(this=exp.RowNumber()), CLASS)).from_(grouped.subquery("grouped")),
-            materialized=True,
-        ),
-    ]
+    ctes = [cte("records", _records(catalog, node, values))]
+    ctes.append(cte("classes", _classes(catalog, texts), materialized=True))
     watched = {model.column for model in models}
     for place, attribute in enumerate(catalog.sensitive):
         if attribute.name in watched:
@@ -251,40 +236,66 @@ def _judged(catalog: Catalog, models: Sequence[PrivacyModel], node: Node) -> lis
                 ctes.append(cte(f"weights_{place}", _weights(place)))
     query = exp.select(*[column(name, "classes") for name in texts]).from_(table("classes"))
     if catalog.has_entity:
-        query = query.select(named(column("records", "classes"), names.COUNT))
-        query = query.select(named(column(names.COUNT, "classes"), "entities"))
-        query = query.select(column(names.POPULATION, "classes"))
+        query.select(named(column("records", "classes"), names.COUNT), copy=False)
+        query.select(named(column(names.COUNT, "classes"), "entities"), copy=False)
     else:
-        query = query.select(*[column(name, "classes") for name in counters])
+        query.select(column(names.COUNT, "classes"), copy=False)
+    query.select(column(names.POPULATION, "classes"), copy=False)
     fails, min_suppressed = [], []
     for position, model in enumerate(models):
         name = f"model_{position}"
-        ctes.append(cte(name, _says(catalog, model)))
-        query = query.join(table(name), on=equal(column(CLASS, "classes"), column(CLASS, name)), join_type="left")
+        ctes.append(cte(name, _answers(catalog, model)))
+        query.join(table(name), on=_same_class(name), join_type="left", copy=False)
         fails.append(equal(column("fails", name), number(1)))
-        loses: exp.Expr = column("min_suppressed", name)
+        certain: exp.Expr = column("min_suppressed", name)
         if catalog.has_entity:  # an entity may be in several parts of a class: only what holds of each part is certain
             few = exp.LT(this=column("records", "classes"), expression=number(model.size))
             lasts = exp.true() if model.monotone else few
-            loses = when(lasts, column("records", "classes"), number(0))
+            certain = when(lasts, column("records", "classes"), number(0))
             if knows_parts(model):
-                ctes.append(
-                    cte(min_suppressed_name(position), _says(catalog, model, classes=classes_of_records([CLASS])))
-                )
-                on = equal(column(CLASS, "classes"), column(CLASS, min_suppressed_name(position)))
-                query = query.join(table(min_suppressed_name(position)), on=on, join_type="left", copy=False)
-                loses = column("min_suppressed", min_suppressed_name(position))
-        min_suppressed.append(when(fails[-1].copy(), loses, number(0)))
+                in_parts = f"in_parts_{position}"
+                of_records = exp.select(column(CLASS), named(column("records"), names.COUNT)).from_(table("classes"))
+                ctes.append(cte(in_parts, _answers(catalog, model, classes=of_records)))
+                query.join(table(in_parts), on=_same_class(in_parts), join_type="left", copy=False)
+                certain = column("min_suppressed", in_parts)
+        min_suppressed.append(when(fails[-1].copy(), certain, number(0)))
     any_fails = exp.or_(*fails) if fails else exp.false()
-    query = query.select(
-        named(when(any_fails, number(1), number(0)), "fails"),
-        named(greatest(*min_suppressed) if min_suppressed else number(0), "min_suppressed"),
-    )
+    query.select(named(when(any_fails, number(1), number(0)), "fails"), copy=False)
+    query.select(named(greatest(*min_suppressed) if min_suppressed else number(0), "min_suppressed"), copy=False)
     return [*ctes, cte("judged", query, materialized=True)]
 
 
+def _records(catalog: Catalog, node: Node, values: Sequence[str]) -> exp.Select:
+    """Return the original values that are left of a record at a node, with the texts of the node."""
+    kept = [*values, names.COUNT, names.POPULATION, *([names.ENTITY] if catalog.has_entity else [])]
+    query = exp.select(
+        *[named(column(names.level(level), names.lookup(i)), _text(i)) for i, level in enumerate(node)],
+        *[column(name, "o") for name in kept],
+    ).from_(table(names.ORIGINALS, "o"))
+    for position in range(len(node)):
+        lookup = names.lookup(position)
+        query.join(table(lookup, lookup), on=_meets(position), copy=False)
+    return query
+
+
+def _classes(catalog: Catalog, texts: Sequence[str]) -> exp.Select:
+    """Return the classes of a node, numbered, with their counters: of records, or of entities and records."""
+    counted = [named(total(column(counter)), counter) for counter in (names.COUNT, names.POPULATION)]
+    if catalog.has_entity:
+        counted = [named(_entities(of_subset=True), names.COUNT), named(_entities(of_subset=False), names.POPULATION)]
+        counted.append(named(total(column(names.COUNT)), "records"))
+    keys = [column(name) for name in texts]
+    grouped = exp.select(*keys, *counted).from_(table("records")).group_by(*[key.copy() for key in keys], copy=False)
+    numbered = named(exp.Window(this=exp.RowNumber()), CLASS)
+    return exp.select(exp.Star(), numbered).from_(grouped.subquery("grouped"))
+
+
+def _same_class(relation: str) -> exp.Expr:
+    return equal(column(CLASS, "classes"), column(CLASS, relation))
+
+
 def _entities(*, of_subset: bool) -> exp.Expr:
-    """The number of distinct entities with a record of the subset, or with any."""
+    """Return the number of distinct entities with a record of the subset, or with any."""
     own = column(names.ENTITY)
     if of_subset:
         counts = exp.GT(this=column(names.COUNT), expression=number(0))
@@ -293,13 +304,13 @@ def _entities(*, of_subset: bool) -> exp.Expr:
 
 
 def _weights(place: int) -> exp.Select:
-    """Per class the entities of its values, summed: what the shares of the values are taken of."""
+    """Return per class the entities of its values, summed: what the shares of the values are taken of."""
     summed = named(total(column(names.COUNT)), names.COUNT)
     return exp.select(column(CLASS), summed).from_(table(f"histogram_{place}")).group_by(column(CLASS))
 
 
 def _histogram(texts: Sequence[str], value: str, of_entities: bool) -> exp.Select:
-    """Per class and sensitive value, the number of records, or of distinct entities."""
+    """Return per class and sensitive value the number of records, or of distinct entities."""
     entities = exp.Count(this=exp.Distinct(expressions=[column(names.ENTITY, "records")]))
     matches = both(same(column(name, "records"), column(name, "classes")) for name in texts)
     return (
@@ -315,7 +326,8 @@ def _histogram(texts: Sequence[str], value: str, of_entities: bool) -> exp.Selec
     )
 
 
-def _says(catalog: Catalog, model: PrivacyModel, classes: exp.Expr | None = None) -> exp.Select:
+def _answers(catalog: Catalog, model: PrivacyModel, classes: exp.Expr | None = None) -> exp.Select:
+    """Bind a model to the classes of the node, or to others: per class ``fails`` and ``min_suppressed``."""
     relations: dict[str, exp.Expr] = {"classes": table("classes")}
     if model.column is not None:
         place = [attribute.name for attribute in catalog.sensitive].index(model.column)
@@ -328,5 +340,5 @@ def _says(catalog: Catalog, model: PrivacyModel, classes: exp.Expr | None = None
 
 
 def _meets(position: int) -> exp.Expr:
-    """An original value meets its row of the lookup."""
+    """Return the condition that an original value meets its row of the lookup."""
     return same(column(_value(position), "o"), column("value", names.lookup(position)))

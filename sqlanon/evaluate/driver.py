@@ -1,4 +1,4 @@
-"""Drives a strategy: hands its requests to an evaluator, keeps the limits of the search, and states what is proven."""
+"""The driver of a strategy: hands requests to an evaluator, keeps the limits of the search, states what is proven."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from sqlanon.search.proof import Proof, first_gap, proof_of
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a search has found: the best node, what is proven of it, how it went, and the proof itself."""
+class SearchResult:
+    """The result of a search: the best node, its certificate, how the search went, and the proof itself."""
 
     verdict: Verdict
     certificate: Certificate
@@ -38,10 +38,10 @@ def run_search(
     *,
     extensions: Extensions = NOTHING,
     watch: Watcher | None = None,
-) -> Found:
+) -> SearchResult:
     """Search until the strategy ends, a limit is reached, or the user interrupts; return the best node and its proof.
 
-    What is proven is not for a strategy to say: boxes of nodes must cover the lattice (``proof``).
+    A strategy cannot claim that its answer is proven: boxes of nodes must cover the lattice (``proof``).
 
     Raises:
         NoSolutionError: it is proven that no node meets the policy.
@@ -76,32 +76,33 @@ def run_search(
         _give_up(problem, evaluator, progress, proof, name, stopped)
     assert progress.incumbent is not None
     best = progress.incumbent
-    return Found(best, _certify(problem, progress, proof, name), progress, proof)
+    return SearchResult(best, _certify(problem, progress, proof, name), progress, proof)
 
 
 def _proof(problem: Problem, evaluator: Evaluator, progress: Progress, *, interrupted: bool) -> Proof | None:
-    """The proof that the strategy has kept, or one made from all that was judged; stopped before there is one, what
-    holds for every lattice."""
+    """Return the proof that the strategy has kept, or one from all judged nodes.
+
+    Stopped before there is one, return what holds for every lattice.
+    """
     incumbent = progress.incumbent
     if progress.claims is not None:
         kept = Proof(useful_top(problem), (*progress.claims, *progress.frontier()))
         if not interrupted or first_gap(kept.claims, problem.lattice.bottom, kept.top) is None:
             return kept
-        progress.lower_bound = problem.least()  # the interrupt came while the strategy held boxes in its hands
+        progress.lower_bound = problem.least()  # the interrupt came while the strategy was cutting boxes
         return _trivial(problem)
-    made = proof_of(problem, evaluator.judged, incumbent.loss if incumbent is not None else math.inf)
-    if made is not None:
-        return made
-    return None if progress.finished else _trivial(problem)
+    proof = proof_of(problem, evaluator.judged, incumbent.loss if incumbent is not None else math.inf)
+    return proof if proof is not None or progress.finished else _trivial(problem)
 
 
 def _trivial(problem: Problem) -> Proof:
-    """Without any verdict: every candidate loses at least ``least``."""
+    """Return what holds without any verdict: every candidate loses at least ``least``."""
     lattice = problem.lattice
     return Proof(lattice.top, (Claim(lattice.bottom, lattice.top, None, None, problem.least()),))
 
 
 def _limit(options: SearchOptions, progress: Progress) -> str:
+    """Return the name of the limit that is reached; empty when none is."""
     if options.time_limit is not None and time.perf_counter() - progress.started >= float(options.time_limit):
         return "time_limit"
     if options.max_evaluations is not None and progress.evaluated >= options.max_evaluations:
@@ -110,14 +111,14 @@ def _limit(options: SearchOptions, progress: Progress) -> str:
 
 
 def _certify(problem: Problem, progress: Progress, proof: Proof | None, strategy: str) -> Certificate:
-    """What is proven: every candidate that is neither judged nor pruned loses at least ``lower_bound``."""
+    """Return the certificate: every candidate that is neither judged nor pruned loses at least ``lower_bound``."""
     incumbent = progress.incumbent
     assert incumbent is not None
     loss = incumbent.loss
     enough = loss - TIE * abs(loss)
     own = progress.lower_bound if progress.lower_bound is not None else -math.inf
     lower: float | None
-    if proof is None:  # a strategy has ended; its own bound is told if it says more than the lattice alone
+    if proof is None:  # a strategy has ended; its own bound counts if it is higher than what the lattice alone proves
         lower = min(own, loss) if own > problem.least() else None
     else:
         shown = min((claim.bound for claim in proof.claims if claim.bound is not None), default=math.inf)
@@ -140,6 +141,7 @@ def _certify(problem: Problem, progress: Progress, proof: Proof | None, strategy
 def _give_up(
     problem: Problem, evaluator: Evaluator, progress: Progress, proof: Proof | None, strategy: str, stopped: str
 ) -> None:
+    """Raise the error of a search without a solution: NoSolutionError if it is proven that there is none."""
     if not progress.finished:
         raise SearchStoppedError(
             f"The search was stopped ({stopped}) after {progress.evaluated} evaluations, before any solution.",
@@ -153,7 +155,7 @@ def _give_up(
         )
     catalog, nearest = problem.catalog, progress.nearest
     report: dict[str, object] | None = None
-    told = ""
+    shortfall = ""
     if nearest is not None:
         lacking = _lacking(evaluator, nearest)
         report = {
@@ -162,39 +164,42 @@ def _give_up(
             "allowed": catalog.allowed,
             "models": [{"model": label, "suppressed": count} for label, count in lacking],
         }
-        told = f" The nearest node{_shortfall(problem, nearest, lacking)}."
+        shortfall = f" The nearest node{_shortfall(problem, nearest, lacking)}."
     limit = f"{catalog.allowed} of {catalog.counted} {catalog.unit}"
     raise NoSolutionError(
         f"No node of the lattice meets the policy: at most {limit} may be suppressed, and some must be "
-        f"published.{told}",
+        f"published.{shortfall}",
         hint=_cure(problem, evaluator),
         nearest=report,
     )
 
 
 def _lacking(evaluator: Evaluator, nearest: Verdict) -> list[tuple[str, int]]:
-    """The models that fail classes of a node, and how many records are in them."""
+    """Return the models that fail classes of a node, and how many records are in these."""
     verdict = evaluator.judge([Request(nearest.node, nearest.node)], exact=True)[0]
     return [(label, count) for label, count in verdict.by_model if count]
 
 
 def _shortfall(problem: Problem, nearest: Verdict, lacking: list[tuple[str, int]]) -> str:
-    """What a node lacks to be a solution, in words."""
+    """Return in words what a node lacks to be a solution."""
     if nearest.ruled_out:
         return " holds classes without records of the subset, which rule it out (public_only: reject)"
     unit = problem.catalog.unit
     excess = nearest.counted_against_limit - problem.catalog.allowed
-    told = f" suppresses {nearest.counted_against_limit} {unit}" + (" in part or whole" if unit != "records" else "")
+    text = f" suppresses {nearest.counted_against_limit} {unit}" + (" in part or whole" if unit != "records" else "")
     if excess > 0:
-        told += f", {excess} more than allowed"
+        text += f", {excess} more than allowed"
     if lacking:
         counts = ", ".join(f"{label}: {count}" for label, count in lacking)
-        told += f" ({counts})" if unit == "records" else f" (records by model: {counts})"
-    return told
+        text += f" ({counts})" if unit == "records" else f" (records by model: {counts})"
+    return text
 
 
 def _cure(problem: Problem, evaluator: Evaluator) -> str:
-    """What may help; whether loosening the limits on levels does is known from the node that generalizes everything."""
+    """Return what may help.
+
+    Whether loosening the limits on levels helps is known from the node that generalizes everything.
+    """
     catalog, lattice = problem.catalog, problem.lattice
     limited = [a.name for a, own, top in zip(catalog.attributes, lattice.top, catalog.top, strict=True) if own < top]
     if not limited:

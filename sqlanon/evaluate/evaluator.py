@@ -8,34 +8,34 @@ from dataclasses import replace
 from typing import Any
 
 from sqlanon.compiler import batch as compiler
-from sqlanon.compiler import distinct_entities
 from sqlanon.compiler.question import Question
 from sqlanon.compiler.tallies import TOTALS
 from sqlanon.engines.base import Engine, Job
 from sqlanon.evaluate.snapshots import Snapshot, SnapshotStore
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
-from sqlanon.measures.base import BottomFacts, Counts, LowerBounds
+from sqlanon.measures.base import Counts
 from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel
 from sqlanon.search.base import Problem, Request, Verdict
+from sqlanon.search.verdicts import verdict_of
 from sqlanon.sqltrees import names
 
 CROSS_ROWS = 80_000
 """Up to this many grain rows a cross join with the masks beats a UNION ALL of the nodes (measured with keys of one to
 three words)."""
 STATEMENT_ROWS = 300_000
-"""What a statement costs beside its work, in grain rows x nodes: measured 5 ms, most of it planning, at 17 ns a row."""
+"""The fixed price of a statement, in grain rows x nodes: measured 5 ms, most of it planning, at 17 ns a row."""
 LANE_ROWS = 100_000
 """Fewer grain rows x nodes than this are not worth a second statement side by side."""
 MOST_ARMS = 4
-"""Most grains that a batch is judged from,"""
+"""Most grains that a batch is judged from."""
 ARM_ROWS = 60_000
-"""each but one saving this many rows at least: what one more in a statement costs (measured: about 1 ms)."""
+"""Each grain but one must save this many rows: the price of one more in a statement (measured: about 1 ms)."""
 MAX_BATCH = 64
 """Most nodes of one statement."""
 MAX_SHARE = 16
-"""Most nodes of one lane that a search is told to ask for: more are judged too early, and in vain."""
+"""Most nodes of one lane that a search should request at once: more are judged too early, and in vain."""
 PLACES = (1, 4, 16, MAX_BATCH)
 """Sizes of statements of the form ``cross``, whose last places may stay free: few texts, so that few are compiled."""
 CHUNK_ROWS = 4_000_000
@@ -82,16 +82,16 @@ class Evaluator:
 
     @property
     def judged(self) -> Collection[Verdict]:
-        """All verdicts given so far."""
+        """All verdicts so far."""
         return self._memo.values()
 
     @property
     def question(self) -> Question:
-        """What a verdict of ``judge(exact=True)`` answers."""
+        """The question that ``judge(exact=True)`` answers."""
         return self._full
 
     def judge(self, requests: Sequence[Request], *, exact: bool = False) -> list[Verdict]:
-        """The verdicts of the requested nodes, in their order; a repeated node costs no statement.
+        """Return the verdicts of the requested nodes, in their order; a repeated node costs no statement.
 
         ``exact`` asks for the costs of nodes that cannot be candidates too, and for the counts of each model.
         """
@@ -110,7 +110,7 @@ class Evaluator:
         return [self._memo[request.node] for request in requests]
 
     def _shares(self, nodes: Sequence[Node]) -> Iterator[list[tuple[Node, Snapshot]]]:
-        """The nodes with the grains to judge them from, in shares of about the same work: one a statement."""
+        """Yield the nodes with the grains to judge them from, in shares of about the same work: one a statement."""
         served = self._served(nodes)
         served.sort(key=lambda item: (item[1].rows, item[1].node))
         total = sum(snapshot.rows for _, snapshot in served)
@@ -128,8 +128,11 @@ class Evaluator:
             yield share
 
     def _served(self, nodes: Sequence[Node]) -> list[tuple[Node, Snapshot]]:
-        """Each node with its nearest grain, if enough nodes share it to be worth a part of a statement of its own;
-        otherwise with the nearest one that serves all."""
+        """Return each node with the grain to judge it from.
+
+        It is the nearest one, if enough nodes share it to be worth a part of a statement of its own; otherwise the
+        nearest one that serves all.
+        """
         common = self._snapshots.nearest(tuple(map(min, zip(*nodes, strict=True)))) if nodes else self._snapshots.base
         served = [(node, self._snapshots.nearest(node)) for node in nodes]
         gains: Counter[Node] = Counter()
@@ -139,7 +142,7 @@ class Evaluator:
         return [(node, snapshot if snapshot.node in worth else common) for node, snapshot in served]
 
     def _job(self, share: Sequence[tuple[Node, Snapshot]], exact: bool) -> tuple[list[Node], Job]:
-        """The statement that judges a share of the nodes."""
+        """Return the statement that judges a share of the nodes."""
         question = self._full if exact else self._question
         grains = list({snapshot.node: snapshot for _, snapshot in share}.values())
         arm_of = {snapshot.node: arm for arm, snapshot in enumerate(grains)}
@@ -167,23 +170,25 @@ class Evaluator:
 
 
 def _spread(grains: int, places: int) -> tuple[int, ...]:
-    """An arm a place such that every grain occurs."""
+    """Return an arm a place such that every grain occurs."""
     return tuple(min(place, grains - 1) for place in range(places))
 
 
 def batch_size(lanes: int, base_rows: int) -> int:
-    """How many nodes a search had better ask for at once: enough that what the statements cost beside their work does
-    not matter, on every lane."""
+    """Return how many nodes a search should request at once.
+
+    They are enough, on every lane, that the fixed price of the statements does not matter.
+    """
     return lanes * max(2, min(MAX_SHARE, STATEMENT_ROWS // max(base_rows, 1)))
 
 
 def verdicts(
     problem: Problem, question: Question, nodes: Sequence[Node], rows: Sequence[tuple[Any, ...]]
 ) -> list[Verdict]:
-    """Fold the result rows of ``compiler.batch`` into one verdict per node (pure; any engine's rows will do)."""
+    """Fold the rows of ``compiler.batch`` into one verdict per node (pure; any engine's rows will do)."""
     catalog = problem.catalog
     totals: dict[int, dict[str, Any]] = {}
-    nothing: dict[str, Any] = dict.fromkeys(question.columns, 0) | {"smallest": None, "largest": None}
+    no_classes = {"suppressed": 0, **({"suppressed_entities": 0} if catalog.has_entity else {})}
     width = len(question.cost_columns)
     costs = [[(0,) * width] * len(catalog.attributes) for _ in nodes]
     for row in rows:
@@ -194,62 +199,19 @@ def verdicts(
             costs[position][attribute] = row[-width:]
     result = []
     for position, node in enumerate(nodes):
-        counts = totals.get(position, nothing)
-        min_suppressed = counts["suppressed"] if question.monotone else counts["min_suppressed"]
-        suppressed_entities = min_suppressed_entities = None
-        if catalog.has_entity:
-            suppressed_entities, min_suppressed_entities = (
-                counts[distinct_entities.SUPPRESSED],
-                counts[question.limited],
-            )
-        suppressed = counts["suppressed"] + catalog.uncovered
-        measure = problem.measure
         own, least = _costs(question, node, costs[position])
-        lower_bounds = LowerBounds(
-            suppressed=min_suppressed + catalog.uncovered,
-            penalty=measure.penalty(node, min_suppressed, least),
-            forced=int(counts.get("forced", 0)),
-            entities=None
-            if min_suppressed_entities is None
-            else max(min_suppressed_entities, catalog.fewest_entities(min_suppressed)),
-        )
-        ground = None
-        if question.needs == "classes":
-            ground = BottomFacts(int(counts["spread"]), counts["large"], counts["small_records"])
-        judged = Counts(suppressed, own, counts["classes"], int(counts.get("squares", 0)))
-        ruled_out = bool(question.rejects and counts["public_only"])
-        counted_against_limit = suppressed if suppressed_entities is None else suppressed_entities
-        certainly = min_suppressed if min_suppressed_entities is None else min_suppressed_entities
-        has_costs = not question.has_costs or question.limit is None or certainly <= question.limit
-        result.append(
-            Verdict(
-                node=node,
-                classes=counts["classes"],
-                suppressed=suppressed,
-                smallest=counts["smallest"],
-                largest=counts["largest"],
-                loss=measure.loss(node, judged),
-                feasible=counts["classes"] > 0 and counted_against_limit <= catalog.allowed and not ruled_out,
-                grain=counts["grain"],
-                lower_bounds=lower_bounds,
-                ruled_out=ruled_out,
-                ground=ground,
-                exact=has_costs,
-                by_model=tuple((model.label, counts[f"model_{i}"]) for i, model in enumerate(question.models))
-                if question.by_model
-                else (),
-                suppressed_entities=suppressed_entities,
-                smallest_entities=counts.get(distinct_entities.SMALLEST),
-                by_attribute=measure.losses(node, judged) if question.by_model else (),
-            )
-        )
+        row_of_node = totals.get(position, no_classes)
+        counts = Counts.from_row(row_of_node, uncovered=catalog.uncovered, costs=own, min_costs=least)
+        certain = row_of_node.get(question.limited, 0)
+        has_costs = not question.has_costs or question.limit is None or certain <= question.limit
+        result.append(verdict_of(problem, question.models, node, counts, exact=has_costs))
     return result
 
 
 def _costs(
     question: Question, node: Node, rows: Sequence[Sequence[float]]
 ) -> tuple[list[float], list[tuple[float, ...]]]:
-    """Per attribute what the suppressed records cost, and per attribute and level what the lost ones cost at least."""
+    """Return per attribute the cost of the suppressed records, and per level the least of those that are certain."""
     if not question.has_costs:
         return [0] * len(node), [(0,) * (level + 1) for level in node]
     if question.needs == "surprisals":  # lower levels cost more, by an amount that was not asked for

@@ -20,7 +20,7 @@ from sqlanon.source.encoding import Encoding, with_surprisals
 def build_problem(
     engine: Engine, encoding: Encoding, policy: Policy, *, lanes: int | None = None
 ) -> tuple[Problem, tuple[PrivacyModel, ...]]:
-    """The problem that a policy poses for an encoded source, and its privacy models.
+    """Return the problem that a policy poses for an encoded source, and its privacy models.
 
     Args:
         lanes: statements side by side where nodes are judged; None: as many as the engine of the source has.
@@ -65,7 +65,7 @@ def build_problem(
 
 
 def _check_levels(attribute: Attribute, column: Column) -> None:
-    """Refuse limits and information losses of levels that the hierarchy does not have."""
+    """Raise HierarchyError for limits and information losses of levels that the hierarchy does not have."""
     highest = attribute.height - 1
     for key, limit in (("min_level", column.min_level), ("max_level", column.max_level)):
         if limit is not None and limit > highest:
@@ -84,7 +84,7 @@ def _check_levels(attribute: Attribute, column: Column) -> None:
 def measured(
     catalog: Catalog, lattice: Lattice, policy: Policy, models: tuple[PrivacyModel, ...], *, batch: int
 ) -> Problem:
-    """The problem with the policy's quality measure."""
+    """Return the problem with the policy's quality measure."""
     quality = policy.quality
     size = least_size(models)
     measure = policy.extensions.quality_measure(quality.measure, catalog, quality.aggregate, size)
@@ -95,10 +95,10 @@ def measured(
 def _refuse_unmeetable(models: tuple[PrivacyModel, ...], problem: Problem) -> None:
     """Raise NoSolutionError, with the reasons, when no class at all can pass: then every node suppresses everything."""
     catalog = problem.catalog
-    obstacles = {model.label: told for model in models if (told := _obstacle(model, catalog))}
+    obstacles = {model.label: reason for model in models if (reason := _obstacle(model, catalog))}
     if obstacles:
         raise NoSolutionError(
-            f"No class can meet the policy: {'; '.join(f'{label}: {told}' for label, told in obstacles.items())}.",
+            f"No class can meet the policy: {'; '.join(f'{label}: {reason}' for label, reason in obstacles.items())}.",
             hint="lower the parameter of the model, or use more data.",
             nearest={
                 "levels": catalog.levels(useful_top(problem)),
@@ -110,7 +110,7 @@ def _refuse_unmeetable(models: tuple[PrivacyModel, ...], problem: Problem) -> No
 
 
 def _obstacle(model: PrivacyModel, catalog: Catalog) -> str | None:
-    """Why no class can pass a model; and the numbers of its file can be given, whoever wrote it."""
+    """Return why no class can pass a model, after checking that it returns the values of its file, whoever wrote it."""
 
     def asked() -> str | None:
         model.values(catalog)

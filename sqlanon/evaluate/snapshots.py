@@ -2,7 +2,7 @@
 
 A snapshot's name depends on its node alone, never on a threshold, so it serves every k asked of the same plan.
 
-When to make one: every floor that requests name collects credit, the rows that were read for nodes at or above it. A
+When to create one: every floor that requests name collects credit, the rows that were read for nodes at or above it. A
 floor is tried when its credit times the share of rows that its grain is expected to save outweighs what trying costs,
 and when all trials together stay within a tenth of the rows read so far: so they never cost more than that, however bad
 the guess. How much a grain shrinks is learnt from the trials: the logarithm of the share that is left, per unit of
@@ -24,19 +24,19 @@ from sqlanon.lattice.nodes import Node, leq
 from sqlanon.sqltrees import names
 
 SHARE = 0.1
-"""Of the rows read so far, what trials may cost."""
+"""Trials may cost this share of the rows read so far."""
 SETUP_ROWS = 100_000
-"""What a trial costs beside reading and writing its rows, in rows (measured: about 2 ms, at 20 ns a row);"""
+"""The fixed price of a trial, in rows (measured: about 2 ms, at 20 ns a row)."""
 PASSES = 2
-"""and reading and writing, in readings of the source's rows."""
+"""The price of reading and writing the rows of a trial, in readings of the source's rows."""
 WORTH = 0.6
 """A snapshot is expected, and kept, to have at most this share of the rows that it was rolled up from."""
 SMALL = 60_000
 """A grain of so few rows is not rolled up further: planning statements costs more than it saves."""
 CANDIDATES = 64
-"""Floors that collect credit at a time; the poorest makes room."""
+"""Floors that collect credit at a time; the one with the least makes room."""
 SHRINKAGE = 0.3
-"""What is assumed of the first grain: the logarithm of its share, per unit of the attributes' own."""
+"""The assumed shrinkage of the first grain: the logarithm of its share, per unit of the attributes' own."""
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class Snapshot:
 
     @property
     def title(self) -> str:
-        """What reports call it."""
+        """Its name in reports."""
         return "base" if self.table == names.BASE else "snapshot " + ",".join(map(str, self.node))
 
 
@@ -79,7 +79,7 @@ class SnapshotStore:
         self.materialised = 0
 
     def nearest(self, node: Node) -> Snapshot:
-        """The smallest snapshot from which ``node`` can be rolled up."""
+        """Return the smallest snapshot from which ``node`` can be rolled up."""
         best = self.base
         for snapshot in self._kept.values():
             if snapshot.rows < best.rows and leq(snapshot.node, node):
@@ -125,14 +125,14 @@ class SnapshotStore:
             self._materialise(best[1], best[2])
 
     def _fewer(self, lower: Node, upper: Node) -> float:
-        """The logarithm by which the attributes have fewer values, summed."""
+        """Return the logarithm by which the attributes have fewer values, summed."""
         return sum(
             math.log(max(a.widths[low], 1) / max(a.widths[high], 1))
             for a, low, high in zip(self._catalog.attributes, lower, upper, strict=True)
         )
 
     def _materialise(self, floor: Node, source: Snapshot) -> Snapshot | None:
-        """Make the grain at ``floor``, and keep it when it is small enough."""
+        """Create the grain at ``floor``, and keep it when it is small enough."""
         self._credit.pop(floor, None)
         self._spent += _price(source)
         table = names.snapshot(floor)

@@ -1,34 +1,22 @@
 """What a search needs of an encoded source, carried to another engine: codes and counts, no record and no value.
 
-The tables are those that ``evaluate`` reads (``transferred_tables``). Lookups stay behind, and with them every text of the
-source: what is carried tells how many records share which codes, and nobody without the lookups what the codes mean.
-With an entity it also tells which of them are of one, by its place in the order of all.
+The tables are those that ``evaluate`` reads (``transferred_tables``). Lookups stay behind, and with them every text of
+the source: what is carried reveals how many records share which codes, but not, without the lookups, what the codes
+mean. With an entity it also reveals which of them belong to one entity, by its place in the order of all.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlanon.engines.base import Engine
 from sqlanon.errors import EngineError
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import table
-
-
-class Giving(Protocol):
-    """The engine that the tables come from."""
-
-    def arrow(self, name: str, statement: exp.Expr | str) -> pa.Table: ...
-
-
-class Taking(Protocol):
-    """The engine that the tables go to."""
-
-    def load(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +29,7 @@ class Transferred:
 
 
 def transferred_tables(catalog: Catalog) -> tuple[str, ...]:
-    """The tables that judging nodes reads, the base first."""
+    """Return the tables that judging nodes reads, the base first."""
     tables = [names.BASE]
     if catalog.attributes:
         tables += [names.LEAF, names.MASKS]
@@ -52,10 +40,10 @@ def transferred_tables(catalog: Catalog) -> tuple[str, ...]:
     return tuple(tables)
 
 
-def transfer(giving: Giving, taking: Taking, catalog: Catalog) -> tuple[Transferred, ...]:
-    """Copy the tables that judging nodes reads from one engine to another, and say what was carried.
+def transfer(giving: Engine, taking: Engine, catalog: Catalog) -> tuple[Transferred, ...]:
+    """Copy the tables that judging nodes reads from one engine to another, and return what was carried.
 
-    Columns arrive as BIGINT, DOUBLE or VARCHAR, whatever an engine made of them.
+    Columns arrive as BIGINT, DOUBLE or VARCHAR, whatever types an engine returned.
 
     Args:
         giving: where the source was encoded.
@@ -74,7 +62,7 @@ def transfer(giving: Giving, taking: Taking, catalog: Catalog) -> tuple[Transfer
 
 
 def _plain(name: str, data: pa.Table) -> pa.Table:
-    """The same rows in the three types that the statements of a search know."""
+    """Return the same rows in the three types that the statements of a search know."""
     schema = pa.schema([pa.field(field.name, _kind(field.type)) for field in data.schema])
     try:
         return data.cast(schema)

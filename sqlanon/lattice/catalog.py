@@ -1,4 +1,4 @@
-"""The catalog: frozen facts about an encoded source. Search, measures and compiler read it; nobody changes it."""
+"""The catalog: frozen facts about an encoded source. Search, measures and compiler read it; nothing changes it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Attribute:
         type: its type in the database.
         height: number of levels, level 0 included.
         domain: D, number of leaves of the hierarchy (SPEC: plus one for NULLs that it does not list).
-        fields: per level, the bits that tell its branches apart, one mask per word.
+        fields: per level, the bits that distinguish its branches, one mask per word.
         costs: per level, the sum over the encoded records of (D - leaves of the record's value); integer.
         widths: per level, the number of distinct generalized values (NULL is one) among those of the source.
-        text_levels: per level, True when the published value no longer has the source's type.
+        keeps_type: per level, True when the published value still has the source's type.
         weight: importance in attribute-based measures.
         losses: per level, the information loss that the policy gives it; () is the level's share of the highest.
         surprisals: the sum over the original values of n ln n, n being the encoded records that hold the value; then,
@@ -41,7 +41,7 @@ class Attribute:
     losses: tuple[float, ...] = ()
 
     def mask(self, level: int, word: int) -> int:
-        """The bits of ``word`` that remain when this attribute is generalized to ``level``."""
+        """Return the bits of ``word`` that remain when this attribute is generalized to ``level``."""
         return sum(field[word] for field in self.fields[level:])
 
 
@@ -113,7 +113,7 @@ class Catalog:
         return self.population if self.entities is None else self.entities
 
     def fewest_entities(self, records: int) -> int:
-        """The least number of entities that so many encoded records can be of: those with the most records."""
+        """Return the least number of entities that can have so many encoded records: those with the most."""
         needed = 0
         for size, entities in self.shares_of_records:
             if records <= size * entities:
@@ -148,7 +148,7 @@ class Catalog:
         return tuple(attribute.height - 1 for attribute in self.attributes)
 
     def sensitive_attribute(self, name: str) -> SensitiveAttribute:
-        """The sensitive attribute called ``name``."""
+        """Return the sensitive attribute called ``name``."""
         return next(attribute for attribute in self.sensitive if attribute.name == name)
 
     @property
@@ -157,16 +157,16 @@ class Catalog:
         return tuple(sum(s.code for s in self.sensitive if s.word == word) for word in range(self.words))
 
     def grain_masks(self, node: Node) -> tuple[int, ...]:
-        """One mask per word that generalizes the quasi-identifiers and keeps the sensitive codes."""
+        """Return one mask per word that generalizes the quasi-identifiers and keeps the sensitive codes."""
         return tuple(mask | code for mask, code in zip(self.masks(node), self.codes, strict=True))
 
     def masks(self, node: Node) -> tuple[int, ...]:
-        """One mask per word: ``key & mask`` is the generalized key of a class, without sensitive codes."""
+        """Return one mask per word: ``key & mask`` is the generalized key of a class, without sensitive codes."""
         return tuple(
             sum(a.mask(level, word) for a, level in zip(self.attributes, node, strict=True))
             for word in range(self.words)
         )
 
     def levels(self, node: Sequence[int]) -> dict[str, int]:
-        """The node as column -> level."""
+        """Return the node as column -> level."""
         return {a.name: level for a, level in zip(self.attributes, node, strict=True)}

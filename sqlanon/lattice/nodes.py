@@ -13,7 +13,7 @@ Node = tuple[int, ...]
 
 
 def leq(a: Node, b: Node) -> bool:
-    """True when ``b`` generalizes ``a`` (every level of ``a`` is at most that of ``b``)."""
+    """Return True when ``b`` generalizes ``a`` (every level of ``a`` is at most that of ``b``)."""
     return all(map(le, a, b))
 
 
@@ -34,7 +34,7 @@ class Lattice:
         return math.prod(high - low + 1 for low, high in zip(self.bottom, self.top, strict=True))
 
     def nodes(self) -> Iterator[Node]:
-        """Every node, lazily, in lexicographic order."""
+        """Return every node, lazily, in lexicographic order."""
         return itertools.product(*(range(low, high + 1) for low, high in zip(self.bottom, self.top, strict=True)))
 
     def __contains__(self, node: object) -> bool:

@@ -23,12 +23,11 @@ class AverageClassSize(ClassMeasure):
         """The loss of a node; N when nothing is published (no solution anyway)."""
         return self._catalog.population / max(counts.classes + (1 if counts.suppressed else 0), 1)
 
-    def bound(self, bottom: Node, ground: BottomFacts | None, lower_bounds: LowerBounds) -> float:
-        """See the module's docstring."""
+    def bound(self, bottom: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds) -> float:
         population, size = self._catalog.population, self._size
         most = population // size
-        if ground is not None:
-            most = min(most, ground.large + ground.small_records // size)
+        if bottom_facts is not None:
+            most = min(most, bottom_facts.large + bottom_facts.small_records // size)
         nothing_suppressed = most if lower_bounds.suppressed == 0 else 0
         some_suppressed = 0
         if self._catalog.allowed > 0:

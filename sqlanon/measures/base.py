@@ -1,4 +1,4 @@
-"""What a quality measure answers, and the aggregates that fold the losses of the attributes into one number.
+"""The protocol of a quality measure, and the aggregates that fold the losses of the attributes into one number.
 
 A search needs two things of a measure: the loss of a judged node, and a lower bound for all candidates of a box
 [a, b] of nodes. The bound may use what is certain because of the box's top (``LowerBounds``), and what the classes of a
@@ -9,35 +9,97 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol, Self
 
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 
 AGGREGATES = ("arithmetic_mean", "sum", "geometric_mean", "maximum")
 Need = Literal["costs", "surprisals", "classes"]
-"""What a measure asks of every node: per attribute the sum of D - leaves over its suppressed records, or the sum of
-s ln s over the generalized values of its suppressed records; or what ``BottomFacts`` and ``Counts`` say about its classes."""
+"""What a measure asks of every node.
+
+- ``costs``: per attribute, the sum of D - leaves over its suppressed records.
+- ``surprisals``: per attribute, the sum of s ln s over the generalized values of its suppressed records.
+- ``classes``: the counts of its classes in ``BottomFacts`` and ``Counts``.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a node does to the records: exact counts.
+    """The exact counts of a judged node: what its classes come to, and what is certain of every more special node.
+
+    ``suppressed`` and ``min_suppressed`` include the records of ``uncovered: suppress``.
 
     Attributes:
-        suppressed: records, those of ``uncovered: suppress`` included.
+        suppressed: records in failing classes.
         costs: per attribute, what the measure needs of the suppressed encoded records (``Need``).
         classes: published classes.
         squares: sum of the squared sizes of the published classes.
+        grain: rows of the node's table of classes.
+        smallest, largest: sizes of the smallest and largest published class, None when nothing is published.
+        min_suppressed: at least so many of the suppressed records are suppressed at every more special node too.
+        min_costs: per attribute and level up to the node's, at least what the measure needs of these.
+        forced: see ``LowerBounds``.
+        spread, large, small_records: see ``BottomFacts``.
+        public_only: classes without records of the subset (δ-presence).
+        by_model: per privacy model, the records in classes that it fails, were it alone; () when not asked for.
+        suppressed_entities: entities with a suppressed record; None without an entity.
+        min_suppressed_entities: those with a record in a class that is suppressed whole at every more special node.
+        smallest_entities: entities of the published class that has the fewest.
     """
 
     suppressed: int
-    costs: Sequence[float]
-    classes: int
+    costs: Sequence[float] = ()
+    classes: int = 0
     squares: int = 0
+    grain: int = 0
+    smallest: int | None = None
+    largest: int | None = None
+    min_suppressed: int = 0
+    min_costs: Sequence[Sequence[float]] = ()
+    forced: int = 0
+    spread: int = 0
+    large: int = 0
+    small_records: int = 0
+    public_only: int = 0
+    by_model: tuple[int, ...] = ()
+    suppressed_entities: int | None = None
+    min_suppressed_entities: int | None = None
+    smallest_entities: int | None = None
+
+    @classmethod
+    def from_row(
+        cls,
+        row: Mapping[str, Any],
+        *,
+        uncovered: int,
+        costs: Sequence[float],
+        min_costs: Sequence[Sequence[float]],
+    ) -> Self:
+        """Read the row of a node, by the names of its columns; a count that was not asked for keeps its default.
+
+        A statement that does not count ``min_suppressed`` is about models that suppress a failing class whole at every
+        more special node: then it is ``suppressed``. The same holds of entities.
+
+        Args:
+            row: ``model_<i>`` is what the model at place i suppresses alone; numbers may be decimals.
+            uncovered: the records of ``uncovered: suppress``, which no row counts.
+        """
+        counts = {name: None if (n := row[name]) is None else int(n) for name in cls.__slots__ if name in row}
+        suppressed: int = counts.pop("suppressed") or 0
+        least = counts.pop("min_suppressed", suppressed) or 0
+        counts.setdefault("min_suppressed_entities", counts.get("suppressed_entities"))
+        by_model = tuple(int(n) for name, n in row.items() if name.startswith("model_"))
+        known: dict[str, Any] = {**counts, "by_model": by_model, "costs": costs, "min_costs": min_costs}
+        return cls(suppressed=suppressed + uncovered, min_suppressed=least + uncovered, **known)
+
+    @property
+    def bottom_facts(self) -> BottomFacts:
+        """What these classes say about every node above."""
+        return BottomFacts(self.spread, self.large, self.small_records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +110,8 @@ class LowerBounds:
         suppressed: at least so many records are suppressed, those of ``uncovered: suppress`` included.
         penalty: per attribute and level up to that of y, what suppressing them adds at least to what generalizing
             everything to that level costs; () when nothing is certain.
-        forced: sum over the failing classes of y of min_suppressed * (N - max(m, n)), m being the least size of a class.
-        entities: at least so many entities have a suppressed record; None when records are counted, or none is.
+        forced: sum over the failing classes of y of min_suppressed * (N - max(m, n)), m being the least size of a
+        class. entities: at least so many entities have a suppressed record; None when records are counted, or none is.
     """
 
     suppressed: int
@@ -59,7 +121,7 @@ class LowerBounds:
 
     @property
     def counted_against_limit(self) -> int:
-        """What is certain to count against the limit on suppression."""
+        """The amount that certainly counts against the limit on suppression."""
         return self.suppressed if self.entities is None else self.entities
 
 
@@ -88,7 +150,7 @@ class Measure(Protocol):
 
     @property
     def needs(self) -> Need | None:
-        """What it asks of every node."""
+        """What it asks of every node; None when nothing."""
         ...
 
     @property
@@ -102,35 +164,38 @@ class Measure(Protocol):
         ...
 
     def loss(self, node: Node, counts: Counts) -> float:
-        """The loss of a node."""
+        """Return the loss of a node."""
         ...
 
     def losses(self, node: Node, counts: Counts) -> tuple[float, ...]:
-        """The own loss of each attribute at a node, before weights and folding; () for measures of classes."""
+        """Return the own loss of each attribute at a node, before weights and folding; () for measures of classes."""
         ...
 
     def penalty(
         self, node: Node, min_suppressed: int, costs: Sequence[Sequence[float]]
     ) -> tuple[tuple[float, ...], ...]:
-        """g of the lost encoded records per attribute and level up to that of ``node``; () for measures of classes.
+        """Return g of the records that are certain to be suppressed, per attribute and level up to that of ``node``.
+
+        It is () for measures of classes.
 
         Args:
-            costs: per attribute and level, the least of what the measure needs of the lost records (``Need``).
+            min_suppressed: how many encoded records these are.
+            costs: per attribute and level, at least what the measure needs of these records (``Need``).
         """
         ...
 
-    def bound(self, bottom: Node, ground: BottomFacts | None, lower_bounds: LowerBounds) -> float:
-        """A lower bound on the loss of every candidate between ``bottom`` and the node that ``lower_bounds`` is of."""
+    def bound(self, bottom: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds) -> float:
+        """Return a lower bound on the loss of every candidate between ``bottom`` and the node of ``lower_bounds``."""
         ...
 
     def bounds_along_axes(
-        self, bottom: Node, top: Node, ground: BottomFacts | None, lower_bounds: LowerBounds
+        self, bottom: Node, top: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds
     ) -> list[list[float]]:
-        """Per attribute, the bounds when ``bottom`` climbs along it alone, level by level, up to ``top``."""
+        """Return per attribute the bounds when ``bottom`` climbs along it alone, level by level, up to ``top``."""
         ...
 
     def gauge(self, node: Node) -> tuple[float, ...]:
-        """Per attribute, how far up a node stands on a scale that tells a search where to cut a box."""
+        """Return per attribute how far up a node stands, on a scale by which a search cuts boxes."""
         ...
 
 
@@ -158,16 +223,15 @@ class AttributeMeasure(ABC):
 
     @abstractmethod
     def floor(self, node: Node) -> tuple[float, ...]:
-        """f per attribute."""
+        """Return f per attribute."""
 
     @abstractmethod
     def added(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
-        """g per attribute of so many suppressed encoded records."""
+        """Return g per attribute of so many suppressed encoded records."""
 
     def penalty(
         self, node: Node, min_suppressed: int, costs: Sequence[Sequence[float]]
     ) -> tuple[tuple[float, ...], ...]:
-        """g of the lost records, at every lower level too."""
         rows = []
         for level in range(max(node, default=-1) + 1):
             lower = tuple(min(own, level) for own in node)
@@ -175,20 +239,17 @@ class AttributeMeasure(ABC):
         return tuple(tuple(rows[level][i] for level in range(own + 1)) for i, own in enumerate(node))
 
     def loss(self, node: Node, counts: Counts) -> float:
-        """The folded loss."""
         return fold(self.aggregate or "sum", self.losses(node, counts), self._weights)
 
     def losses(self, node: Node, counts: Counts) -> tuple[float, ...]:
-        """f + g per attribute."""
         added = self.added(node, counts.suppressed - self._catalog.uncovered, counts.costs)
         return tuple(min(f + g, self.ceiling) for f, g in zip(self.floor(node), added, strict=True))
 
-    def bound(self, bottom: Node, ground: BottomFacts | None, lower_bounds: LowerBounds) -> float:
-        """f of the bottom and g of what is certain, at the bottom's levels."""
+    def bound(self, bottom: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds) -> float:
         return fold(self.aggregate or "sum", self._parts(bottom, lower_bounds), self._weights)
 
     def bounds_along_axes(
-        self, bottom: Node, top: Node, ground: BottomFacts | None, lower_bounds: LowerBounds
+        self, bottom: Node, top: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds
     ) -> list[list[float]]:
         """Each part changes alone; a sum is not folded anew for every step."""
         parts = self._parts(bottom, lower_bounds)
@@ -209,7 +270,6 @@ class AttributeMeasure(ABC):
         return result
 
     def gauge(self, node: Node) -> tuple[float, ...]:
-        """f times the weights."""
         return tuple(f * weight for f, weight in zip(self.floor(node), self._weights, strict=True))
 
     @cached_property
@@ -239,28 +299,25 @@ class ClassMeasure(ABC):
         self._size = max(size, 1)
 
     def losses(self, node: Node, counts: Counts) -> tuple[float, ...]:
-        """Nothing: the loss has no parts by attribute."""
         return ()
 
     def penalty(
         self, node: Node, min_suppressed: int, costs: Sequence[Sequence[float]]
     ) -> tuple[tuple[float, ...], ...]:
-        """Nothing: the loss has no parts by attribute."""
         return ()
 
     @abstractmethod
-    def bound(self, bottom: Node, ground: BottomFacts | None, lower_bounds: LowerBounds) -> float:
-        """A lower bound for all candidates of a box."""
+    def bound(self, bottom: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds) -> float: ...
 
     def bounds_along_axes(
-        self, bottom: Node, top: Node, ground: BottomFacts | None, lower_bounds: LowerBounds
+        self, bottom: Node, top: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds
     ) -> list[list[float]]:
         """The bound knows judged nodes only, so that climbing does not raise it."""
-        now = self.bound(bottom, ground, lower_bounds)
+        now = self.bound(bottom, bottom_facts, lower_bounds)
         return [[now] * (high - low + 1) for low, high in zip(bottom, top, strict=True)]
 
     def gauge(self, node: Node) -> tuple[float, ...]:
-        """How many times fewer values an attribute has than at level 0, on a logarithmic scale."""
+        """Return how many times fewer values an attribute has than at level 0, on a logarithmic scale."""
         return tuple(
             math.log(max(a.widths[0], 1) / max(a.widths[level], 1))
             for a, level in zip(self._catalog.attributes, node, strict=True)

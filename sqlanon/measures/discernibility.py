@@ -21,10 +21,8 @@ class Discernibility(ClassMeasure):
     name = "discernibility"
 
     def loss(self, node: Node, counts: Counts) -> float:
-        """The loss of a node."""
         return float(counts.squares + self._catalog.population * counts.suppressed)
 
-    def bound(self, bottom: Node, ground: BottomFacts | None, lower_bounds: LowerBounds) -> float:
-        """See the module's docstring."""
-        spread = ground.spread if ground is not None else 0
+    def bound(self, bottom: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds) -> float:
+        spread = bottom_facts.spread if bottom_facts is not None else 0
         return float(spread + lower_bounds.forced + self._catalog.population * self._catalog.uncovered)

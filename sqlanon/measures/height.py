@@ -21,9 +21,7 @@ class Height(AttributeMeasure):
         self._weights = (1.0,) * len(catalog.attributes)
 
     def floor(self, node: Node) -> tuple[float, ...]:
-        """The levels."""
         return tuple(map(float, node))
 
     def added(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
-        """Nothing."""
         return (0.0,) * len(node)

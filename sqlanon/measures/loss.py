@@ -42,9 +42,7 @@ class Loss(AttributeMeasure):
         )
 
     def floor(self, node: Node) -> tuple[float, ...]:
-        """f per attribute: what generalization alone costs."""
         return tuple(per_level[level] for per_level, level in zip(self._floor, node, strict=True))
 
     def added(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
-        """g per attribute: what suppression adds."""
         return tuple(cost / scale if scale else 0.0 for cost, scale in zip(costs, self._scale, strict=True))

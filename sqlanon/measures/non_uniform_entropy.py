@@ -1,4 +1,4 @@
-"""Non-uniform entropy (Gionis and Tassa): the bits that it takes to tell the original value from the published one.
+"""Non-uniform entropy (Gionis and Tassa): the bits that are missing to know the original value from the published one.
 
     loss_i = sum over original values o of n_o log2(n_g(o) / n_o)  over all N records
            + sum over generalized values g of the S suppressed records of s_g log2(S / s_g)
@@ -31,14 +31,12 @@ class NonUniformEntropy(AttributeMeasure):
     aggregates = ("sum", "arithmetic_mean", "geometric_mean", "maximum")
 
     def floor(self, node: Node) -> tuple[float, ...]:
-        """f per attribute: what generalization alone costs."""
         return tuple(
             _difference(a.surprisals[1 + level], a.surprisals[0]) / math.log(2.0)
             for a, level in zip(self._catalog.attributes, node, strict=True)
         )
 
     def added(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
-        """g per attribute: what suppression adds."""
         whole = suppressed * math.log(suppressed) if suppressed else 0.0
         return tuple(_difference(whole, cost) / math.log(2.0) for cost in costs)
 

@@ -39,5 +39,4 @@ class Precision(AttributeMeasure):
         return tuple(part + more for part, more in zip(share, extra, strict=True))
 
     def added(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
-        """g per attribute: what suppression adds."""
         return self._suppression(self._share(node), suppressed)

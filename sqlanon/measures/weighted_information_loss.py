@@ -27,7 +27,6 @@ class WeightedInformationLoss(AttributeMeasure):
         return tuple(_loss(a, level) for a, level in zip(self._catalog.attributes, node, strict=True))
 
     def added(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
-        """Nothing."""
         return (0.0,) * len(node)
 
 

@@ -13,7 +13,7 @@ from sqlanon.models.recursive_l_diversity import RecursiveLDiversity
 from sqlanon.models.t_closeness import TCloseness
 
 ModelKind = Callable[..., PrivacyModel]
-"""The class of a model: called with its parameters; ``type``, ``parameters`` and ``watches`` are attributes of it."""
+"""The class of a model: called with its parameters. ``type``, ``parameters`` and ``watches`` are its attributes."""
 
 MODELS: tuple[ModelKind, ...] = (
     KAnonymity,
@@ -26,5 +26,5 @@ MODELS: tuple[ModelKind, ...] = (
 
 
 def least_size(models: Sequence[PrivacyModel]) -> int:
-    """The least number of records that a class must hold to pass all models; at least 1."""
+    """Return the least number of records that a class must hold to pass all models; at least 1."""
     return max((model.size for model in models), default=1)

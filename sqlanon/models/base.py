@@ -1,9 +1,9 @@
-"""What a privacy model says of itself. Its meaning is a file of ``sql/model``: per class, does it fail, and if so how
-many of its records are suppressed at least, whatever more special node is looked at (``min_suppressed``).
+"""The protocol of a privacy model.
 
-``min_suppressed`` is what makes a search prune: if a class y fails, every node below y suppresses at least s(y) of its
-records, and the sum over the failing classes of a node bounds the suppression of all nodes below it. Each model's
-docstring has the proof, ``tests/test_claims.py`` the brute force.
+The meaning of a model is a file of ``sql/model``: per class, does it fail, and if so, at least how many of its records
+are suppressed at every more special node, too (``min_suppressed``). This bound makes a search prune: if a class fails
+at a node, the bound holds for all nodes below, and the sum over the failing classes of a node bounds their suppression.
+Each model's docstring has the proof, ``tests/unit/test_claims.py`` the brute force.
 """
 
 from __future__ import annotations
@@ -19,23 +19,7 @@ Number = int | float
 
 
 class PrivacyModel(Protocol):
-    """A privacy model with its parameters, bound to the column it watches.
-
-    Attributes:
-        type: its name in a policy.
-        parameters: what it takes in a policy; its constructor is given these by name (``subset`` excepted).
-        watches: it stands under the sensitive column it watches, and its constructor is given ``column`` too;
-            otherwise it stands under ``privacy``.
-        column: the sensitive column, None for models of class sizes and presence.
-        file: its meaning in ``sql/model``; an absolute path outside of the package.
-        audit_file: the audit in ``sql/audit``: a SELECT of the classes of a release that fail, with their ``records``;
-            an absolute path outside of the package.
-        references: what the audit reads beside the release: ``reference`` (value, records, and place in the order),
-            ``hierarchy`` (value, level, ancestor), ``population`` (quasi-identifiers, ``sqlanon_count``).
-        size: no class with fewer records than this can pass.
-        monotone: the records of a failing class stay failing at every more special node (min_suppressed = n).
-        needs_rejection: a class without records of the subset rules a node out (δ-presence, ``reject``).
-    """
+    """A privacy model with its parameters, bound to the column that it watches."""
 
     @property
     def type(self) -> str:
@@ -44,75 +28,99 @@ class PrivacyModel(Protocol):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """What it takes."""
+        """Its parameters in a policy, which its constructor takes by name (``subset`` excepted)."""
         ...
 
     @property
     def watches(self) -> bool:
-        """It is about a sensitive column."""
+        """Whether it stands under the sensitive column that it watches: then its constructor takes ``column``, too.
+
+        Otherwise it stands under ``privacy``.
+        """
         ...
 
     @property
     def column(self) -> str | None:
-        """The sensitive column it watches."""
+        """The sensitive column that it watches; None for models of class sizes and of presence."""
         ...
 
     @property
     def file(self) -> str:
-        """Its meaning in ``sql``."""
+        """Its meaning: a file of ``sql/model``; outside of the package, an absolute path."""
         ...
 
     @property
     def audit_file(self) -> str:
-        """Its audit in ``sql``."""
+        """Its audit: a SELECT of the classes of a release that fail, with their ``records``.
+
+        A file of ``sql/audit``; outside of the package, an absolute path.
+        """
         ...
 
     @property
     def references(self) -> tuple[str, ...]:
-        """What the audit reads beside the release."""
+        """The relations that the audit reads beside the release.
+
+        ``reference`` holds value, records, and place in the order; ``hierarchy`` value, level and ancestor;
+        ``population`` the quasi-identifiers and ``sqlanon_count``.
+        """
         ...
 
     @property
     def size(self) -> int:
-        """Least records of a class that can pass."""
+        """The least number of records of a class that can pass."""
         ...
 
     @property
     def monotone(self) -> bool:
-        """All records of a failing class are suppressed at every more special node."""
+        """Whether all records of a failing class are suppressed at every more special node (min_suppressed = n)."""
         ...
 
     @property
     def needs_rejection(self) -> bool:
-        """It can rule a node out."""
+        """Whether a class without records of the subset rules a node out (δ-presence, ``reject``)."""
         ...
 
     @property
     def label(self) -> str:
-        """What reports call it, e.g. ``occupation: entropy_l_diversity(l=3)``."""
+        """Its name in reports, e.g. ``occupation: entropy_l_diversity(l=3)``."""
         ...
 
     def values(self, catalog: Catalog) -> Mapping[str, Number]:
-        """What the placeholders of its file mean for an encoded source."""
+        """Return the values of the placeholders of its file, for an encoded source."""
         ...
 
     def audit_values(self, levels: int) -> Mapping[str, Number]:
-        """What the placeholders of its audit mean; ``levels`` of the column's hierarchy lie below the root."""
+        """Return the values of the placeholders of its audit.
+
+        Args:
+            levels: how many levels of the column's hierarchy lie below the root.
+        """
         ...
 
     def obstacle(self, catalog: Catalog) -> str | None:
-        """Why no class at all can pass, in words and counts; None when some may."""
+        """Return why no class at all can pass, in words and counts; None when some may."""
         ...
 
 
+def knows_parts(model: PrivacyModel) -> bool:
+    """Return whether the bound of a model holds where an entity may be in several parts of a class.
+
+    A model says so with ``in_parts``: its file then gives a sound ``min_suppressed`` when ``n`` of a class is its
+    records, and ``n`` of a value its entities (``models.t_closeness``). It is less than all records only if the class
+    has parts that may pass. A monotone model needs no such bound: all records of a failing class stay suppressed.
+    """
+    return not model.monotone and bool(getattr(model, "in_parts", False))
+
+
 def labelled(column: str | None, type_name: str, **parameters: object) -> str:
-    """``column: type(parameter=value, …)``."""
-    told = ", ".join(f"{name}={value}" for name, value in parameters.items())
-    return f"{column}: {type_name}({told})" if column is not None else f"{type_name}({told})"
+    """Return ``column: type(parameter=value, …)``."""
+    listed = ", ".join(f"{name}={value}" for name, value in parameters.items())
+    return f"{column}: {type_name}({listed})" if column is not None else f"{type_name}({listed})"
 
 
 def fraction(value: Any) -> tuple[int, int]:
-    """The exact numerator and denominator of a number as the user wrote it.
+    """Return the exact numerator and denominator of a number as the user wrote it.
 
     >>> fraction(0.05)
     (1, 20)
@@ -121,7 +129,7 @@ def fraction(value: Any) -> tuple[int, int]:
 
 
 def too_few_values(catalog: Catalog, column: str, wanted: float) -> str | None:
-    """The obstacle that all ℓ-diversities share: fewer values in the whole source than a class must hold."""
+    """Return the obstacle that all ℓ-diversities share: fewer values in the whole source than a class must hold."""
     present = catalog.sensitive_attribute(column).values
     if present >= wanted:
         return None

@@ -30,7 +30,7 @@ FILE_OPTIONS = ("delimiter", "null", "quote", "encoding", "header")
 
 
 def subset_fault(value: Any) -> str | None:
-    """What is wrong with what a policy says about the subset."""
+    """Return what is wrong with the ``subset`` of a policy; None when nothing is."""
     kinds = [kind for kind in SUBSET_KINDS if isinstance(value, Mapping) and kind in value]
     if len(kinds) != 1 or not isinstance(value[kinds[0]], str) or not value[kinds[0]]:
         return "write {file: …}, {table: …} or {column: …}."
@@ -64,20 +64,16 @@ class DeltaPresence:
 
     @property
     def needs_rejection(self) -> bool:
-        """A class without records of the subset rules the node out."""
         return self.public_only == "reject" and self.min > 0
 
     @property
     def label(self) -> str:
-        """For reports."""
         return labelled(None, self.type, min=f"{float(self.min):g}", max=f"{float(self.max):g}")
 
     def values(self, catalog: Catalog) -> Mapping[str, int]:
-        """The placeholders of the file."""
         return {**self.audit_values(0), "below": int(self.needs_rejection)}
 
     def audit_values(self, levels: int) -> Mapping[str, int]:
-        """The placeholders of the audit."""
         low, high = fraction(self.min), fraction(self.max)
         return {
             "min_numerator": low[0],
@@ -88,11 +84,11 @@ class DeltaPresence:
 
     @staticmethod
     def faults(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-        """A range that ends before it begins."""
+        """Yield the fault of a range that ends before it begins."""
         low, high = parameters.get("min"), parameters.get("max")
         if isinstance(low, int | float | Decimal) and isinstance(high, int | float | Decimal) and low > high:
             yield "min", "min is above max.", "swap them."
 
     def obstacle(self, catalog: Catalog) -> str | None:
-        """None: it depends on the classes."""
+        """Return None: it depends on the classes."""
         return None

@@ -1,7 +1,7 @@
 """Distinct ℓ-diversity: every published class holds at least ℓ values of the sensitive attribute.
 
 Source: Machanavajjhala et al., 2007. Monotone: a part of a class holds no more values than the class, so all records of
-a failing class are lost.
+a failing class are suppressed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sqlanon.parameters import Parameter, whole
 
 @dataclass(frozen=True, slots=True)
 class DistinctLDiversity:
-    """See the module's docstring."""
+    """See the docstring of the module."""
 
     column: str
     l: int  # noqa: E741  the field's own name for it
@@ -36,17 +36,13 @@ class DistinctLDiversity:
 
     @property
     def label(self) -> str:
-        """For reports."""
         return labelled(self.column, self.type, l=self.l)
 
     def values(self, catalog: Catalog) -> Mapping[str, int]:
-        """The placeholders of the file."""
         return {"l": self.l}
 
     def audit_values(self, levels: int) -> Mapping[str, int]:
-        """The placeholders of the audit."""
         return {"l": self.l}
 
     def obstacle(self, catalog: Catalog) -> str | None:
-        """Fewer values than ℓ in the source."""
         return too_few_values(catalog, self.column, self.l)

@@ -3,8 +3,8 @@
 Source: Machanavajjhala et al., 2007. Not monotone under suppression: a failing class may split into a part that passes
 and one that is suppressed. But entropy is concave: let y = U + R with U the union of the published parts (u of n
 records). H(U) >= the weighted mean of the parts' entropies >= ln ℓ, and H(y) >= (u/n) H(U) + (r/n) H(R) >= (u/n) ln ℓ.
-So u <= n H(y) / ln ℓ, and at least n (1 - H(y)/ln ℓ) records are lost; all of them when y holds fewer than ℓ values,
-because the entropy of a part with d values is at most ln d.
+So u <= n H(y) / ln ℓ, and at least n (1 - H(y)/ln ℓ) records are suppressed; all of them when y holds fewer than ℓ
+values, because the entropy of a part with d values is at most ln d.
 """
 
 from __future__ import annotations
@@ -40,17 +40,13 @@ class EntropyLDiversity:
 
     @property
     def label(self) -> str:
-        """For reports."""
         return labelled(self.column, self.type, l=f"{self.l:g}")
 
     def values(self, catalog: Catalog) -> Mapping[str, float]:
-        """The placeholders of the file."""
         return {"l": float(self.l)}
 
     def audit_values(self, levels: int) -> Mapping[str, float]:
-        """The placeholders of the audit."""
         return {"l": float(self.l)}
 
     def obstacle(self, catalog: Catalog) -> str | None:
-        """Fewer values than ℓ in the source."""
         return too_few_values(catalog, self.column, self.size)

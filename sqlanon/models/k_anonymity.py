@@ -1,7 +1,7 @@
 """k-anonymity: every published class holds at least k records. Source: Samarati and Sweeney, 1998.
 
 Monotone: a part of a class is no larger than the class, so the records of a class smaller than k are in classes
-smaller than k at every more special node; all of them are lost.
+smaller than k at every more special node; all of them are suppressed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sqlanon.parameters import Parameter, whole
 
 @dataclass(frozen=True, slots=True)
 class KAnonymity:
-    """See the module's docstring."""
+    """See the docstring of the module."""
 
     k: int
     column: None = None
@@ -31,24 +31,19 @@ class KAnonymity:
 
     @property
     def size(self) -> int:
-        """A class has at least k records."""
         return self.k
 
     @property
     def label(self) -> str:
-        """For reports."""
         return labelled(None, self.type, k=self.k)
 
     def values(self, catalog: Catalog) -> Mapping[str, int]:
-        """The placeholders of the file."""
         return {"k": self.k}
 
     def audit_values(self, levels: int) -> Mapping[str, int]:
-        """The placeholders of the audit."""
         return {"k": self.k}
 
     def obstacle(self, catalog: Catalog) -> str | None:
-        """Fewer records (or entities) than k."""
         if catalog.counted >= self.k:
             return None
         return f"a class must hold {self.k} {catalog.unit}, but there are {catalog.counted}"

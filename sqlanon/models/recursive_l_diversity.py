@@ -3,8 +3,8 @@
 Source: Machanavajjhala et al., 2007. Not monotone under suppression. But let v be the most frequent value of a failing
 class y, and T the records of y whose value is none of its ℓ - 1 most frequent ones (the tail). In a published part C,
 n_v(C) <= r1(C) < c tail(C), and tail(C) <= the records of C in T, because the ℓ - 1 most frequent values of C cover at
-least as much of C as those of y do. Summed over the published parts: n_v < c |T|. So v loses at least
-floor(r1 - c |T|) + 1 records; all records are lost when y holds fewer than ℓ values.
+least as much of C as those of y do. Summed over the published parts: n_v < c |T|. So at least
+floor(r1 - c |T|) + 1 records of v are suppressed; all records of y are when y holds fewer than ℓ values.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ class RecursiveLDiversity:
 
     @property
     def label(self) -> str:
-        """For reports."""
         return labelled(self.column, self.type, l=self.l, c=f"{float(self.c):g}")
 
     def values(self, catalog: Catalog) -> Mapping[str, int]:
-        """The placeholders of the file; a c above all counts means the same as one more than all of them."""
+        """Return the placeholders of the file; a c above all counts means the same as one more than all of them."""
         numerator, denominator = fraction(min(self.c, catalog.population + 1))
         return {"l": self.l, "c_numerator": numerator, "c_denominator": denominator}
 
     def audit_values(self, levels: int) -> Mapping[str, int]:
-        """The placeholders of the audit."""
         numerator, denominator = fraction(self.c)
         return {"l": self.l, "c_numerator": numerator, "c_denominator": denominator}
 
     def obstacle(self, catalog: Catalog) -> str | None:
-        """Fewer values than ℓ in the source, or a c that no class can beat: its tail has at most v - ℓ + 1 of v
-        parts."""
+        """Return that the source has fewer values than ℓ, or that no class can beat c.
+
+        The tail of a class holds at most v - ℓ + 1 of v values.
+        """
         few = too_few_values(catalog, self.column, self.l)
         if few is not None:
             return few

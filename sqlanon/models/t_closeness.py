@@ -6,12 +6,12 @@ ground distance (SPEC-measures). P is the distribution over all records, before 
 Not monotone under suppression. But the distance D is convex: let y = U + R with U the union of the published parts (u
 of n records). D(U) <= the weighted mean of the parts' distances <= t, and D(y) <= (u/n) D(U) + (r/n) D(R) <= (u/n) t
 + (r/n) D_max, where D_max is the largest distance of a distribution over the values of y; being convex, D is largest
-at a single value. So at least n (D(y) - t) / (D_max - t) records are lost.
+at a single value. So at least n (D(y) - t) / (D_max - t) records are suppressed.
 
 Where entities are counted a class is not the disjoint union of its parts: an entity with several records may be in
 several of them. But let h(v) be the entities of value v in y, r its records, U the entities by value of all published
 parts, one part after the other, and A the suppressed records. Each entity of v has a record with v that is published or
-not, so U + A holds at least h(v) of each v, and at most r in all. With D' the distance reckoned from h as if y held r:
+not, so U + A holds at least h(v) of each v, and at most r in all. With D' the distance computed from h as if y held r:
 r D' = sum of max(h - r P, 0) <= that of U + A <= |U| t + |A| D_max, and |A| >= r (D' - t) / (D_max - t): the same
 formula with n = r (``in_parts``). The ordered distance has no such form: there a lack at one place is a surplus at the
 next.
@@ -31,7 +31,7 @@ DISTANCES = ("equal", "hierarchical", "ordered")
 
 @dataclass(frozen=True, slots=True)
 class TCloseness:
-    """See the module's docstring."""
+    """See the docstring of the module."""
 
     column: str
     t: float
@@ -45,7 +45,7 @@ class TCloseness:
 
     @property
     def in_parts(self) -> bool:
-        """``min_suppressed``, reckoned with the records of a class as ``n``, holds where an entity is in several parts."""
+        """Whether ``min_suppressed``, with a class's records for ``n``, holds where an entity is in several parts."""
         return self.distance != "ordered"
 
     @property
@@ -55,7 +55,6 @@ class TCloseness:
 
     @property
     def audit_file(self) -> str:
-        """One file a distance."""
         return f"audit/t_closeness_{self.distance}.sql"
 
     @property
@@ -65,11 +64,9 @@ class TCloseness:
 
     @property
     def label(self) -> str:
-        """For reports."""
         return labelled(self.column, self.type, t=f"{float(self.t):g}", distance=self.distance)
 
     def values(self, catalog: Catalog) -> Mapping[str, Number]:
-        """The placeholders of the file."""
         attribute = catalog.sensitive_attribute(self.column)
         if self.distance == "hierarchical":
             return {"t": float(self.t), "levels": attribute.height - 1}
@@ -78,12 +75,11 @@ class TCloseness:
         return {"t": float(self.t)}
 
     def audit_values(self, levels: int) -> Mapping[str, Number]:
-        """The placeholders of the audit."""
         t = {"t": float(self.t)}
         return {**t, "levels": levels} if self.distance == "hierarchical" else t
 
     def obstacle(self, catalog: Catalog) -> str | None:
-        """A hierarchical distance without a root; else None: one class of all records has the distance 0."""
+        """Return that the hierarchical distance lacks a root; otherwise one class of all records has the distance 0."""
         if self.distance == "hierarchical" and not catalog.sensitive_attribute(self.column).rooted:
             return f"the hierarchy of column {self.column!r} has no levels, or no single root"
         return None

@@ -84,13 +84,13 @@ def proof_document(
     if not withheld:
         lower = min([certificate.loss, *(bound for _, bound in told if isinstance(bound, float))])
         proven = replace(certificate, lower_bound=lower, gap=_gap(certificate.loss, lower)).to_dict()
-    named = [node for claim, _ in told for node in (claim.witness, claim.ground) if node is not None]
+    named = [node for claim, _ in told for node in (claim.witness, claim.below) if node is not None]
     nodes = {node: number for number, node in enumerate(dict.fromkeys(named))}
     rows: list[list[Any]] = []
     for claim, bound in told:
         row: list[Any] = [_text(claim.bottom, catalog), _text(claim.top, catalog)]
         row += [None if claim.witness is None else nodes[claim.witness], bound]
-        rows.append(row if claim.ground is None else [*row, nodes[claim.ground]])
+        rows.append(row if claim.below is None else [*row, nodes[claim.below]])
     volume = sum(Lattice(claim.bottom, claim.top).size for claim in proof.claims)
     document = {
         "certificate_version": VERSION,
@@ -118,15 +118,15 @@ def _told(
     enough = loss - TIE * abs(loss)
     closed = claim.bound >= enough
     if withheld:
-        return (claim, AT_LEAST) if closed else (replace(claim, witness=None, ground=None), OPEN)
+        return (claim, AT_LEAST) if closed else (replace(claim, witness=None, below=None), OPEN)
     uncovered = problem.catalog.uncovered
     verdict = judged[claim.witness] if claim.witness is not None else None
-    if claim.ground is None and (verdict is None or verdict.suppressed == uncovered):
+    if claim.below is None and (verdict is None or verdict.suppressed == uncovered):
         return claim, claim.bound
     alone = problem.measure.bound(claim.bottom, None, LowerBounds(uncovered))
     if closed and alone < enough:
         return claim, AT_LEAST
-    return replace(claim, witness=None, ground=None, bound=alone), alone
+    return replace(claim, witness=None, below=None, bound=alone), alone
 
 
 def _gap(loss: float, lower: float) -> float:
@@ -215,13 +215,13 @@ def stated(document: Mapping[str, Any], catalog: Catalog) -> Statement:
 
 
 def _box(row: Sequence[Any], nodes: Sequence[Node], catalog: Catalog) -> Box:
-    bottom, top, witness, bound, *ground = row
+    bottom, top, witness, bound, *below = row
     kind = bound if bound in (AT_LEAST, OPEN) else "number"
     claim = Claim(
         bottom=_node(bottom, catalog),
         top=_node(top, catalog),
         witness=None if witness is None else nodes[_index(witness)],
-        ground=nodes[_index(ground[0])] if ground else None,
+        below=nodes[_index(below[0])] if below else None,
         bound=_number(bound) if kind == "number" else -math.inf,
     )
     return Box(claim, kind)

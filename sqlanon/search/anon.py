@@ -12,7 +12,7 @@ that returns the best of what it judged, or nothing.
 
 Of nodes that cost the same, the ones with fewer generalizations come first, then the lexicographically greater: with
 equal priorities and losses that count levels this is the breadth-first search that the report compares with ("without
-priorities"). Every node is queued by one predecessor only, so that nothing has to remember which were seen.
+priorities"). Every node is queued by one predecessor only, so that the nodes seen need not be remembered.
 
 ``BATCH`` nodes are judged at once. The first of a batch is one that Algorithm 2 visits; the others may cost more than
 the answer and are judged in vain. ``statistics["visited"]`` counts the nodes that Algorithm 2 visits.
@@ -26,7 +26,7 @@ from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import LowerBounds
 from sqlanon.measures.weighted_information_loss import WeightedInformationLoss
 from sqlanon.search.base import Problem, Progress, Request, Strategy
-from sqlanon.search.traversal import unique_successors
+from sqlanon.search.traversal import finish, unique_successors
 
 BATCH = 16
 """Fixed, so that the answer does not depend on the machine."""
@@ -65,8 +65,7 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
                 failed.append(place)
                 for child in unique_successors(verdict.node, lattice.bottom, lattice.top):
                     heapq.heappush(queue, entry(child))
-    progress.statistics["checked"] = progress.evaluated
     progress.statistics["visited"] = len(failed) if found is None else 1 + sum(place < found for place in failed)
     if decides:
         progress.lower_bound = min((place[0] for place in (found, *queue[:1]) if place is not None), default=None)
-    progress.finished = True
+    finish(progress)

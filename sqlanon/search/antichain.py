@@ -9,7 +9,7 @@ The four implementations are the options of the paper's comparison: a plain list
 prefix tree that keeps it, and a prefix tree that also knows the least rank (sum of levels) below each branch. They
 answer alike and count alike, except that the plain list drops nothing.
 
-``down`` is ``up`` in the mirrored lattice: all of them negate the levels of a node at the door, and know one direction.
+``down`` is ``up`` in the mirrored lattice: all of them negate the levels of a node first, and know one direction.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from sqlanon.lattice.nodes import Node, leq
 
 Direction = Literal["up", "down"]
 Option = Literal["list", "antichain_list", "tree", "ranked_tree"]
+Branch = dict[int, tuple[int, Any]]
+"""A branch of a prefix tree: level -> least rank below it, and the next branch."""
 
 
 class Antichain(ABC):
@@ -55,19 +57,21 @@ class Antichain(ABC):
         return new
 
     def covers(self, node: Node) -> bool:
-        """True when ``node`` has the property: it was stored, or inherits it."""
+        """Return True when ``node`` has the property: it was stored, or inherits it."""
         self.queries += 1
         covered = self._covers(self._mirrored(node))
         self.hits += covered
         return covered
 
     def __contains__(self, node: Node) -> bool:
-        """``covers`` without being counted."""
+        """Answer like ``covers``, without counting the query."""
         return self._covers(self._mirrored(node))
 
-    def tell(self, name: str, statistics: dict[str, float]) -> None:
-        """Write the counters under ``name_…``, as in the paper's table: inserts, queries, hits, antichain, the last two
-        as shares of the queries and of the inserts."""
+    def report(self, name: str, statistics: dict[str, float]) -> None:
+        """Write the counters under ``name_…``, as in the paper's table.
+
+        These are inserts, queries, hits as a share of the queries, and the antichain as a share of the inserts.
+        """
         statistics[f"{name}_inserts"] = self.inserts
         statistics[f"{name}_queries"] = self.queries
         statistics[f"{name}_hits"] = self.hits / self.queries if self.queries else 0.0
@@ -113,60 +117,20 @@ class AntichainList(PlainList):
 
 
 class Tree(Antichain):
-    """Option 3: a prefix tree; a branch is a dictionary from a level of its attribute to the branch of the next one."""
+    """Option 3: a prefix tree. A branch maps a level of its attribute to its least rank and the branch of the next one.
+
+    A least rank stays as it is when its node is dropped: it is then too low, which costs a look, not an answer. This
+    option does not use it.
+    """
 
     def __init__(self, direction: Direction) -> None:
         super().__init__(direction)
-        self._root: dict[int, Any] = {}
+        self._root: Branch = {}
 
     def _add(self, node: Node) -> bool:
         if self._covers(node):
             return False
         self._size += 1 - (_drop(self._root, node, 0) if self._size else 0)
-        branch = self._root
-        for level in node:
-            branch = branch.setdefault(level, {})
-        return True
-
-    def _covers(self, node: Node) -> bool:
-        return self._size > 0 and _below(self._root, node, 0)
-
-
-def _below(branch: dict[int, Any], node: Node, depth: int) -> bool:
-    """True when a stored node lies at or below ``node``."""
-    if depth == len(node):
-        return True
-    own = node[depth]
-    return any(level <= own and _below(child, node, depth + 1) for level, child in branch.items())
-
-
-def _drop(branch: dict[int, Any], node: Node, depth: int) -> int:
-    """Remove the stored nodes above ``node``; return how many."""
-    if depth == len(node):
-        return 1
-    dropped = 0
-    for level in [level for level in branch if level >= node[depth]]:
-        dropped += _drop(branch[level], node, depth + 1)
-        if not branch[level] or depth == len(node) - 1:
-            del branch[level]
-    return dropped
-
-
-class RankedTree(Antichain):
-    """Option 4: a prefix tree that knows the least rank below each branch, and passes by branches of a higher one.
-
-    A branch maps a level to (least rank, next branch). A least rank stays as it is when its node is dropped: it is then
-    too low, which costs a look, not an answer.
-    """
-
-    def __init__(self, direction: Direction) -> None:
-        super().__init__(direction)
-        self._root: dict[int, Any] = {}
-
-    def _add(self, node: Node) -> bool:
-        if self._covers(node):
-            return False
-        self._size += 1 - (_drop_ranked(self._root, node, 0) if self._size else 0)
         rank, branch = sum(node), self._root
         for level in node:
             least, child = branch.get(level) or (rank, {})
@@ -175,10 +139,26 @@ class RankedTree(Antichain):
         return True
 
     def _covers(self, node: Node) -> bool:
+        return self._size > 0 and _below(self._root, node, 0)
+
+
+class RankedTree(Tree):
+    """Option 4: a prefix tree that passes by branches whose least rank is higher than that of the node."""
+
+    def _covers(self, node: Node) -> bool:
         return self._size > 0 and _below_ranked(self._root, node, 0, len(node), sum(node))
 
 
-def _below_ranked(branch: dict[int, Any], node: Node, depth: int, end: int, rank: int) -> bool:
+def _below(branch: Branch, node: Node, depth: int) -> bool:
+    """Return True when a stored node lies at or below ``node``."""
+    if depth == len(node):
+        return True
+    own = node[depth]
+    return any(level <= own and _below(child, node, depth + 1) for level, (_, child) in branch.items())
+
+
+def _below_ranked(branch: Branch, node: Node, depth: int, end: int, rank: int) -> bool:
+    """Return the same as ``_below``, looking only where a node of at most this rank is stored."""
     if depth == end:
         return True
     own = node[depth]
@@ -188,13 +168,14 @@ def _below_ranked(branch: dict[int, Any], node: Node, depth: int, end: int, rank
     return False
 
 
-def _drop_ranked(branch: dict[int, Any], node: Node, depth: int) -> int:
+def _drop(branch: Branch, node: Node, depth: int) -> int:
+    """Remove the stored nodes above ``node``; return how many."""
     if depth == len(node):
         return 1
     dropped = 0
     for level in [level for level in branch if level >= node[depth]]:
         child = branch[level][1]
-        dropped += _drop_ranked(child, node, depth + 1)
+        dropped += _drop(child, node, depth + 1)
         if not child:
             del branch[level]
     return dropped
@@ -209,5 +190,5 @@ OPTIONS: tuple[tuple[Option, type[Antichain]], ...] = (
 
 
 def antichain(direction: Direction, option: Option = "ranked_tree") -> Antichain:
-    """An empty antichain of the option called ``option``."""
+    """Return an empty antichain of the option called ``option``."""
     return dict(OPTIONS)[option](direction)

@@ -1,4 +1,4 @@
-"""What strategies and the evaluator say to each other.
+"""The messages between strategies and the evaluator.
 
 A strategy is a generator: it yields batches of ``Request`` and is sent the verdicts in the same order. It does no
 I/O, so a test can drive it with a dictionary.
@@ -28,7 +28,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is known of an evaluated node.
+    """The verdict on an evaluated node.
 
     Attributes:
         node: its levels.
@@ -38,9 +38,9 @@ class Verdict:
         loss: by the policy's measure; a lower bound unless ``exact``.
         feasible: the suppressed count is within the limit, something is published, and nothing rules the node out.
         grain: rows of the node's table of classes.
-        certain: what holds for every candidate at or below the node.
+        lower_bounds: what holds for every candidate at or below the node.
         ruled_out: no node at or below this one can be a candidate (δ-presence, ``public_only: reject``).
-        ground: what the classes say about every node above, for measures that ask for it.
+        bottom_facts: what the classes say about every node above, for measures that ask for it.
         exact: ``loss`` is exact; False for a node that cannot be a candidate, whose costs a search need not know.
         by_model: per privacy model of the policy, the records in classes that it fails, were it alone; only from
             ``Plan.evaluate``.
@@ -60,7 +60,7 @@ class Verdict:
     grain: int
     lower_bounds: LowerBounds
     ruled_out: bool = False
-    ground: BottomFacts | None = None
+    bottom_facts: BottomFacts | None = None
     exact: bool = True
     by_model: tuple[tuple[str, int], ...] = ()
     by_attribute: tuple[float, ...] = ()
@@ -80,14 +80,14 @@ class Claim:
     Attributes:
         bottom, top: the box is all nodes between them.
         witness: a judged node at or above ``top``; None when the bound needs none.
-        ground: for measures of classes, a judged node at or below ``bottom``.
+        below: for measures of classes, a judged node at or below ``bottom``.
         bound: the loss of every candidate is at least this; None: the box holds no candidate.
     """
 
     bottom: Node
     top: Node
     witness: Node | None
-    ground: Node | None
+    below: Node | None
     bound: float | None
 
 
@@ -95,8 +95,8 @@ class Claim:
 class Problem:
     """What a strategy may know: the lattice and the measure. ``catalog.allowed`` is the limit on suppression.
 
-    ``batch`` is a hint: how many nodes are judged together at little more than the cost of one. ``upward_closed``: where a
-    node suppresses nothing, no generalization of it does.
+    ``batch`` is a hint: how many nodes are judged together at little more than the cost of one. ``upward_closed``:
+    where a node suppresses nothing, no generalization of it does.
     """
 
     catalog: Catalog
@@ -106,7 +106,7 @@ class Problem:
     upward_closed: bool = True
 
     def infeasible_below(self, verdict: Verdict) -> bool:
-        """No node at or below this one can be a candidate: too much is certainly suppressed, or all of it.
+        """Return True when no node at or below this one can be a candidate: too much is certainly suppressed, or all.
 
         The limit may count entities; that all of them lose something does not mean that nothing is published.
         """
@@ -117,16 +117,18 @@ class Problem:
             or lower_bounds.suppressed >= catalog.population
         )
 
-    def bound(self, bottom: Node, top: Verdict, ground: BottomFacts | None = None) -> float:
-        """A lower bound on the loss of every candidate between ``bottom`` and ``top``."""
-        return self.measure.bound(bottom, ground, top.lower_bounds)
+    def bound(self, bottom: Node, top: Verdict, bottom_facts: BottomFacts | None = None) -> float:
+        """Return a lower bound on the loss of every candidate between ``bottom`` and ``top``."""
+        return self.measure.bound(bottom, bottom_facts, top.lower_bounds)
 
-    def bounds_along_axes(self, bottom: Node, top: Verdict, ground: BottomFacts | None = None) -> list[list[float]]:
-        """Per attribute, the bounds when ``bottom`` climbs along it alone, level by level, up to the top."""
-        return self.measure.bounds_along_axes(bottom, top.node, ground, top.lower_bounds)
+    def bounds_along_axes(
+        self, bottom: Node, top: Verdict, bottom_facts: BottomFacts | None = None
+    ) -> list[list[float]]:
+        """Return per attribute the bounds when ``bottom`` climbs along it alone, level by level, up to the top."""
+        return self.measure.bounds_along_axes(bottom, top.node, bottom_facts, top.lower_bounds)
 
     def least(self) -> float:
-        """A lower bound on the loss of every node, without any verdict."""
+        """Return a lower bound on the loss of every node, without any verdict."""
         return self.measure.bound(self.lattice.bottom, None, LowerBounds(self.catalog.uncovered))
 
 
@@ -185,12 +187,12 @@ def _nearer(verdict: Verdict, other: Verdict) -> bool:
 
 
 def rank(verdict: Verdict) -> tuple[float, int, Node]:
-    """Sort key of solutions: loss, suppressed records, levels."""
+    """Return the sort key of solutions: loss, suppressed records, levels."""
     return (verdict.loss, verdict.suppressed, verdict.node)
 
 
 def better(verdict: Verdict, other: Verdict) -> bool:
-    """True when ``verdict`` beats ``other``: lower loss, then fewer suppressed, then lexicographically less."""
+    """Return True when ``verdict`` beats ``other``: lower loss, then fewer suppressed, then lexicographically less."""
     margin = TIE * max(abs(verdict.loss), abs(other.loss))
     if abs(verdict.loss - other.loss) > margin:
         return verdict.loss < other.loss

@@ -6,12 +6,12 @@ reached the best loss has insufficient quality, and so have its generalizations;
 protection, and so have its specializations, which are not judged but still expanded.
 
 Optimal for every model and measure. The bound is that of the measure by generalization alone, for measures of classes
-also what the classes of a judged specialization say (``BottomFacts``). It never falls upwards, so the head of the queue is a
-proven bound at any time. It also means that specializations come first: insufficient protection settles only nodes of
-equal bound, and every node that is cheap enough is judged, hopeless or not. The paper calls it a first step.
+also what the classes of a judged specialization say (``BottomFacts``). It never falls upwards, so the head of the queue
+is a proven bound at any time. It also means that specializations come first: insufficient protection settles only nodes
+of equal bound, and every node that is cheap enough is judged, hopeless or not. The paper calls it a first step.
 
-Every node is queued by one predecessor only, the one that lacks a step of its last generalized attribute: nothing has
-to remember which nodes were seen. Memory grows with the queue and the antichains, not with the lattice.
+Every node is queued by one predecessor only, the one that lacks a step of its last generalized attribute: the nodes
+seen need not be remembered. Memory grows with the queue and the antichains, not with the lattice.
 
 ``problem.batch`` nodes are judged at once: at most so many more than one at a time.
 """
@@ -24,7 +24,7 @@ from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import LowerBounds
 from sqlanon.search.antichain import Option, antichain
 from sqlanon.search.base import TIE, Problem, Progress, Request, Strategy, Verdict
-from sqlanon.search.traversal import unique_successors
+from sqlanon.search.traversal import finish, unique_successors
 
 Entry = tuple[float, Node]
 
@@ -42,8 +42,8 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0, option: Op
     def push(node: Node, inherited: float, judged: Verdict | None) -> None:
         if quality.covers(node):
             return
-        ground = judged.ground if judged is not None else None
-        bound = max(inherited, problem.measure.bound(node, ground, nothing))
+        facts = judged.bottom_facts if judged is not None else None
+        bound = max(inherited, problem.measure.bound(node, facts, nothing))
         if reached(bound, 0.0):
             quality.insert(node)
         else:
@@ -68,7 +68,4 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0, option: Op
             for child in unique_successors(node, lattice.bottom, lattice.top):
                 push(child, bound, verdicts.get(node))
     progress.lower_bound = queue[0][0] if queue else None
-    protection.tell("protection", progress.statistics)
-    quality.tell("quality", progress.statistics)
-    progress.statistics["checked"] = progress.evaluated
-    progress.finished = True
+    finish(progress, protection=protection, quality=quality)

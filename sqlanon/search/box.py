@@ -26,21 +26,20 @@ from sqlanon.search.base import TIE, Claim, Problem, Progress, Request, Strategy
 from sqlanon.search.branching import Branching, Cut
 
 FIRST_SHARE = 4
-"""The first batches hold so much less than later ones: early on the queue holds many boxes that an incumbent would
-prune;"""
+"""The first batches request ``batch // FIRST_SHARE`` nodes: many boxes are queued that an incumbent would prune."""
 RAMP = 4
-"""and no batch holds more than so much less than was evaluated before it, unless it is one of the first."""
+"""After the first batches, request at most ``evaluated // RAMP`` nodes at once."""
 DIVE_SHARE = 0.1
-"""Of the evaluations, what dives may take,"""
+"""Dives may take this share of the evaluations."""
 DIVE_GAP = 0.02
-"""as long as the gap is wider than this."""
+"""Dive only while the gap is wider than this."""
 
 
 @dataclass(order=True, slots=True)
 class Box:
     """All nodes between ``bottom`` and the node of ``top``, which has been judged.
 
-    ``witness`` is of a judged node at or above the top, ``ground``, for measures of classes, of one at or below the
+    ``witness`` is of a judged node at or above the top, ``below``, for measures of classes, of one at or below the
     bottom: the bound rests on them.
     """
 
@@ -49,22 +48,22 @@ class Box:
     bottom: Node = field(compare=False)
     top: Verdict = field(compare=False)
     witness: Verdict = field(compare=False)
-    ground: Verdict | None = field(compare=False)
+    below: Verdict | None = field(compare=False)
 
     def claim(self, bound: float | None) -> Claim:
-        """What is proven of it."""
-        ground = self.ground.node if self.ground is not None else None
-        return Claim(self.bottom, self.top.node, self.witness.node, ground, bound)
+        """Return the claim that the box has this bound."""
+        below = self.below.node if self.below is not None else None
+        return Claim(self.bottom, self.top.node, self.witness.node, below, bound)
 
 
 class _Search:
-    """The state of one search: the queue of boxes, the dive, what is known to be hopeless, and the proof so far."""
+    """The state of one search: the queue of boxes, the dive, the hopeless nodes, and the proof so far."""
 
     def __init__(self, problem: Problem, progress: Progress, gap: float) -> None:
         self.problem = problem
         self.progress = progress
         self.gap = gap
-        self.grounded = problem.measure.needs == "classes"
+        self.of_classes = problem.measure.needs == "classes"
         self.branching = Branching(problem)
         self.queue: list[Box] = []
         self.infeasible_below = RankedTree("down")
@@ -76,7 +75,7 @@ class _Search:
         self._serial = 0
 
     def reached(self, bound: float, gap: float = 0.0) -> bool:
-        """The bound proves that nothing better than the incumbent (by more than the gap) is left."""
+        """Return True when the bound proves that nothing better than the incumbent (by more than the gap) is left."""
         incumbent = self.progress.incumbent
         return incumbent is not None and bound >= incumbent.loss * (1.0 - gap) - TIE * abs(incumbent.loss)
 
@@ -87,23 +86,23 @@ class _Search:
             self._hopeless_nodes.append(verdict.node)
 
     def hopeless_above(self, node: Node) -> Node:
-        """A hopeless node at or above a node that is covered by one."""
+        """Return a hopeless node at or above a node that is covered by one."""
         return next(other for other in self._hopeless_nodes if leq(node, other))
 
-    def box(self, bottom: Node, top: Verdict, witness: Verdict, ground: Verdict | None, other: Verdict | None) -> Box:
-        """A box with the best bound that its own top, an older witness, and two judged nodes below it give."""
+    def box(self, bottom: Node, top: Verdict, witness: Verdict, below: Verdict | None, other: Verdict | None) -> Box:
+        """Return a box with the best bound that its own top, an older witness, and two judged nodes below it give."""
         self._serial += 1
         best: Box | None = None
         for above in (top,) if witness is top else (top, witness):
-            for below in (ground, other) if other is not None else (ground,):
-                bound = self.problem.bound(bottom, above, below.ground if below is not None else None)
+            for lower in (below, other) if other is not None else (below,):
+                bound = self.problem.bound(bottom, above, lower.bottom_facts if lower is not None else None)
                 if best is None or bound > best.bound:
-                    best = Box(bound, self._serial, bottom, top, above, below)
+                    best = Box(bound, self._serial, bottom, top, above, lower)
         assert best is not None
         return best
 
     def settle(self, box: Box) -> Box | None:
-        """The box if it is still open; otherwise it goes into the proof."""
+        """Return the box if it is still open; otherwise put it into the proof."""
         if self.problem.infeasible_below(box.top):
             self.claims.append(Claim(box.bottom, box.top.node, box.top.node, None, None))
         elif box.bottom == box.top.node:
@@ -121,7 +120,7 @@ class _Search:
             heapq.heappush(self.queue, box)
 
     def wanted(self) -> list[Box]:
-        """The boxes to cut next: that of the dive, then those of least bound."""
+        """Return the boxes to cut next: that of the dive, then those of least bound."""
         progress, queue = self.progress, self.queue
         if self.diving is None and queue and progress.evaluated >= self.next_dive and not self._close():
             self.diving, self.dive_started = heapq.heappop(queue), progress.evaluated
@@ -133,7 +132,7 @@ class _Search:
         return taken
 
     def _close(self) -> bool:
-        """The gap is narrow: dives have little to find."""
+        """Return True when the gap is narrow: dives have little to find."""
         return self.reached(self.queue[0].bound, max(self.gap, DIVE_GAP))
 
     def dive_on(self, low: Box | None, high: Box | None) -> None:
@@ -146,7 +145,7 @@ class _Search:
             self.next_dive = evaluated + int((evaluated - self.dive_started) / DIVE_SHARE)
 
     def open_claims(self, taken: list[Box]) -> list[Claim]:
-        """What is proven of the boxes that are still open."""
+        """Return the claims about the boxes that are still open."""
         return [box.claim(box.bound) for box in (*self.queue, *taken)]
 
 
@@ -163,13 +162,13 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
     progress.claims = state.claims
     progress.frontier = lambda: [everything]
     progress.lower_bound = everything.bound
-    if state.grounded and lattice.bottom != first[0]:
+    if state.of_classes and lattice.bottom != first[0]:
         first.append(lattice.bottom)
     verdicts = yield [Request(node, lattice.bottom) for node in first]
     for verdict in verdicts:
         state.see(verdict)
-    top, ground = verdicts[0], verdicts[-1] if state.grounded else None
-    state.push(state.settle(state.box(lattice.bottom, top, top, ground, None)))
+    top, below = verdicts[0], verdicts[-1] if state.of_classes else None
+    state.push(state.settle(state.box(lattice.bottom, top, top, below, None)))
     progress.frontier = lambda: state.open_claims(taken)
 
     while state.diving is not None or (state.queue and not state.reached(state.queue[0].bound, gap)):
@@ -179,7 +178,7 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
         if not taken:
             continue
         progress.lower_bound = min(box.bound for box in (*state.queue[:1], *taken))
-        cuts = [state.branching.cut(box.bottom, box.top, box.ground, progress.incumbent) for box in taken]
+        cuts = [state.branching.cut(box.bottom, box.top, box.below, progress.incumbent) for box in taken]
         requests = _requests(state, taken, cuts)
         verdicts = (yield requests) if requests else []
         for verdict in verdicts:
@@ -198,33 +197,35 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
 
 
 def _requests(state: _Search, taken: list[Box], cuts: list[Cut]) -> list[Request]:
-    """The tops of the lower halves that are not known to be hopeless, and for measures of classes the bottoms of the
-    upper ones."""
+    """Request the tops of the lower halves that are not known to be hopeless.
+
+    For measures of classes, request the bottoms of the upper halves, too.
+    """
     requests = [
         Request(cut.low_top, box.bottom)
         for box, cut in zip(taken, cuts, strict=True)
         if not state.infeasible_below.covers(cut.low_top)
     ]
-    if state.grounded:
+    if state.of_classes:
         requests += [Request(cut.high_bottom, box.bottom) for box, cut in zip(taken, cuts, strict=True)]
     return requests
 
 
 def _halves(state: _Search, box: Box, cut: Cut, judged: dict[Node, Verdict]) -> tuple[Box | None, Box | None]:
-    """The two halves of a box, as far as they are still open."""
-    low_top, ground = judged.get(cut.low_top), judged.get(cut.high_bottom) if state.grounded else None
+    """Return the two halves of a box, as far as they are still open."""
+    low_top, below = judged.get(cut.low_top), judged.get(cut.high_bottom) if state.of_classes else None
     low = None
     if low_top is None:
         state.claims.append(Claim(box.bottom, cut.low_top, state.hopeless_above(cut.low_top), None, None))
     else:
-        state.branching.learn(cut, box.bottom, box.top, box.ground, low_top, ground)
-        low = state.settle(state.box(box.bottom, low_top, box.witness, box.ground, None))
-    high = state.settle(state.box(cut.high_bottom, box.top, box.witness, box.ground, ground))
+        state.branching.learn(cut, box.bottom, box.top, box.below, low_top, below)
+        low = state.settle(state.box(box.bottom, low_top, box.witness, box.below, None))
+    high = state.settle(state.box(cut.high_bottom, box.top, box.witness, box.below, below))
     return low, high
 
 
 def useful_top(problem: Problem) -> Node:
-    """The least general node that has the classes of the lattice's top.
+    """Return the least general node that has the classes of the lattice's top.
 
     Levels are partitions of the values, each a coarsening of the one below; equally many parts mean the same
     partition. A level with the partition of a lower one forms the same classes and costs at least as much, so no

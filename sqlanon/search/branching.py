@@ -18,16 +18,16 @@ from sqlanon.lattice.nodes import Node
 from sqlanon.search.base import Problem, Verdict
 
 TRUST = 0.5
-"""What a predicted gain counts beside a known one (measured on ADULT, CUP and CREDITCARD: benchmarks/README.md)."""
+"""The weight of a predicted gain beside a known one (measured on ADULT, CUP and CREDITCARD: benchmarks/README.md)."""
 UNSEEN_GAIN = 0.05
-"""Of a cut not seen before: the gain of the lower half, as a share of what raising the bottom as far would bring;"""
+"""The expected gain of the lower half of a cut not seen before, as a share of the gain of raising the bottom as far."""
 UNSEEN_SUPPRESSION = 2.0
-"""and the logarithm of the factor of suppression, per share of the attribute's gauge."""
+"""The expected logarithm of the factor of suppression of such a cut, per share of the attribute's gauge."""
 
 
 @dataclass(slots=True)
 class _Experience:
-    """What one kind of cut brought so far, summed."""
+    """The gains of one kind of cut so far, summed."""
 
     cuts: int = 0
     suppression: float = 0.0
@@ -37,8 +37,10 @@ class _Experience:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A box [bottom, top] cut between two levels of an attribute: ``low_top`` of one half, ``high_bottom`` of the
-    other."""
+    """A cut of a box [bottom, top] between two levels of an attribute.
+
+    One half ends at ``low_top``, the other begins at ``high_bottom``.
+    """
 
     axis: int
     level: int
@@ -47,7 +49,7 @@ class Cut:
 
     @classmethod
     def of(cls, bottom: Node, top: Node, axis: int, level: int) -> Cut:
-        """The cut of ``axis`` between ``level`` and the next."""
+        """Return the cut of ``axis`` between ``level`` and the next."""
         return cls(
             axis,
             level,
@@ -63,7 +65,7 @@ class Branching:
         self._problem = problem
         self._down: dict[tuple[int, int, int], _Experience] = {}
         self._up: dict[tuple[int, int, int], _Experience] = {}
-        self._grounded = problem.measure.needs == "classes"
+        self._of_classes = problem.measure.needs == "classes"
         gauge = problem.measure.gauge
         low, high = gauge(problem.lattice.bottom), gauge(problem.lattice.top)
         self._gauges = [
@@ -75,21 +77,21 @@ class Branching:
             for axis, (bottom, top) in enumerate(zip(problem.lattice.bottom, problem.lattice.top, strict=True))
         ]
 
-    def cut(self, bottom: Node, top: Verdict, ground: Verdict | None, incumbent: Verdict | None) -> Cut:
-        """The cut that is expected to raise the bounds of the two halves the most."""
+    def cut(self, bottom: Node, top: Verdict, below: Verdict | None, incumbent: Verdict | None) -> Cut:
+        """Return the cut that is expected to raise the bounds of the two halves the most."""
         problem = self._problem
-        below = ground.ground if ground is not None else None
-        now = problem.bound(bottom, top, below)
+        facts = below.bottom_facts if below is not None else None
+        now = problem.bound(bottom, top, facts)
         missing = max(incumbent.loss - now, 0.0) if incumbent is not None else math.inf
         best: tuple[float, float, int, int] | None = None
-        bounds_along_axes = problem.bounds_along_axes(bottom, top, below)
+        bounds_along_axes = problem.bounds_along_axes(bottom, top, facts)
         for axis, (low, high) in enumerate(zip(bottom, top.node, strict=True)):
             if low == high:
                 continue
             climb = bounds_along_axes[axis]
             for level in range(low, high):
                 up = climb[level + 1 - low] - now
-                if self._grounded:
+                if self._of_classes:
                     up = max(up, self._learnt_gain(self._up, (axis, level, low)))
                 down = self._expected(axis, level, high, top, climb[high - low] - climb[level - low], missing)
                 score = min(up, missing) + TRUST * min(down, missing)
@@ -100,12 +102,12 @@ class Branching:
         return Cut.of(bottom, top.node, -best[2], -best[3])
 
     def learn(
-        self, cut: Cut, bottom: Node, top: Verdict, ground: Verdict | None, low: Verdict, high: Verdict | None
+        self, cut: Cut, bottom: Node, top: Verdict, below: Verdict | None, low: Verdict, high: Verdict | None
     ) -> None:
         """Remember what a cut of the box [bottom, top] brought: the verdicts of the halves' new corners."""
         problem = self._problem
-        below = ground.ground if ground is not None else None
-        now = problem.bound(bottom, top, below)
+        facts = below.bottom_facts if below is not None else None
+        now = problem.bound(bottom, top, facts)
         down = self._down.setdefault((cut.axis, cut.level, top.node[cut.axis]), _Experience())
         down.cuts += 1
         down.suppression += math.log(
@@ -113,14 +115,14 @@ class Branching:
         )
         if low.exact:
             down.gains += 1
-            down.gain += problem.bound(bottom, low, below) - now
+            down.gain += problem.bound(bottom, low, facts) - now
         if high is not None:
             up = self._up.setdefault((cut.axis, cut.level, bottom[cut.axis]), _Experience())
             up.gains += 1
-            up.gain += problem.bound(cut.high_bottom, top, high.ground) - now
+            up.gain += problem.bound(cut.high_bottom, top, high.bottom_facts) - now
 
     def _expected(self, axis: int, level: int, high: int, top: Verdict, rise: float, missing: float) -> float:
-        """The expected gain of the lower half; all that is missing when it is expected to be pruned."""
+        """Return the expected gain of the lower half; all that is missing when it is expected to be pruned."""
         known = self._down.get((axis, level, high))
         if known is None:
             start = self._problem.lattice.bottom[axis]
@@ -133,7 +135,7 @@ class Branching:
         return gain
 
     def _halving(self, axis: int, low: int, high: int, level: int) -> float:
-        """For equal scores: the widest gap of the gauge, cut where it halves."""
+        """Return the preference among equal scores: the widest gap of the gauge, cut where it halves."""
         start = self._problem.lattice.bottom[axis]
         gauge = self._gauges[axis]
         below, above = gauge[level - start] - gauge[low - start], gauge[high - start] - gauge[level - start]

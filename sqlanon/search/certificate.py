@@ -16,7 +16,7 @@ class Certificate:
         lower_bound: no node that meets the policy loses less; None for strategies without a bound.
         gap: (loss - lower_bound) / loss, 0 when the loss is 0; None without a bound.
         optimal: True only when proven: boxes that cover the lattice say so (``proof``).
-        evaluated: distinct nodes that were given a verdict, of ``lattice_size``.
+        evaluated: distinct nodes with a verdict, of ``lattice_size``.
     """
 
     measure: str
@@ -30,16 +30,16 @@ class Certificate:
     lattice_size: int
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, for the operator."""
+        """Return all fields, for the operator."""
         return asdict(self)
 
     def coarsened(self) -> dict[str, Any]:
-        """For files that travel beside a ledger with a coarsened count: without the loss and its bound.
+        """Return the fields for files beside a ledger with a coarsened count: without the loss and its bound.
 
         loss = (C + S) / N for a C that a reader can compute from the release and the hierarchies; with
         N = P + S + E the loss gives the hidden count S back, and so do its first digits on a small table.
         Rounding only moves the leak to the edges of the rounding cells, so the numbers are withheld. A gap of
-        0 stays: it says no more than ``optimal`` does.
+        0 stays: it reveals no more than ``optimal`` does.
         """
         gap = 0.0 if self.gap == 0 else None
         return {**asdict(self), "loss": None, "lower_bound": None, "gap": gap}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from sqlanon.lattice.nodes import Node
 from sqlanon.search.base import Problem, Progress, Request, Strategy
+from sqlanon.search.traversal import finish
 
 
 def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strategy:
@@ -21,12 +22,11 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
         (verdict,) = yield [Request(node, node)]
         progress.see(verdict)
         node = None if verdict.feasible else _generalized(problem, node)
-    progress.statistics["checked"] = progress.evaluated
-    progress.finished = True
+    finish(progress)
 
 
 def _generalized(problem: Problem, node: Node) -> Node | None:
-    """One level up for the attribute with the most distinct values; None at the top."""
+    """Return the node one level up for the attribute with the most distinct values; None at the top."""
     attributes, top = problem.catalog.attributes, problem.lattice.top
     open_ones = [i for i, level in enumerate(node) if level < top[i]]
     if not open_ones:

@@ -22,7 +22,7 @@ from typing import Protocol
 from sqlanon.lattice.nodes import Node
 from sqlanon.search.antichain import Option, antichain
 from sqlanon.search.base import Problem, Progress, Request, Strategy, Verdict
-from sqlanon.search.traversal import Order, height, of_rank, without_suppression
+from sqlanon.search.traversal import Order, finish_tagging, height, of_rank
 
 Check = Generator[list[Request], list[Verdict], bool]
 """Judges what is needed; returns whether a node has the property that paths are searched for."""
@@ -32,7 +32,7 @@ class Tags(Protocol):
     """What is known of nodes, and what is to be done where a path meets the property it is searched for."""
 
     def settled(self, node: Node) -> bool:
-        """There is nothing to learn at ``node``."""
+        """Return True when there is nothing to learn at ``node``."""
         ...
 
     def check(self, node: Node) -> Check:
@@ -49,16 +49,11 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0, option: Op
     progress.lower_bound = problem.least()
     tags = _Anonymity(problem, progress, option)
     yield from walk(problem, tags)
-    tags.sufficient.tell("sufficient", progress.statistics)
-    tags.protection.tell("protection", progress.statistics)
-    progress.statistics["checked"] = progress.evaluated
-    if without_suppression(problem):
-        progress.lower_bound = None
-    progress.finished = True
+    finish_tagging(problem, progress, tags.sufficient, tags.protection)
 
 
 def walk(problem: Problem, tags: Tags) -> Strategy:
-    """The traversal of Flash: ranks, paths, and a queue of where the next paths start."""
+    """Walk the lattice as Flash does: ranks, paths, and a queue of where the next paths start."""
     lattice, order = problem.lattice, Order(problem)
     newest = 0
     for rank in range(height(lattice) + 1):

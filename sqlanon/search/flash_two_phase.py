@@ -4,7 +4,7 @@ Sources: Kohlmayer, Prasser, Kuhn 2015, section 2.7, and Prasser, Kohlmayer, Kuh
 When nothing may be suppressed (``without_suppression``) the problem is monotone and Flash alone solves it. Otherwise
 the paths of Flash are searched for the lowest node that is not hopeless: insufficient protection is inherited to
 specializations. For k-anonymity hopeless means that more records are suppressed than may be. The papers use
-m-anonymity, m being the least size of a class; what each model proves of its certain losses (``models``) says at least
+m-anonymity, m being the least size of a class; the lower bounds that each model proves (``models``) say at least
 as much, so that fewer nodes are judged for other models than in the papers. A depth-first search from there judges all
 generalizations. Where no node is hopeless this is the papers' third case, an exhaustive depth-first search.
 
@@ -15,8 +15,8 @@ alone has reached the best loss.
 - ``checked``: the bound of a node is used once the node has been judged, as in 2016.
 - ``every``: the bound of every node is used, since it needs no query here; far fewer nodes are judged.
 
-Optimal for every model and measure: each node is judged, hopeless, or of insufficient quality. (Certain losses of a
-class are at most the sum of those of its parts, so nothing above a node that is not hopeless is.)
+Optimal for every model and measure: each node is judged, hopeless, or of insufficient quality. (The lower bound
+of a class is at most the sum of those of its parts, so nothing above a node that is not hopeless is hopeless.)
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import sqlanon.search.flash as flash
 from sqlanon.lattice.nodes import Node
 from sqlanon.search.antichain import Option, antichain
 from sqlanon.search.base import TIE, Problem, Progress, Request, Strategy
-from sqlanon.search.traversal import Order, generalization_bound, without_suppression
+from sqlanon.search.traversal import Order, finish, generalization_bound, without_suppression
 
 Quality = Literal["ignored", "checked", "every"]
 BATCH = 64
@@ -49,11 +49,8 @@ def search(
     progress.lower_bound = problem.least()
     tags = _Phases(problem, progress, quality, option)
     yield from flash.walk(problem, tags)
-    tags.protection.tell("protection", progress.statistics)
-    tags.quality.tell("quality", progress.statistics)
-    progress.statistics["checked"] = progress.evaluated
     progress.lower_bound = None
-    progress.finished = True
+    finish(progress, protection=tags.protection, quality=tags.quality)
 
 
 class _Phases:

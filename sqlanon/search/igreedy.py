@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from sqlanon.lattice.nodes import Node
 from sqlanon.search.base import Problem, Progress, Request, Strategy, Verdict
-from sqlanon.search.traversal import successors
+from sqlanon.search.traversal import finish, successors
 
 
 def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strategy:
@@ -29,12 +29,11 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
             break
         node = min(verdicts, key=lambda verdict: _rank(problem, node, verdict)).node
         requests = [Request(up, node) for up in successors(node, problem.lattice.top)]
-    progress.statistics["checked"] = progress.evaluated
-    progress.finished = True
+    finish(progress)
 
 
 def _rank(problem: Problem, node: Node, verdict: Verdict) -> tuple[int, int]:
-    """Fewest suppressed records, then most distinct values of the attribute that was generalized."""
+    """Return the sort key: fewest suppressed records, then most distinct values of the generalized attribute."""
     attributes = problem.catalog.attributes
     steps = (a.widths[low] for a, low, high in zip(attributes, node, verdict.node, strict=True) if low < high)
     return (verdict.suppressed, -next(steps, 0))

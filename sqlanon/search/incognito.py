@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from sqlanon.lattice.nodes import Lattice, Node
 from sqlanon.search.antichain import Option, antichain
 from sqlanon.search.base import Problem, Progress, Request, Strategy
-from sqlanon.search.traversal import of_rank, without_suppression
+from sqlanon.search.traversal import finish_tagging, of_rank
 
 BATCH = 64
 
@@ -41,16 +41,11 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0, option: Op
                 for verdict in (yield [Request(node, bottom) for node in batch]):
                     progress.see(verdict)
                     (sufficient if verdict.feasible else protection).insert(verdict.node)
-    sufficient.tell("sufficient", progress.statistics)
-    protection.tell("protection", progress.statistics)
-    progress.statistics["checked"] = progress.evaluated
-    if without_suppression(problem):
-        progress.lower_bound = None
-    progress.finished = True
+    finish_tagging(problem, progress, sufficient, protection)
 
 
 def _bottoms(lattice: Lattice) -> Iterator[Node]:
-    """The bottom of every subset's lattice, smaller subsets first; attributes without a choice are in all of them."""
+    """Yield the bottom of every subset's lattice, smaller subsets first; attributes without a choice are in all."""
     free = [i for i, (low, high) in enumerate(zip(lattice.bottom, lattice.top, strict=True)) if low < high]
     for size in range(min(1, len(free)), len(free) + 1):
         for subset in itertools.combinations(free, size):

@@ -16,7 +16,7 @@ from __future__ import annotations
 from sqlanon.lattice.nodes import Node
 from sqlanon.search.antichain import Antichain, Option, antichain
 from sqlanon.search.base import Problem, Progress, Request, Strategy
-from sqlanon.search.traversal import of_rank, without_suppression
+from sqlanon.search.traversal import finish_tagging, of_rank
 
 
 def search(problem: Problem, progress: Progress, *, gap: float = 0.0, option: Option = "ranked_tree") -> Strategy:
@@ -44,18 +44,14 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0, option: Op
             yield from conquer(bottom, node) if node in sufficient else conquer(node, top)
 
     yield from conquer(problem.lattice.bottom, problem.lattice.top)
-    sufficient.tell("sufficient", progress.statistics)
-    protection.tell("protection", progress.statistics)
-    progress.statistics["checked"] = progress.evaluated
-    if without_suppression(problem):
-        progress.lower_bound = None
-    progress.finished = True
+    finish_tagging(problem, progress, sufficient, protection)
 
 
 def _untagged(bottom: Node, top: Node, sufficient: Antichain, protection: Antichain) -> bool:
-    """True when a node between ``bottom`` and ``top`` is not tagged.
+    """Return True when a node between ``bottom`` and ``top`` is not tagged.
 
-    All are when the bottom is sufficient or the top is not protected; otherwise halves tell, down to single nodes.
+    All are when the bottom is sufficient or the top is not protected; otherwise the answer is that of the halves, down
+    to single nodes.
     """
     boxes = [(bottom, top)]
     while boxes:

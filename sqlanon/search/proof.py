@@ -1,7 +1,7 @@
-"""The proof of a search as boxes of nodes: together they cover the lattice, and each says what its candidates lose.
+"""The proof of a search as boxes of nodes: together they cover the lattice, and each bounds the loss of its candidates.
 
-Pure, and apart from the searches: a search may keep its own proof (``search.box``); of any other it is made here from
-the nodes that were judged. Whoever made it, ``first_gap`` tells whether it covers the lattice.
+A search may keep its own proof (``search.box``); of any other it is derived here from the nodes that were judged.
+Whatever its origin, ``first_gap`` finds what it does not cover.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Proof:
 
 
 def proof_of(problem: Problem, verdicts: Iterable[Verdict], loss: float) -> Proof | None:
-    """The proof that no candidate loses less than ``loss`` (infinite: that there is none), from judged nodes alone.
+    """Return the proof, from judged nodes, that no candidate loses less than ``loss`` (infinite: that there is none).
 
     None when they do not prove it.
 
@@ -46,20 +46,20 @@ def proof_of(problem: Problem, verdicts: Iterable[Verdict], loss: float) -> Proo
     lattice, catalog = problem.lattice, problem.catalog
     judged = [verdict for verdict in verdicts if verdict.node in lattice]
     enough = loss - TIE * abs(loss) if loss < math.inf else loss
-    infeasible_below, dear = RankedTree("down"), RankedTree("up")
+    infeasible_below, costly = RankedTree("down"), RankedTree("up")
     claims = []
     for verdict in sorted(judged, key=lambda v: -sum(v.node)):
         if problem.infeasible_below(verdict) and infeasible_below.insert(verdict.node):
             claims.append(Claim(lattice.bottom, verdict.node, verdict.node, None, None))
-    grounded = problem.measure.needs == "classes"
+    of_classes = problem.measure.needs == "classes"
     for verdict in sorted(judged, key=lambda v: sum(v.node)):
         if verdict.node in infeasible_below:
             continue
-        bound = problem.measure.bound(verdict.node, verdict.ground, LowerBounds(catalog.uncovered))
-        if bound >= enough and dear.insert(verdict.node):
-            claims.append(Claim(verdict.node, lattice.top, None, verdict.node if grounded else None, bound))
+        bound = problem.measure.bound(verdict.node, verdict.bottom_facts, LowerBounds(catalog.uncovered))
+        if bound >= enough and costly.insert(verdict.node):
+            claims.append(Claim(verdict.node, lattice.top, None, verdict.node if of_classes else None, bound))
     for verdict in judged:
-        if verdict.node not in infeasible_below and verdict.node not in dear:
+        if verdict.node not in infeasible_below and verdict.node not in costly:
             if verdict.feasible and verdict.loss < enough:
                 return None
             exact = verdict.loss if verdict.feasible else None
@@ -73,13 +73,13 @@ def proof_of(problem: Problem, verdicts: Iterable[Verdict], loss: float) -> Proo
 
 
 def first_gap(claims: Sequence[Claim], bottom: Node, top: Node) -> Node | None:
-    """A node between ``bottom`` and ``top`` that is in no box; None when the boxes cover everything."""
+    """Return a node between ``bottom`` and ``top`` that is in no box; None when the boxes cover everything."""
     gap = next(gaps(claims, bottom, top), None)
     return gap[0] if gap is not None else None
 
 
 def gaps(claims: Sequence[Claim], bottom: Node, top: Node) -> Iterator[tuple[Node, Node]]:
-    """The regions between ``bottom`` and ``top`` that no box touches, by their corners; none when all is covered.
+    """Yield the regions between ``bottom`` and ``top`` that no box touches, by their corners; none when all is covered.
 
     A region is cut, where the fewest boxes are cut with it, until one box holds what is left of it, or none does.
     """
@@ -104,7 +104,7 @@ def gaps(claims: Sequence[Claim], bottom: Node, top: Node) -> Iterator[tuple[Nod
 
 
 def _cut(low: Levels, high: Levels, lows: Levels, highs: Levels) -> tuple[int, int]:
-    """The axis and level at which the fewest boxes are cut; of these the most even cut."""
+    """Return the axis and level at which the fewest boxes are cut; of these the most even cut."""
     best: tuple[int, int, int, int] | None = None
     for axis in range(len(low)):
         for level in range(int(low[axis]), int(high[axis])):
@@ -120,9 +120,9 @@ def _cut(low: Levels, high: Levels, lows: Levels, highs: Levels) -> tuple[int, i
 
 
 def rests_soundly(claim: Claim) -> bool:
-    """The nodes that a claim rests on stand where they must, for it to speak of the whole box."""
+    """Return True when the nodes that a claim rests on lie where they must, so that it holds for the whole box."""
     if not leq(claim.bottom, claim.top):
         return False
     if claim.witness is not None and not leq(claim.top, claim.witness):
         return False
-    return claim.ground is None or leq(claim.ground, claim.bottom)
+    return claim.below is None or leq(claim.below, claim.bottom)

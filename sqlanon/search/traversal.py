@@ -9,13 +9,14 @@ from collections.abc import Iterator
 
 from sqlanon.lattice.nodes import Lattice, Node
 from sqlanon.measures.base import LowerBounds
-from sqlanon.search.base import Problem
+from sqlanon.search.antichain import Antichain
+from sqlanon.search.base import Problem, Progress
 
 Key = tuple[int, float, float]
 
 
 def successors(node: Node, top: Node) -> Iterator[Node]:
-    """The direct generalizations of ``node`` up to ``top``, in the order of the attributes.
+    """Yield the direct generalizations of ``node`` up to ``top``, in the order of the attributes.
 
     >>> list(successors((0, 1), (1, 1)))
     [(1, 1)]
@@ -26,8 +27,10 @@ def successors(node: Node, top: Node) -> Iterator[Node]:
 
 
 def unique_successors(node: Node, bottom: Node, top: Node) -> Iterator[Node]:
-    """The direct generalizations that no other predecessor yields: a step of the last generalized attribute or of one
-    after it. Every node above ``bottom`` is reached on one way, so that nobody has to remember which were seen.
+    """Yield the direct generalizations that no other predecessor yields.
+
+    They are one step of the last generalized attribute, or of one after it. Every node above ``bottom`` is reached by
+    one path only, so that the nodes seen need not be remembered.
 
     >>> list(unique_successors((0, 1), (0, 0), (1, 2)))
     [(0, 2)]
@@ -39,12 +42,12 @@ def unique_successors(node: Node, bottom: Node, top: Node) -> Iterator[Node]:
 
 
 def height(lattice: Lattice) -> int:
-    """The rank of the lattice's top."""
+    """Return the rank of the lattice's top."""
     return sum(lattice.top) - sum(lattice.bottom)
 
 
 def of_rank(bottom: Node, top: Node, rank: int) -> Iterator[Node]:
-    """The nodes between ``bottom`` and ``top`` whose rank above ``bottom`` is ``rank``, lazily, greatest first.
+    """Yield the nodes between ``bottom`` and ``top`` whose rank above ``bottom`` is ``rank``, lazily, greatest first.
 
     >>> list(of_rank((0, 0), (2, 1), 2))
     [(2, 0), (1, 1)]
@@ -76,7 +79,7 @@ class Order:
         self._top = problem.lattice.top
 
     def key(self, node: Node) -> Key:
-        """The sort key of a node."""
+        """Return the sort key of a node."""
         share = distinct = 0.0
         for level, highest, attribute in zip(node, self._top, self._attributes, strict=True):
             distinct += attribute.widths[level] / max(attribute.widths[0], 1)
@@ -85,17 +88,17 @@ class Order:
         return (sum(node), share / count, 1.0 - distinct / count)
 
     def successors(self, node: Node) -> list[Node]:
-        """The direct generalizations, the preferred one first."""
+        """Return the direct generalizations, the preferred one first."""
         return sorted(successors(node, self._top), key=self.key)
 
 
 def generalization_bound(problem: Problem, node: Node) -> float:
-    """What generalization alone costs at ``node``: no generalization of it can lose less. Needs no query."""
+    """Return the loss of generalization alone at ``node``: no generalization of it has less. Needs no query."""
     return problem.measure.bound(node, None, LowerBounds(problem.catalog.uncovered))
 
 
 def without_suppression(problem: Problem) -> bool:
-    """True when nothing may be suppressed: then every privacy model and measure rises or falls with generalization.
+    """Return True when nothing may be suppressed: then every model and measure rises or falls with generalization.
 
     The exceptions: δ-presence, where a class without records of the subset is ignored or rules the node out: merged
     with a class that passes, it may fail it; and models of shares where entities are counted: an entity in two classes
@@ -103,3 +106,21 @@ def without_suppression(problem: Problem) -> bool:
     """
     catalog = problem.catalog
     return catalog.allowed <= catalog.uncovered and not catalog.has_population and problem.upward_closed
+
+
+def finish(progress: Progress, **antichains: Antichain) -> None:
+    """Report what a strategy counted, and that it has ended by itself."""
+    for name, nodes in antichains.items():
+        nodes.report(name, progress.statistics)
+    progress.statistics["checked"] = progress.evaluated
+    progress.finished = True
+
+
+def finish_tagging(problem: Problem, progress: Progress, sufficient: Antichain, protection: Antichain) -> None:
+    """End a strategy that tags sufficient nodes and those of insufficient protection.
+
+    When nothing may be suppressed, no untagged node is better than the incumbent.
+    """
+    if without_suppression(problem):
+        progress.lower_bound = None
+    finish(progress, sufficient=sufficient, protection=protection)

@@ -23,16 +23,16 @@ Value = int | float | str
 def bind(
     file: str,
     *,
-    relations: Mapping[str, exp.Expr],
-    columns: Mapping[str, Sequence[str]] | None = None,
+    relations: Mapping[str, exp.Expr] | None = None,
+    columns: Mapping[str, Sequence[str | exp.Expr]] | None = None,
     values: Mapping[str, Value] | None = None,
     released_type: str | None = None,
 ) -> exp.Select:
     """Return the statement of ``sql/<file>`` about relations.
 
     Args:
-        relations: placeholder table -> table, table function or query.
-        columns: placeholder column -> columns.
+        relations: placeholder table -> table, table function or query; other tables keep their names.
+        columns: placeholder column -> names of columns, or expressions for them (``x AS name``; not in USING).
         values: placeholder -> value.
         released_type: what ``AS_RELEASED`` casts to.
 
@@ -41,6 +41,7 @@ def bind(
     """
     tree = parse(file)
     assert isinstance(tree, exp.Select)
+    relations = relations or {}
     tables = [node for node in tree.find_all(exp.Table) if not node.db and node.name in relations]
     for placeholder in list(tree.find_all(exp.Placeholder)):
         if values is None or placeholder.name not in values:
@@ -66,7 +67,7 @@ def _literal(value: Value) -> exp.Expr:
     return exp.convert(value)
 
 
-def _expand(tree: exp.Expr, name: str, columns: Sequence[str]) -> None:
+def _expand(tree: exp.Expr, name: str, columns: Sequence[str | exp.Expr]) -> None:
     """Put the columns in the place of the column ``name``, wherever it stands for a list or in a condition."""
     for call in list(tree.find_all(exp.Anonymous)):
         word = call.name.upper()
@@ -79,31 +80,32 @@ def _expand(tree: exp.Expr, name: str, columns: Sequence[str]) -> None:
         for key in ("expressions", "partition_by", "using"):
             items = holder.args.get(key) or []
             if any(_is_placeholder(item, name) for item in items):
-                holder.set(key, [new for item in items for new in _listed(item, name, columns)])
+                listed = [new for item in items for new in _listed(item, name, columns)]
+                holder.set(key, listed if isinstance(holder, exp.Select) else [new.unalias() for new in listed])
         if isinstance(holder, exp.Group) and not holder.expressions:
             holder.pop()
     for node in list(tree.find_all(exp.Column)):
         if _is_placeholder(node, name):
-            node.replace(column(columns[0]))
+            node.replace(_reference(columns[0], node.text("table")).unalias())
 
 
-def _listed(item: exp.Expr, name: str, columns: Sequence[str]) -> list[exp.Expr]:
+def _listed(item: exp.Expr, name: str, columns: Sequence[str | exp.Expr]) -> list[exp.Expr]:
     if not _is_placeholder(item, name):
         return [item]
     if isinstance(item, exp.Identifier):
-        return [exp.to_identifier(wanted, quoted=True) for wanted in columns]
-    return [column(wanted, item.text("table")) for wanted in columns]
+        return [exp.to_identifier(str(wanted), quoted=True) for wanted in columns]
+    return [_reference(wanted, item.text("table")) for wanted in columns]
 
 
 def _mentions(node: exp.Expr, name: str) -> bool:
     return any(_is_placeholder(found, name) for found in node.find_all(exp.Column))
 
 
-def _for_column(condition: exp.Expr, name: str, wanted: str) -> exp.Expr:
+def _for_column(condition: exp.Expr, name: str, wanted: str | exp.Expr) -> exp.Expr:
     """Return the condition about one of the columns."""
 
     def replaced(node: exp.Expr) -> exp.Expr:
-        return column(wanted, node.text("table")) if _is_placeholder(node, name) else node
+        return _reference(wanted, node.text("table")).unalias() if _is_placeholder(node, name) else node
 
     return condition.copy().transform(replaced)
 
@@ -111,3 +113,8 @@ def _for_column(condition: exp.Expr, name: str, wanted: str) -> exp.Expr:
 def _is_placeholder(node: exp.Expr, name: str) -> bool:
     identifier = node.this if isinstance(node, exp.Column) else node
     return isinstance(identifier, exp.Identifier) and identifier.name == name and not identifier.args.get("quoted")
+
+
+def _reference(wanted: str | exp.Expr, table: str) -> exp.Expr:
+    """Return a column of ``table`` by its name; an expression as it is."""
+    return column(wanted, table) if isinstance(wanted, str) else wanted.copy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import reduce
 
 from sqlglot import exp
@@ -154,6 +154,11 @@ def cte(name: str, query: exp.Query, *, materialized: bool = False) -> exp.CTE:
         alias=exp.TableAlias(this=exp.to_identifier(name, quoted=True)),
         materialized=materialized or None,
     )
+
+
+def drop_columns(query: exp.Select, unwanted: Collection[str]) -> None:
+    """Remove the projections that nothing reads from a query, in place."""
+    query.set("expressions", [item for item in query.expressions if item.alias_or_name not in unwanted])
 
 
 def with_ctes(query: exp.Query, ctes: list[exp.CTE]) -> exp.Query:

@@ -177,7 +177,7 @@ def check_bounds(plan, verdicts, answers, feasible, losses, context) -> int:
             compared += 1
             assert not plan.problem.infeasible_below(top), (context, node, top)
             for bottom in (node, plan.catalog.bottom):
-                bound = plan.problem.bound(bottom, top, by_node[bottom].ground)
+                bound = plan.problem.bound(bottom, top, by_node[bottom].bottom_facts)
                 assert bound <= losses[node] * (1 + 1e-12) + 1e-9, (context, node, top, bottom)
     return compared
 

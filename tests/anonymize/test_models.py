@@ -82,6 +82,6 @@ def check_bounds(plan, verdicts, answers, feasible, losses, context) -> int:
             assert not plan._problem.infeasible_below(top), (context, node, top)
             assert top.lower_bounds.suppressed <= answers[node].suppressed, (context, node, top)
             for bottom in (node, plan.catalog.bottom):
-                bound = plan._problem.bound(bottom, top, by_node[bottom].ground)
+                bound = plan._problem.bound(bottom, top, by_node[bottom].bottom_facts)
                 assert bound <= losses[node] * (1 + 1e-12) + 1e-9, (context, node, top, bottom)
     return compared

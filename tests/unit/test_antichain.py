@@ -58,10 +58,10 @@ def test_an_empty_antichain_covers_nothing_not_even_the_node_without_attributes(
 def test_statistics_are_shares_of_queries_and_of_inserts() -> None:
     held = antichain("up")
     expected: dict[str, float] = {}
-    held.tell("quality", expected)
+    held.report("quality", expected)
     assert set(expected.values()) == {0}
     for node in [(1, 1), (0, 2), (0, 1), (2, 0)]:
         held.insert(node)
     assert [held.covers(node) for node in [(0, 0), (3, 0), (0, 1), (1, 0)]] == [False, True, True, False]
-    held.tell("quality", expected)
+    held.report("quality", expected)
     assert expected == {"quality_inserts": 4, "quality_queries": 4, "quality_hits": 0.5, "quality_antichain": 0.5}

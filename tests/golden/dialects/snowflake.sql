@@ -1427,7 +1427,7 @@ WITH "nodes" AS (
   SELECT
     "node",
     BITAND("key_0", -25165825) AS "key_0",
-    CAST(COALESCE(SUM("n"), 0) AS BIGINT) AS "n"
+    CAST(SUM("n") AS BIGINT) AS "n"
   FROM "parts"
   GROUP BY
     "node",
@@ -1446,7 +1446,7 @@ WITH "nodes" AS (
     "node",
     "key_0",
     CASE WHEN COUNT(*) < 2 THEN 1 ELSE 0 END AS "fails",
-    CAST(SUM("n") AS BIGINT) AS "lost"
+    CAST(SUM("n") AS BIGINT) AS "min_suppressed"
   FROM "histogram_0" AS "histogram"
   GROUP BY
     "node",
@@ -1470,7 +1470,7 @@ WITH "nodes" AS (
         )
       ) AS BIGINT)
       ELSE 0
-    END AS "lost"
+    END AS "min_suppressed"
   FROM (
     SELECT
       "node",
@@ -1498,9 +1498,7 @@ WITH "nodes" AS (
     "classes"."key_0",
     "classes"."n",
     CASE
-      WHEN CASE WHEN "classes"."n" < 4 THEN 1 ELSE 0 END = 1
-      OR "model_1"."fails" = 1
-      OR "model_2"."fails" = 1
+      WHEN "classes"."n" < 4 OR "model_1"."fails" = 1 OR "model_2"."fails" = 1
       THEN 1
       ELSE 0
     END AS "fails",
@@ -1508,46 +1506,30 @@ WITH "nodes" AS (
       COALESCE(
         GREATEST(
           COALESCE(
-            CASE
-              WHEN CASE WHEN "classes"."n" < 4 THEN 1 ELSE 0 END = 1
-              THEN "classes"."n"
-              ELSE 0
-            END,
-            CASE WHEN "model_1"."fails" = 1 THEN "model_1"."lost" ELSE 0 END
+            CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END,
+            CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END
           ),
           COALESCE(
-            CASE WHEN "model_1"."fails" = 1 THEN "model_1"."lost" ELSE 0 END,
-            CASE
-              WHEN CASE WHEN "classes"."n" < 4 THEN 1 ELSE 0 END = 1
-              THEN "classes"."n"
-              ELSE 0
-            END
+            CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END,
+            CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END
           )
         ),
-        CASE WHEN "model_2"."fails" = 1 THEN "model_2"."lost" ELSE 0 END
+        CASE WHEN "model_2"."fails" = 1 THEN "model_2"."min_suppressed" ELSE 0 END
       ),
       COALESCE(
-        CASE WHEN "model_2"."fails" = 1 THEN "model_2"."lost" ELSE 0 END,
+        CASE WHEN "model_2"."fails" = 1 THEN "model_2"."min_suppressed" ELSE 0 END,
         GREATEST(
           COALESCE(
-            CASE
-              WHEN CASE WHEN "classes"."n" < 4 THEN 1 ELSE 0 END = 1
-              THEN "classes"."n"
-              ELSE 0
-            END,
-            CASE WHEN "model_1"."fails" = 1 THEN "model_1"."lost" ELSE 0 END
+            CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END,
+            CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END
           ),
           COALESCE(
-            CASE WHEN "model_1"."fails" = 1 THEN "model_1"."lost" ELSE 0 END,
-            CASE
-              WHEN CASE WHEN "classes"."n" < 4 THEN 1 ELSE 0 END = 1
-              THEN "classes"."n"
-              ELSE 0
-            END
+            CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END,
+            CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END
           )
         )
       )
-    ) AS "lost",
+    ) AS "min_suppressed",
     CASE WHEN "classes"."n" < 4 THEN 1 ELSE 0 END AS "fails_0",
     "model_1"."fails" AS "fails_1",
     "model_2"."fails" AS "fails_2"
@@ -1561,40 +1543,40 @@ WITH "nodes" AS (
     "node",
     CAST(-1 AS BIGINT) AS "attribute",
     CAST(COUNT(*) AS BIGINT) AS "grain",
-    CAST(COALESCE(SUM(CASE WHEN "fails" = 0 THEN 1 ELSE 0 END), 0) AS BIGINT) AS "classes",
-    CAST(COALESCE(SUM(CASE WHEN "fails" = 1 THEN "n" ELSE 0 END), 0) AS BIGINT) AS "suppressed",
-    MIN(CASE WHEN "fails" = 0 THEN "n" END) AS "smallest",
-    MAX(CASE WHEN "fails" = 0 THEN "n" END) AS "largest",
-    CAST(COALESCE(SUM(CASE WHEN "fails" = 1 THEN "lost" ELSE 0 END), 0) AS BIGINT) AS "lost",
-    CAST(COALESCE(SUM(CASE WHEN "n" > 0 AND "fails_0" = 1 THEN "n" ELSE 0 END), 0) AS BIGINT) AS "model_0",
-    CAST(COALESCE(SUM(CASE WHEN "n" > 0 AND "fails_1" = 1 THEN "n" ELSE 0 END), 0) AS BIGINT) AS "model_1",
-    CAST(COALESCE(SUM(CASE WHEN "n" > 0 AND "fails_2" = 1 THEN "n" ELSE 0 END), 0) AS BIGINT) AS "model_2",
+    CAST(SUM(CASE WHEN "n" > 0 AND "fails" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "classes",
+    CAST(SUM(CASE WHEN "n" > 0 AND "fails" = 1 THEN "n" ELSE 0 END) AS BIGINT) AS "suppressed",
+    MIN(CASE WHEN "n" > 0 AND "fails" = 0 THEN "n" END) AS "smallest",
+    MAX(CASE WHEN "n" > 0 AND "fails" = 0 THEN "n" END) AS "largest",
+    CAST(SUM(CASE WHEN "n" > 0 AND "fails" = 1 THEN "min_suppressed" ELSE 0 END) AS BIGINT) AS "min_suppressed",
+    CAST(COALESCE(SUM(CASE WHEN "fails_0" = 1 THEN "n" ELSE 0 END), 0) AS BIGINT) AS "model_0",
+    CAST(COALESCE(SUM(CASE WHEN "fails_1" = 1 THEN "n" ELSE 0 END), 0) AS BIGINT) AS "model_1",
+    CAST(COALESCE(SUM(CASE WHEN "fails_2" = 1 THEN "n" ELSE 0 END), 0) AS BIGINT) AS "model_2",
     CAST(NULL AS BIGINT) AS "cost",
-    CAST(NULL AS BIGINT) AS "lost_0",
-    CAST(NULL AS BIGINT) AS "lost_1",
-    CAST(NULL AS BIGINT) AS "lost_2",
-    CAST(NULL AS BIGINT) AS "lost_3",
-    CAST(NULL AS BIGINT) AS "lost_4"
+    CAST(NULL AS BIGINT) AS "min_cost_0",
+    CAST(NULL AS BIGINT) AS "min_cost_1",
+    CAST(NULL AS BIGINT) AS "min_cost_2",
+    CAST(NULL AS BIGINT) AS "min_cost_3",
+    CAST(NULL AS BIGINT) AS "min_cost_4"
   FROM "judged"
   GROUP BY
     "node"
 ), "levels" AS (
   SELECT
     "nodes"."node",
-    "m"."attribute",
-    "m"."level",
-    "m"."mask_0"
+    "masks"."attribute",
+    "masks"."level",
+    "masks"."mask_0"
   FROM "nodes"
-  JOIN "sqlanon_masks" AS "m"
-    ON SUBSTRING("nodes"."levels", "m"."attribute" + 1, 1) = "m"."digit"
+  JOIN "sqlanon_masks" AS "masks"
+    ON SUBSTRING("nodes"."levels", "masks"."attribute" + 1, 1) = "masks"."digit"
 ), "failing" AS (
   SELECT
     "levels"."node",
     "levels"."attribute",
     "levels"."level",
     BITAND("judged"."key_0", "levels"."mask_0") AS "key_0",
-    CAST(COALESCE(SUM("judged"."n"), 0) AS BIGINT) AS "n",
-    CAST(COALESCE(SUM("judged"."lost"), 0) AS BIGINT) AS "lost"
+    CAST(SUM("judged"."n") AS BIGINT) AS "n",
+    CAST(SUM("judged"."min_suppressed") AS BIGINT) AS "min_suppressed"
   FROM "judged"
   JOIN "levels"
     ON "judged"."node" = "levels"."node"
@@ -1622,17 +1604,19 @@ SELECT
   NULL,
   NULL,
   NULL,
-  CAST(COALESCE(SUM("failing"."n" * "leaf"."cost"), 0) AS BIGINT),
-  CAST(COALESCE(SUM("failing"."lost" * "leaf"."cost_0"), 0) AS BIGINT),
-  CAST(COALESCE(SUM("failing"."lost" * "leaf"."cost_1"), 0) AS BIGINT),
-  CAST(COALESCE(SUM("failing"."lost" * "leaf"."cost_2"), 0) AS BIGINT),
-  CAST(COALESCE(SUM("failing"."lost" * "leaf"."cost_3"), 0) AS BIGINT),
-  CAST(COALESCE(SUM("failing"."lost" * "leaf"."cost_4"), 0) AS BIGINT)
+  CAST(SUM("failing"."n" * "leaf"."cost") AS BIGINT) AS "cost",
+  CAST(COALESCE(SUM("failing"."min_suppressed" * "leaf"."cost_0"), 0) AS BIGINT) AS "min_cost_0",
+  CAST(COALESCE(SUM("failing"."min_suppressed" * "leaf"."cost_1"), 0) AS BIGINT) AS "min_cost_1",
+  CAST(COALESCE(SUM("failing"."min_suppressed" * "leaf"."cost_2"), 0) AS BIGINT) AS "min_cost_2",
+  CAST(COALESCE(SUM("failing"."min_suppressed" * "leaf"."cost_3"), 0) AS BIGINT) AS "min_cost_3",
+  CAST(COALESCE(SUM("failing"."min_suppressed" * "leaf"."cost_4"), 0) AS BIGINT) AS "min_cost_4"
 FROM "failing"
 JOIN "sqlanon_leaf" AS "leaf"
   ON "failing"."attribute" = "leaf"."attribute"
   AND "failing"."level" = "leaf"."level"
-  AND "failing"."key_0" = "leaf"."key_0"
+  AND (
+    "failing"."key_0" = "leaf"."key_0"
+  )
 GROUP BY
   "failing"."node",
   "failing"."attribute";
@@ -1709,7 +1693,7 @@ FROM (
       SELECT
         "node",
         BITAND("key_0", -25165825) AS "key_0",
-        CAST(COALESCE(SUM("n"), 0) AS BIGINT) AS "n"
+        CAST(SUM("n") AS BIGINT) AS "n"
       FROM "parts"
       GROUP BY
         "node",
@@ -1728,7 +1712,7 @@ FROM (
         "node",
         "key_0",
         CASE WHEN COUNT(*) < 2 THEN 1 ELSE 0 END AS "fails",
-        CAST(SUM("n") AS BIGINT) AS "lost"
+        CAST(SUM("n") AS BIGINT) AS "min_suppressed"
       FROM "histogram_0" AS "histogram"
       GROUP BY
         "node",
@@ -1752,7 +1736,7 @@ FROM (
             )
           ) AS BIGINT)
           ELSE 0
-        END AS "lost"
+        END AS "min_suppressed"
       FROM (
         SELECT
           "node",
@@ -1780,9 +1764,7 @@ FROM (
         "classes"."key_0",
         "classes"."n",
         CASE
-          WHEN CASE WHEN "classes"."n" < 4 THEN 1 ELSE 0 END = 1
-          OR "model_1"."fails" = 1
-          OR "model_2"."fails" = 1
+          WHEN "classes"."n" < 4 OR "model_1"."fails" = 1 OR "model_2"."fails" = 1
           THEN 1
           ELSE 0
         END AS "fails",
@@ -1790,46 +1772,30 @@ FROM (
           COALESCE(
             GREATEST(
               COALESCE(
-                CASE
-                  WHEN CASE WHEN "classes"."n" < 4 THEN 1 ELSE 0 END = 1
-                  THEN "classes"."n"
-                  ELSE 0
-                END,
-                CASE WHEN "model_1"."fails" = 1 THEN "model_1"."lost" ELSE 0 END
+                CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END,
+                CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END
               ),
               COALESCE(
-                CASE WHEN "model_1"."fails" = 1 THEN "model_1"."lost" ELSE 0 END,
-                CASE
-                  WHEN CASE WHEN "classes"."n" < 4 THEN 1 ELSE 0 END = 1
-                  THEN "classes"."n"
-                  ELSE 0
-                END
+                CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END,
+                CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END
               )
             ),
-            CASE WHEN "model_2"."fails" = 1 THEN "model_2"."lost" ELSE 0 END
+            CASE WHEN "model_2"."fails" = 1 THEN "model_2"."min_suppressed" ELSE 0 END
           ),
           COALESCE(
-            CASE WHEN "model_2"."fails" = 1 THEN "model_2"."lost" ELSE 0 END,
+            CASE WHEN "model_2"."fails" = 1 THEN "model_2"."min_suppressed" ELSE 0 END,
             GREATEST(
               COALESCE(
-                CASE
-                  WHEN CASE WHEN "classes"."n" < 4 THEN 1 ELSE 0 END = 1
-                  THEN "classes"."n"
-                  ELSE 0
-                END,
-                CASE WHEN "model_1"."fails" = 1 THEN "model_1"."lost" ELSE 0 END
+                CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END,
+                CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END
               ),
               COALESCE(
-                CASE WHEN "model_1"."fails" = 1 THEN "model_1"."lost" ELSE 0 END,
-                CASE
-                  WHEN CASE WHEN "classes"."n" < 4 THEN 1 ELSE 0 END = 1
-                  THEN "classes"."n"
-                  ELSE 0
-                END
+                CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END,
+                CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END
               )
             )
           )
-        ) AS "lost",
+        ) AS "min_suppressed",
         CASE WHEN "classes"."n" < 4 THEN 1 ELSE 0 END AS "fails_0",
         "model_1"."fails" AS "fails_1",
         "model_2"."fails" AS "fails_2"
@@ -1893,7 +1859,7 @@ GROUP BY
   "release"."order"
 HAVING
   COUNT(*) > 0
-  AND COUNT(DISTINCT "disease") + MAX(CASE WHEN "disease" IS NULL THEN 1 ELSE 0 END) < 2;
+  AND COUNT(DISTINCT "release"."disease") + MAX(CASE WHEN "release"."disease" IS NULL THEN 1 ELSE 0 END) < 2;
 
 -- 42. audit t_closeness_equal of disease: no row
 SELECT

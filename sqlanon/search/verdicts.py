@@ -1,0 +1,54 @@
+"""From the counts of a judged node to its verdict.
+
+The evaluator of a search and the verification of a certificate count by different statements; what follows from the
+counts is written here, once for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlanon.lattice.nodes import Node
+from sqlanon.measures.base import Counts, LowerBounds
+from sqlanon.models.base import PrivacyModel
+from sqlanon.search.base import Problem, Verdict
+
+
+def verdict_of(
+    problem: Problem, models: Sequence[PrivacyModel], node: Node, counts: Counts, *, exact: bool = True
+) -> Verdict:
+    """Return the verdict of a node.
+
+    Args:
+        exact: the counts hold the costs of the suppressed records; otherwise the loss is a lower bound.
+    """
+    catalog, measure = problem.catalog, problem.measure
+    encoded = counts.min_suppressed - catalog.uncovered
+    entities = counts.min_suppressed_entities
+    lower_bounds = LowerBounds(
+        suppressed=counts.min_suppressed,
+        penalty=measure.penalty(node, encoded, counts.min_costs),
+        forced=counts.forced,
+        entities=None if entities is None else max(entities, catalog.fewest_entities(encoded)),
+    )
+    ruled_out = counts.public_only > 0 and any(model.needs_rejection for model in models)
+    against_limit = counts.suppressed if counts.suppressed_entities is None else counts.suppressed_entities
+    detailed = bool(counts.by_model)
+    return Verdict(
+        node=node,
+        classes=counts.classes,
+        suppressed=counts.suppressed,
+        smallest=counts.smallest,
+        largest=counts.largest,
+        loss=measure.loss(node, counts),
+        feasible=counts.classes > 0 and against_limit <= catalog.allowed and not ruled_out,
+        grain=counts.grain,
+        lower_bounds=lower_bounds,
+        ruled_out=ruled_out,
+        bottom_facts=counts.bottom_facts if measure.needs == "classes" else None,
+        exact=exact,
+        by_model=tuple((model.label, n) for model, n in zip(models, counts.by_model, strict=True)) if detailed else (),
+        suppressed_entities=counts.suppressed_entities,
+        smallest_entities=counts.smallest_entities,
+        by_attribute=measure.losses(node, counts) if detailed else (),
+    )
