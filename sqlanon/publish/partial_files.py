@@ -95,6 +95,18 @@ def put_in_place(partial: Path, path: Path, *, if_exists: str = "replace") -> No
         raise TargetError(f"The target file {path.name!r} could not be put in place ({failure}).", hint="run again.")
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a small file, whole or not at all.
+
+    Raises:
+        TargetError: the directory cannot be written.
+    """
+    check_directory(path)
+    with partial_file(path) as partial:
+        partial.write_text(text, encoding="utf-8")
+        put_in_place(partial, path)
+
+
 def _sync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:

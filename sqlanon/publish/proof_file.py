@@ -20,7 +20,7 @@ from sqlanon.errors import InputError
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Lattice, Node
 from sqlanon.measures.base import LowerBounds
-from sqlanon.publish.partial_files import check_directory, partial_file, put_in_place
+from sqlanon.publish.partial_files import write_text
 from sqlanon.search.base import TIE, Claim, Problem, Verdict
 from sqlanon.search.certificate import Certificate
 from sqlanon.search.proof import Proof
@@ -34,7 +34,7 @@ DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class CertificateBox:
     """A box of a certificate as read: a claim, and how its bound is told: as a number, ``loss`` or ``open``."""
 
     claim: Claim
@@ -58,7 +58,7 @@ class Statement:
     optimal: bool
     lattice_size: int
     overlapping: bool
-    boxes: tuple[Box, ...]
+    boxes: tuple[CertificateBox, ...]
 
 
 def proof_document(
@@ -145,14 +145,11 @@ def write_proof(document: Mapping[str, Any], path: Path) -> None:
     Raises:
         TargetError: the directory cannot be written.
     """
-    check_directory(path)
     head = {key: value for key, value in document.items() if key != "boxes"}
     lines = [f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
     boxes = ",\n".join("    " + json.dumps(row, separators=(",", ":")) for row in document["boxes"])
     lines.append('  "boxes": [\n' + boxes + "\n  ]")
-    with partial_file(path) as partial:
-        partial.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-        put_in_place(partial, path)
+    write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def read_proof(path: Path) -> dict[str, Any]:
@@ -214,7 +211,7 @@ def stated(document: Mapping[str, Any], catalog: Catalog) -> Statement:
     )
 
 
-def _box(row: Sequence[Any], nodes: Sequence[Node], catalog: Catalog) -> Box:
+def _box(row: Sequence[Any], nodes: Sequence[Node], catalog: Catalog) -> CertificateBox:
     bottom, top, witness, bound, *ground = row
     kind = bound if bound in (AT_LEAST, OPEN) else "number"
     claim = Claim(
@@ -224,7 +221,7 @@ def _box(row: Sequence[Any], nodes: Sequence[Node], catalog: Catalog) -> Box:
         ground=nodes[_index(ground[0])] if ground else None,
         bound=_number(bound) if kind == "number" else -math.inf,
     )
-    return Box(claim, kind)
+    return CertificateBox(claim, kind)
 
 
 def _index(value: Any) -> int:

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlanon.engines.base import Engine
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.data_types import data_type
-from sqlanon.sqltrees.trees import equal
+from sqlanon.sqltrees.trees import column, equal, named
 
 NOT_IN_PARQUET = ("HUGEINT", "UHUGEINT", "BIT", "BIGNUM", "VARINT")
 """Types that Parquet would turn into floats, or refuse; they are written as text."""
@@ -27,7 +27,7 @@ def release_query(
     rows: exp.Query = _typed(query, types, written)
     if marker is not None and redacted:
         fillers = exp.Table(this=exp.GenerateSeries(start=exp.convert(1), end=exp.convert(redacted)))
-        texts = exp.select(*[_named(exp.Literal.string(marker), name) for name in written]).from_(fillers)
+        texts = exp.select(*[named(exp.Literal.string(marker), name) for name in written]).from_(fillers)
         rows = exp.union(rows, texts, distinct=False)
     every = exp.select(*[column(name) for name in written])
     return every.from_(rows.subquery("released")).order_by(exp.Rand())
@@ -57,7 +57,7 @@ def typed_texts(lookup: exp.Expr, type_name: str) -> exp.Subquery:
     value = column("value") if type_name == "VARCHAR" else _cast(_cast(column("value"), type_name), "VARCHAR")
     relation = lookup.copy()
     relation.set("alias", exp.TableAlias(this=exp.to_identifier("texts", quoted=True)))
-    return exp.select(_named(value, "value")).from_(relation).subquery("typed")
+    return exp.select(named(value, "value")).from_(relation).subquery("typed")
 
 
 def as_texts(query: exp.Query, types: Mapping[str, str], written: Mapping[str, str]) -> exp.Subquery:
@@ -67,30 +67,21 @@ def as_texts(query: exp.Query, types: Mapping[str, str], written: Mapping[str, s
 
 def texts_of(relation: exp.Expr, columns: Sequence[str]) -> exp.Subquery:
     """The rows of a relation as texts."""
-    texts = [_named(_cast(column(name), "VARCHAR"), name) for name in columns]
+    texts = [named(_cast(column(name), "VARCHAR"), name) for name in columns]
     return exp.select(*texts).from_(relation).subquery("texts")
 
 
 def _typed(query: exp.Query, types: Mapping[str, str], written: Mapping[str, str]) -> exp.Select:
     """The rows of a query in their written types."""
     cells = [
-        _named(column(name) if types[name] == new else _cast(column(name), new), name) for name, new in written.items()
+        named(column(name) if types[name] == new else _cast(column(name), new), name) for name, new in written.items()
     ]
     return exp.select(*cells).from_(query.subquery("published"))
 
 
 def typed_column(name: str, type_name: str) -> exp.Alias:
     """A column as values of a type."""
-    return _named(_cast(column(name), type_name), name)
-
-
-def column(name: str) -> exp.Column:
-    """A quoted column reference."""
-    return exp.column(exp.to_identifier(name, quoted=True))
-
-
-def _named(expression: exp.Expr, name: str) -> exp.Alias:
-    return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=True))
+    return named(_cast(column(name), type_name), name)
 
 
 def _cast(expression: exp.Expr, type_name: str) -> exp.Cast:

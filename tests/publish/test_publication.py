@@ -15,13 +15,13 @@ import pytest
 from sqlglot import exp, parse_one
 
 from sqlanon.audit.models import audit_of
+from sqlanon.audit.release import ReleaseClaim
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.engines.duckdb.files import file_relation
 from sqlanon.errors import AuditError, SourceChangedError, SqlanonError, TargetError
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import Output
 from sqlanon.policy.formats.xml import Xml
-from sqlanon.publish.ledger import Ledger
 from sqlanon.publish.manifest import write_manifest
 from sqlanon.publish.publication import publish
 from sqlanon.publish.targets import Target, check_target
@@ -29,11 +29,6 @@ from sqlanon.publish.targets import Target, check_target
 ROWS = 2000
 CANARY = "canary-7f3a9"
 KINDS = ["table", "view", "release.duckdb", "release.parquet", "release.csv", "release.xml"]
-
-
-def ledger(published: int, suppressed: int = 3) -> Ledger:
-    reasons = {"failing_class": suppressed, "uncovered": 0, "null": 0}
-    return Ledger(published + suppressed, published, suppressed, 0, reasons, 2, published // 2, published // 2)
 
 
 @pytest.fixture
@@ -73,18 +68,16 @@ def run(engine: DuckDBEngine, kind: str, directory: Path, **changes: Any) -> Any
         source_path=changes.pop("source_path", directory / "source.duckdb"),
     )
     options: dict[str, Any] = {
-        "query": query,
-        "columns": ["id", "sex", "note", "ward"],
-        "types": ["BIGINT", "INTEGER", "VARCHAR", "ENUM('a', 'b')"],
-        "quasi_identifiers": ["sex"],
-        "models": [audit_of(KAnonymity(5), {})],
-        "nulls": "extended",
-        "ledger": ledger(ROWS),
-        "suppressed": "drop",
+        "types": dict(zip(["id", "sex", "note", "ward"], ["BIGINT", "INTEGER", "VARCHAR", "ENUM('a', 'b')"])),
+        "quasi_identifiers": ("sex",),
+        "models": (audit_of(KAnonymity(5), {}),),
+        "published": ROWS,
         "lookups": {"sex": exp.Subquery(this=LOOKUP.copy())},
-        "verify_source": lambda: None,
     }
-    return publish(engine, target, **{**options, **changes})
+    redacted = changes.pop("redacted", None)
+    verify_source = changes.pop("verify_source", lambda: None)
+    claim = ReleaseClaim(**{**options, **changes})
+    return publish(engine, target, query, claim, redacted=redacted, verify_source=verify_source)
 
 
 def read(kind: str, directory: Path) -> list[tuple[Any, ...]]:
@@ -137,7 +130,7 @@ def test_a_target_that_exists_is_refused_or_replaced(engine: DuckDBEngine, tmp_p
     if "." in kind:
         write_manifest({"old": 1}, manifest)
     half = QUERY + " WHERE id < 1000"
-    run(engine, kind, tmp_path, sql=half, ledger=ledger(1000), if_exists="replace")
+    run(engine, kind, tmp_path, sql=half, published=1000, if_exists="replace")
     assert not manifest.exists()
     engine.close()
     assert len(read(kind, tmp_path)) == 1000
@@ -147,7 +140,7 @@ def test_a_target_that_exists_is_refused_or_replaced(engine: DuckDBEngine, tmp_p
 def test_redacted_rows_hold_one_unused_marker(engine: DuckDBEngine, tmp_path: Path, kind: str) -> None:
     note = "CASE WHEN id = 7 THEN '[suppressed]' ELSE note END AS note"
     sql = f"SELECT id, sex, {note}, ward FROM src.main.people"
-    publication = run(engine, kind, tmp_path, sql=sql, suppressed="redact")
+    publication = run(engine, kind, tmp_path, sql=sql, redacted=3)
     assert publication.marker == "[suppressed] 2"
     engine.close()
     rows = read(kind, tmp_path)
@@ -164,7 +157,7 @@ def test_redacted_rows_hold_one_unused_marker(engine: DuckDBEngine, tmp_path: Pa
             {"lookups": {"sex": exp.Subquery(this=exp.select(exp.Alias(this=exp.convert("0"), alias="value")))}},
             AuditError,
         ),
-        ({"ledger": ledger(ROWS - 1)}, SourceChangedError),
+        ({"published": ROWS - 1}, SourceChangedError),
     ],
 )
 @pytest.mark.parametrize("there", [False, True])
@@ -172,7 +165,7 @@ def test_a_failed_audit_leaves_everything_as_it_was(
     engine: DuckDBEngine, tmp_path: Path, kind: str, changes: Any, error: type[SqlanonError], there: bool
 ) -> None:
     if there:
-        run(engine, kind, tmp_path, sql=QUERY + " WHERE id < 10", ledger=ledger(10))
+        run(engine, kind, tmp_path, sql=QUERY + " WHERE id < 10", published=10)
     before = relations(engine), leftovers(tmp_path)
     with pytest.raises(error):
         run(engine, kind, tmp_path, if_exists="replace", **changes)
@@ -290,8 +283,8 @@ def test_the_users_own_connection_receives_tables(tmp_path: Path, kind: str) -> 
         user.execute("CREATE TABLE people AS SELECT i AS id, CAST(i % 2 AS INTEGER) AS sex FROM range(100) AS t(i)")
         engine = DuckDBEngine(connection=user)
         run(
-            engine, kind, tmp_path, sql='SELECT "id", "sex" FROM people', columns=["id", "sex"],
-            types=["BIGINT", "INTEGER"], ledger=ledger(100), catalog=None, source_path=None,
+            engine, kind, tmp_path, sql='SELECT "id", "sex" FROM people',
+            types={"id": "BIGINT", "sex": "INTEGER"}, published=100, catalog=None, source_path=None,
             target="anon.out",
         )  # fmt: skip
         engine.close()
@@ -324,7 +317,7 @@ def test_enums_comments_and_constraints_do_not_travel(engine: DuckDBEngine, tmp_
 def test_wide_integers_survive_parquet(engine: DuckDBEngine, tmp_path: Path) -> None:
     large = 170141183460469231731687303715884000000
     run(
-        engine, "release.parquet", tmp_path, columns=["id", "sex"], types=["HUGEINT", "INTEGER"],
+        engine, "release.parquet", tmp_path, types={"id": "HUGEINT", "sex": "INTEGER"},
         sql=f'SELECT id + {large}::HUGEINT AS "id", "sex" FROM src.main.people',
     )  # fmt: skip
     assert max(int(row[0]) for row in read("release.parquet", tmp_path)) == large + ROWS - 1
@@ -332,13 +325,13 @@ def test_wide_integers_survive_parquet(engine: DuckDBEngine, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("kind", KINDS[2:5])
 def test_an_empty_release_is_a_release(engine: DuckDBEngine, tmp_path: Path, kind: str) -> None:
-    run(engine, kind, tmp_path, sql=QUERY + " WHERE FALSE", ledger=ledger(0))
+    run(engine, kind, tmp_path, sql=QUERY + " WHERE FALSE", published=0)
     assert read(kind, tmp_path) == []
 
 
 def test_xml_without_records_is_refused(engine: DuckDBEngine, tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="without records"):
-        run(engine, "release.xml", tmp_path, sql=QUERY + " WHERE FALSE", ledger=ledger(0))
+        run(engine, "release.xml", tmp_path, sql=QUERY + " WHERE FALSE", published=0)
     assert leftovers(tmp_path) == []
 
 
@@ -346,8 +339,8 @@ def test_xml_without_records_is_refused(engine: DuckDBEngine, tmp_path: Path) ->
 def test_one_column_of_nulls_survives(engine: DuckDBEngine, tmp_path: Path, kind: str) -> None:
     sql = "SELECT NULLIF(note, 'NULL') AS note FROM src.main.people WHERE id % 4 IN (0, 1, 2)"
     run(
-        engine, kind, tmp_path, sql=sql, columns=["note"], types=["VARCHAR"], quasi_identifiers=["note"],
-        ledger=ledger(ROWS // 4 * 3), lookups=None,
+        engine, kind, tmp_path, sql=sql, types={"note": "VARCHAR"}, quasi_identifiers=("note",),
+        published=ROWS // 4 * 3, lookups={},
     )  # fmt: skip
     rows = read(kind, tmp_path)
     assert (rows.count((None,)), rows.count(("",))) == (ROWS // 2, ROWS // 4)

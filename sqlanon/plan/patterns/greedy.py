@@ -173,7 +173,7 @@ def greedy(
         UnsupportedError: too many patterns could succeed to put them in order by weight.
     """
     deadline = None if time_limit is None else time.monotonic() + time_limit
-    run = _Run(engine, catalog, patterns, k, None if weights is None else tuple(weights), left_over, deadline)
+    run = _GreedyRun(engine, catalog, patterns, k, None if weights is None else tuple(weights), left_over, deadline)
     forget(engine)
     try:
         return run.assignment()
@@ -183,7 +183,7 @@ def greedy(
 
 
 @dataclass(slots=True)
-class _Run:
+class _GreedyRun:
     """One run: the patterns that were loaded and tried, and how many row types are left."""
 
     engine: Engine

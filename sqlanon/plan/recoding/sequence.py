@@ -55,7 +55,7 @@ def first_fit(
         SearchStoppedError: the time was up before all nodes were tried.
     """
     check_models(problem)
-    run = _Run(engine, problem, question, nodes, None if time_limit is None else time.monotonic() + time_limit)
+    run = _FirstFitRun(engine, problem, question, nodes, None if time_limit is None else time.monotonic() + time_limit)
     engine.drop(names.ASSIGNED)
     engine.replay[:] = [entry for entry in engine.replay if entry[0] not in REPLAYED]  # of a run before
     try:
@@ -65,7 +65,7 @@ def first_fit(
 
 
 @dataclass(slots=True)
-class _Run:
+class _FirstFitRun:
     """One run: how many rows are left, of how many in the table that they are read from."""
 
     engine: Engine
