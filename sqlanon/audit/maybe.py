@@ -27,8 +27,9 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from sqlanon.audit.null_patterns import CLASSES, PATTERNS, Layout, known
-from sqlanon.audit.trees import any_of, bigint, both_bits, column, number, table, total, value_if
+from sqlanon.audit.trees import any_of, both_bits, value_if
 from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import bigint, column, number, table, total
 
 MEETS = names.PREFIX + "null_meets"
 SIZES = (names.PREFIX + "null_sizes_0", names.PREFIX + "null_sizes_1")

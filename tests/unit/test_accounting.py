@@ -96,10 +96,13 @@ def document(counts: Ledger, output: dict[str, str], levels: Sequence[int] = (1,
     policy = Policy.from_dict(
         {
             "table": "t",
-            "columns": {"age": {"role": "quasi_identifier"}, "illness": {"role": "keep"}},
+            "columns": {
+                "age": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
+                "illness": {"role": "keep"},
+            },
             "privacy": [
                 {"type": "k_anonymity", "k": 5},
-                {"type": "delta_presence", "max": 0.5, "subset": {"file": "/home/me/subset.csv"}},
+                {"type": "delta_presence", "min": 0.1, "max": 0.5, "subset": {"file": "/home/me/subset.csv"}},
             ],
         }
     )
