@@ -109,7 +109,7 @@ def document(counts: Ledger, output: dict[str, str], levels: Sequence[int] = (1,
     age = Attribute("age", "INTEGER", 3, 9, ((1,), (2,), (4,)), (0, 0, 0), (9, 3, 1), (True, False, False))
     return manifest(
         policy,
-        Catalog((age,), 1, counts.records, counts.excluded, 0, 0),
+        Catalog((age,), 1, counts.records, counts.excluded, 0, 0, 0),
         levels=[levels],
         rules=None if len(levels) == 1 else [{"levels": {"age": level}} for level in levels],
         ledger=counts,
