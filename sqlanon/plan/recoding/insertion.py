@@ -8,7 +8,7 @@ What a node would gain falls, as a rule, when others are inserted. So the gains 
 are judged anew until none that is still old exceeds the best new one (lazily, as in submodular maximisation), and from
 the best the neighbours in the lattice are climbed. Every gain that a node is chosen for is exact.
 
-Which records are published by which node tells something of those that were not taken before, the more so the better
+Which records are published by which node reveals something of those that were not taken before, the more so the better
 the order is known. So the order of nodes that cost about as much (``state.BLUR``) and the choice among nearly equal
 gains (``NEARLY``) are left to chance, by a seed.
 """
