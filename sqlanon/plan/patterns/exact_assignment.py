@@ -132,9 +132,7 @@ def exactly(
     found = uses(engine, catalog, [listed[position] for position in used])
     assignment = replace(
         start,
-        uses=found.uses,
-        left_over=found.left_over,
-        left_over_rows=found.left_over_rows,
+        **found._asdict(),
         tried=len(listed) - (not allowed),
         statements=engine.journal.statements - before,
     )

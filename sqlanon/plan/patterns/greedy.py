@@ -210,9 +210,7 @@ class _GreedyRun:
         return Assignment(
             k=self.k,
             columns=len(self.catalog.attributes),
-            uses=found.uses,
-            left_over=found.left_over,
-            left_over_rows=found.left_over_rows,
+            **found._asdict(),
             tried=self.tried,
             statements=self.engine.journal.statements - before,
             weights=self.weights,

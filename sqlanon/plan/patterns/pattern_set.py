@@ -10,32 +10,7 @@ from itertools import combinations
 
 from sqlanon.errors import InputError
 from sqlanon.plan.patterns.enumeration import Rules
-from sqlanon.policy.pattern_order import (
-    TIES,
-    Never,
-    Pattern,
-    Rank,
-    Ties,
-    places,
-    rank,
-    shuffled,
-    stars,
-    weight,
-)
-
-__all__ = [
-    "TIES",
-    "Pattern",
-    "PatternSet",
-    "Ties",
-    "all_patterns",
-    "at_most",
-    "constrained",
-    "listed",
-    "rank",
-    "stars",
-    "weight",
-]
+from sqlanon.policy.pattern_order import Never, Pattern, Rank, Ties, places, rank, shuffled, stars, weight
 
 
 def _wanted(bits: int) -> bool:
