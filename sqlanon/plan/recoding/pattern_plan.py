@@ -1,7 +1,7 @@
 """Patterns: each record keeps or suppresses columns as one of the patterns that the policy allows says.
 
 Under k-anonymity alone the patterns are tried in waves (``patterns.greedy``) or chosen by an integer program
-(``patterns.exactly``); under other models they are tried one after the other like any nodes (``sequence``).
+(``patterns.exact_assignment``); under other models they are tried one after the other like any nodes (``sequence``).
 """
 
 from __future__ import annotations
