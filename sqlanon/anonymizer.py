@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.evaluate.driver import Watcher
 from sqlanon.evaluate.session import Session
 from sqlanon.plan.full_domain import Plan, search_plan
-from sqlanon.plan.planned import Planned
+from sqlanon.plan.publishing import PublishablePlan
 from sqlanon.plan.recoding.node_plan import nodes_plan
-from sqlanon.plan.recoding.pattern_plan import patterns_plan, with_suppression
+from sqlanon.plan.recoding.pattern_plan import patterns_plan
 from sqlanon.plan.recoding.recoded_plan import RecodedPlan
 from sqlanon.plan.release import Release
-from sqlanon.policy import Patterns, Policy, Transformation, require_policy
+from sqlanon.policy import Patterns, Policy, require_policy
+from sqlanon.policy.suppression import encoded_policy
 from sqlanon.publish.live.view import KIND, check_live, refuse_policy
 from sqlanon.publish.targets import Target, check_target
 from sqlanon.source.columns import check_columns
@@ -24,7 +25,7 @@ from sqlanon.source.joining import open_policy_source
 
 
 def plan(source: object, policy: Policy, *, watch: Watcher | None = None, writable: bool | None = None) -> Plan:
-    """Encode a source and search its lattice; publishes nothing.
+    """Encode a source and search its lattice; publish nothing.
 
     Args:
         source: a path to a DuckDB, Parquet or CSV file, or an open DuckDB connection; None takes the policy's.
@@ -42,15 +43,14 @@ def plan(source: object, policy: Policy, *, watch: Watcher | None = None, writab
             "The policy asks for a transformation, which has no single node to plan.",
             hint="use sqlanon.recode, or leave out the transformation.",
         )
-    session, seconds = _encoded(source, policy, writable=writable, publishing=False)
-    with _closing(session):
-        return search_plan(session, policy, seconds, watch)
+    with _encoded(source, policy, writable=writable) as (session, _):
+        return search_plan(session, watch)
 
 
 def recode(
     source: object, policy: Policy, *, watch: Watcher | None = None, writable: bool | None = None
 ) -> RecodedPlan:
-    """Encode a source and find the rules of the policy's transformation; publishes nothing.
+    """Encode a source and find the rules of the policy's transformation; publish nothing.
 
     Args:
         source, watch, writable: as for ``plan``.
@@ -65,9 +65,8 @@ def recode(
         raise InputError(
             "The policy asks for no transformation.", hint="use sqlanon.plan, or add transformation: {type: patterns}."
         )
-    session, seconds = _encoded(source, policy, writable=writable, publishing=False)
-    with _closing(session):
-        return _recoded(session, policy, policy.transformation, seconds, watch)
+    with _encoded(source, policy, writable=writable) as (session, _):
+        return _recoded(session, watch)
 
 
 def anonymize(source: object, policy: Policy, *, watch: Watcher | None = None) -> Release:
@@ -77,60 +76,52 @@ def anonymize(source: object, policy: Policy, *, watch: Watcher | None = None) -
         SqlanonError: see ``plan``, ``recode`` and ``Plan.publish``; on any error nothing is left behind.
     """
     require_policy(policy)
-    session, seconds = _encoded(source, policy, writable=None, publishing=True)
-    with _closing(session):
-        made: Planned
-        if policy.transformation is None:
-            made = search_plan(session, policy, seconds, watch)
-        else:
-            made = _recoded(session, policy, policy.transformation, seconds, watch)
-        return made.publish()
+    with _encoded(source, policy, publishing=True) as (session, target):
+        found: PublishablePlan
+        found = search_plan(session, watch) if policy.transformation is None else _recoded(session, watch)
+        return found.publish_to(target)
 
 
+@contextmanager
 def _encoded(
-    source: object, policy: Policy, *, writable: bool | None, publishing: bool
-) -> tuple[Session, dict[str, float]]:
-    """An encoded source and the time it took; one that is to be published looks at its target before any work."""
+    source: object, policy: Policy, *, writable: bool | None = None, publishing: bool = False
+) -> Iterator[tuple[Session, Target | None]]:
+    """Yield a session with an encoded source, and where its release goes; close it if what is done with it fails.
+
+    Args:
+        publishing: the release will be published: its target is checked before any work is done.
+    """
     start = time.perf_counter()
+    output = policy.output
     if policy.entity is not None and policy.transformation is not None:
         raise UnsupportedError(
             "Patterns and local recoding count records: which rule publishes an entity with several is not defined.",
             hint="leave out transformation, because one node for all records counts entities; or leave out entity.",
         )
     if writable is None:
-        writable = policy.output is not None and policy.output.kind != "file"
-    is_live = publishing and policy.output is not None and policy.output.kind == KIND
-    if is_live:
+        writable = output is not None and output.kind != "file"
+    if publishing and output is not None and output.kind == KIND:
         refuse_policy(policy)
     opened = open_policy_source(source, policy, writable=writable)
+    close: Callable[[], None] = opened.engine.close
     try:
-        if publishing and policy.output is not None:
-            if is_live:
-                check_live(opened, policy, policy.output)
-            check_target(opened.engine, Target.of(opened, policy, policy.output))
+        target = Target.of(opened, policy, output) if publishing and output is not None else None
+        if target is not None:
+            if target.output.kind == KIND:
+                check_live(opened, policy, target.output)
+            check_target(opened.engine, target)
         check_columns(policy, opened.types)
-        encoded = with_suppression(policy) if isinstance(policy.transformation, Patterns) else policy
+        encoded = encoded_policy(policy)
         encoding = encode_source(opened.engine, opened.relation, encoded, opened.types)
-        session = Session.begun(opened, encoding, policy.engine, policy.search.where)
-        return session, {"encode": time.perf_counter() - start}
+        session = Session.begin(policy, encoded, opened, encoding, {"encode": time.perf_counter() - start})
+        close = session.close
+        yield session, target
     except BaseException:
-        opened.engine.close()
+        close()
         raise
 
 
-def _recoded(
-    session: Session, policy: Policy, asked: Transformation, seconds: dict[str, float], watch: Watcher | None
-) -> RecodedPlan:
-    if isinstance(asked, Patterns):
-        return patterns_plan(session, policy, asked, seconds)
-    return nodes_plan(session, policy, asked, seconds, watch)
-
-
-@contextmanager
-def _closing(session: Session) -> Iterator[None]:
-    """Close the session when what is done with it fails."""
-    try:
-        yield
-    except BaseException:
-        session.close()
-        raise
+def _recoded(session: Session, watch: Watcher | None) -> RecodedPlan:
+    if isinstance(session.policy.transformation, Patterns):
+        return patterns_plan(session)
+    return nodes_plan(session, watch)

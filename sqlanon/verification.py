@@ -26,7 +26,7 @@ from sqlanon.measures.base import Counts, LowerBounds
 from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel
 from sqlanon.policy import Policy, require_policy
-from sqlanon.publish.proof_file import AT_LEAST, OPEN, Box, Statement, digest, read_proof, stated
+from sqlanon.publish.proof_file import AT_LEAST, OPEN, CertificateBox, Statement, digest, read_proof, stated
 from sqlanon.search.base import Problem, Verdict
 from sqlanon.search.proof import first_gap, rests_soundly
 from sqlanon.search.verdicts import verdict_of
@@ -188,7 +188,7 @@ class _Verifier:
         if statement.loss is not None and abs(chosen.loss - statement.loss) > self._noise(chosen.loss):
             self.result.blame("The chosen node has another loss than the certificate says.")
 
-    def _check_box(self, box: Box, statement: Statement, judged: dict[Node, Verdict]) -> float | None:
+    def _check_box(self, box: CertificateBox, statement: Statement, judged: dict[Node, Verdict]) -> float | None:
         """Check the claim about a box; return the bound that holds, None when it has no candidates."""
         claim, blame = box.claim, self.result.blame
         if not rests_soundly(claim):

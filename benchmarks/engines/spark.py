@@ -107,7 +107,7 @@ def cluster(data: Path, folder: Path, executors: int, memory: int, *, publishing
             "optimal": plan.certificate.optimal,
             "statements": len(engine.journal.entries),
             "slowest": _slowest(engine.journal.entries),
-            "carried": {item.table: [item.rows, item.bytes] for item in plan._session.carried},
+            "carried": {item.table: [item.rows, item.bytes] for item in plan._session.transferred},
             "received": {name: list(told) for name, told in searched.items()},
             "received to publish": {
                 name: [told[0] - searched.get(name, (0, 0))[0], told[1] - searched.get(name, (0, 0))[1]]

@@ -23,7 +23,7 @@ from typing import Any
 
 import sqlanon
 from sqlanon.lattice.nodes import Node
-from sqlanon.plan.recoding.insertion import Found, choose
+from sqlanon.plan.recoding.insertion import ChosenNodes, choose
 from sqlanon.plan.recoding.rules import Recoding
 from sqlanon.plan.recoding.sequence import first_fit
 from sqlanon.sqltrees import names
@@ -128,7 +128,7 @@ def holds(model: dict[str, Any], members: Counter[Any], overall: Counter[Any]) -
     return distance <= model["t"] + 1e-9
 
 
-def faults(data: Path, plan: Any, case: dict[str, Any], found: Found, recoding: Recoding) -> Iterator[str]:
+def faults(data: Path, plan: Any, case: dict[str, Any], found: ChosenNodes, recoding: Recoding) -> Iterator[str]:
     """What is wrong with a choice."""
     classes, suppressed = released(plan, found.nodes)
     overall = _everybody(plan) if plan.catalog.sensitive else Counter()

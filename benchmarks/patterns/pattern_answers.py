@@ -23,8 +23,10 @@ from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.plan.patterns.exact_assignment import exactly
 from sqlanon.plan.patterns.greedy import Assignment, greedy
-from sqlanon.plan.patterns.pattern_set import Pattern, PatternSet, Ties, all_patterns, at_most, constrained
+from sqlanon.plan.patterns.pattern_set import PatternSet, all_patterns, at_most, constrained
 from sqlanon.plan.patterns.quality import quality
+from sqlanon.policy import SearchOptions
+from sqlanon.policy.pattern_order import Pattern, Ties
 from sqlanon.source.encoding import encode_source
 from sqlanon.source.joining import open_policy_source
 from sqlanon.sqltrees import names
@@ -195,9 +197,8 @@ class Answers:
         prepared = self.prepared(table)
         patterns = PATTERNS[table.patterns](prepared.dataset.columns, table.ties)
         start = time.perf_counter()
-        found, proof = exactly(
-            prepared.engine, prepared.catalog, patterns, k, left_over=False, time_limit=self._time_limit
-        )
+        limits = SearchOptions(time_limit=self._time_limit)
+        found, proof = exactly(prepared.engine, prepared.catalog, patterns, k, left_over=False, limits=limits)
         seconds = time.perf_counter() - start
         rows, suppressed = prepared.assigned(found)
         figures, faults = prepared.judged(rows, suppressed, patterns, k)

@@ -6,7 +6,7 @@ import math
 
 
 def chi_square_tail(statistic: float, degrees: int) -> float:
-    """The probability that a chi-square variable exceeds ``statistic``: Q(degrees / 2, statistic / 2).
+    """Return the probability that a chi-square variable exceeds ``statistic``: Q(degrees / 2, statistic / 2).
 
     The regularized incomplete gamma function by its series below the mean, by its continued fraction (Lentz) above
     (Press et al., Numerical Recipes, section 6.2); relative error about 1e-10.

@@ -14,11 +14,12 @@ from sqlanon.errors import InputError, SourceError, UnsupportedError
 from sqlanon.models.base import PrivacyModel
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
+from sqlanon.sqltrees.trees import column, total
 
 
 @dataclass(frozen=True, slots=True)
 class ModelResult:
-    """What one model says: the classes that fail it, and their records.
+    """The result of one model: the classes that fail it, and their records.
 
     With an entity a record is what ``ModelAudit.offending`` counts: an entity in a class, with one value where the
     model watches a column.
@@ -71,28 +72,23 @@ def check_relation(
         models: with the columns of the relation that they watch.
         reference: the relation that t-closeness (all records) and δ-presence (the population) are judged against.
         hierarchies: sensitive column -> relation of value, level and ancestor; ``levels`` below the root.
-        entity: a column of the relation (and of the reference) that tells whom a record is of: distinct entities are
-            counted instead of records. Records of nobody (NULL) count for nothing.
+        entity: the column of entities of the relation (and of the reference): distinct entities are counted instead of
+            records. Records without an entity (NULL) count for nothing.
 
     Raises:
-        InputError: the relation is empty, or a reference is missing, so nothing can be said.
+        InputError: the relation is empty, or a reference is missing.
         SourceError: a relation has no such column.
     """
-    wanted = _columns(engine, relation, "The relation", quasi_identifiers)
-    ours = [name for name in wanted if name.casefold().startswith(names.PREFIX)]
-    if ours:
-        raise UnsupportedError(
-            f"The columns {', '.join(map(repr, ours))} have the prefix that sqlanon keeps for itself.",
-            hint="rename them in a view of the relation.",
-        )
-    _columns(engine, relation, "The relation", [m.column for m in models if m.column is not None])
+    wanted = exact_columns(engine, relation, "The relation", quasi_identifiers)
+    refuse_reserved(wanted)
+    exact_columns(engine, relation, "The relation", [m.column for m in models if m.column is not None])
     types = dict(engine.columns(relation))
     relation = compared_as_read(relation, types, entity=entity, quasi_identifiers=wanted)
     query = bind("audit/class_sizes.sql", relations={"release": relation}, columns={"quasi_identifier": wanted})
     classes, records, smallest = engine.run("check classes", query)[0]
     entities = None
     if entity is not None:
-        [entity] = _columns(engine, relation, "The relation", [entity])
+        [entity] = exact_columns(engine, relation, "The relation", [entity])
         counted = bind(
             "audit/entity_classes.sql", relations={"release": relation},
             columns={"quasi_identifier": wanted, "entity": [entity]},
@@ -105,31 +101,42 @@ def check_relation(
         references = _references(engine, model, wanted, reference, hierarchies or {}, entity)
         audit = audit_of(model, references, levels=(levels or {}).get(model.column or "", 0))
         offending = audit.offending(relation, wanted, entity).subquery("offending")
-        told = exp.select(
-            exp.Count(this=exp.Star()),
-            exp.cast(
-                exp.Coalesce(this=exp.Sum(this=exp.column("records")), expressions=[exp.Literal.number(0)]), "BIGINT"
-            ),
-        ).from_(offending)
-        found.append(ModelResult(model.label, *engine.run(f"check {model.type}", told)[0]))
+        counted = exp.select(exp.Count(this=exp.Star()), total(exp.column("records"))).from_(offending)
+        found.append(ModelResult(model.label, *engine.run(f"check {model.type}", counted)[0]))
     return CheckResult(all(item.holds for item in found), records, classes, smallest, tuple(found), entities)
 
 
-def _columns(engine: Engine, relation: exp.Expr, told: str, wanted: Sequence[str]) -> list[str]:
-    """The exact names of the wanted columns, matched in any case."""
+def exact_columns(engine: Engine, relation: exp.Expr, subject: str, wanted: Sequence[str]) -> list[str]:
+    """Return the exact names of the wanted columns, matched in any case.
+
+    Raises:
+        SourceError: the relation has no such column.
+    """
     actual = {name.casefold(): name for name, _ in engine.columns(relation)}
     missing = [name for name in wanted if name.casefold() not in actual]
     if missing:
         raise SourceError(
-            f"{told} has no column {', '.join(map(repr, missing))}.",
+            f"{subject} has no column {', '.join(map(repr, missing))}.",
             hint=columns_hint(list(actual.values()), known=len(missing) < len(wanted)),
         )
     return [actual[name.casefold()] for name in wanted]
 
 
+def refuse_reserved(columns: Sequence[str]) -> None:
+    """Raise UnsupportedError if a column has our prefix."""
+    ours = [name for name in columns if name.casefold().startswith(names.PREFIX)]
+    if ours:
+        raise UnsupportedError(
+            f"The columns {', '.join(map(repr, ours))} have the prefix that sqlanon keeps for itself.",
+            hint="rename them in a view of the relation.",
+        )
+
+
 def columns_hint(columns: Sequence[str], *, known: bool) -> str:
-    """What a relation's columns are, unless none of the wanted ones is ``known``: of a file without a header the first
-    record would be told."""
+    """Return a hint with the columns of a relation, unless none of the wanted ones is ``known``.
+
+    Of a file without a header the hint would reveal the first record.
+    """
     if known:
         return f"its columns are {', '.join(map(repr, columns))}."
     return "check the names; a CSV file needs a header line with them."
@@ -152,29 +159,24 @@ def _references(
             hint="pass --reference: all records before suppression (t-closeness), or the population with the "
             "quasi-identifiers generalized as in the relation (δ-presence).",
         )
-    own = _columns(engine, reference, "The reference", [entity]) if entity is not None else []
+    own = exact_columns(engine, reference, "The reference", [entity]) if entity is not None else []
     types = dict(engine.columns(reference))
     if "population" in wanted:
-        found_in = _columns(engine, reference, "The reference", quasi_identifiers)
+        found_in = exact_columns(engine, reference, "The reference", quasi_identifiers)
         reference = compared_as_read(reference, types, entity=entity, quasi_identifiers=found_in)
         relation = seen_once(reference, found_in, own[0]) if own else reference
         return {"population": _population(relation, found_in, quasi_identifiers)}
     assert model.column is not None
-    [name] = _columns(engine, reference, "The reference", [model.column])
+    [name] = exact_columns(engine, reference, "The reference", [model.column])
     reference = compared_as_read(reference, types, entity=entity, quasi_identifiers=[])
     reference = seen_once(reference, [name], own[0]) if own else reference
-    value = exp.column(exp.to_identifier(name, quoted=True))
+    value = column(name)
+    order = exp.Order(expressions=[exp.Ordered(this=value.copy(), nulls_first=False)])
     distribution = (
         exp.select(
             exp.alias_(exp.cast(value, "VARCHAR"), "value"),
             exp.alias_(exp.Count(this=exp.Star()), "records"),
-            exp.alias_(
-                exp.Window(
-                    this=exp.RowNumber(),
-                    order=exp.Order(expressions=[exp.Ordered(this=value.copy(), nulls_first=False)]),
-                ),
-                "place",
-            ),
+            exp.alias_(exp.Window(this=exp.RowNumber(), order=order), "place"),
         )
         .from_(reference.copy())
         .group_by(value.copy())
@@ -191,7 +193,7 @@ def _references(
 
 
 def _population(reference: exp.Expr, found: Sequence[str], quasi_identifiers: Sequence[str]) -> exp.Expr:
-    columns = [exp.column(exp.to_identifier(name, quoted=True)) for name in found]
+    columns = [column(name) for name in found]
     counted = exp.select(
         *[exp.alias_(c, wanted, quoted=True) for c, wanted in zip(columns, quasi_identifiers, strict=True)],
         exp.alias_(exp.Count(this=exp.Star()), "sqlanon_count"),

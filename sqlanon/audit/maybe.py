@@ -22,13 +22,14 @@ cheaper: ``direct``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
 from sqlanon.audit.null_patterns import CLASSES, PATTERNS, Layout, known
-from sqlanon.audit.trees import any_of, bigint, both_bits, column, number, table, total, value_if
+from sqlanon.audit.trees import any_of, both_bits, value_if
 from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import bigint, column, named, number, table, total
 
 MEETS = names.PREFIX + "null_meets"
 SIZES = (names.PREFIX + "null_sizes_0", names.PREFIX + "null_sizes_1")
@@ -36,7 +37,7 @@ SIZES = (names.PREFIX + "null_sizes_0", names.PREFIX + "null_sizes_1")
 
 
 def meets(shape: Layout, budget: int) -> exp.Select:
-    """What pairs of patterns, neither of which covers the other, both know.
+    """Select what pairs of patterns, neither of which covers the other, both know.
 
     ``both_0, …`` with each pattern ``known_0, …`` that takes part, and the ``step`` in which it is joined: a step has
     about ``budget`` classes.
@@ -68,7 +69,7 @@ def meets(shape: Layout, budget: int) -> exp.Select:
 
 
 def steps() -> exp.Select:
-    """One row per step of ``meets``: its number and its classes."""
+    """Select one row per step of ``meets``: its number and its classes."""
     return (
         exp.select(column("step"), total(column("classes")))
         .from_(table(MEETS))
@@ -78,7 +79,7 @@ def steps() -> exp.Select:
 
 
 def covering(shape: Layout, first: int, last: int) -> exp.Select:
-    """What patterns from ``first`` to ``last`` and the patterns that they cover give each other: class and sums."""
+    """Select what the patterns from ``first`` to ``last`` and those that they cover give each other: class and sums."""
     covers = exp.and_(
         column("pattern", "wild").between(first, last),
         *[
@@ -92,15 +93,12 @@ def covering(shape: Layout, first: int, last: int) -> exp.Select:
             column("class", "plain"),
             column("n", "plain"),
             *[column(known(w), "wild") for w in shape.words],
-            *[
-                exp.alias_(both_bits(column(names.key(w), "plain"), column(known(w), "wild")), names.key(w))
-                for w in shape.words
-            ],
+            *_masked_keys(shape, column_of=known, table_of="wild"),
         )
         .from_(table(CLASSES, "plain"))
         .join(table(PATTERNS, "wild"), on=covers)
     )
-    same = [column(name, "plain").eq(column(name, "wild")) for name in _words(shape, known, names.key)]
+    same = _agree(_words(shape, known, names.key), "plain", "wild")
     pairs = (
         exp.select(
             exp.alias_(column("class", "plain"), "plain"),
@@ -118,22 +116,19 @@ def covering(shape: Layout, first: int, last: int) -> exp.Select:
 
 
 def meeting(shape: Layout, step: int) -> exp.Select:
-    """What classes give each other neither of whose patterns covers the other, for one step: class and sums."""
+    """Select what classes give each other whose patterns do not cover each other, for one step: class and sums."""
     members = (
         exp.select(
             column("class", "plain"),
             column("n", "plain"),
             *[column(_both(w), "meet") for w in shape.words],
             *[column(known(w), "meet") for w in shape.words],
-            *[
-                exp.alias_(both_bits(column(names.key(w), "plain"), column(_both(w), "meet")), names.key(w))
-                for w in shape.words
-            ],
+            *_masked_keys(shape, column_of=_both, table_of="meet"),
         )
         .from_(table(MEETS, "meet"))
         .join(
             table(CLASSES, "plain"),
-            on=exp.and_(*[column(known(w), "meet").eq(column(known(w), "plain")) for w in shape.words]),
+            on=exp.and_(*_agree(_words(shape, known), "meet", "plain")),
         )
         .where(column("step", "meet").eq(number(step)))
     )
@@ -152,7 +147,7 @@ def meeting(shape: Layout, step: int) -> exp.Select:
         .join(
             table("totals", "other"),
             on=exp.and_(
-                *[column(name, "one").eq(column(name, "other")) for name in together],
+                *_agree(together, "one", "other"),
                 *[
                     both_bits(column(known(w), "one"), column(known(w), "other")).eq(column(_both(w), "one"))
                     for w in shape.words
@@ -162,35 +157,32 @@ def meeting(shape: Layout, step: int) -> exp.Select:
         .group_by(*[column(name, "one") for name in together + apart])
     )
     given = _given(column("class", "members"), right_maybe=number(0), maybe=column("n", "matched"))
-    given = given.from_("members").join(
-        "matched",
-        on=exp.and_(*[column(name, "members").eq(column(name, "matched")) for name in together + apart]),
-    )
+    given = given.from_("members").join("matched", on=exp.and_(*_agree(together + apart, "members", "matched")))
     query = _summed(given.subquery("given")).with_("members", as_=members, materialized=True)
     return query.with_("totals", as_=totals, materialized=True).with_("matched", as_=matched)
 
 
 def direct(shape: Layout) -> exp.Select:
-    """What all classes give each other, each compared with each that has a NULL: class and sums."""
+    """Select what all classes give each other, each compared with each that has a NULL: class and sums."""
     to_all = _compared(shape, released=_has_null(shape, "released"))
     to_wild = _compared(shape, released=exp.and_(_has_null(shape, "known"), exp.not_(_has_null(shape, "released"))))
     return _summed(exp.union(to_all, to_wild, distinct=False).subquery("given"))
 
 
 def none_given() -> exp.Select:
-    """No class is given anything: the sums to begin with."""
+    """Select no sums: what to begin with."""
     nothing = _given(column("class"), right_maybe=bigint(number(0)), maybe=bigint(number(0)))
     return nothing.from_(table(CLASSES)).where(exp.false())
 
 
 def with_sums(sums: str, given: exp.Select) -> exp.Select:
-    """The sums so far with those that a step gives."""
+    """Select the sums so far with those that a step gives."""
     so_far = exp.select("*").from_(table(sums))
     return _summed(exp.union(so_far, exp.select("*").from_(given.subquery("step")), distinct=False).subquery("given"))
 
 
 def sizes(sums: str) -> exp.Select:
-    """Per class ``records``, ``right_maybe`` and ``maybe``, as ``sql/audit/maybe_match.sql`` has them."""
+    """Select, per class, ``records``, ``right_maybe`` and ``maybe``, as ``sql/audit/maybe_match.sql`` has them."""
 
     def with_given(name: str) -> exp.Expr:
         given = exp.Coalesce(this=column(name, "given"), expressions=[number(0)])
@@ -204,7 +196,7 @@ def sizes(sums: str) -> exp.Select:
 
 
 def _compared(shape: Layout, *, released: exp.Expr) -> exp.Select:
-    """Each class with the other classes that match it under maybe match and meet a condition."""
+    """Select each class with the other classes that match it under maybe match and meet a condition."""
     n = column("n", "released")
     covered = exp.and_(
         *[
@@ -241,6 +233,17 @@ def _summed(given: exp.Subquery) -> exp.Select:
         .from_(given)
         .group_by(column("class"))
     )
+
+
+def _masked_keys(shape: Layout, *, column_of: Callable[[int], str], table_of: str) -> list[exp.Alias]:
+    """Return the words of the key of ``plain``, each with the bits that a column has: ``key_0, …``."""
+    keys = [(column(names.key(w), "plain"), column(column_of(w), table_of)) for w in shape.words]
+    return [named(both_bits(*pair), names.key(w)) for w, pair in zip(shape.words, keys, strict=True)]
+
+
+def _agree(columns: Sequence[str], left: str, right: str) -> list[exp.Expr]:
+    """Return the conditions that two relations agree in some columns."""
+    return [column(name, left).eq(column(name, right)) for name in columns]
 
 
 def _words(shape: Layout, *families: Callable[[int], str]) -> list[str]:

@@ -12,9 +12,9 @@ from pathlib import PurePath
 
 from sqlglot import exp
 
-from sqlanon.audit.trees import column
 from sqlanon.models.base import PrivacyModel
 from sqlanon.sqltrees.binding import Value, bind
+from sqlanon.sqltrees.trees import column
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,28 +33,28 @@ class ModelAudit:
 
     @property
     def name(self) -> str:
-        """What messages call the audit: its file, and the sensitive column."""
+        """The name of the audit in messages: its file, and the sensitive column."""
         stem = PurePath(self.file).stem
         return f"{stem} of {self.column}" if self.column is not None else stem
 
     def offending(self, relation: exp.Expr, quasi_identifiers: list[str], entity: str | None = None) -> exp.Query:
-        """The classes of ``relation`` that the model fails, one row each with its ``records``.
+        """Select the classes of ``relation`` that fail the model, one row each with its ``records``.
 
         Args:
-            entity: a column that tells whom a record is of. Then the model sees each entity once a class (and value of
-                the sensitive column), which is what ``records`` counts too; records of nobody are not seen, and a class
-                that holds no others offends.
+            entity: the column of entities. Then the model sees each entity once a class (and value of the sensitive
+                column), which is what ``records`` counts too. Records without an entity are not seen, and a class that
+                holds no others offends.
         """
         if entity is not None:
             watched = [self.column] if self.column is not None else []
             once = seen_once(relation, [*quasi_identifiers, *watched], entity)
             seen = self.offending(once, quasi_identifiers)
-            nobodys = bind(
+            without_entity = bind(
                 "audit/classes_of_nobody.sql",
                 relations={"release": relation},
                 columns={"quasi_identifier": quasi_identifiers, "entity": [entity]},
             )
-            return exp.union(seen, nobodys, distinct=False, copy=False)
+            return exp.union(seen, without_entity, distinct=False, copy=False)
         columns = {"quasi_identifier": quasi_identifiers}
         if self.column is not None:
             columns["audited_column"] = [self.column]
@@ -67,14 +67,17 @@ class ModelAudit:
 
 
 def seen_once(relation: exp.Expr, columns: Sequence[str], entity: str) -> exp.Subquery:
-    """Each entity once for every combination of the columns that its records hold; records of nobody are left out."""
+    """Select each entity once for every combination of the columns that its records hold.
+
+    Records without an entity are left out.
+    """
     wanted = [column(name) for name in dict.fromkeys([*columns, entity])]
-    everybody = exp.Not(this=exp.Is(this=column(entity), expression=exp.null()))
-    return exp.select(*wanted).distinct().from_(relation.copy()).where(everybody).subquery("seen")
+    given = exp.Not(this=exp.Is(this=column(entity), expression=exp.null()))
+    return exp.select(*wanted).distinct().from_(relation.copy()).where(given).subquery("seen")
 
 
 def audit_of(model: PrivacyModel, references: Mapping[str, exp.Expr], *, levels: int = 0) -> ModelAudit:
-    """The audit of a model.
+    """Return the audit of a model.
 
     Args:
         references: ``reference`` (value, records, and place for an ordered distance), ``hierarchy`` (value, level,

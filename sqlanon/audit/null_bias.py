@@ -3,7 +3,7 @@
 Every column is compared between all N records and the M kept ones, with n and m the records of a value, in the
 database and as counts. Two facts help to read the figures. The kept records are a part of all, so that no distance
 between the two exceeds the share excluded of the records compared, (N - M) / N. And an exclusion at random changes
-distributions too; what it would change is told beside each figure (``…_by_chance``), so that bias can be told from
+distributions too; what it would change is shown beside each figure (``…_by_chance``), so that bias can be told from
 chance.
 
 - total variation distance: ½ Σ |n/N - m/M|. By chance at most, on average, ½ Σ √(Var m) / M with
@@ -11,7 +11,7 @@ chance.
 - chi-square of "kept" against the column: Σ (n M - m N)² / (n M (N - M)), with (values - 1) degrees of freedom; its
   average by chance is exactly N / (N - 1) times these. Cramér's V is √(χ² / N), since "kept" has two values;
   by chance about √(degrees / (N - 1)).
-- p-value: the chi-square distribution's tail, told only if at most a fifth of the values are sparse (fewer than 5
+- p-value: the chi-square distribution's tail, given only if at most a fifth of the values are sparse (fewer than 5
   records expected among the kept or the excluded ones: Cochran's rule).
 - Kolmogorov-Smirnov distance: max |F(x) - F_kept(x)|. By chance it stays below 1.358 √((N - M) / (N M)) in 95 % of
   the cases, or more with ties: the asymptotic two-sample quantile of kept and excluded records, times (N - M) / N.
@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 
@@ -50,7 +50,7 @@ LEGEND = (
     "distance in 95 % of the cases; one standard error of the difference of means.",
 )
 LEAST_FOR_MEANS = 10
-"""With fewer kept, or fewer excluded numbers, a mean or the difference of two tells a value."""
+"""With fewer kept, or fewer excluded numbers, a mean or the difference of two reveals a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Shift:
 class Moments:
     """Means and standard deviations (divided by the number of records) of finite numbers.
 
-    All but the standardized difference are None where they would tell a value: with fewer than 10 kept or excluded
+    All but the standardized difference are None where they would reveal a value: with fewer than 10 kept or excluded
     numbers, or when all, the kept or the excluded ones are equal.
     """
 
@@ -132,22 +132,22 @@ class NullBias:
     columns: tuple[ColumnBias, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as a JSON document."""
+        """Return the report as a JSON document."""
         return {**asdict(self), "columns": [asdict(column) for column in self.columns]}
 
     def lines(self) -> list[str]:
-        """The report as text, a row per column, without its NULLs."""
-        told = [
+        """Return the report as text, a row per column, without its NULLs."""
+        lines = [
             f"Basic match keeps {self.kept} of {self.records} records and excludes {self.excluded} "
             f"({self.share_excluded:.1%}).",
         ]
         width = max((len(printable(column.column)) for column in self.columns), default=0)
         heads = ("distance", "by chance", "V", "by chance", "p", "order", "by chance", "mean", "by chance", "vanished")
-        told.append(f"  {'':<{width}}" + "".join(f"{head:>11}" for head in heads))
+        lines.append(f"  {'':<{width}}" + "".join(f"{head:>11}" for head in heads))
         for column in self.columns:
             name = f"  {printable(column.column):<{width}}"
             if column.not_compared is not None:
-                told.append(f"{name}  not compared: {column.not_compared}")
+                lines.append(f"{name}  not compared: {column.not_compared}")
                 continue
             shift, moments = column.shift_without_null, column.moments
             figures = [
@@ -162,8 +162,8 @@ class NullBias:
                 moments and moments.standardized_difference_by_chance,
             ]
             cells = ["-" if figure is None else f"{figure:.4f}" for figure in figures]
-            told.append(name + "".join(f"{cell:>11}" for cell in [*cells, str(column.values - column.kept_values)]))
-        return told + [f"  {line}" for line in LEGEND]
+            lines.append(name + "".join(f"{cell:>11}" for cell in [*cells, str(column.values - column.kept_values)]))
+        return lines + [f"  {line}" for line in LEGEND]
 
 
 def null_bias(
@@ -213,41 +213,46 @@ def _column_bias(engine: Engine, relation: exp.Expr, quasi: Sequence[str], name:
         )
         return engine.run(statement, bound)
 
-    found = {row[0]: row[1:] for row in ask("null bias", "null_bias")}
+    found = {row[0]: _Compared(*row[1:]) for row in ask("null bias", "null_bias")}
     everything = found[1]
-    present = found.get(0, (0,) * len(everything))
+    present = found.get(0, _Compared(*[0] * len(everything)))
     distance, by_chance = None, None
-    if kind in ORDERED and present[0]:
+    if kind in ORDERED and present.records:
         distance, by_chance = _order(*ask("null bias order", "null_bias_order")[0])
-    numbers = ask("null bias numbers", "null_bias_numbers") if kind in NUMBERS and present[0] else []
+    numbers = ask("null bias numbers", "null_bias_numbers") if kind in NUMBERS and present.records else []
     return ColumnBias(
         column=name,
         type=kind,
         not_compared=None,
-        shift=_shift(*everything),
-        shift_without_null=_shift(*present) if present[0] else None,
-        values=present[2],
-        kept_values=present[3],
-        nulls=everything[0] - present[0],
-        kept_nulls=everything[1] - present[1],
+        shift=_shift(everything),
+        shift_without_null=_shift(present) if present.records else None,
+        values=present.values,
+        kept_values=present.kept_values,
+        nulls=everything.records - present.records,
+        kept_nulls=everything.kept - present.kept,
         order_distance=distance,
         order_distance_by_chance=by_chance,
         moments=_moments(*numbers[0]) if numbers else None,
     )
 
 
-def _shift(
-    records: int,
-    kept: int,
-    values: int,
-    kept_values: int,
-    difference: int,
-    largest: int,
-    squares: float,
-    spread: float,
-    sparse: int,
-) -> Shift:
-    """The figures of one row of ``sql/audit/null_bias.sql``."""
+class _Compared(NamedTuple):
+    """A row of ``sql/audit/null_bias.sql``, as its file describes it."""
+
+    records: int
+    kept: int
+    values: int
+    kept_values: int
+    difference: int
+    largest: int
+    squares: float
+    spread: float
+    sparse: int
+
+
+def _shift(row: _Compared) -> Shift:
+    """Return the figures of one row of ``sql/audit/null_bias.sql``."""
+    records, kept, values, _, difference, largest, squares, spread, sparse = row
     excluded, degrees = records - kept, values - 1
     if not kept:
         return Shift(records, kept, None, None, None, None, degrees, None, None, None, sparse)
@@ -273,7 +278,7 @@ def _shift(
 
 
 def _order(distance: int, records: int, kept: int) -> tuple[float | None, float | None]:
-    """The Kolmogorov-Smirnov distance, and its 95 % point by chance."""
+    """Return the Kolmogorov-Smirnov distance, and its 95 % point by chance."""
     if not kept:
         return None, None
     return _figure(distance / (records * kept)), _figure(1.358 * math.sqrt((records - kept) / (records * kept)))
@@ -288,7 +293,7 @@ def _moments(
     deviation: float,
     kept_deviation: float | None,
 ) -> Moments:
-    """The figures of one row of ``sql/audit/null_bias_numbers.sql``."""
+    """Return the figures of one row of ``sql/audit/null_bias_numbers.sql``."""
     excluded = records - kept
     standardized = by_chance = None
     if kept_mean is not None and deviation > 0:
@@ -303,7 +308,7 @@ def _moments(
 
 
 def _kind(type_name: str) -> str:
-    """The type without its parameters: those of an ENUM are values."""
+    """Return the type without its parameters: those of an ENUM are values."""
     if type_name.endswith("]"):
         return "LIST"
     head, _, rest = type_name.partition("(")
@@ -311,5 +316,5 @@ def _kind(type_name: str) -> str:
 
 
 def _figure(value: float) -> float | None:
-    """A float to 12 digits, because the order in which the database adds varies; None when it is not finite."""
+    """Return a float to 12 digits, because the order in which the database adds varies; None when it is not finite."""
     return float(f"{value:.12g}") if math.isfinite(value) else None

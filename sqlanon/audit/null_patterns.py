@@ -16,8 +16,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlanon.audit.trees import any_of, bigint, column, is_null, number, table, total, value_if
+from sqlanon.audit.trees import any_of, is_null, value_if
 from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import bigint, column, number, table, total
 
 WORD_BITS = 62
 GROUPS = names.PREFIX + "null_groups"
@@ -27,7 +28,7 @@ _RECORDS = names.PREFIX + "records"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BitField:
     """Where a quasi-identifier stands in the packed key: its word, its lowest bit and its bits."""
 
     word: int
@@ -44,7 +45,7 @@ class Place:
 class Layout:
     """The places of all quasi-identifiers, in their order."""
 
-    places: tuple[Place, ...]
+    places: tuple[BitField, ...]
 
     @property
     def words(self) -> range:
@@ -52,30 +53,30 @@ class Layout:
         return range(max((place.word for place in self.places), default=0) + 1)
 
     def full(self, word: int) -> int:
-        """The pattern without NULL."""
+        """Return the word of the pattern without NULL."""
         return sum(place.mask for place in self.places if place.word == word)
 
 
 def layout(distinct: Sequence[int]) -> Layout:
-    """Give each column the bits that its number of values (without NULL) needs, at least one; no column is split."""
-    places: list[Place] = []
+    """Give each column the bits that its number of values (without NULL) needs, at least one; split no column."""
+    places: list[BitField] = []
     word = used = 0
     for values in distinct:
         bits = max(values.bit_length(), 1)
         if used + bits > WORD_BITS:
             word, used = word + 1, 0
-        places.append(Place(word, used, bits))
+        places.append(BitField(word, used, bits))
         used += bits
     return Layout(tuple(places))
 
 
 def known(word: int) -> str:
-    """Name of a word of the NULL pattern."""
+    """Return the name of a word of the NULL pattern."""
     return f"known_{word}"
 
 
 def groups(relation: exp.Expr, columns: Sequence[str]) -> exp.Select:
-    """The classes of a relation: its distinct combinations of values, and their records."""
+    """Select the classes of a relation: its distinct combinations of values, and their records."""
     keys = [column(name) for name in columns]
     counted = exp.select(
         *[exp.alias_(key, _value(i)) for i, key in enumerate(keys)], exp.alias_(exp.Count(this=exp.Star()), _RECORDS)
@@ -84,7 +85,7 @@ def groups(relation: exp.Expr, columns: Sequence[str]) -> exp.Select:
 
 
 def profile(columns: int) -> exp.Select:
-    """One row: classes, records, records with a NULL, then per column its values and its records with NULL."""
+    """Select one row: classes, records, records with a NULL, then per column its values and its records with NULL."""
     missing = [is_null(column(_value(i))) for i in range(columns)]
     return exp.select(
         exp.Count(this=exp.Star()),
@@ -96,7 +97,7 @@ def profile(columns: int) -> exp.Select:
 
 
 def classes(shape: Layout) -> exp.Select:
-    """The classes as bit strings: ``class, n, key_0, …, known_0, …``."""
+    """Select the classes as bit strings: ``class, n, key_0, …, known_0, …``."""
     query = exp.select(
         exp.alias_(exp.Window(this=exp.RowNumber()), "class"),
         exp.alias_(column(_RECORDS, "grouped"), names.COUNT),
@@ -114,7 +115,7 @@ def classes(shape: Layout) -> exp.Select:
 
 
 def patterns(shape: Layout) -> exp.Select:
-    """The NULL patterns of the classes with a NULL: ``pattern`` (1, 2, …), ``known_0, …`` and their ``classes``."""
+    """Select the patterns of the classes with a NULL: ``pattern`` (1, 2, …), ``known_0, …`` and their ``classes``."""
     has_null = any_of(column(known(w)).neq(number(shape.full(w))) for w in shape.words)
     return (
         exp.select(
@@ -129,11 +130,11 @@ def patterns(shape: Layout) -> exp.Select:
 
 
 def count_patterns() -> exp.Select:
-    """One row: patterns with a NULL, and the classes with a NULL."""
+    """Select one row: patterns with a NULL, and the classes with a NULL."""
     return exp.select(exp.Count(this=exp.Star()), total(column("classes"))).from_(table(PATTERNS))
 
 
-def _packed(shape: Layout, word: int, part: Callable[[int, Place], exp.Expr]) -> exp.Expr:
+def _packed(shape: Layout, word: int, part: Callable[[int, BitField], exp.Expr]) -> exp.Expr:
     packed: exp.Expr = number(0)
     for i, place in enumerate(shape.places):
         if place.word == word:
@@ -141,12 +142,12 @@ def _packed(shape: Layout, word: int, part: Callable[[int, Place], exp.Expr]) ->
     return bigint(packed)
 
 
-def _number_of(position: int, place: Place) -> exp.Expr:
+def _number_of(position: int, place: BitField) -> exp.Expr:
     found = exp.Coalesce(this=column("number", f"numbered_{position}"), expressions=[number(0)])
     return exp.Mul(this=bigint(found), expression=number(1 << place.shift))
 
 
-def _bits_of(position: int, place: Place) -> exp.Expr:
+def _bits_of(position: int, place: BitField) -> exp.Expr:
     return value_if(is_null(column(_value(position), "grouped")).not_(), number(place.mask))
 
 

@@ -24,11 +24,10 @@ from typing import Any
 from sqlglot import exp
 
 from sqlanon.audit import maybe, null_patterns
-from sqlanon.audit.check import columns_hint
+from sqlanon.audit.check import exact_columns, refuse_reserved
 from sqlanon.audit.null_patterns import Layout
 from sqlanon.engines.base import Engine
-from sqlanon.errors import InputError, SourceError, UnsupportedError
-from sqlanon.sqltrees import names
+from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.sqltrees.binding import bind
 
 REMARK = "An audit of what an attacker gains; it judges nothing and is never used to justify a release."
@@ -61,7 +60,7 @@ class OnlyWildcards:
 
 
 @dataclass(frozen=True, slots=True)
-class SizeBucket:
+class MatchBucket:
     """The records whose class has ``low`` to ``high`` records, under each match."""
 
     low: int
@@ -89,37 +88,37 @@ class NullAudit:
     nulls: dict[str, int]
     patterns: int
     smallest: Matches
-    distribution: tuple[SizeBucket, ...]
+    distribution: tuple[MatchBucket, ...]
     k: int | None
     below_k: Matches | None
     only_wildcards: OnlyWildcards | None
 
     def to_dict(self) -> dict[str, Any]:
-        """The audit as a JSON document."""
+        """Return the audit as a JSON document."""
         return {**asdict(self), "distribution": [asdict(bucket) for bucket in self.distribution]}
 
     def lines(self) -> list[str]:
-        """The audit as text, with a short table."""
+        """Return the audit as text, with a short table."""
         share = self.records_with_null / self.records
-        told = [
+        lines = [
             f"{self.records} records in {self.classes} classes; {self.records_with_null} ({share:.1%}) hold a NULL, "
             f"in {self.patterns} patterns."
         ]
-        told += [f"  {printable(name)}: {count} NULL" for name, count in self.nulls.items() if count]
+        lines += [f"  {printable(name)}: {count} NULL" for name, count in self.nulls.items() if count]
         rows = [("smallest class", self.smallest)]
         if self.below_k is not None:
             rows.append((f"records below k = {self.k}", self.below_k))
         rows += [
             (f"records in classes of {_range(bucket.low, bucket.high)}", bucket.records) for bucket in self.distribution
         ]
-        told.append(f"  {'':<36}{'extended':>14}{'right maybe':>14}{'maybe':>14}")
-        told += [f"  {label:<36}{m.extended:>14}{m.right_maybe:>14}{m.maybe:>14}" for label, m in rows]
+        lines.append(f"  {'':<36}{'extended':>14}{'right maybe':>14}{'maybe':>14}")
+        lines += [f"  {label:<36}{m.extended:>14}{m.right_maybe:>14}{m.maybe:>14}" for label, m in rows]
         if self.only_wildcards is not None:
-            told.append(
+            lines.append(
                 f"  Safe at k = {self.k} only if NULLs are wildcards: {self.only_wildcards.right_maybe} records (right "
                 f"maybe match), {self.only_wildcards.maybe} (maybe match)."
             )
-        return [*told, f"  {REMARK}"]
+        return [*lines, f"  {REMARK}"]
 
 
 def audit_nulls(
@@ -152,7 +151,7 @@ def audit_nulls(
         sizes = maybe.sizes(_sums(engine, create, shape, classes, patterns, with_null))
         among = {"sizes": sizes}
         summary = bind("audit/maybe_sizes.sql", relations=among, values={"k": k if k is not None else 1})
-        [told] = engine.run("null sizes", summary)
+        [found] = engine.run("null sizes", summary)
         spread = bind("audit/maybe_distribution.sql", relations={**among, "bucket": _buckets(records)})
         buckets = engine.run("null distribution", spread)
     return NullAudit(
@@ -161,44 +160,33 @@ def audit_nulls(
         records_with_null=records_with_null,
         nulls=dict(zip(wanted, row[3 + len(wanted) :], strict=True)),
         patterns=patterns,
-        smallest=Matches(*told[:3]),
-        distribution=tuple(SizeBucket(low, high, Matches(*found)) for low, high, *found in buckets if any(found)),
+        smallest=Matches(*found[:3]),
+        distribution=tuple(MatchBucket(low, high, Matches(*own)) for low, high, *own in buckets if any(own)),
         k=k,
-        below_k=Matches(*told[3:6]) if k is not None else None,
-        only_wildcards=OnlyWildcards(*told[6:]) if k is not None else None,
+        below_k=Matches(*found[3:6]) if k is not None else None,
+        only_wildcards=OnlyWildcards(*found[6:]) if k is not None else None,
     )
 
 
 def columns_of(engine: Engine, relation: exp.Expr, wanted: Sequence[str]) -> list[str]:
-    """The exact names of the wanted columns, matched in any case, each once.
+    """Return the exact names of the wanted columns, matched in any case, each once.
 
     Raises:
         SourceError: the relation has no such column.
         UnsupportedError: a column has our prefix.
     """
-    actual = {name.casefold(): name for name, _ in engine.columns(relation)}
-    missing = [name for name in wanted if name.casefold() not in actual]
-    if missing:
-        raise SourceError(
-            f"The relation has no column {', '.join(map(repr, missing))}.",
-            hint=columns_hint(list(actual.values()), known=len(missing) < len(wanted)),
-        )
-    ours = [name for name in wanted if name.casefold().startswith(names.PREFIX)]
-    if ours:
-        raise UnsupportedError(
-            f"The columns {', '.join(map(repr, ours))} have the prefix that sqlanon keeps for itself.",
-            hint="rename them in a view of the relation.",
-        )
-    return list(dict.fromkeys(actual[name.casefold()] for name in wanted))
+    found = exact_columns(engine, relation, "The relation", wanted)
+    refuse_reserved(wanted)
+    return list(dict.fromkeys(found))
 
 
 def nothing_to_audit() -> InputError:
-    """The error about a relation without records."""
+    """Return the error about a relation without records."""
     return InputError("The relation holds no records, so there is nothing to audit.", hint="check the table name.")
 
 
 def printable(name: str) -> str:
-    """A column's name on one line."""
+    """Return a column's name on one line."""
     return name if name.isprintable() else repr(name)
 
 
@@ -207,22 +195,22 @@ Create = Callable[[str, str, exp.Query], int]
 
 @contextmanager
 def _tables(engine: Engine) -> Iterator[Create]:
-    """A function that makes tables of ours, which are dropped at the end, also on error."""
-    made: list[str] = []
+    """Yield a function that creates tables of ours; they are dropped at the end, also on error."""
+    created: list[str] = []
 
     def create(name: str, table: str, query: exp.Query) -> int:
-        made.append(table)
+        created.append(table)
         return engine.create(name, table, query)
 
     try:
         yield create
     finally:
-        for table in dict.fromkeys(made):
+        for table in dict.fromkeys(created):
             engine.drop(table)
 
 
 def _sums(engine: Engine, create: Create, shape: Layout, classes: int, patterns: int, with_null: int) -> str:
-    """Make the sums of what the classes give each other, by the cheaper form, and name their table."""
+    """Create the sums of what the classes give each other, by the cheaper form, and return the name of their table."""
     sums, following = maybe.SIZES
     if not patterns:
         create("no null sums", sums, maybe.none_given())
@@ -263,7 +251,7 @@ def _too_many(classes: int, patterns: int, with_null: int) -> UnsupportedError:
 
 
 def _buckets(records: int) -> exp.Expr:
-    """The relation (low, high) of the powers of two up to ``records``."""
+    """Return the relation (low, high) of the powers of two up to ``records``."""
     rows = [
         exp.Tuple(expressions=[exp.convert(1 << b), exp.convert((2 << b) - 1)]) for b in range(records.bit_length())
     ]

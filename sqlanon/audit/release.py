@@ -3,81 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from sqlanon.audit.models import ModelAudit
-from sqlanon.audit.trees import column
 from sqlanon.engines.base import Engine
 from sqlanon.errors import AuditError
-from sqlanon.sqltrees.binding import bind
+from sqlanon.sqltrees.binding import Value, bind
+from sqlanon.sqltrees.trees import column, named
 
 
-def audit_release(
-    engine: Engine,
-    relation: exp.Expr,
-    *,
-    columns: Sequence[str],
-    quasi_identifiers: Sequence[str],
-    models: Sequence[ModelAudit],
-    published: int,
-    redacted: int,
-    marker: str | None,
-    nulls: str,
-    lookups: Mapping[str, exp.Expr] | None,
-) -> None:
-    """Run every audit of ``sql/audit`` and report all that fail.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseClaim:
+    """What a release claims, and what its audits check.
 
-    Args:
-        relation: the release as it was written.
-        columns: its columns, exactly, in order.
+    Attributes:
+        types: its columns with their types, in order.
+        quasi_identifiers: those of its columns that form classes.
         models: the audits of the policy's privacy models.
         published: number of records, without the redacted ones.
         redacted: number of rows in which every column is ``marker``.
-        marker: None when suppressed records were dropped.
+        marker: the text of redacted rows; None when suppressed records are dropped.
         nulls: ``extended``, or ``basic``: then no quasi-identifier may be NULL.
-        lookups: per quasi-identifier, a relation with the column ``value``: the texts of its level.
+        lookups: per quasi-identifier, a relation with the column ``value``: the texts of its levels.
+    """
+
+    types: Mapping[str, str]
+    quasi_identifiers: tuple[str, ...]
+    models: tuple[ModelAudit, ...]
+    published: int
+    redacted: int = 0
+    marker: str | None = None
+    nulls: str = "extended"
+    lookups: Mapping[str, exp.Expr] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns, in order."""
+        return list(self.types)
+
+    def without_models(self) -> ReleaseClaim:
+        """Return the claim of rows whose privacy models were audited elsewhere (``audit_entities``)."""
+        return replace(self, models=())
+
+
+def audit_release(engine: Engine, relation: exp.Expr, claim: ReleaseClaim) -> None:
+    """Run every audit of ``sql/audit`` over a release as it was written, and report all that fail.
 
     Raises:
         AuditError: names the audits that failed, with the number of offending rows; never a value.
     """
     described = engine.columns(relation)
     found = [name for name, _ in described]
-    if found != list(columns):
-        extra = [name for name in found if name not in columns]
+    if found != claim.columns:
+        extra = [name for name in found if name not in claim.types]
         raise AuditError(
             f"The audit unexpected_columns failed: the release has {len(found)} columns, "
             f"{len(extra)} of them unexpected ({', '.join(map(repr, extra)) or 'none'}); "
-            f"{len(columns)} in the order of the policy are due.",
+            f"{len(claim.types)} in the order of the policy are due.",
             hint="nothing was published; report it as a defect of sqlanon.",
         )
     failures: dict[str, int] = {}
     enums = sum("ENUM(" in type_name.upper() for _, type_name in described)
     if enums:
         failures["enum_types"] = enums
-    audits = release_audits(
-        relation,
-        types=dict(described),
-        quasi_identifiers=quasi_identifiers,
-        models=models,
-        published=published,
-        redacted=redacted,
-        marker=marker,
-        nulls=nulls,
-        lookups=lookups,
-    )
-    _refuse(engine, audits, failures)
+    _run(engine, release_audits(relation, replace(claim, types=dict(described))), failures)
 
 
-def audit_entities(
-    engine: Engine,
-    relation: exp.Expr,
-    *,
-    entity: str,
-    quasi_identifiers: Sequence[str],
-    models: Sequence[ModelAudit],
-) -> None:
-    """Run the audits of the models over released rows that still tell whom they are of, counting distinct entities.
+def audit_entities(engine: Engine, relation: exp.Expr, claim: ReleaseClaim, *, entity: str) -> None:
+    """Run the audits of the models over released rows that still have their entities, counting distinct entities.
 
     Args:
         relation: the released rows before they are written.
@@ -86,100 +81,80 @@ def audit_entities(
     Raises:
         AuditError: names the audits that failed, with the number of offending classes; never a value.
     """
-    _refuse(engine, [(model.name, model.offending(relation, list(quasi_identifiers), entity)) for model in models])
+    quasi = list(claim.quasi_identifiers)
+    _run(engine, [(model.name, model.offending(relation, quasi, entity)) for model in claim.models], {})
 
 
-def audit_copies(
-    engine: Engine, written: exp.Expr, staged: exp.Expr, *, columns: Sequence[str], marker: str | None
-) -> None:
-    """Prove that what was written holds the rows that were audited with their entities, and those alone.
+def audit_copies(engine: Engine, written: exp.Expr, staged: exp.Expr, claim: ReleaseClaim) -> None:
+    """Prove that what was written holds the rows that were audited before, and those alone.
 
     Args:
-        written: the release; its redacted rows, in which every column is ``marker``, are passed over.
-        staged: the audited rows without their entities, as texts.
+        written: the release; its redacted rows are passed over.
+        staged: the audited rows, as texts.
 
     Raises:
         AuditError: rows are lacking on either side; never a value.
     """
-    every = {"released_column": list(columns)}
-    written = unmarked(written, columns, marker)
-    texts = [exp.alias_(exp.cast(column(name), "VARCHAR"), name, quoted=True) for name in columns]
-    told = exp.select(*texts).from_(written.copy())
-    compared = bind("audit/other_rows.sql", relations={"staged": staged, "written": told}, columns=every)
-    _refuse(engine, [("other_rows", compared)])
+    texts = [named(exp.cast(column(name), "VARCHAR"), name) for name in claim.columns]
+    rows = exp.select(*texts).from_(records_of(written, claim).copy())
+    every = {"released_column": claim.columns}
+    compared = bind("audit/other_rows.sql", relations={"staged": staged, "written": rows}, columns=every)
+    _run(engine, [("other_rows", compared)], {})
 
 
-def unmarked(relation: exp.Expr, columns: Sequence[str], marker: str | None) -> exp.Expr:
-    """The rows of a relation without the redacted ones, in which every column is ``marker`` (None: there are none)."""
-    if marker is None:
+def records_of(relation: exp.Expr, claim: ReleaseClaim) -> exp.Expr:
+    """Return the rows of a relation without the redacted ones, in which every column is the marker."""
+    if claim.marker is None:
         return relation
-    every = {"released_column": list(columns)}
-    rows = bind("audit/records.sql", relations={"release": relation}, columns=every, values={"marker": marker})
+    every = {"released_column": claim.columns}
+    marked = {"marker": claim.marker}
+    rows = bind("audit/records.sql", relations={"release": relation}, columns=every, values=marked)
     return rows.subquery("records")
 
 
-def _refuse(engine: Engine, audits: Sequence[tuple[str, exp.Query]], failures: dict[str, int] | None = None) -> None:
-    """Run audits, and raise AuditError if any finds an offending row, or anything failed before."""
-    failures = dict(failures or {})
+def _run(engine: Engine, audits: Sequence[tuple[str, exp.Query]], failures: dict[str, int]) -> None:
+    """Run audits, and raise AuditError if any finds an offending row, or if anything failed before."""
     for name, query in audits:
         offending = exp.select(exp.Count(this=exp.Star())).from_(query.subquery("offending"))
         count = int(engine.run(f"audit {name}", offending)[0][0])
         if count:
             failures[name] = count
     if failures:
-        told = ", ".join(f"{name} ({count} offending)" for name, count in failures.items())
+        listed = ", ".join(f"{name} ({count} offending)" for name, count in failures.items())
         raise AuditError(
-            f"What was written does not satisfy the policy; failed audits: {told}. Nothing was published.",
+            f"What was written does not satisfy the policy; failed audits: {listed}. Nothing was published.",
             hint="the source may have changed meanwhile; run again, and report it as a defect if it stays.",
         )
 
 
-def release_audits(
-    relation: exp.Expr,
-    *,
-    types: Mapping[str, str],
-    quasi_identifiers: Sequence[str],
-    models: Sequence[ModelAudit],
-    published: int,
-    redacted: int,
-    marker: str | None,
-    nulls: str,
-    lookups: Mapping[str, exp.Expr] | None,
-) -> list[tuple[str, exp.Query]]:
-    """The audits as (name, SELECT of the offending rows), without running them."""
-    rows = {"release": relation}
-    every = {"released_column": list(types)}
-    audits: list[tuple[str, exp.Query]] = [
-        ("row_count", bind("audit/row_count.sql", relations=rows, values={"expected": published + redacted}))
-    ]
-    records: exp.Expr = relation
-    if marker is not None:
-        marked = {"marker": marker}
-        audits.append(("redacted_rows", bind("audit/redacted_rows.sql", relations=rows, columns=every, values=marked)))
-        audits.append(
-            (
-                "redacted_count",
-                bind(
-                    "audit/redacted_count.sql",
-                    relations=rows,
-                    columns=every,
-                    values={**marked, "expected": redacted},
-                ),
-            )
-        )
-        records = bind("audit/records.sql", relations=rows, columns=every, values=marked)
-    among = {"release": records}
-    quasi = {"quasi_identifier": list(quasi_identifiers)}
-    for model in models:
-        audits.append((model.name, model.offending(records, list(quasi_identifiers))))
-    if nulls == "basic":
-        audits.append(("null_records", bind("audit/null_records.sql", relations=among, columns=quasi)))
-    for name, lookup in (lookups or {}).items():
+def release_audits(relation: exp.Expr, claim: ReleaseClaim) -> list[tuple[str, exp.Query]]:
+    """Return the audits as (name, SELECT of the offending rows), without running them.
+
+    Args:
+        relation: the release as it was written.
+        claim: with the types that its columns have there.
+    """
+    rows, every = {"release": relation}, {"released_column": claim.columns}
+    expected = {"expected": claim.published + claim.redacted}
+    audits: list[tuple[str, exp.Query]] = [("row_count", bind("audit/row_count.sql", relations=rows, values=expected))]
+    records, quasi = records_of(relation, claim), list(claim.quasi_identifiers)
+    if claim.marker is not None:
+        marked: dict[str, Value] = {"marker": claim.marker}
+        counted = {**marked, "expected": claim.redacted}
+        audits += [
+            ("redacted_rows", bind("audit/redacted_rows.sql", relations=rows, columns=every, values=marked)),
+            ("redacted_count", bind("audit/redacted_count.sql", relations=rows, columns=every, values=counted)),
+        ]
+    audits += [(model.name, model.offending(records, quasi)) for model in claim.models]
+    if claim.nulls == "basic":
+        among, keys = {"release": records}, {"quasi_identifier": quasi}
+        audits.append(("null_records", bind("audit/null_records.sql", relations=among, columns=keys)))
+    for name, lookup in claim.lookups.items():
         query = bind(
             "audit/untranslated_values.sql",
             relations={"release": records, "lookup": lookup},
             columns={"audited_column": [name]},
-            released_type=types[name],
+            released_type=claim.types[name],
         )
         audits.append((f"untranslated_values of {name}", query))
     return audits

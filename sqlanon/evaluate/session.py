@@ -1,77 +1,83 @@
-"""A session: an encoded source with its snapshots, which a plan and its offspring share."""
+"""A session: a policy and a source that was encoded for it, with the snapshots that its plans share."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from types import TracebackType
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Self
 
 from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.evaluate.snapshots import SnapshotStore
 from sqlanon.evaluate.transfer import Transferred, transfer
-from sqlanon.policy import EngineOptions
+from sqlanon.policy import EngineOptions, Policy
 from sqlanon.source.encoding import Encoding
 from sqlanon.source.opening import Source
 
 
-class Closing(ABC):
-    """A context manager that closes itself."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def close(self) -> None:
-        """Drop every temporary table and close the connection."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
 @dataclass(slots=True)
-class Session:
-    """An encoded source, closed with the first plan of those that share it (``with_privacy``).
+class _Lifetime:
+    """Whether the connections of some sessions are closed."""
 
-    Attributes:
-        judging: the engine that judges nodes: the source's own, or an embedded one.
-        carried: what was carried to it, when it is another.
-    """
-
-    source: Source
-    encoding: Encoding
-    snapshots: SnapshotStore
-    judging: Engine
-    carried: tuple[Transferred, ...] = ()
     closed: bool = False
 
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A policy and a source that was encoded for it. Sessions ``under`` other policies share the connections.
+
+    Attributes:
+        policy: the policy that the user gave.
+        encoded_policy: the policy that the source was encoded with; another one where patterns are asked for.
+        seconds: what was spent before the search, by phase.
+        judging: the engine that judges nodes: the source's own, or an embedded one.
+        transferred: what was copied to the judging engine, when it is another.
+    """
+
+    policy: Policy
+    encoded_policy: Policy
+    source: Source
+    encoding: Encoding
+    seconds: dict[str, float]
+    snapshots: SnapshotStore
+    judging: Engine
+    transferred: tuple[Transferred, ...] = ()
+    _lifetime: _Lifetime = field(default_factory=_Lifetime)
+
     @classmethod
-    def begun(cls, source: Source, encoding: Encoding, options: EngineOptions, where: str) -> Session:
-        """A session whose nodes are judged where the policy says (``search.where``).
+    def begin(
+        cls, policy: Policy, encoded_policy: Policy, source: Source, encoding: Encoding, seconds: dict[str, float]
+    ) -> Self:
+        """Begin a session whose nodes are judged where the policy says (``search.where``).
 
         ``auto`` stays with an engine that judges nodes side by side, and otherwise takes an embedded DuckDB, to which
-        codes and counts are carried, no record and no text.
+        codes and counts are copied, no record and no text.
         """
-        engine = source.engine
+        engine, where = source.engine, policy.search.where
+        start = partial(cls, policy, encoded_policy, source, encoding, seconds)
         if isinstance(engine, DuckDBEngine) or where == "engine" or (where == "auto" and engine.has("side_by_side")):
-            return cls(source, encoding, SnapshotStore(engine, encoding.catalog), engine)
-        embedded = DuckDBEngine(settings=options.embedded)
+            return start(SnapshotStore(engine, encoding.catalog), engine)
+        embedded = DuckDBEngine(settings=policy.engine.embedded)
         try:
-            carried = transfer(engine, embedded, encoding.catalog)
-            return cls(source, encoding, SnapshotStore(embedded, encoding.catalog), embedded, carried)
+            transferred = transfer(engine, embedded, encoding.catalog)
+            return start(SnapshotStore(embedded, encoding.catalog), embedded, transferred)
         except BaseException:
             embedded.close()
             raise
+
+    def under(self, policy: Policy) -> Self:
+        """Return a session under another policy that needs the same encoding; closing either closes both."""
+        return replace(self, policy=policy, encoded_policy=policy, seconds={"encode": 0.0})
 
     @property
     def engine(self) -> Engine:
         """Where the source is: it was encoded there, and is published from there."""
         return self.source.engine
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know of the source, its encoding and the options of its engine."""
+        return (*self.source.warnings, *self.encoding.warnings, *_ignored_options(self.source, self.policy))
 
     @property
     def statements(self) -> int:
@@ -80,9 +86,16 @@ class Session:
 
     def close(self) -> None:
         """Drop every temporary table and close the connections."""
-        if not self.closed:
-            self.closed = True
+        if not self._lifetime.closed:
+            self._lifetime.closed = True
             try:
                 self.judging.close()
             finally:
                 self.source.engine.close()
+
+
+def _ignored_options(source: Source, policy: Policy) -> tuple[str, ...]:
+    """Warn when the policy sets options of an engine whose connection the user opened."""
+    if not source.borrowed or policy.engine == EngineOptions():
+        return ()
+    return ("The keys of engine do not apply to an open connection, which keeps its own settings.",)

@@ -10,12 +10,10 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.audit.models import ModelAudit
 from sqlanon.compiler import release as compiler
 from sqlanon.compiler.class_sizes import class_sizes
-from sqlanon.compiler.live import LiveView, live_view
+from sqlanon.compiler.live import live_view
 from sqlanon.compiler.question import Question
-from sqlanon.engines.base import Place
 from sqlanon.errors import InputError
 from sqlanon.evaluate.driver import Watcher, run_search
 from sqlanon.evaluate.evaluator import Evaluator
@@ -24,14 +22,15 @@ from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Measure
-from sqlanon.plan.planned import Planned, ignored_options, versions
+from sqlanon.plan.planned import versions
+from sqlanon.plan.publishing import PublishablePlan
 from sqlanon.policy import Model, Output, Policy
 from sqlanon.publish.ledger import Entities, Ledger
 from sqlanon.publish.live.facts import facts_of
 from sqlanon.publish.live.lookups import freeze
 from sqlanon.publish.live.view import LiveDraft, check_live, frozen_view, publish_live
 from sqlanon.publish.proof_file import proof_document
-from sqlanon.publish.references import plan_audits
+from sqlanon.publish.publication import Publication
 from sqlanon.publish.targets import Target, check_target
 from sqlanon.publish.written_rows import typed_texts
 from sqlanon.search.base import Problem, Progress, Request, Verdict, rank
@@ -51,8 +50,8 @@ class Solution:
 
 
 @dataclass(slots=True, kw_only=True)
-class Plan(Planned):
-    """An encoded source with the best node found; publishes nothing by itself. A context manager.
+class Plan(PublishablePlan):
+    """An encoded source with the best node found. A context manager.
 
     Attributes:
         solution: the best node.
@@ -71,12 +70,18 @@ class Plan(Planned):
 
     @property
     def ledger(self) -> Ledger:
-        """Accounting of every record: records = published + suppressed + excluded."""
-        return self._ledger(self._verdict)
+        verdict = self._verdict
+        return Ledger.of(
+            self.catalog,
+            verdict.suppressed,
+            classes=verdict.classes,
+            smallest=verdict.smallest,
+            largest=verdict.largest,
+            entities=self._entities(verdict),
+        )
 
     @property
     def proof_document(self) -> dict[str, Any] | None:
-        """The certificate that anybody can run again (``sqlanon verify``); None when nothing is proven."""
         if self.proof is None:
             return None
         return proof_document(
@@ -87,41 +92,20 @@ class Plan(Planned):
             judged={verdict.node: verdict for verdict in self._evaluator.judged},
             withheld=self.ledger.hides(self._threshold),
             fingerprint=self.policy.fingerprint(),
-            versions=versions(self._session.engine),
+            versions=versions(self.engine),
         )
 
     @property
     def levels(self) -> dict[str, int]:
-        """The level of each quasi-identifier at the best node."""
         return self.solution.levels
 
     @property
     def published_levels(self) -> tuple[tuple[int, ...], ...]:
-        """The levels of the best node."""
         return tuple((level,) for level in self.node)
 
     @property
     def verdict_sources(self) -> dict[str, int]:
-        """How many nodes of the search were judged from which grain: ``base``, or ``snapshot`` with its levels."""
         return dict(self._evaluator.origins.most_common())
-
-    def _ledger(self, verdict: Verdict) -> Ledger:
-        catalog = self.catalog
-        return Ledger(
-            records=catalog.records,
-            published=catalog.population - verdict.suppressed,
-            suppressed=verdict.suppressed,
-            excluded=catalog.excluded,
-            reasons={
-                "failing_class": verdict.suppressed - catalog.uncovered,
-                "uncovered": catalog.uncovered,
-                "null": catalog.excluded,
-            },
-            classes=verdict.classes,
-            smallest_class=verdict.smallest,
-            largest_class=verdict.largest,
-            entities=self._entities(verdict),
-        )
 
     def _entities(self, verdict: Verdict) -> Entities | None:
         catalog = self.catalog
@@ -136,7 +120,7 @@ class Plan(Planned):
         )
 
     def evaluate(self, levels: Mapping[str, int]) -> Verdict:
-        """The verdict of any node; columns that are not named stay at level 0.
+        """Return the verdict of any node; columns that are not named stay at level 0.
 
         ``suppressed`` is what the models suppress together, ``by_model`` what each would alone.
 
@@ -148,42 +132,37 @@ class Plan(Planned):
 
     @property
     def suppressed_by_model(self) -> tuple[tuple[str, int], ...]:
-        """Per privacy model, the records that it suppresses at the chosen node, were it alone."""
         return self.evaluate(self.solution.levels).by_model
 
     @property
     def attribute_losses(self) -> dict[str, float] | None:
-        """Per quasi-identifier, its own loss at the chosen node, before weights and folding; None for measures of
-        classes."""
         if self.certificate.aggregate is None:
             return None
         losses = self.evaluate(self.solution.levels).by_attribute
         return dict(zip(self.solution.levels, losses, strict=True))
 
     def evaluate_many(self, nodes: Sequence[Mapping[str, int]]) -> list[Verdict]:
-        """The verdicts of several nodes, in as few statements as possible."""
+        """Return the verdicts of several nodes, in as few statements as possible."""
         bottom = self.catalog.bottom
         return self._evaluator.judge([Request(self._node(levels), bottom) for levels in nodes], exact=True)
 
     def node_sql(self, levels: Mapping[str, int]) -> str:
-        """A readable GROUP BY for a node: one row per class with its number of records, and with an entity of distinct
-        entities."""
+        """Return a readable GROUP BY for a node: per class its records, and with an entity its distinct entities."""
         query = compiler.readable_grain(self._session.encoding.source, self._node(levels))
-        return self._session.engine.render(query, pretty=True)
+        return self.engine.render(query, pretty=True)
 
     def classes(self, levels: Mapping[str, int]) -> pa.Table:
-        """The classes of a node, as ``node_sql`` gives them. For the operator: it holds values."""
-        return self._session.engine.arrow("classes", self.node_sql(levels))
+        """Return the classes of a node, as ``node_sql`` gives them. For the operator: it holds values."""
+        return self.engine.arrow("classes", self.node_sql(levels))
 
     @property
     def statistics(self) -> dict[str, float]:
-        """What the strategy counts of its own work."""
         return dict(self.search.statistics)
 
     def class_sizes(
         self, levels: Mapping[str, int] | None = None, *, published: bool = True
     ) -> tuple[tuple[int, int, int, int], ...]:
-        """How large the published classes of a node are (by default the chosen one), or those that are suppressed.
+        """Return how large the classes of a node are (by default the chosen one): the published or the suppressed ones.
 
         Raises:
             InputError: as ``evaluate``.
@@ -195,18 +174,18 @@ class Plan(Planned):
         return tuple((least, most, classes, records) for least, most, classes, records in rows)
 
     def solutions(self, limit: int = 20) -> list[Solution]:
-        """The best feasible nodes that were judged, best first."""
+        """Return the best feasible nodes that were judged, best first."""
         return [_solution(self.catalog, v) for v in sorted(self.search.solutions, key=rank)[:limit]]
 
     def with_privacy(self, *privacy: Model) -> Plan:
-        """A new search for other privacy models over the same encoded source; snapshots are reused.
+        """Search again for other privacy models over the same encoded source; snapshots are reused.
 
         The plans share one connection: closing either closes both.
         """
         return self.with_policy(replace(self.policy, privacy=tuple(privacy)))
 
     def with_policy(self, policy: Policy) -> Plan:
-        """A new search under another policy over the same encoded source; snapshots are reused.
+        """Search again under another policy over the same encoded source; snapshots are reused.
 
         Models, limits, levels, weights, quality and search may differ; quasi-identifiers, sensitive columns with their
         hierarchies, the subset, and the treatment of NULLs and uncovered values may not. The plans share one
@@ -221,7 +200,7 @@ class Plan(Planned):
                 "hierarchies, subset, NULLs or uncovered values).",
                 hint="make a new plan for it.",
             )
-        return search_plan(self._session, policy, {"encode": 0.0}, None)
+        return search_plan(self._session.under(policy))
 
     @property
     def problem(self) -> Problem:
@@ -230,7 +209,7 @@ class Plan(Planned):
 
     @property
     def question(self) -> Question:
-        """What ``evaluate`` asks of a node."""
+        """The question that is put to every node."""
         return self._evaluator.question
 
     def _node(self, levels: Mapping[str, int]) -> Node:
@@ -253,76 +232,66 @@ class Plan(Planned):
             self._session.encoding.source,
             self.question,
             self.node,
-            published=self._released(),
+            published=self.released,
             snapshot=names.BASE,
             entities=entities,
         )
 
     def live_view_sql(self, output: Output) -> str:
-        """The SELECT of the live view that ``output`` names; publishes nothing.
+        """Return the SELECT of the live view that ``output`` names; publish nothing.
 
         Raises:
-            UnsupportedError, TargetError: see ``live.check_live``.
+            UnsupportedError, TargetError: see ``check_live``.
         """
-        where = check_live(self._session.source, self.policy, output)
-        return self.engine.render(live_view(self._live_view(where, self._released())), pretty=True)
+        where = check_live(self.source, self.policy, output)
+        view = frozen_view(self.policy, self.source, where, self.node, self.released)
+        return self.engine.render(live_view(view), pretty=True)
 
     def frozen_lookups(self) -> dict[str, exp.Expr]:
-        """The lookups of the chosen node as tables of ours, by column; see ``live_lookups.freeze``."""
-        engine, encoding = self._session.source.engine, self._session.encoding
-        return freeze(engine, self.policy, encoding, self.node, self._released())
+        """Create the lookups of the chosen node as tables of ours, and return them by column (``freeze``)."""
+        return freeze(self.engine, self.policy, self._session.encoding, self.node, self.released)
 
-    def _live_view(self, where: Place, released: Mapping[str, str]) -> LiveView:
-        return frozen_view(self.policy, self._session.source, where, self.node, released)
-
-    def _publish_live(self, output: Output, released: Mapping[str, str]) -> None:
-        source, engine = self._session.source, self._session.source.engine
+    def _publish_live(self, target: Target) -> Publication:
+        source, engine, released, output = self.source, self.engine, self.released, target.output
         where = check_live(source, self.policy, output)
-        check_target(engine, Target.of(source, self.policy, output))
+        check_target(engine, target)
+        claim = self._claim()
+        lookups = {name: typed_texts(texts, released[name]) for name, texts in claim.lookups.items()}
         draft = LiveDraft(
-            view=self._live_view(where, released),
+            view=frozen_view(self.policy, source, where, self.node, released),
             frozen=self.frozen_lookups(),
             facts=facts_of(engine, self.policy, self.levels),
-            ledger=self.ledger,
-            models=self._audits(),
-            lookups={name: typed_texts(texts, released[name]) for name, texts in self._lookups().items()},
+            claim=replace(claim, lookups=lookups),
             verify_source=source.verify,
             output=output,
         )
         publish_live(engine, where, draft)
-
-    def _audits(self) -> list[ModelAudit]:
-        """The audits of the policy's models, with what they are judged against."""
-        return plan_audits(self.policy.models, self._session.encoding, self.catalog, self.node, self._released())
+        return Publication({output.kind: output.target}, None)
 
     def _readable(self) -> list[tuple[str, exp.Query]]:
         return [("classes of the chosen node", compiler.readable_grain(self._session.encoding.source, self.node))]
 
 
-def search_plan(session: Session, policy: Policy, seconds: dict[str, float], watch: Watcher | None) -> Plan:
-    """Search the lattice of an encoded source; the plan of its best node.
+def search_plan(session: Session, watch: Watcher | None = None) -> Plan:
+    """Search the lattice of an encoded source, and return the plan of its best node.
 
     Raises:
-        NoSolutionError, SearchStoppedError: see ``driver.search``.
+        NoSolutionError, SearchStoppedError: see ``run_search``.
     """
     start = time.perf_counter()
-    engine = session.judging
+    engine, policy = session.judging, session.encoded_policy
     problem, models = build_problem(session.engine, session.encoding, policy, lanes=engine.lanes)
     evaluator = Evaluator(engine, problem.catalog, session.snapshots, problem, models)
     with engine.side_by_side():
         found = run_search(problem, evaluator, policy.search, extensions=policy.extensions, watch=watch)
     return Plan(
-        policy=policy,
         catalog=problem.catalog,
         solution=_solution(problem.catalog, found.verdict),
         certificate=found.certificate,
         proof=found.proof,
         search=found.progress,
-        seconds={**seconds, "search": time.perf_counter() - start},
-        warnings=session.source.warnings
-        + session.encoding.warnings
-        + ignored_options(session.source, policy)
-        + _ignored_aggregate(policy, problem.measure),
+        seconds={**session.seconds, "search": time.perf_counter() - start},
+        warnings=session.warnings + _ignored_aggregate(policy, problem.measure),
         node=found.verdict.node,
         _verdict=found.verdict,
         _session=session,
@@ -332,6 +301,7 @@ def search_plan(session: Session, policy: Policy, seconds: dict[str, float], wat
 
 
 def _ignored_aggregate(policy: Policy, measure: Measure) -> tuple[str, ...]:
+    """Warn when the policy names an aggregate that its measure does not have."""
     asked = policy.quality.aggregate
     if asked is None or asked in measure.aggregates:
         return ()
@@ -349,7 +319,7 @@ def _solution(catalog: Catalog, verdict: Verdict) -> Solution:
 
 
 def _encoded_for(policy: Policy) -> tuple[object, ...]:
-    """What the encoding of a source depends on; policies that agree in it can share one."""
+    """Return what the encoding of a source depends on; policies that agree in it can share one."""
     columns = tuple(
         (c.name, c.role, c.hierarchy, policy.uncovered_of(c))
         for c in policy.columns

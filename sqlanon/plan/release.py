@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.audit.release import audit_release
-from sqlanon.evaluate.session import Closing
+from sqlanon.plan.planned import Closing, Planned
 from sqlanon.policy.paths import is_database
 from sqlanon.publish.ledger import Ledger
 from sqlanon.publish.targets import place
 from sqlanon.search.certificate import Certificate
 from sqlanon.source.files import read_file
 from sqlanon.source.opening import open_source
+from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import table
 
-if TYPE_CHECKING:
-    from sqlanon.plan.planned import Planned
+RELEASED = names.PREFIX + "release"
+"""The table of a release that has no target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,6 @@ class Release(Closing):
     _cache: list[pa.Table] = field(default_factory=list)
 
     def close(self) -> None:
-        """Drop every temporary table and close the connection."""
         self.plan.close()
 
     @property
@@ -61,39 +61,27 @@ class Release(Closing):
         return self.plan.script()
 
     def to_arrow(self) -> pa.Table:
-        """The released rows: read from the target, or, without one, made, shuffled and audited in memory."""
+        """Return the released rows: read from the target, or, without one, shuffled and audited in the engine."""
         if not self._cache:
             self._cache.append(self._read())
         return self._cache[0]
 
     def _read(self) -> pa.Table:
-        engine = self.plan._session.engine
-        if self._kind is not None and self._kind != "file":
-            written = place(engine, self._target, self.plan._session.source.target_catalog)
-            return engine.arrow("read release", exp.select("*").from_(written.table))
+        engine = self.plan.engine
         if self._kind == "file":
             return self._read_file(Path(self._target))
-        released = "sqlanon_release"
-        with self.plan._audited_rows() as (rows, audits):
+        if self._kind is not None:
+            written = place(engine, self._target, self.plan.source.target_catalog)
+            return engine.arrow("read release", exp.select("*").from_(written.table))
+        released = table(RELEASED)
+        with self.plan._audited_rows() as (rows, claim):
             query = exp.select("*").from_(rows.subquery("release"))
-            engine.create("release", released, query.order_by(exp.Rand()))
-        attributes = [a.name for a in self.plan.catalog.attributes]
+            engine.create("release", RELEASED, query.order_by(exp.Rand()))
         try:
-            audit_release(
-                engine,
-                table(released),
-                columns=list(self.plan._released()),
-                quasi_identifiers=attributes,
-                models=audits,
-                published=self.ledger.published,
-                redacted=0,
-                marker=None,
-                nulls=self.plan.policy.nulls,
-                lookups=self.plan._lookups(),
-            )
-            return engine.arrow("read release", exp.select("*").from_(table(released)))
+            audit_release(engine, released, claim)
+            return engine.arrow("read release", exp.select("*").from_(released))
         finally:
-            engine.drop(released)
+            engine.drop(RELEASED)
 
     def _read_file(self, path: Path) -> pa.Table:
         found = self.plan.policy.extensions.format_of(path.suffix)

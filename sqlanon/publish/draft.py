@@ -1,68 +1,51 @@
-"""What every kind of target needs of a release that is about to be written."""
+"""A release that is about to be written: what every kind of target needs of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlanon.audit.models import ModelAudit
-from sqlanon.audit.release import audit_copies, audit_release
+from sqlanon.audit.release import ReleaseClaim, audit_copies, audit_release
 from sqlanon.engines.base import Engine
 from sqlanon.errors import SourceChangedError
-from sqlanon.publish.targets import (
-    Target,
-)
-
-Audit = Callable[[Engine, exp.Expr, Mapping[str, exp.Expr], Sequence[ModelAudit], exp.Expr | None], None]
+from sqlanon.publish.targets import Target
 
 
 @dataclass(frozen=True, slots=True)
-class _Draft:
-    """What every kind of target needs: the rows, the audits, a last look at the source.
+class Draft:
+    """The rows, what they claim, and the last look at the source.
 
-    ``copied`` are the rows that what is written must be a copy of, as texts; None where the audits say all. ``marker``
-    is the text of redacted rows.
+    Attributes:
+        query: the statement that is written.
+        claim: what is audited in the written rows; its types are those that are written.
+        copied: the rows that the written ones must be a copy of, as texts; None where the claim says all.
+        verify_source: raises SourceChangedError; called last, before the release is put in place.
+        target: where the release goes.
     """
 
     query: exp.Query
-    columns: tuple[str, ...]
-    types: tuple[str, ...]
-    audit: Audit
-    lookups: Mapping[str, exp.Expr]
-    models: tuple[ModelAudit, ...]
+    claim: ReleaseClaim
     copied: exp.Expr | None
-    marker: str | None
     verify_source: Callable[[], None]
     target: Target
 
+    def audit(self, engine: Engine, relation: exp.Expr) -> None:
+        """Audit what was written.
 
-def _audit(
-    engine: Engine,
-    relation: exp.Expr,
-    lookups: Mapping[str, exp.Expr],
-    models: Sequence[ModelAudit],
-    copied: exp.Expr | None,
-    *,
-    columns: Sequence[str],
-    quasi_identifiers: Sequence[str],
-    published: int,
-    redacted: int,
-    marker: str | None,
-    nulls: str,
-) -> None:
-    count = exp.select(exp.Count(this=exp.Star())).from_(relation.copy())
-    rows = int(engine.run("count written rows", count)[0][0])
-    if rows != published + redacted:
-        raise SourceChangedError(
-            f"{rows} rows were written where the plan has {published + redacted}: the source changed between "
-            "planning and publication.",
-            hint="work on a copy that nobody writes to, and run again; nothing was published.",
-        )
-    audit_release(
-        engine, relation, columns=columns, quasi_identifiers=quasi_identifiers, models=models, published=published,
-        redacted=redacted, marker=marker, nulls=nulls, lookups=lookups,
-    )  # fmt: skip
-    if copied is not None:
-        audit_copies(engine, relation, copied, columns=columns, marker=marker)
+        Raises:
+            SourceChangedError: another number of rows was written than the plan has.
+            AuditError: the rows do not hold what the release claims.
+        """
+        count = exp.select(exp.Count(this=exp.Star())).from_(relation.copy())
+        rows, planned = int(engine.run("count written rows", count)[0][0]), self.claim.published + self.claim.redacted
+        if rows != planned:
+            raise SourceChangedError(
+                f"{rows} rows were written where the plan has {planned}: the source changed between planning and "
+                "publication.",
+                hint="work on a copy that nobody writes to, and run again; nothing was published.",
+            )
+        audit_release(engine, relation, self.claim)
+        if self.copied is not None:
+            audit_copies(engine, relation, self.copied, self.claim)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 from sqlanon.errors import AuditError
+from sqlanon.lattice.catalog import Catalog
 
 SUPPRESSION_REASONS = ("failing_class", "uncovered")
 REASONS = (*SUPPRESSION_REASONS, "null")
@@ -18,9 +19,10 @@ class Entities:
     """Accounting of every entity (a person, say): total = published + suppressed + excluded.
 
     Attributes:
-        published: all of its records that take part are published. suppressed: any of them is suppressed, which is what
-        the limit counts. excluded: none of its records takes part. smallest_class: entities of the published class that
-        has the fewest; None where nothing is published.
+        published: entities whose records that take part are all published.
+        suppressed: entities with a suppressed record, which is what the limit counts.
+        excluded: entities none of whose records takes part.
+        smallest_class: entities of the published class that has the fewest; None where nothing is published.
 
     Raises:
         AuditError: the counts do not add up.
@@ -42,14 +44,8 @@ class Entities:
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """The exact counts, for the operator."""
-        return {
-            "total": self.total,
-            "published": self.published,
-            "suppressed": self.suppressed,
-            "excluded": self.excluded,
-            "smallest_class": self.smallest_class,
-        }
+        """Return the exact counts, for the operator."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +53,12 @@ class Ledger:
     """Accounting of every record.
 
     Attributes:
-        records: all records of the source: published + suppressed + excluded. excluded: records with a NULL in a
-        quasi-identifier, under the basic match. reasons: ``failing_class`` (some privacy model fails the class) +
-        ``uncovered`` = suppressed; ``null`` = excluded. classes, smallest_class, largest_class: of the published
-        records; None where there are none. entities: the same records by whom they are of; None without an entity.
+        records: all records of the source: published + suppressed + excluded.
+        excluded: records with a NULL in a quasi-identifier, under the basic match.
+        reasons: ``failing_class`` (some privacy model fails the class) + ``uncovered`` = suppressed; ``null`` =
+            excluded.
+        classes, smallest_class, largest_class: of the published records; None where there are none.
+        entities: the same account by entity; None without an entity.
 
     Raises:
         AuditError: the counts do not add up.
@@ -76,13 +74,38 @@ class Ledger:
     largest_class: int | None
     entities: Entities | None = None
 
+    @classmethod
+    def of(
+        cls,
+        catalog: Catalog,
+        suppressed: int,
+        *,
+        classes: int,
+        smallest: int | None,
+        largest: int | None,
+        entities: Entities | None = None,
+    ) -> Self:
+        """Return the ledger of an encoded source of which so many records are suppressed, those uncovered included."""
+        return cls(
+            records=catalog.records,
+            published=catalog.population - suppressed,
+            suppressed=suppressed,
+            excluded=catalog.excluded,
+            reasons={
+                "failing_class": suppressed - catalog.uncovered,
+                "uncovered": catalog.uncovered,
+                "null": catalog.excluded,
+            },
+            classes=classes,
+            smallest_class=smallest,
+            largest_class=largest,
+            entities=entities,
+        )
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "reasons", MappingProxyType(dict(self.reasons)))
         if set(self.reasons) != set(REASONS):
-            raise AuditError(
-                f"The ledger must give the reasons {', '.join(REASONS)}.",
-                hint="this is a defect of sqlanon; report it.",
-            )
+            raise AuditError(f"The ledger must give the reasons {', '.join(REASONS)}.", hint=_DEFECT)
         if min(self.published, self.suppressed, self.excluded, *self.reasons.values()) < 0:
             raise AuditError(f"The ledger holds a negative count ({self._sum()}).", hint=_DEFECT)
         if self.records != self.published + self.suppressed + self.excluded:
@@ -99,7 +122,7 @@ class Ledger:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The exact counts, for the operator."""
+        """Return the exact counts, for the operator."""
         return {
             "records": self.records,
             "published": self.published,
@@ -113,7 +136,7 @@ class Ledger:
         }
 
     def coarsened(self, k: int) -> dict[str, Any]:
-        """The counts for files that travel: small ones read ``<k``, and subtraction does not give them back.
+        """Return the counts for files that travel: small ones read ``<k``, and subtraction does not give them back.
 
         A reader can count the published rows P in the release, and the suppressed ones S too where suppressed
         records are redacted. The rules, and why they hold:
@@ -125,8 +148,7 @@ class Ledger:
         3. The split of S into ``failing_class`` and ``uncovered`` is shown when neither part is small.
            Otherwise both parts read alike, ``<k`` when S is small and ``<=S`` when it is not, whichever part
            is the small one: a reader who knows S still has at least two splits that read the same,
-           because with (a, S - a)
-           also (S - a, a) reads so, and with a = S - a also (a - 1, a + 1) does.
+           because with (a, S - a) also (S - a, a) reads so, and with a = S - a also (a - 1, a + 1) does.
         4. S itself hides from a reader of a release that drops its suppressed records. In a redacted release
            S is there to count; who redacts chooses to show it.
 
@@ -165,9 +187,9 @@ class Ledger:
         }
 
     def _of_entities(self, entities: Entities, k: int) -> dict[str, Any]:
-        """The records, where those of fewer than k entities are not told, nor any sum that they are part of.
+        """Return the counts of records; those of fewer than k entities are hidden, and every sum that they are part of.
 
-        No count of entities is told but ``<k entities``. There is one reason to be suppressed (``uncovered: suppress``
+        No count of entities is shown but ``<k entities``. There is one reason to be suppressed (``uncovered: suppress``
         is not supported), so the reasons say no more than the counts.
         """
         suppressed, excluded = (
@@ -186,7 +208,7 @@ class Ledger:
         }
 
     def hides(self, k: int) -> bool:
-        """True when ``coarsened(k)`` hides a count."""
+        """Return whether ``coarsened(k)`` hides a count."""
         if self.entities is not None:
             return any(_small(count, k) for count in (self.entities.suppressed, self.entities.excluded))
         return any(_small(c, k) for c in (self.published, self.suppressed, self.excluded, *self.reasons.values()))
@@ -200,7 +222,7 @@ def _small(count: int, k: int) -> bool:
 
 
 def _bounds(count: int, k: int) -> tuple[int, int]:
-    """Smallest and largest count that reads like ``count``."""
+    """Return the smallest and the largest count that reads like ``count``."""
     return (1 if k > 2 else 0, k - 1) if _small(count, k) else (count, count)
 
 

@@ -8,57 +8,56 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from sqlanon.lattice.catalog import Catalog
+from sqlanon.models import least_size
+from sqlanon.policy import Policy
 from sqlanon.publish.ledger import Ledger
-from sqlanon.publish.partial_files import check_directory, partial_file, put_in_place
+from sqlanon.publish.partial_files import write_text
 from sqlanon.search.certificate import Certificate
 
 
 def manifest(
+    policy: Policy,
+    catalog: Catalog,
     *,
-    policy_fingerprint: str,
-    levels: Mapping[str, Sequence[int]],
+    levels: Sequence[Sequence[int]],
     rules: Sequence[Mapping[str, Any]] | None,
-    heights: Mapping[str, int],
     ledger: Ledger,
     certificate: Certificate,
-    k: int,
-    models: Sequence[Mapping[str, Any]],
-    columns: Mapping[str, str],
     output: Mapping[str, str],
     versions: Mapping[str, str],
 ) -> dict[str, Any]:
-    """The document, ready for JSON.
+    """Return the document, ready for JSON.
 
-    Counts below k are coarsened (``Ledger.coarsened``); where one is, the loss and its bound are withheld,
-    because they would give it back (``Certificate.coarsened``).
+    Counts below k, the least size of a class that the models allow, are coarsened (``Ledger.coarsened``). Where one is,
+    the loss and its bound are withheld, because they would reveal it (``Certificate.coarsened``).
 
     Args:
-        levels: quasi-identifier -> the levels at which records are published.
-        rules: what each rule publishes, in an order that says nothing; None when one node publishes all records.
-        columns: released column -> role.
-        output: kind -> target; of a file only its name is told.
+        levels: per quasi-identifier, the levels at which records are published.
+        rules: what each rule publishes, in an order without meaning; None when one node publishes all records.
+        output: kind -> target; of a file only its name is shown.
     """
-    proven = certificate.coarsened() if ledger.hides(k) else certificate.to_dict()
+    k = least_size(policy.models)
+    columns = [column for column in policy.columns if column.role != "drop"]
+    published: dict[str, dict[str, Any]] = {
+        a.name: {"level": own[0], "height": a.height} if len(own) == 1 else {"levels": list(own), "height": a.height}
+        for a, own in zip(catalog.attributes, levels, strict=True)
+    }
     return {
         "manifest_version": 1,
-        "policy_fingerprint": policy_fingerprint,
-        "models": [_plain(model) for model in models],
-        "columns": [
-            {"name": name, "role": role} | (_levels(levels[name], heights[name]) if name in levels else {})
-            for name, role in columns.items()
+        "policy_fingerprint": policy.fingerprint(),
+        "models": [
+            *(_plain({"type": m.type, **dict(m.parameters)}) for m in policy.privacy),
+            *(_plain({"type": m.type, "column": c.name, **m.parameters}) for c in policy.columns for m in c.models),
         ],
+        "columns": [{"name": c.name, "role": c.role} | published.get(c.name, {}) for c in columns],
         **({} if rules is None else {"rules": [dict(rule) for rule in rules]}),
         **({} if ledger.entities is None else {"entity": True}),
         "ledger": ledger.coarsened(k),
-        "certificate": proven,
+        "certificate": certificate.coarsened() if ledger.hides(k) else certificate.to_dict(),
         "output": {kind: Path(name).name if kind == "file" else name for kind, name in output.items()},
         "versions": dict(versions),
     }
-
-
-def _levels(levels: Sequence[int], height: int) -> dict[str, Any]:
-    """One level, or several where rules publish at different ones."""
-    return {"level": levels[0], "height": height} if len(levels) == 1 else {"levels": list(levels), "height": height}
 
 
 def write_manifest(document: Mapping[str, Any], path: Path) -> None:
@@ -70,14 +69,11 @@ def write_manifest(document: Mapping[str, Any], path: Path) -> None:
     Raises:
         TargetError: the directory cannot be written.
     """
-    check_directory(path)
-    with partial_file(path) as partial:
-        partial.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        put_in_place(partial, path)
+    write_text(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
 def _plain(value: Any) -> Any:
-    """``value`` for JSON; a path, also one under the key ``file``, is cut to its name."""
+    """Return ``value`` for JSON; a path, also one under the key ``file``, is cut to its name."""
     if isinstance(value, Mapping):
         return {
             str(key): Path(item).name if key == "file" and isinstance(item, str) else _plain(item)

@@ -12,12 +12,12 @@ from sqlanon.errors import EngineError, TargetError
 
 
 def check_directory(path: Path) -> None:
-    """Raise TargetError unless a file can be made beside ``path``."""
+    """Raise TargetError unless a file can be created beside ``path``."""
     directory = path.absolute().parent
     if not directory.is_dir():
         raise TargetError(
             f"The directory {str(directory)!r} of the target {path.name!r} is not there.",
-            hint="make it first, or choose another target.",
+            hint="create it first, or choose another target.",
         )
     probe = partial_name(path)
     failure = None
@@ -34,14 +34,14 @@ def check_directory(path: Path) -> None:
 
 
 def partial_name(path: Path) -> Path:
-    """A name beside ``path`` that nobody else uses, and that says whose it is."""
+    """Return a name beside ``path`` that nobody else uses, with the process that uses it."""
     path = path.absolute()
     return path.with_name(f".{path.name}.sqlanon-{os.getpid()}-{secrets.token_hex(4)}.partial{path.suffix}")
 
 
 @contextmanager
 def partial_file(path: Path) -> Iterator[Path]:
-    """A name beside ``path`` to write under; whatever is left of it is removed at the end, come what may.
+    """Yield a name beside ``path`` to write under; whatever is left of it is removed at the end, come what may.
 
     Partial files of the same target whose process is dead (kill -9, power cut) are removed first. The name
     keeps the ending of ``path``, by which files are read back.
@@ -95,6 +95,18 @@ def put_in_place(partial: Path, path: Path, *, if_exists: str = "replace") -> No
         raise TargetError(f"The target file {path.name!r} could not be put in place ({failure}).", hint="run again.")
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a small file, whole or not at all.
+
+    Raises:
+        TargetError: the directory cannot be written.
+    """
+    check_directory(path)
+    with partial_file(path) as partial:
+        partial.write_text(text, encoding="utf-8")
+        put_in_place(partial, path)
+
+
 def _sync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -104,7 +116,7 @@ def _sync(path: Path) -> None:
 
 
 def as_target_error(error: EngineError, path: Path) -> TargetError | EngineError:
-    """A failed write of a file is a fault of the target; anything else stays what it is."""
+    """Return a failed write of a file as a fault of the target, and any other error as it is."""
     if error.kind != "IOException":
         return error
     return TargetError(

@@ -1,7 +1,7 @@
 """The certificate as a file: the proof of a search as compact JSON, for anybody to run again (``sqlanon verify``).
 
 Its boxes cover the lattice; each names the judged node that it rests on and what its candidates lose at least. No bound
-tells a number of records: two of them could be subtracted, and the difference is the number of records whose classes
+reveals a number of records: two of them could be subtracted, and the difference is the number of records whose classes
 fail at one node and pass at the other. A bound that such a number enters reads ``loss`` (at least that of the chosen
 node, which is all the proof needs), or is replaced by what generalization alone costs, which is less and needs no node.
 """
@@ -20,22 +20,22 @@ from sqlanon.errors import InputError
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Lattice, Node
 from sqlanon.measures.base import LowerBounds
-from sqlanon.publish.partial_files import check_directory, partial_file, put_in_place
+from sqlanon.publish.partial_files import write_text
 from sqlanon.search.base import TIE, Claim, Problem, Verdict
 from sqlanon.search.certificate import Certificate
 from sqlanon.search.proof import Proof
 
 VERSION = 1
 AT_LEAST = "loss"
-"""A bound that is not told: the candidates of the box lose at least what the chosen node loses."""
+"""A bound that is withheld: the candidates of the box lose at least what the chosen node loses."""
 OPEN = "open"
-"""Nothing is told of the candidates of the box, because every number is withheld."""
+"""A bound of which nothing is said, because every number is withheld."""
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
-    """A box of a certificate as read: a claim, and how its bound is told: as a number, ``loss`` or ``open``."""
+class CertificateBox:
+    """A box of a certificate as read: a claim, and the kind of its bound: ``number``, ``loss`` or ``open``."""
 
     claim: Claim
     kind: str
@@ -58,7 +58,7 @@ class Statement:
     optimal: bool
     lattice_size: int
     overlapping: bool
-    boxes: tuple[Box, ...]
+    boxes: tuple[CertificateBox, ...]
 
 
 def proof_document(
@@ -72,22 +72,24 @@ def proof_document(
     fingerprint: str,
     versions: Mapping[str, str],
 ) -> dict[str, Any]:
-    """The document, ready for JSON. Its lower bound is the least that it tells, which may be less than was proven.
+    """Return the document, ready for JSON.
+
+    Its lower bound is the least that it shows, which may be less than was proven.
 
     Args:
         judged: the verdicts of the nodes that the proof rests on.
-        withheld: the loss would give a small count away: no number that it could be reckoned from is told.
+        withheld: the loss would reveal a small count: no number that it could be computed from is shown.
     """
     catalog, lattice = problem.catalog, problem.lattice
-    told = [_told(claim, certificate.loss, problem, judged, withheld=withheld) for claim in proof.claims]
+    shown = [_shown(claim, certificate.loss, problem, judged, withheld=withheld) for claim in proof.claims]
     proven = certificate.coarsened()
     if not withheld:
-        lower = min([certificate.loss, *(bound for _, bound in told if isinstance(bound, float))])
+        lower = min([certificate.loss, *(bound for _, bound in shown if isinstance(bound, float))])
         proven = replace(certificate, lower_bound=lower, gap=_gap(certificate.loss, lower)).to_dict()
-    named = [node for claim, _ in told for node in (claim.witness, claim.below) if node is not None]
+    named = [node for claim, _ in shown for node in (claim.witness, claim.below) if node is not None]
     nodes = {node: number for number, node in enumerate(dict.fromkeys(named))}
     rows: list[list[Any]] = []
-    for claim, bound in told:
+    for claim, bound in shown:
         row: list[Any] = [_text(claim.bottom, catalog), _text(claim.top, catalog)]
         row += [None if claim.witness is None else nodes[claim.witness], bound]
         rows.append(row if claim.below is None else [*row, nodes[claim.below]])
@@ -109,10 +111,10 @@ def proof_document(
     return {**document, "sha256": digest(document)}
 
 
-def _told(
+def _shown(
     claim: Claim, loss: float, problem: Problem, judged: Mapping[Node, Verdict], *, withheld: bool
 ) -> tuple[Claim, float | str | None]:
-    """A claim as the file tells it, and its bound: no number that a number of suppressed records enters."""
+    """Return a claim as the file shows it, and its bound: no number that a number of suppressed records enters."""
     if claim.bound is None:
         return claim, None
     enough = loss - TIE * abs(loss)
@@ -134,7 +136,7 @@ def _gap(loss: float, lower: float) -> float:
 
 
 def digest(document: Mapping[str, Any]) -> str:
-    """SHA-256 (hex) of all but the digest: it tells damage, not intent."""
+    """Return the SHA-256 (hex) of all but the digest: it detects damage, not intent."""
     kept = {key: value for key, value in document.items() if key != "sha256"}
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
 
@@ -145,18 +147,15 @@ def write_proof(document: Mapping[str, Any], path: Path) -> None:
     Raises:
         TargetError: the directory cannot be written.
     """
-    check_directory(path)
     head = {key: value for key, value in document.items() if key != "boxes"}
     lines = [f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
     boxes = ",\n".join("    " + json.dumps(row, separators=(",", ":")) for row in document["boxes"])
     lines.append('  "boxes": [\n' + boxes + "\n  ]")
-    with partial_file(path) as partial:
-        partial.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-        put_in_place(partial, path)
+    write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def read_proof(path: Path) -> dict[str, Any]:
-    """The document of a certificate file.
+    """Return the document of a certificate file.
 
     Raises:
         InputError: there is no such file, or it is no certificate.
@@ -180,10 +179,10 @@ def read_proof(path: Path) -> dict[str, Any]:
 
 
 def stated(document: Mapping[str, Any], catalog: Catalog) -> Statement:
-    """What a certificate says, for the catalog of its policy.
+    """Return the content of a certificate, for the catalog of its policy.
 
     Raises:
-        InputError: it is not well formed, or speaks of other columns.
+        InputError: it is not well formed, or is about other columns.
     """
     try:
         attributes = tuple(document["attributes"])
@@ -210,11 +209,11 @@ def stated(document: Mapping[str, Any], catalog: Catalog) -> Statement:
         pass
     raise InputError(
         "The certificate is not well formed, or it is about other quasi-identifiers than the policy.",
-        hint="give the policy that it was made for, and the certificate as it was written.",
+        hint="give the policy that it was written for, and the certificate as it was written.",
     )
 
 
-def _box(row: Sequence[Any], nodes: Sequence[Node], catalog: Catalog) -> Box:
+def _box(row: Sequence[Any], nodes: Sequence[Node], catalog: Catalog) -> CertificateBox:
     bottom, top, witness, bound, *below = row
     kind = bound if bound in (AT_LEAST, OPEN) else "number"
     claim = Claim(
@@ -224,7 +223,7 @@ def _box(row: Sequence[Any], nodes: Sequence[Node], catalog: Catalog) -> Box:
         below=nodes[_index(below[0])] if below else None,
         bound=_number(bound) if kind == "number" else -math.inf,
     )
-    return Box(claim, kind)
+    return CertificateBox(claim, kind)
 
 
 def _index(value: Any) -> int:
@@ -249,7 +248,7 @@ def _short(catalog: Catalog) -> bool:
 
 
 def _text(node: Node, catalog: Catalog) -> str:
-    """The levels of a node, a character each; with commas where a hierarchy has more levels than there are digits."""
+    """Return the levels of a node, a character each; with commas where a hierarchy has more levels than digits."""
     return "".join(DIGITS[level] for level in node) if _short(catalog) else ",".join(map(str, node))
 
 

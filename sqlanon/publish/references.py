@@ -1,4 +1,4 @@
-"""What the audits of a plan's models are judged against, made from the source and the published texts.
+"""What the audits of a plan's models are judged against, from the source and the published texts.
 
 The distribution of a sensitive column is counted in the source itself, the population is grouped by the published
 texts; neither passes through the keys and masks that the search worked with. Only the places of an ordered distance are
@@ -34,7 +34,7 @@ def plan_audits(
     node: Node,
     released: Mapping[str, str],
 ) -> list[ModelAudit]:
-    """The audits of the models of a plan.
+    """Return the audits of the models of a plan.
 
     Args:
         released: the columns of the release with their types.
@@ -59,10 +59,10 @@ def plan_audits(
 def unplaced_audits(
     models: Sequence[PrivacyModel], encoding: Encoding, catalog: Catalog
 ) -> list[tuple[str, exp.Query]]:
-    """What must hold besides of a table that another one was planned for: names and statements, no row each.
+    """Return what must hold besides of a table that another one was planned for: names and statements, no row each.
 
-    Of a sensitive value without a row in its lookup nobody knows the place in an order or the ancestors, so that a
-    distance by these cannot be had of a table that holds one. A record of the population without a row is in no class,
+    A sensitive value without a row in its lookup has no known place in an order and no known ancestors, so that no
+    distance by these is defined for a table that holds one. A record of the population without a row is in no class,
     so that the share of the subset in its class would read too high: that can hide a share below ``min``.
     """
     wanted: dict[str, int] = {}
@@ -93,7 +93,7 @@ def _unplaced(encoding: Encoding, position: int) -> exp.Query:
 
 
 def _reads_place(model: PrivacyModel) -> bool:
-    """The audit of a model reads the place of the reference, in an order of the values."""
+    """Return whether the audit of a model reads the place of the reference, in an order of the values."""
     tree = sqlfiles.parse(model.audit_file)
     return any(query.is_star for query in tree.find_all(exp.Select)) or any(
         found.name == "place" for found in tree.find_all(exp.Column)
@@ -101,8 +101,10 @@ def _reads_place(model: PrivacyModel) -> bool:
 
 
 def _population(encoding: Encoding, catalog: Catalog, node: Node, released: Mapping[str, str]) -> exp.Expr:
-    """The classes of the whole population at a node, typed like the release, with ``sqlanon_count``: their records, or
-    entities."""
+    """Select the classes of the whole population at a node, typed like the release.
+
+    ``sqlanon_count`` holds their records, or entities.
+    """
     classes = readable_grain(encoding.source, node, whole_population=True)
     counted = classes.expressions[-1].alias
     typed = [named(exp.cast(column(a.name), data_type(released[a.name])), a.name) for a in catalog.attributes]

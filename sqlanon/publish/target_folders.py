@@ -15,7 +15,7 @@ from sqlanon.publish.targets import FOLDER_ENDING, check_folder
 
 @contextmanager
 def partial_folder(path: Path) -> Iterator[Path]:
-    """A name beside ``path`` to write under; whatever is left of it is removed at the end, come what may."""
+    """Yield a name beside ``path`` to write under; whatever is left of it is removed at the end, come what may."""
     partial = partial_name(path)
     try:
         yield partial

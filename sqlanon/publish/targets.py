@@ -23,37 +23,25 @@ from sqlanon.sqltrees.trees import equal
 
 RELEASED = "_released"
 """A view release stands on a table of its own: the view's name with this ending."""
-
-
 LOOKUP = "_lookup_"
-
-
+"""A live view stands on a table per lookup of its quasi-identifiers: its name with this and a number."""
 FROZEN = "_frozen"
-"""A live view stands on its source and on tables of its own: its name with ``_lookup_<i>`` for the lookups of its
-quasi-identifiers, and with ``_frozen`` for the facts that it was made with."""
-
-
+"""A live view stands on a table of the facts that it was created with: its name with this ending."""
 FACT_COLUMNS = ("kind", "name", "value")
 """The columns of these facts; those of the kind ``lookup`` name the lookups."""
-
-
 MANIFEST = ".manifest.json"
-"""A file release has its manifest beside it: the file's name with this ending,"""
-
-
+"""A file release has its manifest beside it: the file's name with this ending."""
 CERTIFICATE = ".certificate.json"
-"""and its certificate."""
-
-
+"""A file release has its certificate beside it: the file's name with this ending."""
 FOLDER_ENDING = ".parquet"
 """A release that many machines write is a folder of Parquet files (``target_folders``): its ending and theirs."""
 
 
 def place(engine: Engine, target: str | exp.Table, target_catalog: str | None) -> Place:
-    """The full name of ``target``: ``name``, ``schema.name`` or ``database.schema.name``.
+    """Return the full name of ``target``: ``name``, ``schema.name`` or ``database.schema.name``.
 
     Raises:
-        TargetError: it is no name.
+        TargetError: the target is no name of a relation.
     """
     if isinstance(target, exp.Table):
         return engine.place([part.name for part in target.parts], target_catalog)
@@ -88,13 +76,13 @@ class Target:
 
     @classmethod
     def of(cls, source: Source, policy: Policy, output: Output) -> Target:
-        """The target of a release of ``source``; ``output`` need not be the policy's own."""
+        """Return the target of a release of ``source``; ``output`` need not be the policy's own."""
         return cls(
             output, policy.if_exists, source.target_catalog, source.path, source.read, source.files, policy.extensions
         )
 
     def file_format(self) -> FileFormat | None:
-        """The format that writes its file; None when the engine does.
+        """Return the format that writes its file; None when the engine does.
 
         Raises:
             TargetError: its ending is not known.
@@ -151,13 +139,13 @@ def check_target(engine: Engine, target: Target, *, read: Sequence[exp.Expr] = (
 
 
 def tables_beneath(engine: Engine, where: Place) -> list[Place]:
-    """The tables that a view of ours at ``where`` stands on, a snapshot's or a live one's; none of somebody else's."""
+    """Return the tables that a view of ours at ``where`` stands on, a snapshot's or a live one's; no others."""
     released = _released_table(engine, where)
     return [*([released] if released is not None else []), *frozen_tables(engine, where)]
 
 
 def _released_table(engine: Engine, where: Place) -> Place | None:
-    """The table beneath a view release at ``where``: the one with its name that the view reads, and it alone."""
+    """Return the table beneath a view release at ``where``: the one with its name, if the view reads it alone."""
     base = where.named(where.name + RELEASED)
     if engine.existing(where) != "view" or engine.existing(base) != "table":
         return None
@@ -171,13 +159,13 @@ def _released_table(engine: Engine, where: Place) -> Place | None:
 
 
 def frozen_tables(engine: Engine, where: Place) -> list[Place]:
-    """The tables beneath a live view, its facts first, when there is one at ``where``, or was."""
+    """Return the tables beneath a live view, its facts first, when there is one at ``where``, or was."""
     facts = where.named(where.name + FROZEN)
     if engine.existing(facts) != "table" or [name for name, _ in engine.columns(facts.table)] != list(FACT_COLUMNS):
         return []
     kind, name = (exp.column(key, quoted=True) for key in FACT_COLUMNS[:2])
-    told = exp.select(name).from_(facts.table).where(equal(kind, exp.Literal.string("lookup")))
-    lookups = [str(row[0]) for row in engine.run("read facts", told)]
+    listed = exp.select(name).from_(facts.table).where(equal(kind, exp.Literal.string("lookup")))
+    lookups = [str(row[0]) for row in engine.run("read facts", listed)]
     prefix = (where.name + LOOKUP).casefold()  # whatever the facts say
     named = [where.named(name) for name in lookups if name.casefold().startswith(prefix)]
     return [facts, *(lookup for lookup in named if engine.existing(lookup) == "table")]
@@ -220,7 +208,7 @@ def _check_file(engine: Engine, target: Target) -> None:
 
 
 def check_folder(path: Path, if_exists: str) -> None:
-    """Refuse a folder that must not be made or replaced.
+    """Refuse a folder that must not be created or replaced.
 
     Raises:
         TargetError: it has another ending, is there, or holds something else than a release.

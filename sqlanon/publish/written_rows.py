@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlanon.engines.base import Engine
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.data_types import data_type
-from sqlanon.sqltrees.trees import equal
+from sqlanon.sqltrees.trees import column, equal, named
 
 NOT_IN_PARQUET = ("HUGEINT", "UHUGEINT", "BIT", "BIGNUM", "VARINT")
 """Types that Parquet would turn into floats, or refuse; they are written as text."""
@@ -23,18 +23,18 @@ def release_query(
     marker: str | None,
     redacted: int,
 ) -> exp.Query:
-    """The statement that is written: the rows in their written types, the redacted rows, shuffled."""
+    """Return the statement that is written: the rows in their written types, the redacted rows, shuffled."""
     rows: exp.Query = _typed(query, types, written)
     if marker is not None and redacted:
         fillers = exp.Table(this=exp.GenerateSeries(start=exp.convert(1), end=exp.convert(redacted)))
-        texts = exp.select(*[_named(exp.Literal.string(marker), name) for name in written]).from_(fillers)
+        texts = exp.select(*[named(exp.Literal.string(marker), name) for name in written]).from_(fillers)
         rows = exp.union(rows, texts, distinct=False)
     every = exp.select(*[column(name) for name in written])
     return every.from_(rows.subquery("released")).order_by(exp.Rand())
 
 
 def unused_marker(engine: Engine, query: exp.Query, columns: Sequence[str]) -> str:
-    """The text of redacted rows: the usual marker, with a number if a published value equals it."""
+    """Return the text of redacted rows: the usual marker, with a number if a published value equals it."""
     number, marker = 1, names.SUPPRESSED_MARKER
     while True:
         hits = [equal(_cast(column(name), "VARCHAR"), exp.convert(marker)) for name in columns]
@@ -46,51 +46,45 @@ def unused_marker(engine: Engine, query: exp.Query, columns: Sequence[str]) -> s
 
 
 def written_types(types: Sequence[str], ending: str, marker: str | None) -> list[str]:
-    """ENUMs leave as text; everything does beside redacted rows, and but for tables and files with types."""
+    """Return the types that are written.
+
+    ENUMs leave as text. Everything does beside redacted rows, and in files without types.
+    """
     as_text = ending not in ("", ".duckdb", ".parquet") or marker is not None
     refused = NOT_IN_PARQUET if ending == ".parquet" else ()
     return ["VARCHAR" if as_text or "ENUM(" in name.upper() or name.upper() in refused else name for name in types]
 
 
 def typed_texts(lookup: exp.Expr, type_name: str) -> exp.Subquery:
-    """``lookup`` with its texts as values of ``type_name`` read: 05 in an INTEGER column reads 5."""
+    """Return ``lookup`` with its texts as values of ``type_name`` read: 05 in an INTEGER column reads 5."""
     value = column("value") if type_name == "VARCHAR" else _cast(_cast(column("value"), type_name), "VARCHAR")
     relation = lookup.copy()
     relation.set("alias", exp.TableAlias(this=exp.to_identifier("texts", quoted=True)))
-    return exp.select(_named(value, "value")).from_(relation).subquery("typed")
+    return exp.select(named(value, "value")).from_(relation).subquery("typed")
 
 
 def as_texts(query: exp.Query, types: Mapping[str, str], written: Mapping[str, str]) -> exp.Subquery:
-    """The rows of a query in their written types, as the texts of these."""
+    """Return the rows of a query in their written types, as texts."""
     return texts_of(_typed(query, types, written).subquery("typed"), list(written))
 
 
 def texts_of(relation: exp.Expr, columns: Sequence[str]) -> exp.Subquery:
-    """The rows of a relation as texts."""
-    texts = [_named(_cast(column(name), "VARCHAR"), name) for name in columns]
+    """Return the rows of a relation as texts."""
+    texts = [named(_cast(column(name), "VARCHAR"), name) for name in columns]
     return exp.select(*texts).from_(relation).subquery("texts")
 
 
 def _typed(query: exp.Query, types: Mapping[str, str], written: Mapping[str, str]) -> exp.Select:
-    """The rows of a query in their written types."""
+    """Return the rows of a query in their written types."""
     cells = [
-        _named(column(name) if types[name] == new else _cast(column(name), new), name) for name, new in written.items()
+        named(column(name) if types[name] == new else _cast(column(name), new), name) for name, new in written.items()
     ]
     return exp.select(*cells).from_(query.subquery("published"))
 
 
 def typed_column(name: str, type_name: str) -> exp.Alias:
-    """A column as values of a type."""
-    return _named(_cast(column(name), type_name), name)
-
-
-def column(name: str) -> exp.Column:
-    """A quoted column reference."""
-    return exp.column(exp.to_identifier(name, quoted=True))
-
-
-def _named(expression: exp.Expr, name: str) -> exp.Alias:
-    return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=True))
+    """Return a column as values of a type."""
+    return named(_cast(column(name), type_name), name)
 
 
 def _cast(expression: exp.Expr, type_name: str) -> exp.Cast:

@@ -54,11 +54,11 @@ def script_parts(plan: Plan) -> ScriptParts:
             "A script leaves suppressed records out, and the policy says suppressed: redact.",
             hint="say suppressed: drop.",
         )
-    session, catalog, released = plan._session, plan.catalog, plan._released()
+    session, catalog, released = plan._session, plan.catalog, plan.released
     heights = [a.height for a in catalog.attributes]
     nodes = [plan.node, *list(neighbours(plan.node, heights))[:NEIGHBOURS]]
     encoding, quasi = session.encoding, [a.name for a in catalog.attributes]
-    rows, staged, audits = plan._release_query(), None, plan._audits()
+    rows, staged, claim = plan._release_query(), None, plan._claim()
     unplaced = unplaced_audits(plan.policy.models, encoding, catalog)
     if catalog.has_entity:
         staged = plan._release_query(entities=True)
@@ -77,14 +77,10 @@ def script_parts(plan: Plan) -> ScriptParts:
         released=list(released),
         staged=staged,
         staged_audits=[
-            (audit.name, audit.offending(table(STAGED), quasi, names.ENTITY)) for audit in audits if staged
+            (audit.name, audit.offending(table(STAGED), quasi, names.ENTITY)) for audit in claim.models if staged
         ],
         audits=[
-            *release_audits(
-                table(RELEASE), types=released, quasi_identifiers=quasi, models=[] if staged else audits,
-                published=plan.ledger.published, redacted=0, marker=None, nulls=plan.policy.nulls,
-                lookups=plan._lookups(),
-            ),
+            *release_audits(table(RELEASE), claim.without_models() if staged else claim),
             *unplaced,
         ],
         facts=script_facts(catalog, plan.policy.table or plan.source_name),

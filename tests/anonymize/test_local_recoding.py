@@ -27,10 +27,11 @@ from sqlanon.compiler.encoded_source import COVERED
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.lattice.nodes import Node
 from sqlanon.plan.recoding import insertion, sequence, state
-from sqlanon.plan.recoding.insertion import Found, choose
+from sqlanon.plan.recoding.insertion import ChosenNodes, choose
 from sqlanon.plan.recoding.rules import Recoding
 from sqlanon.plan.recoding.sequence import REPLAYED, first_fit
 from sqlanon.plan.recoding.state import opened
+from sqlanon.policy import SearchOptions
 from sqlanon.sqltrees import names
 
 Given = list[tuple[brute_models.Record, int | None]]
@@ -302,7 +303,7 @@ def test_candidates_are_judged_as_the_whole_sequence_would_be(monkeypatch: pytes
 # The choice
 
 
-def check_choice(plan: Any, found: Found, most: int) -> Recoding:
+def check_choice(plan: Any, found: ChosenNodes, most: int) -> Recoding:
     problem, limit = plan._problem, plan.catalog.allowed
     recoding = first_fit(engine_of(plan), problem, plan.question, found.nodes)
     assert found.start == pytest.approx(plan.solution.loss, rel=1e-12, abs=1e-12)
@@ -354,7 +355,7 @@ def plan(connection: duckdb.DuckDBPyConnection) -> Any:
         yield found_plan
 
 
-def chosen(plan: Any, **options: Any) -> Found:
+def chosen(plan: Any, **options: Any) -> ChosenNodes:
     own = {"most": 6, "seed": 1, **options}
     return choose(engine_of(plan), plan._problem, plan.question, plan.node, **own)
 
@@ -395,12 +396,12 @@ def test_ties_of_the_order_are_left_to_the_seed(connection: duckdb.DuckDBPyConne
 def test_evaluations_and_time_are_limited(plan: Any) -> None:
     everything = chosen(plan)
     assert everything.stopped is None and len(everything.nodes) > 2
-    few = chosen(plan, max_evaluations=5)
+    few = chosen(plan, limits=SearchOptions(max_evaluations=5))
     assert (few.evaluated, few.stopped) == (5, "evaluations")
     check_choice(plan, few, 6)
     assert len(few.nodes) == 2  # the best of what was judged
-    assert chosen(plan, max_evaluations=1).nodes == (plan.node,)
-    late = chosen(plan, time_limit=0)
+    assert chosen(plan, limits=SearchOptions(max_evaluations=1)).nodes == (plan.node,)
+    late = chosen(plan, limits=SearchOptions(time_limit=0))
     assert (late.nodes, late.stopped, late.loss) == ((plan.node,), "time limit", late.start)
     assert chosen(plan, most=1).nodes == (plan.node,)
 

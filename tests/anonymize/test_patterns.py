@@ -24,17 +24,9 @@ import sqlanon
 from sqlanon.compiler import patterns as compiler
 from sqlanon.plan.patterns import greedy as module
 from sqlanon.plan.patterns.greedy import Assignment, greedy
-from sqlanon.plan.patterns.pattern_set import (
-    TIES,
-    Pattern,
-    PatternSet,
-    all_patterns,
-    at_most,
-    constrained,
-    listed,
-    stars,
-)
+from sqlanon.plan.patterns.pattern_set import PatternSet, all_patterns, at_most, constrained, listed
 from sqlanon.plan.patterns.quality import quality
+from sqlanon.policy.pattern_order import TIES, Pattern, stars
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
 from sqlanon.sqltrees.trees import table

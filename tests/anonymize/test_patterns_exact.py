@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -26,20 +27,42 @@ from tables import text_table
 import sqlanon
 from sqlanon.errors import InputError, NoSolutionError, SearchStoppedError, UnsupportedError
 from sqlanon.plan.patterns import integer_program as exact
+from sqlanon.plan.patterns import shares as pattern_shares
 from sqlanon.plan.patterns import solver
 from sqlanon.plan.patterns.exact_assignment import exactly
 from sqlanon.plan.patterns.greedy import REPLAYED, Assignment, greedy
-from sqlanon.plan.patterns.integer_program import ExactSolution, solve, whole
+from sqlanon.plan.patterns.integer_program import ExactSolution, whole
 from sqlanon.plan.patterns.pattern_set import all_patterns, at_most, listed
 from sqlanon.plan.patterns.quality import quality
-from sqlanon.plan.patterns.reductions import Ints, first_fit, program, reduced
-from sqlanon.plan.patterns.shares import Share, broken, stretches
+from sqlanon.plan.patterns.reductions import Ints, RowTypes, first_fit, program, reduced
+from sqlanon.plan.patterns.shares import Share, stretches
+from sqlanon.policy import SearchOptions
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import table
 
 TABLES = scaled(15)
 Pattern = tuple[int, ...]
 Rows = list[tuple[int, ...]]
+
+
+def solve(
+    codes: Ints,
+    counts: Ints,
+    patterns: Sequence[Pattern],
+    k: int,
+    *,
+    time_limit: float | None = None,
+    gap: float = 0.0,
+    **options: Any,
+) -> ExactSolution:
+    """The exact solution of row types that are given as two arrays."""
+    limits = SearchOptions(time_limit=time_limit, gap=gap)
+    return exact.solve(RowTypes(codes, counts), patterns, k, limits=limits, **options)
+
+
+def broken(codes: Ints, counts: Ints, *rest: Any, **options: Any) -> list[str]:
+    """What keeps shares from being a solution of row types that are given as two arrays."""
+    return pattern_shares.broken(RowTypes(codes, counts), *rest, **options)
 
 
 def brute(rows: Rows, patterns: Sequence[Pattern], k: int, weights: Sequence[int], left_over: bool) -> Iterator[int]:
@@ -115,7 +138,7 @@ def test_a_solution_goes_through_the_reductions_and_back_at_no_cost(instance) ->
     table, counts = distinct(rows)
     everything = tuple(range(len(weights)))
     patterns = patterns if everything in patterns else [*patterns, everything]
-    before = program(table, counts, patterns, [sum(weights[p] for p in pattern) for pattern in patterns], k)
+    before = program(RowTypes(table, counts), patterns, [sum(weights[p] for p in pattern) for pattern in patterns], k)
     records = first_fit(before)
     assert not before.left(records).any() and before.holds(records)
     reduction = reduced(before)
@@ -238,8 +261,8 @@ def test_a_gap_ends_the_search_earlier() -> None:
 def test_a_bound_that_contradicts_what_is_known_is_not_believed(monkeypatch: pytest.MonkeyPatch, claimed: int) -> None:
     table, counts, patterns = scattered(1)
     best = solve(table, counts, patterns, 3)
-    optimum = solver.Model.optimum
-    monkeypatch.setattr(exact.Model, "optimum", lambda self, *rest: (optimum(self, *rest)[0], claimed))
+    optimum = solver.HighsModel.optimum
+    monkeypatch.setattr(exact.HighsModel, "optimum", lambda self, *rest: (optimum(self, *rest)[0], claimed))
     found = solve(table, counts, patterns, 3)
     assert found.cost == best.cost
     assert found.bound < best.cost
@@ -416,7 +439,9 @@ def test_in_a_database_it_is_never_worse_than_the_heuristic(connection: duckdb.D
     with planned(connection, rows, columns) as plan:
         engine = plan._session.source.engine
         heuristic = greedy(engine, plan.catalog, patterns, k, **options)
-        found, proof = exactly(engine, plan.catalog, patterns, k, time_limit=rng.choice([None, 0]), **options)
+        found, proof = exactly(
+            engine, plan.catalog, patterns, k, limits=SearchOptions(time_limit=rng.choice([None, 0])), **options
+        )
         check_loaded(plan, found, rows, weights)
         check_script(engine, REPLAYED)
     assert proof.heuristic == heuristic.cost

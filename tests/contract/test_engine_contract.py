@@ -583,8 +583,8 @@ def test_what_is_redacted_and_suppressed_adds_up(kind: Kind, fresh: Any) -> None
 def test_a_fault_in_what_was_written_is_found_and_nothing_is_left(engine: Engine, fault: str) -> None:
     data, document = typed_case()
     plan = planned(engine, data, document)
-    query, ledger, models = plan._release_query(), plan.ledger, plan._audits()
-    columns, quasi = list(plan._released()), ["age", "born", "zip"]
+    query, ledger = plan._release_query(), plan.ledger
+    columns, quasi = list(plan.released), ["age", "born", "zip"]
     good = exp.select("*").from_(query.subquery("good"))
     error: type[sqlanon.SqlanonError] = AuditError
     if fault == "foreign text":
@@ -608,10 +608,13 @@ def test_a_fault_in_what_was_written_is_found_and_nothing_is_left(engine: Engine
         bad, said = exp.select(*every).from_(query.subquery("good")), "distinct_l_diversity"
     with pytest.raises(error) as raised:
         publish(
-            engine, Target(Output("table", "released")), query=bad, columns=columns, quasi_identifiers=quasi,
-            types=list(plan._released().values()), models=models, nulls="extended", ledger=ledger,
-            suppressed="drop", lookups=plan._lookups(), verify_source=lambda: None,
-        )  # fmt: skip
+            engine,
+            Target(Output("table", "released")),
+            bad,
+            replace(plan._claim(), published=ledger.published),
+            redacted=None,
+            verify_source=lambda: None,
+        )
     assert said in raised.value.message
     assert SECRET not in str(raised.value)
     assert engine.existing(engine.place(["released"], None)) is None

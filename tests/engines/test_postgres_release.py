@@ -228,7 +228,7 @@ def test_a_release_is_replaced_whole_or_not_at_all(clinic: Server, monkeypatch: 
         raise AuditError("planted", hint="")
 
     with monkeypatch.context() as patch:
-        patch.setattr("sqlanon.publish.publication.audit_release", failing)
+        patch.setattr("sqlanon.publish.draft.audit_release", failing)
         with pytest.raises(AuditError, match="planted"):
             sqlanon.anonymize(None, policy(output=output, **stricter))
     assert Counter(rows(clinic, f"SELECT * FROM {VIEW}", "analyst")) == before
@@ -268,11 +268,11 @@ def test_the_source_is_only_read(clinic: Server) -> None:
 def test_only_codes_and_counts_leave_the_server(clinic: Server) -> None:
     with sqlanon.plan(None, policy()) as plan:
         session = plan._session
-        assert [carried.table for carried in session.carried] == [
+        assert [copied.table for copied in session.transferred] == [
             "sqlanon_base", "sqlanon_leaf", "sqlanon_masks", "sqlanon_overall_0",
         ]  # fmt: skip
         texts = {text for column in patients().columns for text in map(str, column.to_pylist()) if len(text) > 2}
-        for carried in session.carried:
+        for carried in session.transferred:
             data = session.judging.arrow("look", f'SELECT * FROM "{carried.table}"')
             assert data.num_rows == carried.rows
             found = {
@@ -280,7 +280,7 @@ def test_only_codes_and_counts_leave_the_server(clinic: Server) -> None:
             }
             assert found.isdisjoint(texts)
     with sqlanon.plan(None, policy(search={"where": "engine"})) as plan:
-        assert plan._session.carried == ()
+        assert plan._session.transferred == ()
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".duckdb"])

@@ -172,7 +172,7 @@ def test_what_does_not_pass_the_audit_leaves_nothing(
     tables = session.sql("SHOW TABLES").collect()
     every = planned._release_query()
     few = every.copy().limit(20)
-    spoilt = exp.select(*[named(_lone(name), name) for name in planned._released()]).from_(every.subquery("r"))
+    spoilt = exp.select(*[named(_lone(name), name) for name in planned.released]).from_(every.subquery("r"))
     outputs = [Output("file", str(tmp_path / "release.parquet")), Output("table", "released")]
     for query, error, asked in ((few, SourceChangedError, outputs[:1]), (spoilt, AuditError, outputs)):
         monkeypatch.setattr("sqlanon.plan.full_domain.Plan._release_query", lambda self, query=query: query.copy())

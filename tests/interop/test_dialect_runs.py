@@ -221,7 +221,7 @@ def test_a_table_that_holds_more_is_published_safely(engine: str, request: pytes
         opened(engine, request, Table("people", table.columns, everyone)) as run,
     ):
         ran = Ran(plan, engine, run)
-        names = list(plan._released())
+        names = list(plan.released)
         quasi = [names.index(a.name) for a in plan.catalog.attributes]
     classes: dict[tuple[Any, ...], list[str | None]] = {}
     for row in ran.released.elements():

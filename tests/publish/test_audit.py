@@ -13,7 +13,7 @@ from sqlglot import exp
 import sqlanon
 from sqlanon.audit.check import check_relation
 from sqlanon.audit.models import audit_of
-from sqlanon.audit.release import audit_release
+from sqlanon.audit.release import ReleaseClaim, audit_release
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.errors import AuditError, InputError, SourceError
 from sqlanon.models.k_anonymity import KAnonymity
@@ -21,14 +21,10 @@ from sqlanon.models.k_anonymity import KAnonymity
 MARKER = "[suppressed]"
 RELATION = exp.to_table("written", quoted=True)
 SOUND: dict[str, Any] = {
-    "columns": ["age", "zip", "illness"],
+    "types": dict.fromkeys(["age", "zip", "illness"], "VARCHAR"),
     "quasi_identifiers": ["age", "zip"],
     "models": [audit_of(KAnonymity(2), {})],
     "published": 4,
-    "redacted": 0,
-    "marker": None,
-    "nulls": "extended",
-    "lookups": None,
 }
 
 
@@ -52,7 +48,7 @@ def engine(connection: duckdb.DuckDBPyConnection) -> Iterator[DuckDBEngine]:
 
 
 def audit(engine: DuckDBEngine, **changes: Any) -> None:
-    audit_release(engine, RELATION, **{**SOUND, **changes})
+    audit_release(engine, RELATION, ReleaseClaim(**{**SOUND, **changes}))
 
 
 def test_a_sound_release_passes(engine: DuckDBEngine) -> None:
@@ -125,7 +121,7 @@ def test_typed_columns_are_compared_as_values(connection: duckdb.DuckDBPyConnect
     connection.execute("CREATE OR REPLACE TABLE written AS SELECT 5 AS n FROM range(2)")
     connection.execute("CREATE TABLE texts AS SELECT '05' AS value")
     one = {
-        "columns": ["n"],
+        "types": {"n": "VARCHAR"},
         "quasi_identifiers": ["n"],
         "published": 2,
         "lookups": {"n": exp.to_table("texts")},
@@ -142,7 +138,10 @@ def test_typed_columns_are_compared_as_values(connection: duckdb.DuckDBPyConnect
 def test_hostile_column_names(connection: duckdb.DuckDBPyConnection, engine: DuckDBEngine, name: str) -> None:
     quoted = '"' + name.replace('"', '""') + '"'
     connection.execute(f"ALTER TABLE written RENAME age TO {quoted}")
-    hostile: dict[str, Any] = {"columns": [name, "zip", "illness"], "quasi_identifiers": [name, "zip"]}
+    hostile: dict[str, Any] = {
+        "types": dict.fromkeys([name, "zip", "illness"], "VARCHAR"),
+        "quasi_identifiers": [name, "zip"],
+    }
     audit(engine, **hostile, lookups={name: exp.to_table("ages")})
     connection.execute(f"INSERT INTO written VALUES ('{MARKER}', '{MARKER}', '{MARKER}')")
     audit(engine, **hostile, **REDACTED)

@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 from effort import fast_of
-from publications import CANARY, QUERY, ROWS, ledger, run
+from publications import CANARY, QUERY, ROWS, run
 from sqlglot import exp
 
 from sqlanon.audit.models import audit_of
@@ -102,7 +102,7 @@ def test_a_target_that_exists_is_refused_or_replaced(engine: DuckDBEngine, tmp_p
     if "." in kind:
         write_manifest({"old": 1}, manifest)
     half = QUERY + " WHERE id < 1000"
-    run(engine, kind, tmp_path, sql=half, ledger=ledger(1000), if_exists="replace")
+    run(engine, kind, tmp_path, sql=half, published=1000, if_exists="replace")
     assert not manifest.exists()
     engine.close()
     assert len(read(kind, tmp_path)) == 1000
@@ -112,7 +112,7 @@ def test_a_target_that_exists_is_refused_or_replaced(engine: DuckDBEngine, tmp_p
 def test_redacted_rows_hold_one_unused_marker(engine: DuckDBEngine, tmp_path: Path, kind: str) -> None:
     note = "CASE WHEN id = 7 THEN '[suppressed]' ELSE note END AS note"
     sql = f"SELECT id, sex, {note}, ward FROM src.main.people"
-    publication = run(engine, kind, tmp_path, sql=sql, suppressed="redact")
+    publication = run(engine, kind, tmp_path, sql=sql, redacted=3)
     assert publication.marker == "[suppressed] 2"
     engine.close()
     rows = read(kind, tmp_path)
@@ -129,7 +129,7 @@ def test_redacted_rows_hold_one_unused_marker(engine: DuckDBEngine, tmp_path: Pa
             {"lookups": {"sex": exp.Subquery(this=exp.select(exp.Alias(this=exp.convert("0"), alias="value")))}},
             AuditError,
         ),
-        ({"ledger": ledger(ROWS - 1)}, SourceChangedError),
+        ({"published": ROWS - 1}, SourceChangedError),
     ],
 )
 @pytest.mark.parametrize("there", fast_of([False, True], True))
@@ -137,7 +137,7 @@ def test_a_failed_audit_leaves_everything_as_it_was(
     engine: DuckDBEngine, tmp_path: Path, kind: str, changes: Any, error: type[SqlanonError], there: bool
 ) -> None:
     if there:
-        run(engine, kind, tmp_path, sql=QUERY + " WHERE id < 10", ledger=ledger(10))
+        run(engine, kind, tmp_path, sql=QUERY + " WHERE id < 10", published=10)
     before = relations(engine), leftovers(tmp_path)
     with pytest.raises(error):
         run(engine, kind, tmp_path, if_exists="replace", **changes)
@@ -254,8 +254,8 @@ def test_the_users_own_connection_receives_tables(tmp_path: Path, kind: str) -> 
         user.execute("CREATE TABLE people AS SELECT i AS id, CAST(i % 2 AS INTEGER) AS sex FROM range(100) AS t(i)")
         engine = DuckDBEngine(connection=user)
         run(
-            engine, kind, tmp_path, sql='SELECT "id", "sex" FROM people', columns=["id", "sex"],
-            types=["BIGINT", "INTEGER"], ledger=ledger(100), catalog=None, source_path=None,
+            engine, kind, tmp_path, sql='SELECT "id", "sex" FROM people',
+            types={"id": "BIGINT", "sex": "INTEGER"}, published=100, catalog=None, source_path=None,
             target="anon.out",
         )  # fmt: skip
         engine.close()
@@ -288,7 +288,7 @@ def test_enums_comments_and_constraints_do_not_travel(engine: DuckDBEngine, tmp_
 def test_wide_integers_survive_parquet(engine: DuckDBEngine, tmp_path: Path) -> None:
     large = 170141183460469231731687303715884000000
     run(
-        engine, "release.parquet", tmp_path, columns=["id", "sex"], types=["HUGEINT", "INTEGER"],
+        engine, "release.parquet", tmp_path, types={"id": "HUGEINT", "sex": "INTEGER"},
         sql=f'SELECT id + {large}::HUGEINT AS "id", "sex" FROM src.main.people',
     )  # fmt: skip
     assert max(int(row[0]) for row in read("release.parquet", tmp_path)) == large + ROWS - 1
@@ -296,13 +296,13 @@ def test_wide_integers_survive_parquet(engine: DuckDBEngine, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("kind", KINDS[2:5])
 def test_an_empty_release_is_a_release(engine: DuckDBEngine, tmp_path: Path, kind: str) -> None:
-    run(engine, kind, tmp_path, sql=QUERY + " WHERE FALSE", ledger=ledger(0))
+    run(engine, kind, tmp_path, sql=QUERY + " WHERE FALSE", published=0)
     assert read(kind, tmp_path) == []
 
 
 def test_xml_without_records_is_refused(engine: DuckDBEngine, tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="without records"):
-        run(engine, "release.xml", tmp_path, sql=QUERY + " WHERE FALSE", ledger=ledger(0))
+        run(engine, "release.xml", tmp_path, sql=QUERY + " WHERE FALSE", published=0)
     assert leftovers(tmp_path) == []
 
 
@@ -310,8 +310,8 @@ def test_xml_without_records_is_refused(engine: DuckDBEngine, tmp_path: Path) ->
 def test_one_column_of_nulls_survives(engine: DuckDBEngine, tmp_path: Path, kind: str) -> None:
     sql = "SELECT NULLIF(note, 'NULL') AS note FROM src.main.people WHERE id % 4 IN (0, 1, 2)"
     run(
-        engine, kind, tmp_path, sql=sql, columns=["note"], types=["VARCHAR"], quasi_identifiers=["note"],
-        ledger=ledger(ROWS // 4 * 3), lookups=None,
+        engine, kind, tmp_path, sql=sql, types={"note": "VARCHAR"}, quasi_identifiers=("note",),
+        published=ROWS // 4 * 3, lookups={},
     )  # fmt: skip
     rows = read(kind, tmp_path)
     assert (rows.count((None,)), rows.count(("",))) == (ROWS // 2, ROWS // 4)

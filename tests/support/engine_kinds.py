@@ -133,8 +133,7 @@ def planned(engine: Engine, data: pa.Table, document: dict[str, Any]) -> Plan:
     relation = table(SOURCE)
     source = Source(engine, relation, dict(engine.columns(relation)), None, None)
     encoding = encode_source(engine, relation, policy, source.types)
-    session = Session.begun(source, encoding, policy.engine, policy.search.where)
-    return search_plan(session, policy, {"encode": 0.0}, None)
+    return search_plan(Session.begin(policy, policy, source, encoding, {"encode": 0.0}))
 
 
 def rows_of_table(data: pa.Table) -> Counter[tuple[Any, ...]]:

@@ -8,20 +8,15 @@ from typing import Any
 from sqlglot import exp, parse_one
 
 from sqlanon.audit.models import audit_of
+from sqlanon.audit.release import ReleaseClaim
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import Output
-from sqlanon.publish.ledger import Ledger
 from sqlanon.publish.publication import publish
 from sqlanon.publish.targets import Target
 
 ROWS = 2000
 CANARY = "canary-7f3a9"
-
-
-def ledger(published: int, suppressed: int = 3) -> Ledger:
-    reasons = {"failing_class": suppressed, "uncovered": 0, "null": 0}
-    return Ledger(published + suppressed, published, suppressed, 0, reasons, 2, published // 2, published // 2)
 
 
 QUERY = 'SELECT "id", "sex", "note", "ward" FROM "src"."main"."people" AS p'
@@ -38,15 +33,13 @@ def run(engine: DuckDBEngine, kind: str, directory: Path, **changes: Any) -> Any
         source_path=changes.pop("source_path", directory / "source.duckdb"),
     )
     options: dict[str, Any] = {
-        "query": query,
-        "columns": ["id", "sex", "note", "ward"],
-        "types": ["BIGINT", "INTEGER", "VARCHAR", "ENUM('a', 'b')"],
-        "quasi_identifiers": ["sex"],
-        "models": [audit_of(KAnonymity(5), {})],
-        "nulls": "extended",
-        "ledger": ledger(ROWS),
-        "suppressed": "drop",
+        "types": dict(zip(["id", "sex", "note", "ward"], ["BIGINT", "INTEGER", "VARCHAR", "ENUM('a', 'b')"])),
+        "quasi_identifiers": ("sex",),
+        "models": (audit_of(KAnonymity(5), {}),),
+        "published": ROWS,
         "lookups": {"sex": exp.Subquery(this=LOOKUP.copy())},
-        "verify_source": lambda: None,
     }
-    return publish(engine, target, **{**options, **changes})
+    redacted = changes.pop("redacted", None)
+    verify_source = changes.pop("verify_source", lambda: None)
+    claim = ReleaseClaim(**{**options, **changes})
+    return publish(engine, target, query, claim, redacted=redacted, verify_source=verify_source)

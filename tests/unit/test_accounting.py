@@ -10,6 +10,8 @@ from collections.abc import Sequence
 import pytest
 
 from sqlanon.errors import AuditError
+from sqlanon.lattice.catalog import Attribute, Catalog
+from sqlanon.policy import Policy
 from sqlanon.publish.ledger import Ledger
 from sqlanon.publish.manifest import manifest
 from sqlanon.search.certificate import Certificate
@@ -91,16 +93,27 @@ CERTIFICATE = Certificate("loss", "arithmetic_mean", 0.2696123, 0.2696123, 0.0, 
 
 
 def document(counts: Ledger, output: dict[str, str], levels: Sequence[int] = (1,)) -> dict[str, object]:
+    policy = Policy.from_dict(
+        {
+            "table": "t",
+            "columns": {
+                "age": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
+                "illness": {"role": "keep"},
+            },
+            "privacy": [
+                {"type": "k_anonymity", "k": 5},
+                {"type": "delta_presence", "min": 0.1, "max": 0.5, "subset": {"file": "/home/me/subset.csv"}},
+            ],
+        }
+    )
+    age = Attribute("age", "INTEGER", 3, 9, ((1,), (2,), (4,)), (0, 0, 0), (9, 3, 1), (True, False, False))
     return manifest(
-        policy_fingerprint="abc",
-        levels={"age": levels},
+        policy,
+        Catalog((age,), 1, counts.records, counts.excluded, 0, 0, 0),
+        levels=[levels],
         rules=None if len(levels) == 1 else [{"levels": {"age": level}} for level in levels],
-        heights={"age": 3},
         ledger=counts,
         certificate=CERTIFICATE,
-        k=5,
-        models=[{"type": "k_anonymity", "k": 5, "subset": {"file": "/home/me/subset.csv"}}],
-        columns={"age": "quasi_identifier", "illness": "keep"},
         output=output,
         versions={"sqlanon": "0.1.0"},
     )

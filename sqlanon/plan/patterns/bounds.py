@@ -23,7 +23,7 @@ LARGE_PAIRS = 2_000_000
 
 
 def pattern_table(catalog: Catalog, patterns: Sequence[Pattern], first: int = 0) -> pa.Table:
-    """Patterns as the table ``names.PATTERNS`` holds them, numbered from ``first``."""
+    """Return patterns as the table ``names.PATTERNS`` holds them, numbered from ``first``."""
     columns = compiler.pattern_rows(catalog, patterns, first)
     small = (names.PATTERN, "stars")
     return pa.table({name: pa.array(v, pa.int32() if name in small else pa.int64()) for name, v in columns.items()})
@@ -33,18 +33,18 @@ class Bounds:
     """Sets of columns that no pattern can keep any more, because no k of the records that are left agree in them.
 
     Sets are tested by size, smallest first, and only when each part of them may be kept; what it may cost is what
-    fruitless blocks have cost (``allow``). A set stays hopeless; the others are tested again when half of the row
+    fruitless blocks have cost (``allow``). A set stays excluded; the others are tested again when half of the row
     types are gone.
 
     Attributes:
-        possible: all sets of columns that may be kept, as bits, when all others are known to be hopeless.
+        possible: all sets of columns that may be kept, as bits, when all others are known to be excluded.
     """
 
     def __init__(self, engine: Engine, catalog: Catalog, k: int) -> None:
         self._engine = engine
         self._catalog = catalog
         self._text = engine.render(compiler.fruitful(catalog, k))
-        self._hopeless: list[int] = []
+        self._excluded: list[int] = []
         self._kind = object if len(catalog.attributes) > WORD_BITS else np.int64
         self._compared: NDArray[Any] = np.array([], self._kind)
         self._fruitful: list[list[int]] = [[0]]  # by size
@@ -53,7 +53,7 @@ class Bounds:
         self.possible: list[int] | None = None
 
     def exclude(self, suppressed: int) -> bool:
-        """True when no pattern whose ☆ are all among these columns (bits) can succeed."""
+        """Return whether no pattern whose ☆ are all among these columns (bits) can succeed."""
         return bool(((self._compared & suppressed) == 0).any())
 
     def allow(self, pairs: int) -> None:
@@ -61,12 +61,12 @@ class Bounds:
         self._budget += pairs
 
     def deepen(self, rows: int) -> bool:
-        """Test the next sizes, as far as the budget allows; True when something was learned."""
+        """Test the next sizes, as far as the budget allows, and return whether something was learned."""
         if self._rows is None or rows * 2 <= self._rows:
             self._rows, self._fruitful = rows, [[0]]
         if not self._fruitful[-1]:
             return False  # all is known
-        known, before = len(self._hopeless), self.possible
+        known, before = len(self._excluded), self.possible
         while self._fruitful[-1]:
             sets = list(islice(self._extended(), self._budget // rows + 1))
             if len(sets) * rows > self._budget:
@@ -77,14 +77,14 @@ class Bounds:
                 kept for begin in range(0, len(sets), share) for kept in self._test(sets[begin : begin + share])
             ]
             self._fruitful.append(fruitful)
-            self._hopeless += sorted(set(sets).difference(fruitful))
+            self._excluded += sorted(set(sets).difference(fruitful))
         else:
             self.possible = [kept for sets_ in self._fruitful for kept in sets_]
-        self._compared = np.array(self._hopeless, self._kind)
-        return len(self._hopeless) > known or self.possible is not before
+        self._compared = np.array(self._excluded, self._kind)
+        return len(self._excluded) > known or self.possible is not before
 
     def _extended(self) -> Iterator[int]:
-        """The sets with one column more than the last ones that were tested, without a hopeless part."""
+        """Yield the sets with one column more than those tested last, without those that hold an excluded set."""
         last = set(self._fruitful[-1])
         for kept in self._fruitful[-1]:
             for column in range(kept.bit_length(), len(self._catalog.attributes)):
@@ -93,7 +93,7 @@ class Bounds:
                     yield wider
 
     def _test(self, sets: Sequence[int]) -> list[int]:
-        """Those of the sets in which k of the records that are left agree."""
+        """Return those of the sets in which k of the records that are left agree."""
         everything = (1 << len(self._catalog.attributes)) - 1
         patterns = [columns_of(everything & ~kept) for kept in sets]
         self._engine.load("kept columns", names.KEPT, pattern_table(self._catalog, patterns), replayed=False)

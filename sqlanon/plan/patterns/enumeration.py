@@ -26,7 +26,7 @@ class Rules:
     most: int
 
     def obeyed(self, pattern: Pattern) -> bool:
-        """True when a pattern obeys the rules."""
+        """Return whether a pattern obeys the rules."""
         if len(pattern) > self.most or list(pattern) != sorted(set(pattern)):
             return False
         rest, chosen = set(pattern), 0
@@ -39,15 +39,17 @@ class Rules:
         return not rest
 
     def count(self) -> int:
-        """Number of patterns, not enumerated: items that conflict, directly or through others, are; the numbers of
-        those that do not multiply."""
+        """Count the patterns without enumerating them.
+
+        Items that conflict, directly or through others, are enumerated; the numbers of those that do not multiply.
+        """
         sizes = [1]  # by number of ☆
         for component in self._components():
             sizes = _product(sizes, self._independent(component), self.most)
         return sum(sizes)
 
     def by_number(self, places: Sequence[int], never: Never) -> Iterator[Pattern]:
-        """The patterns, fewest ☆ first, equals in descending order of the numbers ``places`` of their columns."""
+        """Yield the patterns, fewest ☆ first, equals in descending order of the numbers ``places`` of their columns."""
         if tuple(places) == tuple(range(self.columns)):
             return self._descending(never)
         positions = sorted(range(self.columns), key=places.__getitem__)  # of the columns that have these numbers
@@ -56,7 +58,7 @@ class Rules:
         return (_renumbered(pattern, positions) for pattern in numbered)
 
     def _renumbered(self, places: Sequence[int]) -> Rules:
-        """The same rules with other numbers for the columns."""
+        """Return the same rules with other numbers for the columns."""
         items = sorted((_renumbered(item, places), number) for number, item in enumerate(self.items))
         new = {number: place for place, (_, number) in enumerate(items)}
         conflicts = tuple(
@@ -74,7 +76,7 @@ class Rules:
         ]
 
         def below(chosen: Pattern, bits: int, owed: int, free: int, wanted: int) -> Iterator[Pattern]:
-            """The patterns that begin with ``chosen`` and have ``wanted`` more positions, all of them in ``free``."""
+            """Yield the patterns that begin with ``chosen`` and have ``wanted`` more positions, all in ``free``."""
             if wanted == 0:
                 if not owed and not never(bits):
                     yield chosen
@@ -103,11 +105,11 @@ class Rules:
             yield from below((), 0, 0, allowed, number)
 
     def by_weight(self, weights: Sequence[float], places: Sequence[int], never: Never) -> Iterator[Pattern]:
-        """The patterns, lightest first, then as ``by_number`` has them.
+        """Yield the patterns, lightest first, then as ``by_number`` has them.
 
         In the queue a set of items is followed by the one with one more, and the one with the next in place of its
         last. Both weigh at least as much, so sets leave it by weight; equally heavy ones are sorted before they are
-        told.
+        yielded.
         """
         order = sorted(range(len(self.items)), key=lambda i: weight(self.items[i], weights))
 
@@ -137,7 +139,7 @@ class Rules:
         return any(self.conflicts[item] & bits for item in range(len(self.items)) if bits >> item & 1)
 
     def _components(self) -> Iterator[list[int]]:
-        """The items, those together that conflict directly or through others."""
+        """Yield the items, those together that conflict directly or through others."""
         left = set(range(len(self.items)))
         while left:
             found, waiting = [], [min(left)]
@@ -151,7 +153,7 @@ class Rules:
             yield sorted(found)
 
     def _independent(self, component: Sequence[int]) -> list[int]:
-        """The number of sets of items of a component without a conflict, by number of ☆."""
+        """Count the sets of items of a component without a conflict, by number of ☆."""
         sizes = [0] * (self.most + 1)
 
         def count(position: int, barred: int, number: int) -> None:
@@ -174,7 +176,7 @@ def _renumbered(pattern: Pattern, numbers: Sequence[int]) -> Pattern:
 
 
 def _renaming(numbers: Sequence[int]) -> Callable[[int], int]:
-    """What gives the columns of a set of bits other numbers, eight columns at a time."""
+    """Return a function that gives the columns of a set of bits other numbers, eight columns at a time."""
     parts = [numbers[begin : begin + 8] for begin in range(0, len(numbers), 8)]
     tables = [
         [sum(1 << number for place, number in enumerate(part) if byte >> place & 1) for byte in range(1 << len(part))]
@@ -188,9 +190,9 @@ def _renaming(numbers: Sequence[int]) -> Callable[[int], int]:
 
 
 def _product(left: Sequence[int], right: Sequence[int], most: int) -> list[int]:
-    """The product of two polynomials, cut off after ``most``."""
-    made = [0] * (min(most, len(left) + len(right) - 2) + 1)
+    """Return the product of two polynomials, cut off after ``most``."""
+    product = [0] * (min(most, len(left) + len(right) - 2) + 1)
     for i, a in enumerate(left):
-        for j, b in enumerate(right[: max(0, len(made) - i)]):
-            made[i + j] += a * b
-    return made
+        for j, b in enumerate(right[: max(0, len(product) - i)]):
+            product[i + j] += a * b
+    return product

@@ -8,7 +8,7 @@ fetched; values stay in the database.
 pattern of ☆ alone is not allowed, any number. So there is always a solution, the one that the heuristic found. With
 ``left_over=False`` fully suppressed records are k or none; but, as there, they may be left over where the pattern of ☆
 alone is not allowed, or where there are fewer than k records at all. A limit on the left over (``most``) is no part of
-the program: it is solved without, and again, as ``_Run.within`` says, when the solution breaks the limit.
+the program: it is solved without, and again, as ``_ExactRun.within`` says, when the solution breaks the limit.
 
 **The tables.** ``names.PATTERNS`` holds the patterns that are used; ``names.ASSIGNED`` one row for each row type and
 pattern that publishes records of it, with two columns more: the records are numbered from 1 within the row type, and
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -31,17 +31,18 @@ from sqlanon.errors import UnsupportedError
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.plan.patterns.bounds import pattern_table
 from sqlanon.plan.patterns.greedy import Assignment, forget, greedy, uses
-from sqlanon.plan.patterns.integer_program import MOST_COST, ExactSolution, Status, solve, whole
+from sqlanon.plan.patterns.integer_program import MOST_COST, NO_LIMITS, ExactSolution, Status, solve, whole
 from sqlanon.plan.patterns.pattern_set import PatternSet
-from sqlanon.plan.patterns.reductions import Ints, check_size, numbered
+from sqlanon.plan.patterns.reductions import Ints, RowTypes, check_size, numbered
 from sqlanon.plan.patterns.shares import Share, stretches
 from sqlanon.plan.patterns.solver import highs_module
+from sqlanon.policy import SearchOptions
 from sqlanon.policy.pattern_order import Pattern, weight
 from sqlanon.sqltrees import names
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class CostProof:
     """What is known of the optimum; costs are sums of weights of suppressed cells, as ``Assignment.cost``.
 
     Attributes:
@@ -67,13 +68,8 @@ class Proof:
     programs: int
 
 
-@dataclass(frozen=True, slots=True)
-class _RowTypes:
-    """The row types of the input: their keys by word, their columns coded, and their records."""
-
-    words: tuple[Ints, ...]
-    codes: Ints
-    counts: Ints
+Words = tuple[Ints, ...]
+"""The keys of the row types of the input, by word."""
 
 
 def exactly(
@@ -85,10 +81,9 @@ def exactly(
     weights: Sequence[float] | None = None,
     left_over: bool = True,
     most: int | None = None,
-    time_limit: float | None = None,
-    gap: float = 0.0,
-) -> tuple[Assignment, Proof]:
-    """Assign patterns to the records at the least cost, and leave them in ``names.ASSIGNED`` (made anew).
+    limits: SearchOptions = NO_LIMITS,
+) -> tuple[Assignment, CostProof]:
+    """Assign patterns to the records at the least cost, and leave them in ``names.ASSIGNED`` (created anew).
 
     Args:
         engine: where the base of ``catalog`` stands.
@@ -98,8 +93,8 @@ def exactly(
         weights: of the columns; decimals are taken as they are written. None: all 1.
         left_over: whether fully suppressed records may be fewer than k.
         most: of the records left over; None: any number. It is kept if it can be.
-        time_limit: of the solver, in seconds; None: none.
-        gap: relative; HiGHS stops in each part of the program when the cost is within it of its bound.
+        limits: ``time_limit`` of the solver, in seconds, and ``gap``, relative: HiGHS stops in each part of the program
+            when the cost is within it of its bound.
 
     Returns:
         What is done to the records, and what is known of the optimum. Of the assignment, ``tried`` counts the patterns
@@ -124,22 +119,20 @@ def exactly(
     left_over = left_over and most != 0
     start = greedy(engine, catalog, patterns, k, weights=weights, left_over=left_over)
     listed = [*patterns.ordered(weights), *([] if allowed else [everything])]
-    table, begun = _fetched(engine, catalog, start, listed)
+    words, table, begun = _fetched(engine, catalog, start, listed)
     strict = not left_over and allowed and start.records >= k
-    run = _Run(table, begun, start, listed, allowed, k, weights, time_limit, gap)
+    run = _ExactRun(table, begun, start, listed, allowed, k, weights, limits)
     shares, proof = run.solved(left_over=not strict)
     if most is not None and run.left_over(shares) > most:
         shares, proof = run.within(most, shares, proof)
     full = len(listed) - 1
     apart = not allowed or run.fully_suppressed(shares) < k
     used = sorted({share.pattern for share in shares if not (apart and share.pattern == full)})
-    _load(engine, catalog, [listed[position] for position in used], used, table, shares)
+    _load(engine, catalog, {position: listed[position] for position in used}, words, shares)
     found = uses(engine, catalog, [listed[position] for position in used])
     assignment = replace(
         start,
-        uses=found.uses,
-        left_over=found.left_over,
-        left_over_rows=found.left_over_rows,
+        **found._asdict(),
         tried=len(listed) - (not allowed),
         statements=engine.journal.statements - before,
     )
@@ -148,8 +141,8 @@ def exactly(
 
 def _fetched(
     engine: Engine, catalog: Catalog, start: Assignment, listed: Sequence[Pattern]
-) -> tuple[_RowTypes, list[Share]]:
-    """The row types in the order of their keys, and the greedy solution; left over is what keeps nothing, the last."""
+) -> tuple[Words, RowTypes, list[Share]]:
+    """Return the row types in the order of their keys, and the greedy solution; its left over keep nothing."""
     rows = engine.arrow("read assigned", compiler.read_assigned(catalog))
     words = tuple(rows[names.key(word)].to_numpy() for word in range(catalog.words))
     codes = np.zeros((rows.num_rows, len(catalog.attributes)), dtype=np.int64)
@@ -165,56 +158,55 @@ def _fetched(
         Share(row, position_of[rule], count)
         for row, (rule, count) in enumerate(zip(rows[names.RULE].to_pylist(), counts.tolist(), strict=True))
     ]
-    return _RowTypes(words, codes, counts), begun
+    return words, RowTypes(codes, counts), begun
 
 
 @dataclass(slots=True)
-class _Run:
+class _ExactRun:
     """One program, solved under the limits that it is asked for; the last pattern keeps nothing.
 
     Attributes:
         member: that pattern is allowed, so that its records may also be a row type of the output.
     """
 
-    table: _RowTypes
+    table: RowTypes
     begun: list[Share]
     start: Assignment
     listed: Sequence[Pattern]
     member: bool
     k: int
     weights: Sequence[float] | None
-    time_limit: float | None
-    gap: float
+    limits: SearchOptions
     began: float = field(default_factory=time.monotonic)
 
     def fully_suppressed(self, shares: Sequence[Share]) -> int:
-        """Records whose pattern keeps nothing."""
+        """Return the records whose pattern keeps nothing."""
         return sum(share.records for share in shares if share.pattern == len(self.listed) - 1)
 
     def left_over(self, shares: Sequence[Share]) -> int:
-        """Of these, those that are no row type of the output."""
+        """Return those fully suppressed records that are no row type of the output."""
         number = self.fully_suppressed(shares)
         return 0 if self.member and number >= self.k else number
 
-    def solved(self, *, left_over: bool = True, surcharge: int = 0) -> tuple[Sequence[Share], Proof]:
-        """The shares of the best solution that is known, and what is known of the optimum, surcharges included."""
+    def solved(self, *, left_over: bool = True, surcharge: int = 0) -> tuple[Sequence[Share], CostProof]:
+        """Return the best solution that is known, and what is known of the optimum, surcharges included."""
         if self.start.cost == 0 and not self.left_over(self.begun):  # also of no records, which are no program
-            return self.begun, Proof(0.0, 0.0, 0.0, True, "optimal", 0.0, 0.0, 0, 0)
+            return self.begun, CostProof(0.0, 0.0, 0.0, True, "optimal", 0.0, 0.0, 0, 0)
         rated, factor = (None, 1) if self.weights is None else whole(self.weights)
-        spent = time.monotonic() - self.began
+        limits, spent = self.limits, time.monotonic() - self.began
+        if limits.time_limit is not None:
+            limits = replace(limits, time_limit=max(0.0, limits.time_limit - spent))
         found: ExactSolution = solve(
-            self.table.codes,
-            self.table.counts,
+            self.table,
             self.listed,
             self.k,
             weights=rated,
             left_over=left_over,
             surcharge=surcharge * factor,
             start=self.begun,
-            time_limit=None if self.time_limit is None else max(0.0, self.time_limit - spent),
-            gap=self.gap,
+            limits=limits,
         )
-        return found.assignment, Proof(
+        return found.assignment, CostProof(
             cost=found.cost / factor,
             bound=found.bound / factor,
             gap=found.gap,
@@ -226,13 +218,13 @@ class _Run:
             programs=found.programs,
         )
 
-    def within(self, most: int, shares: Sequence[Share], free: Proof) -> tuple[Sequence[Share], Proof]:
-        """A solution that leaves no more than ``most`` records over, if there is one, and a bound of all such ones.
+    def within(self, most: int, shares: Sequence[Share], free: CostProof) -> tuple[Sequence[Share], CostProof]:
+        """Return a solution that leaves at most ``most`` records over, if there is one, and a bound of all such ones.
 
         Where full suppression is a pattern, its records are a row type of the output: none, or k of them. Solutions
         that leave a few over are not looked at again, so the bound is that of the program without a limit.
 
-        Where it is none, a fully suppressed record is made dearer by a surcharge until few enough are left over: a
+        Where it is none, a fully suppressed record becomes dearer by a surcharge until few enough are left over: a
         solution within the limit costs at least the bound with the surcharge, less the surcharges of ``most``.
         """
         if self.member:
@@ -251,11 +243,11 @@ class _Run:
 
     @property
     def _factor(self) -> int:
-        """What makes weights whole."""
+        """The number that makes weights whole."""
         return 1 if self.weights is None else whole(self.weights)[1]
 
-    def _claimed(self, found: Proof, shares: Sequence[Share], least: float) -> Proof:
-        """What is known of a solution by a bound of another program; compared as whole numbers."""
+    def _claimed(self, found: CostProof, shares: Sequence[Share], least: float) -> CostProof:
+        """Return what is known of a solution by a bound of another program; costs are compared as whole numbers."""
         prices = [weight(pattern, self.weights) for pattern in self.listed]
         cost = round(sum(share.records * prices[share.pattern] for share in shares) * self._factor)
         bound = min(cost, round(least * self._factor))
@@ -269,27 +261,20 @@ class _Run:
         )
 
 
-def _load(
-    engine: Engine,
-    catalog: Catalog,
-    patterns: Sequence[Pattern],
-    positions: Sequence[int],
-    table: _RowTypes,
-    shares: Sequence[Share],
-) -> None:
+def _load(engine: Engine, catalog: Catalog, used: Mapping[int, Pattern], words: Words, shares: Sequence[Share]) -> None:
     """Put the solution in place of the greedy one; the script lists its rows: bits and numbers."""
     forget(engine)
     engine.create("patterns", names.PATTERNS, compiler.no_patterns(catalog))
-    if patterns:
-        engine.append("patterns", names.PATTERNS, pattern_table(catalog, patterns))
+    if used:
+        engine.append("patterns", names.PATTERNS, pattern_table(catalog, list(used.values())))
     engine.create("assigned", names.ASSIGNED, compiler.nothing_assigned(catalog))
     if not shares:
         return
-    rule = {position: number for number, position in enumerate(positions)}
+    rule = {position: number for number, position in enumerate(used)}
     parts = stretches(shares)
     rows = np.array([part.row for part in parts])
     columns = {
-        **{names.key(word): pa.array(key[rows]) for word, key in enumerate(table.words)},
+        **{names.key(word): pa.array(key[rows]) for word, key in enumerate(words)},
         names.COUNT: pa.array([share.records for share in shares], pa.int64()),
         names.RULE: pa.array([rule.get(part.pattern) for part in parts], pa.int32()),
         names.STRETCH_FIRST: pa.array([part.first for part in parts], pa.int64()),

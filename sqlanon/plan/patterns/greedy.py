@@ -39,7 +39,7 @@ MOST_PATTERNS = 4096
 SMALL_ROWS = 120_000
 """Row types that one thread reads (DuckDB's threads share row groups of 122,880): more threads only wait."""
 REPLAYED = ("row types", "decided", "patterns", "assign patterns", "assigned")
-"""The statements that the replayable script tells."""
+"""The statements that the replayable script contains."""
 BOUND_SHARE = 2
 """What bounds may cost, as a multiple of what fruitless blocks have cost."""
 MOST_BOUND_PAIRS = 500_000_000
@@ -121,7 +121,7 @@ class Assignment:
 
 
 class Uses(NamedTuple):
-    """What stands in the table ``names.ASSIGNED``, as ``Assignment`` tells it."""
+    """What stands in the table ``names.ASSIGNED``, in the words of ``Assignment``."""
 
     uses: tuple[Use, ...]
     left_over: int
@@ -129,7 +129,7 @@ class Uses(NamedTuple):
 
 
 def uses(engine: Engine, catalog: Catalog, patterns: Sequence[Pattern]) -> Uses:
-    """The patterns that are used, and what is left over; ``patterns`` are those of ``names.PATTERNS`` by number."""
+    """Return the patterns that are used, of those of ``names.PATTERNS`` by number, and what is left over."""
     rows = engine.run("patterns used", pattern_quality.used(catalog))
     used = [
         Use(number, patterns[number], records, rows, row_types, smallest, largest)
@@ -157,7 +157,7 @@ def greedy(
     left_over: bool = True,
     time_limit: float | None = None,
 ) -> Assignment:
-    """Assign a pattern to each row type of the base, and leave them in ``names.ASSIGNED`` (made anew).
+    """Assign a pattern to each row type of the base, and leave them in ``names.ASSIGNED`` (created anew).
 
     Args:
         engine: where the base of ``catalog`` stands.
@@ -173,7 +173,7 @@ def greedy(
         UnsupportedError: too many patterns could succeed to put them in order by weight.
     """
     deadline = None if time_limit is None else time.monotonic() + time_limit
-    run = _Run(engine, catalog, patterns, k, None if weights is None else tuple(weights), left_over, deadline)
+    run = _GreedyRun(engine, catalog, patterns, k, None if weights is None else tuple(weights), left_over, deadline)
     forget(engine)
     try:
         return run.assignment()
@@ -183,7 +183,7 @@ def greedy(
 
 
 @dataclass(slots=True)
-class _Run:
+class _GreedyRun:
     """One run: the patterns that were loaded and tried, and how many row types are left."""
 
     engine: Engine
@@ -210,9 +210,7 @@ class _Run:
         return Assignment(
             k=self.k,
             columns=len(self.catalog.attributes),
-            uses=found.uses,
-            left_over=found.left_over,
-            left_over_rows=found.left_over_rows,
+            **found._asdict(),
             tried=self.tried,
             statements=self.engine.journal.statements - before,
             weights=self.weights,
@@ -247,7 +245,7 @@ class _Run:
                     self._load(waiting)
 
     def _coming(self, bounds: Bounds) -> Iterator[Pattern]:
-        """The patterns in order.
+        """Return the patterns in order.
 
         By weight many sets of columns can come before the first that is wanted, so that many patterns are not
         enumerated: which sets can be kept at all is found out before.
@@ -266,7 +264,7 @@ class _Run:
         return iter(self._after(None, bounds.possible))
 
     def _never(self, bounds: Bounds, suppressed: int) -> bool:
-        """Whether no pattern within these columns can succeed; asked all the time, so that the clock is looked at."""
+        """Return whether no pattern within these columns can succeed; called so often that it checks the clock."""
         self._in_time()
         return bounds.exclude(suppressed)
 
@@ -274,7 +272,7 @@ class _Run:
         check_time(self.deadline, "patterns")
 
     def _after(self, tried: Pattern | None, kept: Sequence[int]) -> list[Pattern]:
-        """The patterns that keep one of some sets of columns and come after one, in order."""
+        """Return the patterns that keep one of some sets of columns and come after one, in order."""
         everything = stars(self.patterns.nothing_kept)
         patterns = [columns_of(everything & ~columns) for columns in kept]
         place = self.patterns.ranking(self.weights)
@@ -282,7 +280,7 @@ class _Run:
         return sorted((p for p in allowed if tried is None or place(p) > place(tried)), key=place)
 
     def _joining(self) -> compiler.Joining | None:
-        """The output row type that joins those left over; None when none are, or none can."""
+        """Return the output row type that joins those left over; None when none are, or none can."""
         everything = self.patterns.nothing_kept
         if self.rows == 0 or everything not in self.patterns:
             return None
@@ -295,7 +293,7 @@ class _Run:
         return compiler.Joining(taken, self.loaded[taken], tuple(key), len(self.loaded) - 1)
 
     def _enough(self) -> bool:
-        """Some group may hold k records."""
+        """Return whether some group may hold k records."""
         if self.rows >= self.k or self.rows == 0:
             return self.rows > 0
         return int(self.engine.run("records left", compiler.records_left())[0][1]) >= self.k
@@ -310,7 +308,7 @@ class _Run:
         return pattern_table(self.catalog, patterns, len(self.loaded))
 
     def _replayed(self, first: int, last: int) -> exp.Expr:
-        """The statement of a block with its numbers, for the script."""
+        """Return the statement of a block with its numbers, for the script."""
         block = compiler.block(self.catalog, self.k)
         for placeholder, value in zip(list(block.find_all(exp.Placeholder)), (first, last), strict=True):
             placeholder.replace(number(value))

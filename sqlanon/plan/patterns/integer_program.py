@@ -1,8 +1,8 @@
 """The exact solution of pattern-guided k-anonymity: the integer program of section 2.2, solved by HiGHS.
 
-Source: Bredereck, Nichterlein, Niedermeier 2013, section 2.2, with weights of columns (section 5). ``pairs`` holds the
-program and what is taken out of it; here it is split into components. Each of them goes to HiGHS (``solver``), unless
-Algorithm 1 or the caller's start already costs what every row type in its cheapest group costs: a lower bound.
+Source: Bredereck, Nichterlein, Niedermeier 2013, section 2.2, with weights of columns (section 5). ``reductions`` holds
+the program and what is taken out of it; here it is split into components. Each of them goes to HiGHS (``solver``),
+unless Algorithm 1 or the caller's start already costs what every row type in its cheapest group costs: a lower bound.
 
 **What is claimed.** Costs are whole and divisible by the greatest common divisor of the costs of the patterns. The
 bound of HiGHS, less a tolerance, is rounded up to such a number; the cost is summed in integers from an assignment that
@@ -25,15 +25,17 @@ from typing import Any, Literal
 import numpy as np
 
 from sqlanon.errors import AuditError, InputError, NoSolutionError, SearchStoppedError
-from sqlanon.plan.patterns.reductions import Ints, Program, components, first_fit, program, reduced, total
+from sqlanon.plan.patterns.reductions import Ints, Program, RowTypes, components, first_fit, program, reduced, total
 from sqlanon.plan.patterns.shares import Share, broken
-from sqlanon.plan.patterns.solver import Model, highs_module
+from sqlanon.plan.patterns.solver import HighsModel, highs_module
+from sqlanon.policy import SearchOptions
 
 Status = Literal["optimal", "gap reached", "time limit", "not proven"]
 _NONE = np.iinfo(np.int64).max
-"""The price of a component for which no solution is known."""
+"""The price of a component without a known solution."""
+NO_LIMITS = SearchOptions()
 MOST_COST = 2**50
-"""The cost of suppressing everything stays below, so that floats hold every cost exactly."""
+"""The cost of suppressing everything stays below this, so that floats hold every cost exactly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,7 @@ class ExactSolution:
 
 
 def solve(
-    row_types: Ints,
-    counts: Ints,
+    table: RowTypes,
     patterns: Sequence[tuple[int, ...]],
     k: int,
     *,
@@ -75,22 +76,20 @@ def solve(
     left_over: bool = True,
     surcharge: int = 0,
     start: Iterable[tuple[int, int, int]] | None = None,
-    time_limit: float | None = None,
-    gap: float = 0.0,
+    limits: SearchOptions = NO_LIMITS,
 ) -> ExactSolution:
     """Assign a pattern to every record, so that the weights of the suppressed cells sum to the least possible.
 
     Args:
-        row_types: the distinct row types, coded: one row each, one column a quasi-identifier.
-        counts: records of each row type, at least 1.
+        table: the row types and their records.
         patterns: the positions that each suppresses, ascending.
         k: records of each row type of the output, at least 1.
         weights: of the columns, whole and at least 0 (see ``whole``); None: all 1.
         left_over: whether fully suppressed records may be fewer than k.
         surcharge: what a fully suppressed record costs besides its weights; part of cost and bound.
         start: a solution to begin with: (row type, position of its pattern, records); ignored when it is none.
-        time_limit: in seconds; HiGHS looks at the clock now and then, the reductions do not. None: none.
-        gap: relative; HiGHS stops in each component when the cost is within it of its bound.
+        limits: ``time_limit``, in seconds: HiGHS looks at the clock now and then, the reductions do not; and ``gap``,
+            relative: HiGHS stops in each component when the cost is within it of its bound.
 
     Raises:
         InputError: the arguments contradict themselves.
@@ -98,15 +97,15 @@ def solve(
         NoSolutionError: no assignment exists.
         SearchStoppedError: the time was up before any was found.
 
-    >>> found = solve(np.array([[1, 1], [1, 2], [2, 1]]), np.array([2, 1, 1]), [(), (0,), (1,)], 2)
+    >>> found = solve(RowTypes(np.array([[1, 1], [1, 2], [2, 1]]), np.array([2, 1, 1])), [(), (0,), (1,)], 2)
     >>> found.cost, found.optimal, found.assignment[:2]
     (4, True, (Share(row=0, pattern=1, records=1), Share(row=0, pattern=2, records=1)))
     """
-    run = _Run(highs_module(), time.monotonic(), time_limit, gap)
-    table, numbers = np.asarray(row_types, dtype=np.int64), np.asarray(counts, dtype=np.int64)
-    prices = _prices(table, numbers, patterns, k, weights, surcharge)
+    run = _SolverRun(highs_module(), time.monotonic(), limits)
+    table = RowTypes(np.asarray(table.codes, dtype=np.int64), np.asarray(table.counts, dtype=np.int64))
+    prices = _prices(table, patterns, k, weights, surcharge)
     step = math.gcd(*prices) or 1
-    given = program(table, numbers, patterns, [price // step for price in prices], k)
+    given = program(table, patterns, [price // step for price in prices], k)
     strict = given if left_over else replace(given, free=np.zeros_like(given.free))
     begun = _placed(given, start)
     records, bound = run.solved(given, [] if begun is None else [begun])
@@ -117,7 +116,7 @@ def solve(
         records, more = run.solved(strict, [topped] if begun is None else [begun, topped])
         bound = max(bound, more)
     shares = _shares(given, records)
-    faults = broken(table, numbers, patterns, k, shares, left_over=left_over)
+    faults = broken(table, patterns, k, shares, left_over=left_over)
     if faults:
         raise AuditError(f"The exact solution is none: {faults[0]}", hint="report this as a bug.")
     cost, bound = sum(share.records * prices[share.pattern] for share in shares), bound * step
@@ -136,7 +135,7 @@ def solve(
 
 
 def whole(weights: Sequence[float | Fraction]) -> tuple[tuple[int, ...], int]:
-    """Weights as whole numbers, and what they were multiplied with; decimals are taken as they are written.
+    """Return weights as whole numbers, and what they were multiplied with; decimals are taken as they are written.
 
     >>> whole([1, 0.1, 2.5])
     ((10, 1, 25), 10)
@@ -147,19 +146,18 @@ def whole(weights: Sequence[float | Fraction]) -> tuple[tuple[int, ...], int]:
 
 
 @dataclass(slots=True)
-class _Run:
+class _SolverRun:
     """One call: the clock, and what HiGHS did."""
 
     highs: Any
     began: float
-    time_limit: float | None
-    gap: float
+    limits: SearchOptions
     nodes: int = 0
     programs: int = 0
     reason: Status = "not proven"
 
     def solved(self, given: Program, starts: Sequence[Ints]) -> tuple[Ints, int]:
-        """The records of each pair, and a lower bound of the cost."""
+        """Return the records of each pair, and a lower bound of the cost."""
         known = [first_fit(given), *starts]
         lowest = int((given.counts * given.least).sum())
         for records in known:
@@ -179,12 +177,13 @@ class _Run:
         return reduction.back(best), int(lows.sum())
 
     def _component(self, part: Program, begun: Ints | None, low: int) -> tuple[Ints, int]:
-        """The best of the start and what HiGHS finds, and the better of the bound and that of HiGHS."""
-        rest = math.inf if self.time_limit is None else self.began + self.time_limit - time.monotonic()
+        """Return the better of the start and what HiGHS finds, and the better of the bound and that of HiGHS."""
+        limit = self.limits.time_limit
+        rest = math.inf if limit is None else self.began + limit - time.monotonic()
         records, bound = begun, low
         if rest > 0:
-            model = Model(self.highs, part)
-            found, proven = model.optimum(begun, rest, self.gap)
+            model = HighsModel(self.highs, part)
+            found, proven = model.optimum(begun, rest, float(self.limits.gap))
             self.nodes += model.nodes
             self.programs += 1
             if model.status == self.highs.HighsModelStatus.kInfeasible and begun is None:
@@ -199,21 +198,20 @@ class _Run:
                 bound = proven
             if model.status == self.highs.HighsModelStatus.kTimeLimit:
                 self.reason = "time limit"
-            elif self.gap > 0 and self.reason == "not proven":
+            elif self.limits.gap > 0 and self.reason == "not proven":
                 self.reason = "gap reached"
         else:
             self.reason = "time limit"
         if records is None:
-            limit = "" if self.time_limit is None else f" in {self.time_limit} seconds"
             raise SearchStoppedError(
-                f"HiGHS found no assignment{limit}.",
+                f"HiGHS found no assignment{'' if limit is None else f' in {limit} seconds'}.",
                 hint="raise the time limit, or allow the pattern that suppresses all columns.",
             )
         return records, bound
 
 
 def _best(small: Program, component: Ints, known: Sequence[Ints]) -> tuple[Ints, Ints]:
-    """For each component the cheapest of the known solutions, the first of several, and its price."""
+    """Return, for each component, the cheapest of the known solutions, the first of several, and its price."""
     of_pair, number = component[small.row], int(component.max()) + 1
     prices = np.stack([total(of_pair, records * small.cost[small.group], number) for records in known])
     for each, records in zip(prices, known, strict=True):
@@ -224,14 +222,10 @@ def _best(small: Program, component: Ints, known: Sequence[Ints]) -> tuple[Ints,
 
 
 def _prices(
-    row_types: Ints,
-    counts: Ints,
-    patterns: Sequence[tuple[int, ...]],
-    k: int,
-    weights: Sequence[int] | None,
-    surcharge: int,
+    table: RowTypes, patterns: Sequence[tuple[int, ...]], k: int, weights: Sequence[int] | None, surcharge: int
 ) -> list[int]:
-    """What each pattern costs a record, after the arguments were checked."""
+    """Check the arguments, and return what each pattern costs a record."""
+    row_types, counts = table
     width = row_types.shape[1] if row_types.ndim == 2 else 0
     rated = [1] * width if weights is None else list(weights)
     faults = []
@@ -263,7 +257,7 @@ def _prices(
 
 
 def _placed(given: Program, start: Iterable[tuple[int, int, int]] | None) -> Ints | None:
-    """The start as records of each pair, None when it is no solution."""
+    """Return the start as records of each pair, None when it is no solution."""
     shares = np.array(list(start or ()), dtype=np.int64).reshape(-1, 3)
     width = int(given.pattern.max()) + 1
     keys = given.row * width + given.pattern[given.group]
@@ -282,7 +276,7 @@ def _shares(given: Program, records: Ints) -> tuple[Share, ...]:
 
 
 def _topped_up(strict: Program, records: Ints) -> Ints:
-    """A solution whose only group below k is the one that keeps nothing, with the group added that costs least.
+    """Add the group that costs least to the only group of a solution below k, the one that keeps nothing.
 
     Raises:
         NoSolutionError: there are fewer than k records at all.

@@ -10,32 +10,7 @@ from itertools import combinations
 
 from sqlanon.errors import InputError
 from sqlanon.plan.patterns.enumeration import Rules
-from sqlanon.policy.pattern_order import (
-    TIES,
-    Never,
-    Pattern,
-    Rank,
-    Ties,
-    places,
-    rank,
-    shuffled,
-    stars,
-    weight,
-)
-
-__all__ = [
-    "TIES",
-    "Pattern",
-    "PatternSet",
-    "Ties",
-    "all_patterns",
-    "at_most",
-    "constrained",
-    "listed",
-    "rank",
-    "stars",
-    "weight",
-]
+from sqlanon.policy.pattern_order import Never, Pattern, Rank, Ties, places, rank, shuffled, stars, weight
 
 
 def _wanted(bits: int) -> bool:
@@ -101,7 +76,7 @@ class PatternSet:
         return self.ordered()
 
     def ranking(self, weights: Sequence[float] | None = None) -> Callable[[Pattern], Rank]:
-        """The key by which the members, and what rules leave out, are sorted in their order."""
+        """Return the key by which the members, and what rules leave out, are sorted in their order."""
         if self.patterns is None or self.ties in ("descending", "colexicographic"):
             return partial(rank, weights=weights, places=places(self.columns, self.ties, self.seed))
         listed = range(len(self.patterns)) if self.ties == "listed" else shuffled(len(self.patterns), self.seed)
@@ -109,7 +84,7 @@ class PatternSet:
         return lambda pattern: (weight(pattern, weights), len(pattern), place.get(pattern, ()))
 
     def ordered(self, weights: Sequence[float] | None = None, never: Never = _wanted) -> Iterator[Pattern]:
-        """The patterns, lazily, in their order.
+        """Yield the patterns, lazily, in their order.
 
         Args:
             weights: of the columns, none negative; None: all 1.
@@ -142,7 +117,7 @@ class PatternSet:
 
 
 def all_patterns(columns: int, *, ties: Ties = "descending", seed: int | None = None) -> PatternSet:
-    """All 2^m patterns.
+    """Return all 2^m patterns.
 
     >>> list(all_patterns(2))
     [(), (1,), (0,), (0, 1)]
@@ -153,7 +128,7 @@ def all_patterns(columns: int, *, ties: Ties = "descending", seed: int | None = 
 def at_most(
     columns: int, number: int, *, outliers: bool, ties: Ties = "descending", seed: int | None = None
 ) -> PatternSet:
-    """The patterns with at most some ☆, and with ``outliers`` the one of ☆ alone.
+    """Return the patterns with at most some ☆, and with ``outliers`` the one of ☆ alone.
 
     >>> at_most(10, 2, outliers=True).size
     57
@@ -172,7 +147,7 @@ def constrained(
     ties: Ties = "descending",
     seed: int | None = None,
 ) -> PatternSet:
-    """The patterns that obey rules (the paper, section 3.6, ADULT2).
+    """Return the patterns that obey rules (the paper, section 3.6, ADULT2).
 
     Args:
         columns: number of columns.
@@ -226,7 +201,7 @@ def listed(
     ties: Ties = "descending",
     seed: int | None = None,
 ) -> PatternSet:
-    """The patterns of a list; with ``outliers`` also the one of ☆ alone.
+    """Return the patterns of a list; with ``outliers`` also the one of ☆ alone.
 
     Raises:
         InputError: a position that is no column, or random ties without a seed.

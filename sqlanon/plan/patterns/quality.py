@@ -13,7 +13,7 @@ from sqlanon.lattice.catalog import Catalog
 
 
 @dataclass(frozen=True, slots=True)
-class Quality:
+class PatternQuality:
     """The quality criteria of the paper; those of section 3.3, for all records that take part.
 
     Attributes:
@@ -32,8 +32,8 @@ class Quality:
     largest: int
 
 
-def quality(engine: Engine, catalog: Catalog, *, numeric: Collection[str] = ()) -> Quality:
-    """The quality of the solution in the tables ``names.ASSIGNED`` and ``names.PATTERNS``.
+def quality(engine: Engine, catalog: Catalog, *, numeric: Collection[str] = ()) -> PatternQuality:
+    """Measure the solution in the tables ``names.ASSIGNED`` and ``names.PATTERNS``.
 
     A row type of the input may stand in ``names.ASSIGNED`` several times, with parts of its records. The diversity of
     a column with names is the share of its values that occur in a row type; that of one with numbers (``numeric``)
@@ -46,7 +46,7 @@ def quality(engine: Engine, catalog: Catalog, *, numeric: Collection[str] = ()) 
     """
     row_types, records, largest, cells = engine.run("row type sizes", compiler.row_type_sizes(catalog))[0]
     if not row_types:
-        return Quality(0, 0.0, 0, 0.0, 0)
+        return PatternQuality(0, 0.0, 0, 0.0, 0)
     named = [i for i, attribute in enumerate(catalog.attributes) if attribute.name not in numeric]
     summed = Fraction()
     if named:
@@ -58,11 +58,11 @@ def quality(engine: Engine, catalog: Catalog, *, numeric: Collection[str] = ()) 
         if attribute.name in numeric
     ]
     usefulness = (float(summed) + math.fsum(shares)) / row_types
-    return Quality(cells, usefulness, row_types, records / row_types, largest)
+    return PatternQuality(cells, usefulness, row_types, records / row_types, largest)
 
 
 def _range_share(rows: list[tuple[float | None, int | None]]) -> float:
-    """The sum over the row types of the share of the range that they span."""
+    """Return the sum over the row types of the share of the range that they span."""
     whole = next((width for width, types in rows if types is None), None)
     if not whole:
         return 0.0

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,18 @@ Bools = NDArray[np.bool_]
 
 MOST_PAIRS = 30_000_000
 """Pairs of a row type and a pattern that the exact solution takes in; a gigabyte."""
+
+
+class RowTypes(NamedTuple):
+    """The distinct row types of a table.
+
+    Attributes:
+        codes: the row types, coded: one row each, one column a quasi-identifier.
+        counts: records of each row type, at least 1.
+    """
+
+    codes: Ints
+    counts: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +92,7 @@ class Program:
         return found
 
     def part(self, pairs: Bools) -> Program:
-        """The program of these pairs, which are all pairs of their row types; rows and groups are numbered anew."""
+        """Return the program of these pairs, which are all of their row types; rows and groups are numbered anew."""
         rows, row = np.unique(self.row[pairs], return_inverse=True)
         groups, group = np.unique(self.group[pairs], return_inverse=True)
         return Program(
@@ -87,28 +100,28 @@ class Program:
         )
 
     def price(self, records: Ints) -> int:
-        """What these records of the pairs cost."""
+        """Return what these records of the pairs cost."""
         return int((records * self.cost[self.group]).sum())
 
     def left(self, records: Ints) -> Ints:
-        """Records of each row type that are in no group."""
+        """Return the records of each row type that are in no group."""
         return self.counts - total(self.row, records, len(self.counts))
 
     def holds(self, records: Ints) -> bool:
-        """Whether every group that is not free holds no record or at least k."""
+        """Return whether every group that is not free holds no record or at least k."""
         held = total(self.group, records, len(self.cost))
         return bool(np.all(self.free | (held == 0) | (held >= self.k)))
 
 
 def total(index: Ints, values: Ints, length: int) -> Ints:
-    """The sum of the values of each index, in integers."""
+    """Return the sum of the values of each index, in integers."""
     sums = np.zeros(length, dtype=np.int64)
     np.add.at(sums, index, values)
     return sums
 
 
 def check_size(row_types: int, patterns: int) -> None:
-    """Refuse what is too large.
+    """Refuse a program that is too large.
 
     Raises:
         UnsupportedError: there are more than ``MOST_PAIRS`` pairs of a row type and a pattern.
@@ -120,27 +133,26 @@ def check_size(row_types: int, patterns: int) -> None:
         )
 
 
-def program(
-    row_types: Ints, counts: Ints, patterns: Sequence[tuple[int, ...]], costs: Sequence[int], k: int
-) -> Program:
-    """All pairs whose groups hold k records, or any number where nothing is kept: that group is free.
+def program(table: RowTypes, patterns: Sequence[tuple[int, ...]], costs: Sequence[int], k: int) -> Program:
+    """Return the program of all pairs whose groups hold k records; a group that keeps nothing is free to hold any.
 
     Raises:
         NoSolutionError: a row type has no group.
         UnsupportedError: there are more than ``MOST_PAIRS`` pairs of a row type and a pattern.
     """
+    row_types, counts = table
     height, width = row_types.shape
     check_size(height, len(patterns))
-    rows, groups, owners, made = [], [], [], 0
+    rows, groups, owners, known = [], [], [], 0
     for number, suppressed in enumerate(patterns):
         kept = [position for position in range(width) if position not in suppressed]
         of_row = numbered(row_types[:, kept])
         enough = total(of_row, counts, int(of_row.max()) + 1) >= (k if kept else 1)
         inside = np.flatnonzero(enough[of_row])
         rows.append(inside)
-        groups.append((np.cumsum(enough) - 1 + made)[of_row[inside]])
+        groups.append((np.cumsum(enough) - 1 + known)[of_row[inside]])
         owners += [number] * int(enough.sum())
-        made += int(enough.sum())
+        known += int(enough.sum())
     row, group = np.concatenate(rows), np.concatenate(groups)
     lost = height - len(np.unique(row))
     if lost:
@@ -164,7 +176,7 @@ def program(
 
 
 def numbered(values: Ints) -> Ints:
-    """Equal rows get equal numbers from 0."""
+    """Number rows from 0; equal rows get equal numbers."""
     numbers = np.zeros(len(values), dtype=np.int64)
     for column in values.T:
         codes = np.unique(column, return_inverse=True)[1]
@@ -173,7 +185,10 @@ def numbered(values: Ints) -> Ints:
 
 
 def first_fit(given: Program) -> Ints:
-    """Algorithm 1: the records of each pair when patterns take their groups in order of cost; some may be left."""
+    """Run Algorithm 1: return the records of each pair when patterns take their groups in order of cost.
+
+    Some records may be left.
+    """
     left, records = given.counts.copy(), np.zeros(len(given.row), dtype=np.int64)
     pattern_of = given.pattern[given.group]
     by_pattern = np.argsort(pattern_of, kind="stable")
@@ -209,12 +224,12 @@ class Reduction:
     kept: Ints
 
     def forth(self, records: Ints) -> Ints:
-        """A solution before the reduction, after it; it costs no more."""
+        """Return a solution of the program before, for the one after; it costs no more."""
         rows, groups = self.row[self.given.row], self.group[self.given.group]
         return total(_places(self.small, rows, groups), records, len(self.small.row))
 
     def back(self, records: Ints) -> Ints:
-        """A solution after the reduction, before it: merged row types fill their groups one after the other.
+        """Return a solution of the program after, for the one before: merged row types fill their groups in turn.
 
         Row types, sorted by the one that they became, and pairs cut the line of all records into intervals; the cuts
         of both make the shares.
@@ -228,7 +243,7 @@ class Reduction:
 
 
 def reduced(given: Program) -> Reduction:
-    """Without dominated groups (2), equal row types (3) and bounds of forced groups (4)."""
+    """Reduce a program: without dominated groups (2), equal row types (3) and bounds of forced groups (4)."""
     leader = _dominating(given)
     kept = np.unique(leader)
     alive = leader[given.group] == given.group
@@ -251,7 +266,7 @@ def reduced(given: Program) -> Reduction:
 
 
 def components(given: Program) -> Ints:
-    """The component (5) of each row type: the least of its row types."""
+    """Return the component (5) of each row type: the least of its row types."""
     bound = ~given.free[given.group]
     row, group = given.row[bound], given.group[bound]
     label = np.arange(len(given.counts))
@@ -267,13 +282,13 @@ def components(given: Program) -> Ints:
 
 
 def _places(given: Program, rows: Ints, groups: Ints) -> Ints:
-    """Where the pairs of these row types and groups stand."""
+    """Return where the pairs of these row types and groups stand."""
     width = len(given.cost)
     return np.searchsorted(given.row * width + given.group, rows * width + groups)
 
 
 def _dominating(given: Program) -> Ints:
-    """Of each group the cheapest with the same row types, the first of several; of a free group itself."""
+    """Return, for each group, the cheapest with the same row types, the first of several; for a free group itself."""
     by_group = np.lexsort((given.row, given.group))
     same = _equal_lists(given.group[by_group], given.row[by_group], len(given.cost))
     order = np.lexsort((np.arange(len(same)), given.cost, same))
@@ -284,7 +299,9 @@ def _dominating(given: Program) -> Ints:
 
 
 def _equal_lists(owner: Ints, item: Ints, owners: int) -> Ints:
-    """Of each owner the first owner seen with the same items; pairs are sorted by owner, then item, without repeats.
+    """Return, for each owner, the first owner seen with the same items.
+
+    Pairs are sorted by owner, then item, without repeats.
 
     Owners whose items agree in number, sum and sum of squares are compared with the first of them, item by item. Two
     equal lists that such a first one keeps apart are not found, which loses a reduction only.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from sqlanon.plan.patterns.reductions import Ints
+from sqlanon.plan.patterns.reductions import RowTypes
 
 
 class Share(NamedTuple):
@@ -32,7 +32,7 @@ class Stretch(NamedTuple):
 
 
 def stretches(assignment: Iterable[Share]) -> list[Stretch]:
-    """The shares as intervals of the numbered records of each row type, for a join.
+    """Return the shares as intervals of the numbered records of each row type, for a join.
 
     >>> [tuple(each) for each in stretches([Share(0, 2, 3), Share(0, 5, 1), Share(1, 2, 4)])]
     [(0, 2, 1, 3), (0, 5, 4, 4), (1, 2, 1, 4)]
@@ -45,16 +45,15 @@ def stretches(assignment: Iterable[Share]) -> list[Stretch]:
 
 
 def broken(
-    row_types: Ints,
-    counts: Ints,
+    table: RowTypes,
     patterns: Sequence[tuple[int, ...]],
     k: int,
     assignment: Sequence[Share],
     *,
     left_over: bool = True,
 ) -> list[str]:
-    """What keeps these shares from being a solution, found from the row types themselves; empty when nothing does."""
-    faults = []
+    """Return what keeps these shares from being a solution, found from the row types themselves; usually nothing."""
+    (row_types, counts), faults = table, []
     taken = [0] * len(counts)
     held: dict[tuple[int, tuple[int, ...]], int] = {}
     for row, pattern, records in assignment:

@@ -39,7 +39,7 @@ NEAR = 1e-6
 
 
 def highs_module() -> Any:
-    """The module ``highspy``.
+    """Import the module ``highspy``.
 
     Raises:
         UnsupportedError: it is not installed.
@@ -53,7 +53,7 @@ def highs_module() -> Any:
         ) from error
 
 
-class Model:
+class HighsModel:
     """One component in HiGHS: columns are the pairs, then the groups that are not free."""
 
     def __init__(self, highs: Any, part: Program) -> None:
@@ -63,7 +63,7 @@ class Model:
         self.status: highspy.HighsModelStatus | None = None
 
     def optimum(self, begun: Ints | None, seconds: float, gap: float) -> tuple[Ints | None, int]:
-        """The records of the pairs, None when none were found, and a lower bound of the cost."""
+        """Return the records of the pairs, None when none were found, and a lower bound of the cost."""
         part, number = self.part, len(self.part.row)
         solver = self._passed()
         slack = NEAR + 1e-7 * int(part.counts.sum()) + 1e-9 * int((part.counts * part.cost.max()).sum())
@@ -108,7 +108,7 @@ class Model:
         return matrix.passed(self.highs, costs, upper, np.repeat([0, 1], [pairs, groups]))
 
     def filled(self, opened: Bools) -> Ints | None:
-        """The cheapest solution that uses the opened groups, each with k records at least; None when there is none."""
+        """Return the cheapest solution that uses the opened groups, each with at least k records; None without one."""
         part = self.part
         inside = np.flatnonzero(opened[part.group])
         lower = np.where(part.free, 0, part.k)
@@ -138,7 +138,7 @@ class _Matrix:
         self.height = 0
 
     def add(self, rows: Ints, columns: Ints, values: Any, lower: Any, upper: Any) -> None:
-        """A block: entries (row within the block, column, value), and the limits of its rows."""
+        """Add a block: entries (row within the block, column, value), and the limits of its rows."""
         self.rows.append(rows + self.height)
         self.columns.append(columns)
         self.values.append(np.broadcast_to(np.asarray(values, dtype=np.float64), rows.shape))
@@ -147,7 +147,7 @@ class _Matrix:
         self.height += len(lower)
 
     def passed(self, highs: Any, costs: Any, upper: Any, whole_columns: Any) -> highspy.Highs:
-        """A solver that minimizes the costs over columns from 0 to ``upper``."""
+        """Return a solver that minimizes the costs over columns from 0 to ``upper``."""
         rows, columns, values = (np.concatenate(each) for each in (self.rows, self.columns, self.values))
         order = np.lexsort((columns, rows))
         starts = np.searchsorted(rows[order], np.arange(self.height + 1)).astype(np.int32)

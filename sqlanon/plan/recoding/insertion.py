@@ -8,7 +8,7 @@ What a node would gain falls, as a rule, when others are inserted. So the gains 
 are judged anew until none that is still old exceeds the best new one (lazily, as in submodular maximisation), and from
 the best the neighbours in the lattice are climbed. Every gain that a node is chosen for is exact.
 
-Which records are published by which node tells something of those that were not taken before, the more so the better
+Which records are published by which node reveals something of those that were not taken before, the more so the better
 the order is known. So the order of nodes that cost about as much (``state.BLUR``) and the choice among nearly equal
 gains (``NEARLY``) are left to chance, by a seed.
 """
@@ -25,14 +25,16 @@ from sqlanon.engines.base import Engine
 from sqlanon.lattice.nodes import Node
 from sqlanon.plan.recoding.kept import check_measure, check_models
 from sqlanon.plan.recoding.state import Candidate, State, opened
+from sqlanon.policy import SearchOptions
 from sqlanon.search.base import TIE, Problem
 
+NO_LIMITS = SearchOptions()
 NEARLY = 0.01
 """Candidates whose gains differ from the best by less than this share are chosen among by chance."""
 ROUND = 24
-"""Old gains that are judged anew at once,"""
+"""Old gains that are judged anew at once."""
 ROUNDS = 8
-"""and how often in a step."""
+"""How often in a step old gains are judged anew."""
 CLIMBS = 3
 """Candidates whose neighbours are climbed in a step."""
 
@@ -41,7 +43,7 @@ Watch = Callable[[int, float], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ChosenNodes:
     """A chosen sequence.
 
     Attributes:
@@ -69,10 +71,9 @@ def choose(
     *,
     most: int,
     seed: int,
-    time_limit: float | None = None,
-    max_evaluations: int | None = None,
+    limits: SearchOptions = NO_LIMITS,
     watch: Watch | None = None,
-) -> Found:
+) -> ChosenNodes:
     """Choose at most so many nodes for the records of the base.
 
     Ctrl-C ends the choice with what was found so far.
@@ -82,8 +83,7 @@ def choose(
         start: a node that meets the policy.
         most: nodes of the sequence, at least 1.
         seed: of what is left to chance.
-        time_limit: seconds.
-        max_evaluations: candidate sequences.
+        limits: ``time_limit``, in seconds, and ``max_evaluations``, candidate sequences.
 
     Raises:
         UnsupportedError: the measure does not add over cells, or a model speaks of classes of a population.
@@ -91,7 +91,7 @@ def choose(
     check_models(problem)
     check_measure(problem)
     with opened(engine, problem, question, seed) as state:
-        choice = _Choice(state, most, random.Random(seed), time_limit, max_evaluations, watch)
+        choice = _Choice(state, most, random.Random(seed), limits, watch)
         return choice.found(start)
 
 
@@ -106,8 +106,7 @@ class _Choice:
     state: State
     most: int
     chance: random.Random
-    time_limit: float | None
-    max_evaluations: int | None
+    limits: SearchOptions
     watch: Watch | None
     loss: float = 1.0
     fresh: dict[Node, Candidate] = field(default_factory=dict)
@@ -115,7 +114,7 @@ class _Choice:
     gains: list[tuple[Node, float]] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
 
-    def found(self, start: Node) -> Found:
+    def found(self, start: Node) -> ChosenNodes:
         stopped = None
         first = self.state.judge([start])[0]
         self.loss = first.loss
@@ -130,7 +129,7 @@ class _Choice:
         except KeyboardInterrupt:
             stopped = "interrupted"
             self._insert_best()
-        return Found(
+        return ChosenNodes(
             nodes=tuple(node for node, own in zip(self.state.nodes, self.state.published, strict=True) if own.records),
             loss=self.loss,
             start=first.loss,
@@ -156,8 +155,10 @@ class _Choice:
         return True
 
     def _catch_all(self) -> int | None:
-        """Where candidates only fail because they leave too many records over, the most general node is put behind
-        the others, though it may gain nothing by itself, and they are tried again; its place."""
+        """Insert the most general node where candidates fail only because they leave too many records over.
+
+        It may gain nothing by itself, but the candidates are tried again. Return its place, None if it was not put.
+        """
         state, top = self.state, self.state.problem.lattice.top
         blocked = {node: self.loss - found.loss for node, found in self.fresh.items() if self._gain(node) < 0}
         blocked = {node: gain for node, gain in blocked.items() if gain > TIE}
@@ -177,7 +178,7 @@ class _Choice:
                 return
 
     def _climb(self) -> None:
-        """From the best candidates to better neighbours, until there are none."""
+        """Climb from the best candidates to better neighbours, until there are none."""
         tops = sorted(self.fresh, key=self._order)[:CLIMBS]
         while tops:
             self._ask(node for top in tops for node in self._neighbours(top))
@@ -190,7 +191,7 @@ class _Choice:
             tops = list(dict.fromkeys(better))
 
     def _insert_best(self) -> int | None:
-        """Insert the best candidate of this step, or one that is nearly as good, by chance; its place."""
+        """Insert the best candidate of this step, or one that is nearly as good, by chance; return its place."""
         best = self._best_gain()
         if best <= TIE:
             return None
@@ -205,16 +206,17 @@ class _Choice:
         return candidate.place
 
     def _ask(self, nodes: Iterable[Node]) -> int:
-        """Judge the nodes that are not known yet; how many were."""
+        """Judge the nodes that are not known yet, and return their number."""
         present = set(self.state.nodes)
         wanted = [node for node in dict.fromkeys(nodes) if node not in self.fresh and node not in present]
         if not wanted:
             return 0
-        if self.time_limit is not None and time.perf_counter() - self.started >= self.time_limit:
+        limit, most = self.limits.time_limit, self.limits.max_evaluations
+        if limit is not None and time.perf_counter() - self.started >= limit:
             raise _Stopped("time limit")
         room = len(wanted)
-        if self.max_evaluations is not None:
-            room = max(self.max_evaluations - self.state.evaluated, 0)
+        if most is not None:
+            room = max(most - self.state.evaluated, 0)
         for candidate in self.state.judge(wanted[:room]):
             self.fresh[candidate.node] = candidate
             self.old[candidate.node] = self._gain(candidate.node)
@@ -225,7 +227,7 @@ class _Choice:
         return len(wanted)
 
     def _gain(self, node: Node) -> float:
-        """What a candidate gains; nothing when it suppresses more than the limit allows."""
+        """Return what a candidate gains; -1 when it suppresses more than the limit allows."""
         candidate = self.fresh.get(node)
         if candidate is None or candidate.suppressed > self.state.problem.catalog.allowed:
             return -1.0
@@ -242,7 +244,7 @@ class _Choice:
             yield from self._neighbours(node)
 
     def _neighbours(self, node: Node) -> Iterator[Node]:
-        """The nodes one level below or above in one attribute, as far as the policy's levels allow."""
+        """Yield the nodes one level below or above in one attribute, as far as the policy's levels allow."""
         lattice = self.state.problem.lattice
         for axis, level in enumerate(node):
             for other in (level - 1, level + 1):

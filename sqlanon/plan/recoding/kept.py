@@ -22,7 +22,7 @@ Kept = tuple[int, ...]
 
 
 def adds(problem: Problem) -> bool:
-    """The problem's measure adds over cells."""
+    """Return whether the problem's measure adds over cells."""
     return type(problem.measure) in (Loss, Precision) and problem.measure.aggregate in CELL_AGGREGATES
 
 
@@ -34,9 +34,9 @@ def check_measure(problem: Problem) -> None:
     """
     measure = problem.measure
     if not adds(problem):
-        told = f"{measure.name!r} with the aggregate {measure.aggregate!r}" if measure.aggregate else repr(measure.name)
+        name = f"{measure.name!r} with the aggregate {measure.aggregate!r}" if measure.aggregate else repr(measure.name)
         raise UnsupportedError(
-            f"Local recoding needs a measure that adds over cells; {told} does not.",
+            f"Local recoding needs a measure that adds over cells; {name} does not.",
             hint=f"use {' or '.join(CELL_MEASURES)} with {' or '.join(CELL_AGGREGATES)}.",
         )
 
@@ -49,28 +49,28 @@ def check_models(problem: Problem) -> None:
     """
     if problem.catalog.has_population:
         raise UnsupportedError(
-            "δ-presence speaks of classes of a population, which local recoding does not have.",
+            "δ-presence is about classes of a population, which local recoding does not have.",
             hint="publish one node for all records (full domain), or ask for other models.",
         )
 
 
 def has_costs(problem: Problem) -> bool:
-    """What is kept depends on the values, not on their levels alone."""
+    """Return whether what is kept depends on the values, not on their levels alone."""
     return isinstance(problem.measure, Loss)
 
 
 def kept_by_levels(problem: Problem, node: Node, records: int) -> Kept:
-    """What so many records keep under a node, when only levels count."""
+    """Return what so many records keep under a node, when only levels count."""
     return tuple(records * (a.height - 1 - level) for a, level in zip(problem.catalog.attributes, node, strict=True))
 
 
 def summed(parts: Iterable[Sequence[int]], attributes: int) -> Kept:
-    """What several nodes keep together."""
+    """Return what several nodes keep together."""
     return tuple(map(sum, zip(*parts, [0] * attributes, strict=True)))
 
 
 def loss(problem: Problem, kept: Sequence[int]) -> float:
-    """The folded loss; what is not kept is lost, suppressed records (``uncovered`` too) wholly."""
+    """Return the folded loss; what is not kept is lost, suppressed records (``uncovered`` too) wholly."""
     catalog = problem.catalog
     losses = []
     for attribute, own in zip(catalog.attributes, kept, strict=True):
@@ -81,7 +81,7 @@ def loss(problem: Problem, kept: Sequence[int]) -> float:
 
 
 def generalization(problem: Problem, node: Node) -> float:
-    """What generalizing every record to a node costs, suppression apart."""
+    """Return what generalizing every record to a node costs, suppression apart."""
     catalog = problem.catalog
     if has_costs(problem):
         return loss(problem, [a.costs[level] for a, level in zip(catalog.attributes, node, strict=True)])

@@ -15,12 +15,11 @@ from sqlanon.evaluate.session import Session
 from sqlanon.lattice.nodes import Node
 from sqlanon.models import least_size
 from sqlanon.plan.full_domain import search_plan
-from sqlanon.plan.planned import ignored_options
 from sqlanon.plan.recoding.insertion import choose
 from sqlanon.plan.recoding.recoded_plan import RecodedPlan, accounted, load_rules
 from sqlanon.plan.recoding.rules import Recoding
 from sqlanon.plan.recoding.sequence import first_fit
-from sqlanon.policy import LocalRecoding, Policy
+from sqlanon.policy import LocalRecoding
 from sqlanon.search.base import TIE, Problem, Progress
 from sqlanon.search.certificate import Certificate
 
@@ -32,106 +31,88 @@ DRAWN = "Nodes that gain about as much were drawn with a seed that is not publis
 GIVEN = "The order is the one that the policy gives: keep it secret."
 
 
-def nodes_plan(
-    session: Session, policy: Policy, asked: LocalRecoding, seconds: dict[str, float], watch: Watcher | None
-) -> RecodedPlan:
-    """The plan of a local recoding.
+def nodes_plan(session: Session, watch: Watcher | None = None) -> RecodedPlan:
+    """Return the plan of the local recoding that the session's policy asks for.
 
     Raises:
         NoSolutionError: no single node meets the policy; or the given nodes suppress more than it allows.
         SearchStoppedError: a limit was reached before any solution was found.
         HierarchyError: a given node has a level that a hierarchy does not have, or that the policy rules out.
     """
+    asked = session.policy.transformation
+    assert isinstance(asked, LocalRecoding)
     if isinstance(asked.nodes, int):
-        return _chosen(session, policy, asked.nodes, asked.seed, seconds, watch)
-    return _given(session, policy, asked.nodes, seconds)
+        return _chosen(session, asked.nodes, randbits(63) if asked.seed is None else asked.seed, watch)
+    return _given(session, asked.nodes)
 
 
-def _chosen(
-    session: Session, policy: Policy, most: int, seed: int | None, seconds: dict[str, float], watch: Watcher | None
-) -> RecodedPlan:
-    """Nodes chosen by what they gain over the best single node."""
-    full_domain = search_plan(session, policy, seconds, watch)
+def _chosen(session: Session, most: int, seed: int, watch: Watcher | None) -> RecodedPlan:
+    """Choose nodes by what they gain over the best single node."""
+    full_domain = search_plan(session, watch)
     start = time.perf_counter()
-    problem, question = full_domain.problem, full_domain.question
-    drawn = randbits(63) if seed is None else seed
-    limits = policy.search
-    left = None if limits.time_limit is None else max(0.0, limits.time_limit - full_domain.seconds["search"])
+    problem, question, limits = full_domain.problem, full_domain.question, session.policy.search
+    if limits.time_limit is not None:
+        limits = replace(limits, time_limit=max(0.0, limits.time_limit - full_domain.seconds["search"]))
     found = choose(
         session.engine,
         problem,
         question,
         full_domain.node,
         most=most,
-        seed=drawn,
-        time_limit=left,
-        max_evaluations=limits.max_evaluations,
-        watch=None if watch is None else _told(watch, full_domain.search),
+        seed=seed,
+        limits=limits,
+        watch=None if watch is None else _progress_watch(watch, full_domain.search),
     )
     recoding = first_fit(session.engine, problem, question, found.nodes)
-    made = _plan(session, policy, problem, recoding, full_domain.certificate.evaluated, seconds)
-    if made.certificate.loss > full_domain.solution.loss * (1 + TIE) + TIE:
+    planned = _plan(session, problem, recoding, full_domain.certificate.evaluated)
+    if planned.certificate.loss > full_domain.solution.loss * (1 + TIE) + TIE:
         raise AuditError(
-            f"The recoding loses {made.certificate.loss:g}, more than the node it began with.", hint="report this."
+            f"The recoding loses {planned.certificate.loss:g}, more than the node it began with.", hint="report this."
         )
-    catalog = problem.catalog
-    told = () if found.stopped is None else (f"The choice of nodes was stopped ({found.stopped}).",)
+    stopped = () if found.stopped is None else (f"The choice of nodes was stopped ({found.stopped}).",)
+    search = full_domain.seconds["search"] + time.perf_counter() - start
     return replace(
-        made,
-        seconds={
-            **full_domain.seconds,
-            "search": full_domain.seconds["search"] + time.perf_counter() - start,
-        },
-        warnings=(*full_domain.warnings, PREDICTABLE.format(order=DRAWN), *told),
+        planned,
+        seconds={**full_domain.seconds, "search": search},
+        warnings=(*full_domain.warnings, PREDICTABLE.format(order=DRAWN), *stopped),
         full_domain=full_domain.solution,
         full_domain_certificate=full_domain.certificate,
-        gains=tuple((catalog.levels(node), loss) for node, loss in found.gains),
+        gains=tuple((problem.catalog.levels(node), loss) for node, loss in found.gains),
         candidates=found.evaluated,
-        seed=drawn,
+        seed=seed,
     )
 
 
-def _told(watch: Watcher, progress: Progress) -> Callable[[int, float], None]:
-    """Tells how far the choice is as progress of the search."""
+def _progress_watch(watch: Watcher, progress: Progress) -> Callable[[int, float], None]:
+    """Return a watcher of the choice that reports it as progress of the search before."""
     best = progress.incumbent
 
-    def tell(evaluated: int, loss: float) -> None:
+    def report(evaluated: int, loss: float) -> None:
         now = None if best is None else replace(best, loss=loss)
         watch(Progress(evaluated=progress.evaluated + evaluated, incumbent=now))
 
-    return tell
+    return report
 
 
-def _given(
-    session: Session, policy: Policy, asked: Sequence[Mapping[str, int]], seconds: dict[str, float]
-) -> RecodedPlan:
-    """The nodes of the policy, in its order."""
-    start = time.perf_counter()
+def _given(session: Session, asked: Sequence[Mapping[str, int]]) -> RecodedPlan:
+    """Take the nodes of the policy, in its order."""
+    start, policy = time.perf_counter(), session.policy
     problem, models = build_problem(session.engine, session.encoding, policy)
     question = Question(problem.catalog, models, least_size(models), problem.measure.needs)
     nodes = [_node(problem, levels, number) for number, levels in enumerate(asked)]
     recoding = first_fit(session.engine, problem, question, nodes, time_limit=policy.search.time_limit)
-    made = _plan(session, policy, problem, recoding, len(set(nodes)), seconds)
     return replace(
-        made,
-        seconds={**seconds, "search": time.perf_counter() - start},
-        warnings=session.source.warnings
-        + session.encoding.warnings
-        + ignored_options(session.source, policy)
-        + (PREDICTABLE.format(order=GIVEN),),
+        _plan(session, problem, recoding, len(set(nodes))),
+        seconds={**session.seconds, "search": time.perf_counter() - start},
+        warnings=(*session.warnings, PREDICTABLE.format(order=GIVEN)),
     )
 
 
-def _plan(
-    session: Session, policy: Policy, problem: Problem, recoding: Recoding, evaluated: int, seconds: dict[str, float]
-) -> RecodedPlan:
-    catalog, lattice = problem.catalog, problem.lattice
-    load_rules(session, catalog, recoding.rules)
-    ledger = accounted(session, catalog, recoding.rules)
+def _plan(session: Session, problem: Problem, recoding: Recoding, evaluated: int) -> RecodedPlan:
+    load_rules(session, problem.catalog, recoding.rules)
     assert recoding.loss is not None
     return RecodedPlan(
-        policy=policy,
-        catalog=catalog,
+        catalog=problem.catalog,
         certificate=Certificate(
             measure=problem.measure.name,
             aggregate=problem.measure.aggregate,
@@ -141,20 +122,19 @@ def _plan(
             optimal=False,
             strategy="local_recoding",
             evaluated=evaluated,
-            lattice_size=lattice.size,
+            lattice_size=problem.lattice.size,
         ),
-        seconds=seconds,
+        seconds=session.seconds,
         warnings=(),
         kind="local_recoding",
         rules=recoding.rules,
         _session=session,
-        _ledger=ledger,
-        _quality=[],
+        _ledger=accounted(session, problem.catalog, recoding.rules),
     )
 
 
 def _node(problem: Problem, levels: Mapping[str, int], number: int) -> Node:
-    """A given node; columns that it does not name stay at the least level of the policy."""
+    """Return a given node; columns that it does not name stay at the least level of the policy."""
     catalog, lattice = problem.catalog, problem.lattice
     node = tuple(levels.get(a.name, low) for a, low in zip(catalog.attributes, lattice.bottom, strict=True))
     for a, level, low, high in zip(catalog.attributes, node, lattice.bottom, lattice.top, strict=True):

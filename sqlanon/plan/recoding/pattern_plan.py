@@ -1,7 +1,7 @@
 """Patterns: each record keeps or suppresses columns as one of the patterns that the policy allows says.
 
 Under k-anonymity alone the patterns are tried in waves (``patterns.greedy``) or chosen by an integer program
-(``patterns.exactly``); under other models they are tried one after the other like any nodes (``sequence``).
+(``patterns.exact_assignment``); under other models they are tried one after the other like any nodes (``sequence``).
 """
 
 from __future__ import annotations
@@ -24,12 +24,10 @@ from sqlanon.plan.patterns.bounds import pattern_table
 from sqlanon.plan.patterns.exact_assignment import exactly
 from sqlanon.plan.patterns.greedy import Assignment, greedy
 from sqlanon.plan.patterns.pattern_set import PatternSet, constrained, listed
-from sqlanon.plan.planned import ignored_options
 from sqlanon.plan.recoding.recoded_plan import RecodedPlan, accounted, load_rules
 from sqlanon.plan.recoding.rules import Rule
 from sqlanon.plan.recoding.sequence import first_fit
-from sqlanon.policy import Patterns, Policy
-from sqlanon.policy.hierarchy.specs import Suppress
+from sqlanon.policy import Patterns
 from sqlanon.policy.pattern_order import Pattern
 from sqlanon.search.base import Problem
 from sqlanon.search.certificate import Certificate
@@ -48,17 +46,8 @@ PREDICTABLE = (
 ORDERS = {"random": "drawn with a seed that is not published", "listed": "that of the policy's list: keep it secret"}
 
 
-def with_suppression(policy: Policy) -> Policy:
-    """The policy with one level above the values of every quasi-identifier, whatever hierarchy it names."""
-    columns = tuple(
-        replace(c, hierarchy=Suppress(), information_loss=None, uncovered=None) if c.role == "quasi_identifier" else c
-        for c in policy.columns
-    )
-    return replace(policy, columns=columns, uncovered="error")
-
-
 def pattern_set(asked: Patterns, columns: Sequence[str], seed: int | None) -> PatternSet:
-    """The patterns that a policy allows, over the positions of its quasi-identifiers."""
+    """Return the patterns that a policy allows, over the positions of its quasi-identifiers."""
 
     def places(group: Sequence[str]) -> list[int]:
         return [columns.index(name) for name in group]
@@ -78,15 +67,16 @@ def pattern_set(asked: Patterns, columns: Sequence[str], seed: int | None) -> Pa
     )
 
 
-def patterns_plan(session: Session, policy: Policy, asked: Patterns, seconds: dict[str, float]) -> RecodedPlan:
-    """The plan of the patterns of a policy, over a source that was encoded ``with_suppression``.
+def patterns_plan(session: Session) -> RecodedPlan:
+    """Return the plan of the patterns that the session's policy asks for.
 
     Raises:
         NoSolutionError: more records would be left over than the policy allows.
         UnsupportedError: there are too many patterns for the solver or the models, or no solver is installed.
     """
-    start = time.perf_counter()
-    problem, models = build_problem(session.engine, session.encoding, with_suppression(policy))
+    start, asked = time.perf_counter(), session.policy.transformation
+    assert isinstance(asked, Patterns)
+    problem, models = build_problem(session.engine, session.encoding, session.encoded_policy)
     catalog = problem.catalog
     seed = None
     if asked.ties == "random":
@@ -96,30 +86,25 @@ def patterns_plan(session: Session, policy: Policy, asked: Patterns, seconds: di
     given = None if set(weights) == {1.0} else weights
     session.engine.drop(names.ASSIGNED)
     if all(model.type == "k_anonymity" for model in models):
-        solved = _exact if asked.solver == "exact" else _greedy
-        rules, certificate = solved(session, problem, policy, patterns, given, least_size(models))
+        solve = _exact if asked.solver == "exact" else _greedy
+        rules, certificate = solve(session, catalog, patterns, given, least_size(models))
     else:
         question = Question(catalog, models, least_size(models), problem.measure.needs)
-        rules, certificate = _one_by_one(session, problem, question, patterns, given, policy.search.time_limit)
+        rules, certificate = _one_by_one(session, problem, question, patterns, given)
     load_rules(session, catalog, rules)
     ledger = accounted(session, catalog, rules)
     order = ORDERS.get(asked.ties, "the documented one: say ties: random")
     return RecodedPlan(
-        policy=policy,
         catalog=catalog,
         certificate=replace(certificate, loss=_loss(catalog, rules, ledger.suppressed)),
-        seconds={**seconds, "search": time.perf_counter() - start},
-        warnings=session.source.warnings
-        + session.encoding.warnings
-        + ignored_options(session.source, policy)
-        + (PREDICTABLE.format(order=order),),
+        seconds={**session.seconds, "search": time.perf_counter() - start},
+        warnings=(*session.warnings, PREDICTABLE.format(order=order)),
         kind="patterns",
         rules=rules,
         seed=seed,
         _session=session,
         _ledger=ledger,
         _split=asked.solver == "exact",
-        _quality=[],
     )
 
 
@@ -127,33 +112,21 @@ Solved = tuple[tuple[Rule, ...], Certificate]
 
 
 def _greedy(
-    session: Session, problem: Problem, policy: Policy, patterns: PatternSet, weights: Sequence[float] | None, k: int
+    session: Session, catalog: Catalog, patterns: PatternSet, weights: Sequence[float] | None, k: int
 ) -> Solved:
-    """Algorithm 1; where more is left over than may be, a class joins it."""
-    catalog = problem.catalog
-    tried = partial(greedy, session.engine, catalog, patterns, k, weights=weights, time_limit=policy.search.time_limit)
-    found = tried()
+    """Run Algorithm 1; where more is left over than may be, a class joins it."""
+    limit = session.policy.search.time_limit
+    run = partial(greedy, session.engine, catalog, patterns, k, weights=weights, time_limit=limit)
+    found = run()
     if found.left_over > catalog.allowed:
-        found = tried(left_over=False)
-    certificate = _certificate("patterns_greedy", found.tried, patterns.size)
-    return _rules(catalog, found), certificate
+        found = run(left_over=False)
+    return _rules(catalog, found), _certificate("patterns_greedy", found.tried, patterns.size)
 
 
-def _exact(
-    session: Session, problem: Problem, policy: Policy, patterns: PatternSet, weights: Sequence[float] | None, k: int
-) -> Solved:
-    """The integer program of section 2.2; its bound is that of HiGHS."""
-    catalog, search = problem.catalog, policy.search
-    found, proof = exactly(
-        session.engine,
-        catalog,
-        patterns,
-        k,
-        weights=weights,
-        most=catalog.allowed,
-        time_limit=search.time_limit,
-        gap=float(search.gap),
-    )
+def _exact(session: Session, catalog: Catalog, patterns: PatternSet, weights: Sequence[float] | None, k: int) -> Solved:
+    """Solve the integer program of section 2.2; its bound is that of HiGHS."""
+    limits = session.policy.search
+    found, proof = exactly(session.engine, catalog, patterns, k, weights=weights, most=catalog.allowed, limits=limits)
     certificate = _certificate("patterns_exact", patterns.size, patterns.size)
     whole = _all_cells(catalog)
     return _rules(catalog, found), replace(
@@ -162,14 +135,9 @@ def _exact(
 
 
 def _one_by_one(
-    session: Session,
-    problem: Problem,
-    question: Question,
-    patterns: PatternSet,
-    weights: Sequence[float] | None,
-    time_limit: float | None,
+    session: Session, problem: Problem, question: Question, patterns: PatternSet, weights: Sequence[float] | None
 ) -> Solved:
-    """Algorithm 1 as it stands, for any models: a pattern takes its classes that pass among what is left."""
+    """Run Algorithm 1 as it stands, for any models: a pattern takes its classes that pass among what is left."""
     if patterns.size > MOST_PATTERNS:
         raise UnsupportedError(
             f"Models besides k-anonymity try patterns one after the other, and there are {patterns.size:,}.",
@@ -178,7 +146,7 @@ def _one_by_one(
     catalog = problem.catalog
     ordered = list(patterns.ordered(weights))
     nodes = [pattern_node(catalog, pattern) for pattern in ordered]
-    found = first_fit(session.engine, problem, question, nodes, time_limit=time_limit)
+    found = first_fit(session.engine, problem, question, nodes, time_limit=session.policy.search.time_limit)
     session.engine.drop(names.PATTERNS)
     session.engine.load("patterns", names.PATTERNS, pattern_table(catalog, ordered))
     return found.rules, _certificate("patterns_greedy", len(ordered), patterns.size)
@@ -192,7 +160,7 @@ def _rules(catalog: Catalog, found: Assignment) -> tuple[Rule, ...]:
 
 
 def pattern_node(catalog: Catalog, pattern: Pattern) -> Node:
-    """The node of a pattern: its columns at the top of their hierarchies, the others as they are."""
+    """Return the node of a pattern: its columns at the top of their hierarchies, the others as they are."""
     return tuple(a.height - 1 if i in pattern else 0 for i, a in enumerate(catalog.attributes))
 
 
@@ -201,12 +169,12 @@ def _certificate(strategy: str, tried: int, patterns: int) -> Certificate:
 
 
 def _all_cells(catalog: Catalog) -> float:
-    """The weight of all cells."""
+    """Return the weight of all cells."""
     return catalog.population * math.fsum(a.weight for a in catalog.attributes)
 
 
 def _loss(catalog: Catalog, rules: Sequence[Rule], suppressed: int) -> float:
-    """The share of the cells that are suppressed, by weight; those of suppressed records all are."""
+    """Return the share of the cells that are suppressed, by weight; those of suppressed records all are."""
     whole = _all_cells(catalog)
     weights = [a.weight for a in catalog.attributes]
     lost = [rule.records * math.fsum(w for w, level in zip(weights, rule.node, strict=True) if level) for rule in rules]

@@ -7,26 +7,22 @@ over both (``compiler.recoded``), whoever chose the rules.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.audit.models import ModelAudit
 from sqlanon.compiler import recoded as compiler
 from sqlanon.compiler.class_sizes import count_in_buckets
 from sqlanon.errors import NoSolutionError
 from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.plan.full_domain import Solution
-from sqlanon.plan.patterns.quality import Quality, quality
-from sqlanon.plan.planned import Planned
+from sqlanon.plan.patterns.quality import PatternQuality, quality
+from sqlanon.plan.publishing import PublishablePlan
 from sqlanon.plan.recoding.rules import Rule
-from sqlanon.policy import Column
-from sqlanon.policy.hierarchy.specs import HierarchySpec, Suppress
 from sqlanon.publish.ledger import Ledger
-from sqlanon.publish.references import plan_audits
 from sqlanon.search.certificate import Certificate
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column
@@ -36,8 +32,8 @@ NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "U
 
 
 @dataclass(slots=True, kw_only=True)
-class RecodedPlan(Planned):
-    """An encoded source with the rules that publish its records; publishes nothing by itself. A context manager.
+class RecodedPlan(PublishablePlan):
+    """An encoded source with the rules that publish its records. A context manager.
 
     Attributes:
         kind: ``patterns`` or ``local_recoding``.
@@ -59,59 +55,51 @@ class RecodedPlan(Planned):
     seed: int | None = None
     _ledger: Ledger
     _split: bool = False
-    _quality: list[Quality]
+    _quality: list[PatternQuality] = field(default_factory=list)
 
     @property
     def ledger(self) -> Ledger:
-        """Accounting of every record: records = published + suppressed + excluded."""
         return self._ledger
 
     @property
     def levels(self) -> dict[str, int]:
-        """Nothing: records differ in their levels (``rules``)."""
         return {}
 
     @property
     def published_levels(self) -> tuple[tuple[int, ...], ...]:
-        """Per quasi-identifier, the levels at which some rule publishes it, ascending."""
         return levels_of(self.catalog, self.rules)
 
     @property
     def statistics(self) -> dict[str, float]:
-        """The sets of nodes that local recoding judged."""
         return {"candidates": self.candidates} if self.candidates else {}
 
     @property
-    def quality(self) -> Quality | None:
+    def quality(self) -> PatternQuality | None:
         """Suppressions, usefulness and row types (the paper on patterns, section 3.3); None for local recoding."""
         if self.kind == "patterns" and not self._quality:
             types = self._session.encoding.types
             numeric = [a.name for a in self.catalog.attributes if types[a.name].split("(")[0].upper() in NUMERIC]
-            self._quality.append(quality(self._session.engine, self.catalog, numeric=numeric))
+            self._quality.append(quality(self.engine, self.catalog, numeric=numeric))
         return self._quality[0] if self._quality else None
 
     def class_sizes(self, *, published: bool = True) -> tuple[tuple[int, int, int, int], ...]:
-        """How large the published classes are; records that no rule publishes form none."""
+        """Return how large the published classes are; records that no rule publishes form none."""
         if not published:
             return ()
         classes = compiler.published_classes(self.catalog, self.published_levels).subquery("classes")
         sizes = exp.select(column(names.COUNT)).from_(classes)
-        rows = self._session.engine.run("class sizes", count_in_buckets(sizes, [], self.catalog.encoded))
+        rows = self.engine.run("class sizes", count_in_buckets(sizes, [], self.catalog.encoded))
         return tuple((least, most, number, records) for least, most, number, records in rows)
 
-    def described_hierarchy(self, column: Column) -> HierarchySpec | None:
-        """The hierarchy that a quasi-identifier was encoded with; patterns know one level above the values."""
-        return Suppress() if self.kind == "patterns" else column.hierarchy
-
     def suppressed_columns(self, rule: Rule) -> tuple[str, ...]:
-        """The columns that a pattern suppresses."""
+        """Return the columns that a pattern suppresses."""
         return tuple(a.name for a, level in zip(self.catalog.attributes, rule.node, strict=True) if level)
 
     def describe(self, rule: Rule) -> str:
-        """A rule in words: names of columns and numbers of levels."""
+        """Return a rule in words: names of columns and numbers of levels."""
         if self.kind == "patterns":
-            names_ = self.suppressed_columns(rule)
-            return f"suppresses {', '.join(names_)}" if names_ else "keeps every column"
+            suppressed = self.suppressed_columns(rule)
+            return f"suppresses {', '.join(suppressed)}" if suppressed else "keeps every column"
         levels = [f"{name} {level}" for name, level in self.catalog.levels(rule.node).items() if level]
         return ", ".join(levels) or "level 0 everywhere"
 
@@ -121,25 +109,18 @@ class RecodedPlan(Planned):
             encoding.source,
             self.catalog,
             self.published_levels,
-            published=self._released(),
+            published=self.released,
             split=self._split,
         )
 
     def _readable(self) -> list[tuple[str, exp.Query]]:
         return [("classes of the release", compiler.published_classes(self.catalog, self.published_levels))]
 
-    def _audits(self) -> list[ModelAudit]:
-        return plan_audits(
-            self.policy.models,
-            self._session.encoding,
-            self.catalog,
-            self.catalog.top,  # the node matters to δ-presence alone, which is refused
-            self._released(),
-        )
-
     def _rules(self) -> list[dict[str, Any]]:
-        """The rules without their order, which is nobody's business but the operator's. Each of their classes, and so
-        each count, holds at least as many records as the models demand."""
+        """Return the rules without their order, which only the operator may know.
+
+        Each of their classes, and so each count, holds at least as many records as the models demand.
+        """
         return [
             {"levels": self.catalog.levels(rule.node), "records": rule.records, "classes": rule.classes}
             for rule in sorted(self.rules, key=lambda rule: rule.node)
@@ -147,12 +128,12 @@ class RecodedPlan(Planned):
 
 
 def levels_of(catalog: Catalog, rules: Sequence[Rule]) -> tuple[tuple[int, ...], ...]:
-    """Per quasi-identifier, the levels of the rules, ascending."""
+    """Return, per quasi-identifier, the levels of the rules, ascending."""
     return tuple(tuple(sorted({rule.node[i] for rule in rules})) for i in range(len(catalog.attributes)))
 
 
 def load_rules(session: Session, catalog: Catalog, rules: Sequence[Rule]) -> None:
-    """Make ``names.RULES``: the number of each rule and its levels."""
+    """Load ``names.RULES``: the number of each rule and its levels."""
     columns: dict[str, Any] = {names.RULE: [rule.number for rule in rules]}
     for position in range(len(catalog.attributes)):
         columns[names.level(position)] = [rule.node[position] for rule in rules]
@@ -162,7 +143,7 @@ def load_rules(session: Session, catalog: Catalog, rules: Sequence[Rule]) -> Non
 
 
 def accounted(session: Session, catalog: Catalog, rules: Sequence[Rule]) -> Ledger:
-    """The ledger of what the rules publish, counted in the classes that a reader of the release will see.
+    """Return the ledger of what the rules publish, counted in the classes that a reader of the release will see.
 
     Raises:
         NoSolutionError: nothing is published, or more records are suppressed than the policy allows.
@@ -180,17 +161,4 @@ def accounted(session: Session, catalog: Catalog, rules: Sequence[Rule]) -> Ledg
             "solver finds no solution, solver: exact may); for local recoding give more general nodes.",
             nearest={"levels": {}, "suppressed": suppressed, "allowed": catalog.allowed},
         )
-    return Ledger(
-        records=catalog.records,
-        published=published,
-        suppressed=suppressed,
-        excluded=catalog.excluded,
-        reasons={
-            "failing_class": suppressed - catalog.uncovered,
-            "uncovered": catalog.uncovered,
-            "null": catalog.excluded,
-        },
-        classes=classes,
-        smallest_class=smallest,
-        largest_class=largest,
-    )
+    return Ledger.of(catalog, suppressed, classes=classes, smallest=smallest, largest=largest)

@@ -19,19 +19,20 @@ from sqlanon.errors import check_time
 from sqlanon.lattice.nodes import Node
 from sqlanon.plan.recoding.kept import Kept, adds, check_models, has_costs, kept_by_levels, loss, summed
 from sqlanon.plan.recoding.rules import Recoding, Rule
+from sqlanon.plan.recoding.state import node_arrays
 from sqlanon.search.base import Problem
 from sqlanon.sqltrees import names
 
 BLOCK_ROWS = 500_000
 """Rows that are left times nodes of one look at which nodes can publish anything."""
 MOST_NODES = 64
-"""Most nodes of one look,"""
+"""Most nodes of one look."""
 LEAST_NODES = 8
-"""and fewer nodes than this are tried without one."""
+"""Fewer nodes than this are tried without a look."""
 SMALL_ROWS = 120_000
 """Rows that one thread reads (DuckDB's threads share row groups of 122,880): more threads only wait."""
 REPLAYED = ("rows to fit", "fitted", "fit a node", "rows left", "assigned")
-"""The statements that the replayable script tells."""
+"""The statements that the replayable script contains."""
 
 
 def first_fit(
@@ -44,7 +45,7 @@ def first_fit(
 ) -> Recoding:
     """Publish each record by the first node whose class, among the records that are left, passes every model.
 
-    The row types are left in ``names.ASSIGNED`` (made anew), each with the number of its node in ``nodes``.
+    The row types are left in ``names.ASSIGNED`` (created anew), each with the number of its node in ``nodes``.
 
     Args:
         engine: where the base of the problem's catalog stands.
@@ -55,7 +56,7 @@ def first_fit(
         SearchStoppedError: the time was up before all nodes were tried.
     """
     check_models(problem)
-    run = _Run(engine, problem, question, nodes, None if time_limit is None else time.monotonic() + time_limit)
+    run = _FirstFitRun(engine, problem, question, nodes, None if time_limit is None else time.monotonic() + time_limit)
     engine.drop(names.ASSIGNED)
     engine.replay[:] = [entry for entry in engine.replay if entry[0] not in REPLAYED]  # of a run before
     try:
@@ -65,7 +66,7 @@ def first_fit(
 
 
 @dataclass(slots=True)
-class _Run:
+class _FirstFitRun:
     """One run: how many rows are left, of how many in the table that they are read from."""
 
     engine: Engine
@@ -104,14 +105,12 @@ class _Run:
     def _load_nodes(self) -> None:
         rows = recoding.node_rows(self.question, self.nodes)
         columns = {names.RULE: pa.array(range(len(self.nodes)), pa.int32())}
-        columns |= {
-            name: pa.array(items, pa.string() if name == "levels" else pa.int64()) for name, items in rows.items()
-        }
+        columns |= node_arrays(rows)
         self.engine.drop(compiler.NODES)
         self.engine.load("nodes", compiler.NODES, pa.table(columns), replayed=False)
 
     def _promising(self) -> Iterator[int]:
-        """The nodes that have a class large enough, in order; they are looked at when their turn comes."""
+        """Yield the nodes that have a class large enough, in order; each is judged when its turn comes."""
         first = 0
         while first < len(self.nodes):
             many = max(LEAST_NODES, min(MOST_NODES, BLOCK_ROWS // max(self.rows, 1)))
@@ -128,7 +127,7 @@ class _Run:
         return compiler.rest_table(self.generation)
 
     def _enough(self) -> bool:
-        """Some class may be large enough."""
+        """Return whether some class may be large enough."""
         if self.rows >= self.question.size or self.rows == 0:
             return self.rows > 0
         return int(self.engine.run("records left", compiler.records_left(self._rest))[0][0]) >= self.question.size
@@ -159,7 +158,7 @@ class _Run:
         return self.engine.render(exp.insert(query, exp.to_table(compiler.FITTED, quoted=True)))
 
     def _replayed(self, generation: int, position: int) -> exp.Expr:
-        """The statement of a node with its numbers, for the script."""
+        """Return the statement of a node with its numbers, for the script."""
         masks = self.question.masks(self.nodes[position])
         query = compiler.fitting(self.question, compiler.rest_table(generation), masks, position)
         return exp.insert(query, exp.to_table(compiler.FITTED, quoted=True))

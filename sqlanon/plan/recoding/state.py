@@ -1,4 +1,4 @@
-"""The present sequence of nodes, what each of them publishes, and what one node more would change.
+"""The present sequence of nodes, what each of them publishes, and what one more node would change.
 
 The rows stand in the database, each with the place of the node that publishes it (``compiler.recoding``); Python holds
 per node what it publishes and keeps, in integers. A candidate is judged exactly: with its own classes, and with those
@@ -27,7 +27,7 @@ MOST_ROWS = 2_000_000
 LANE_ROWS = 40_000
 """Fewer rows times candidates than this are not worth a second statement side by side."""
 STEPS = (1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32)
-"""Lengths of statements: few texts, so that few are made; steps after the last node find no rows."""
+"""Lengths of statements: few, so that few texts are rendered; steps after the last node find no rows."""
 BLUR = 0.1
 """By how much chance may raise what a node costs when sequences are put in order: the loss hardly feels it (with 16
 nodes ADULT 0.0620 to 0.0621, CUP 0.0729 to 0.0731), and which of two similar nodes came first is harder to guess."""
@@ -62,7 +62,7 @@ class Candidate:
 
 @dataclass(slots=True)
 class State:
-    """One owner of the tables of a choice; ``opened`` makes and drops them.
+    """One owner of the tables of a choice; ``opened`` creates and drops them.
 
     Attributes:
         nodes: the present sequence, cheapest first.
@@ -89,14 +89,14 @@ class State:
         return self.problem.catalog
 
     def rank(self, node: Node) -> tuple[float, float]:
-        """What orders a sequence: what generalization alone costs, blurred by chance (``BLUR``)."""
+        """Return the rank of a node in a sequence: what generalization alone costs, blurred by chance (``BLUR``)."""
         if node not in self._ranks:
             chance = random.Random(f"{self.seed} {node}").random()
             self._ranks[node] = (generalization(self.problem, node) * (1 + BLUR * chance), chance)
         return self._ranks[node]
 
     def judge(self, nodes: Sequence[Node]) -> list[Candidate]:
-        """Each node inserted into the present sequence; none of them stands there."""
+        """Judge the present sequence with each of the nodes inserted; none of them stands there."""
         if not nodes:
             return []
         first = self.evaluated
@@ -104,18 +104,18 @@ class State:
         tried = sorted(((self._place(node), node) for node in nodes), reverse=True)
         rows = {"node": pa.array(range(first, first + len(tried)), pa.int32())}
         rows |= {compiler.PLACE: pa.array([place for place, _ in tried], pa.int32())}
-        rows |= _arrays(compiler.node_rows(self.question, [node for _, node in tried]))
+        rows |= node_arrays(compiler.node_rows(self.question, [node for _, node in tried]))
         self.engine.append("candidates", compiler.CANDIDATES, pa.table(rows))
         jobs = [self._job(first, tried, low, high) for low, high in self._shares([place for place, _ in tried])]
         found: dict[int, dict[int, dict[int, int]]] = {}
         for answer in self.engine.run_many("candidates judged", jobs):
             for number, step, attribute, kept in answer:
                 found.setdefault(number, {}).setdefault(step, {})[attribute] = kept
-        made = {
+        judged = {
             node: self._candidate(place, node, found.get(first + offset, {}))
             for offset, (place, node) in enumerate(tried)
         }
-        return [made[node] for node in nodes]
+        return [judged[node] for node in nodes]
 
     def accept(self, candidate: Candidate, *, spared: bool = False) -> None:
         """Insert a candidate that was judged last; nodes that publish nothing any more are dropped, unless spared."""
@@ -137,12 +137,12 @@ class State:
         self._load_sequence()
 
     def _place(self, node: Node) -> int:
-        """Where a node would stand."""
+        """Return where a node would stand."""
         own = self.rank(node)
         return sum(self.rank(other) < own for other in self.nodes)
 
     def _shares(self, places: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """First and last of the candidates of a statement each, about the same work; the latest places come first."""
+        """Yield the first and last candidate of each statement, about the same work; the latest places come first."""
         work = [self._rows_from[place] for place in places]
         fair = max(-(-sum(work) // self.engine.lanes), LANE_ROWS)
         low = rows = 0
@@ -185,23 +185,23 @@ class State:
             self._catalog.population - sum(part.records for part in everything),
         )
 
-    def _make(self) -> None:
+    def _create(self) -> None:
         bottom = self.problem.lattice.bottom
         self.engine.create("state", compiler.state_table(0), compiler.rows_of_base(self.question, bottom))
         self._count_rows()
         self._load_sequence()
-        nothing = _arrays(compiler.node_rows(self.question, []))
+        nothing = node_arrays(compiler.node_rows(self.question, []))
         places = {"node": pa.array([], pa.int32()), compiler.PLACE: pa.array([], pa.int32())}
         self.engine.load("no candidates", compiler.CANDIDATES, pa.table(places | nothing), replayed=False)
 
     def _load_sequence(self) -> None:
         self.engine.drop(compiler.SEQUENCE)
         rows = {compiler.PLACE: pa.array(range(len(self.nodes)), pa.int32())}
-        rows |= _arrays(compiler.node_rows(self.question, self.nodes))
+        rows |= node_arrays(compiler.node_rows(self.question, self.nodes))
         self.engine.load("sequence", compiler.SEQUENCE, pa.table(rows), replayed=False)
 
     def _count_rows(self) -> None:
-        """Per place, the rows that stand there or after it."""
+        """Count, per place, the rows that stand there or after it."""
         at: dict[int, int] = dict(self.engine.run("places", compiler.places(compiler.state_table(self._generation))))
         counts = [at.get(place, 0) for place in range(len(self.nodes) + 1)]
         self._rows_from = [sum(counts[place:]) for place in range(len(counts))]
@@ -213,18 +213,19 @@ class State:
             self.engine.drop(name)
 
 
-def _arrays(columns: dict[str, list[int] | list[str]]) -> dict[str, pa.Array]:
+def node_arrays(columns: dict[str, list[int] | list[str]]) -> dict[str, pa.Array]:
+    """Return the columns of nodes (``node_rows``) as Arrow arrays."""
     return {name: pa.array(items, pa.string() if name == "levels" else pa.int64()) for name, items in columns.items()}
 
 
 @contextmanager
 def opened(engine: Engine, problem: Problem, question: Question, seed: int) -> Iterator[State]:
-    """A state without nodes; its tables are dropped at the end, and no script tells of them."""
+    """Yield a state without nodes; its tables are dropped at the end, and no script contains them."""
     state = State(engine, problem, question, seed)
     replayed = len(engine.replay)
     try:
         with engine.side_by_side():
-            state._make()
+            state._create()
             yield state
     finally:
         state._drop()

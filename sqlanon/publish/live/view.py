@@ -13,13 +13,11 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.audit.models import ModelAudit
-from sqlanon.audit.release import audit_entities, audit_release
+from sqlanon.audit.release import ReleaseClaim, audit_entities, audit_release
 from sqlanon.compiler.live import KEY, TEXT, VALUE, FrozenColumn, LiveView, live_view, member_flag, refuse_models
 from sqlanon.engines.base import Engine, Place, rows_of
 from sqlanon.errors import EngineError, InputError, SourceChangedError, TargetError, UnsupportedError
 from sqlanon.policy import Output, Policy
-from sqlanon.publish.ledger import Ledger
 from sqlanon.publish.live.facts import Fact
 from sqlanon.publish.live.lookups import has_lookup
 from sqlanon.publish.targets import FACT_COLUMNS, FROZEN, LOOKUP, frozen_tables, place, tables_beneath
@@ -196,7 +194,7 @@ class LiveDraft:
 
     Attributes:
         frozen: per quasi-identifier with a lookup, in order, the relation of its rows.
-        lookups: per quasi-identifier, the texts of its level, for the audit (``audit_release``).
+        claim: what the view claims, with its models also where entities are counted.
         verify_source: raises SourceChangedError; called last.
         output: the target, with its owner and readers.
     """
@@ -204,9 +202,7 @@ class LiveDraft:
     view: LiveView
     frozen: Mapping[str, exp.Expr]
     facts: Sequence[Fact]
-    ledger: Ledger
-    models: Sequence[ModelAudit]
-    lookups: Mapping[str, exp.Expr]
+    claim: ReleaseClaim
     verify_source: Callable[[], None]
     output: Output
 
@@ -257,10 +253,10 @@ def _refuse_owner(engine: Engine, where: Place, draft: LiveDraft) -> None:
             f"The live view cannot be read once it belongs to {draft.output.owner!r}, who may not read the source.",
             hint="grant SELECT on the source to the owner, or leave out owner.",
         )
-    if rows != draft.ledger.published:
+    if rows != draft.claim.published:
         raise TargetError(
             f"The live view shows {rows} records once it belongs to {draft.output.owner!r}, and "
-            f"{draft.ledger.published} before.",
+            f"{draft.claim.published} before.",
             hint=f"{SNAPSHOT}, or leave out owner.",
         )
 
@@ -289,24 +285,14 @@ def _facts_table(facts: Sequence[Fact]) -> pa.Table:
 
 def _audit(engine: Engine, relation: exp.Expr, draft: LiveDraft) -> None:
     rows = _count(engine, "count written rows", relation)
-    if rows != draft.ledger.published:
+    if rows != draft.claim.published:
         raise SourceChangedError(
-            f"The live view holds {rows} records where the plan has {draft.ledger.published}: the source changed "
+            f"The live view holds {rows} records where the plan has {draft.claim.published}: the source changed "
             "between planning and publication.",
             hint="run again when nobody writes to it; the old view, if there was one, stays.",
         )
-    audit_release(
-        engine,
-        relation,
-        columns=list(draft.view.published),
-        quasi_identifiers=[item.name for item in draft.view.quasi],
-        models=draft.models if draft.view.entity is None else [],
-        published=draft.ledger.published,
-        redacted=0,
-        marker=None,
-        nulls="basic" if draft.view.basic else "extended",
-        lookups=draft.lookups,
-    )
+    claim = draft.claim if draft.view.entity is None else draft.claim.without_models()
+    audit_release(engine, relation, claim)
 
 
 def _audit_entities(engine: Engine, draft: LiveDraft) -> None:
@@ -314,8 +300,7 @@ def _audit_entities(engine: Engine, draft: LiveDraft) -> None:
     if draft.view.entity is None:
         return
     rows = live_view(replace(draft.view, shuffled=False, with_entities=True)).subquery("rows")
-    quasi = [item.name for item in draft.view.quasi]
-    audit_entities(engine, rows, entity=names.ENTITY, quasi_identifiers=quasi, models=draft.models)
+    audit_entities(engine, rows, draft.claim, entity=names.ENTITY)
 
 
 def live_output(policy: Policy) -> Output:
