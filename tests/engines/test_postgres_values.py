@@ -30,7 +30,7 @@ from sqlanon.errors import (
     UnsupportedError,
 )
 from sqlanon.models.k_anonymity import KAnonymity
-from sqlanon.publish import publication
+from sqlanon.publish import files
 from sqlanon.sqltrees.trees import column
 
 postgres_engine = pytest.importorskip(
@@ -291,9 +291,9 @@ def test_a_file_that_is_no_copy_of_the_released_rows_is_not_published(
     source: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source("numeric(10,4)", ["1.2345"] * 3)
-    made = publication.typed_column
+    typed_column = files.typed_column
     monkeypatch.setattr(
-        publication, "typed_column", lambda name, kind: made(name, "DECIMAL(18,3)" if name == "x" else kind)
+        files, "typed_column", lambda name, kind: typed_column(name, "DECIMAL(18,3)" if name == "x" else kind)
     )
     with pytest.raises(AuditError, match="other_rows"):
         publish({"file": str(tmp_path / "out.parquet")}, KEEP)
