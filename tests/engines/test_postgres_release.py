@@ -228,7 +228,7 @@ def test_a_release_is_replaced_whole_or_not_at_all(clinic: Server, monkeypatch: 
         raise AuditError("planted", hint="")
 
     with monkeypatch.context() as patch:
-        patch.setattr("sqlanon.publish.publication.audit_release", failing)
+        patch.setattr("sqlanon.publish.draft.audit_release", failing)
         with pytest.raises(AuditError, match="planted"):
             sqlanon.anonymize(None, policy(output=output, **stricter))
     assert Counter(rows(clinic, f"SELECT * FROM {VIEW}", "analyst")) == before
