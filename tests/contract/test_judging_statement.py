@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
-from conftest import text_table
 from sqlglot import exp
+from tables import text_table
 
 import sqlanon
 from sqlanon.compiler.batch import literal_batch

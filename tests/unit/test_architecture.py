@@ -96,3 +96,39 @@ def test_no_test_module_imports_another() -> None:
     for path in tests:
         imported = {name.partition(".")[0] for name in imports(path)}
         assert not imported & names, f"{path.name} imports {imported & names}"
+
+
+def test_the_root_is_short_and_no_file_or_function_is_long() -> None:
+    assert len(list(PACKAGE.glob("*.py"))) <= 12
+    for name, path in modules().items():
+        text = path.read_text()
+        assert text.count("\n") <= 500, f"{name} has more than 500 lines"
+        for function in (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)):
+            assert function.end_lineno is not None
+            assert function.end_lineno - function.lineno < 70, f"{name}.{function.name} has more than 70 lines"
+            taken = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+            given = [argument for argument in taken if argument.arg not in ("self", "cls")]
+            assert len(given) <= 8, f"{name}.{function.name} takes more than 8 parameters"
+
+
+def test_no_two_classes_have_one_name() -> None:
+    homes: dict[str, str] = {}
+    for name, path in modules().items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                assert homes.setdefault(node.name, name) == name, f"{node.name} is in {homes[node.name]} and in {name}"
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Imports inside functions count too; the face of a room, its ``__init__``, only hands names on."""
+    known = modules()
+    arrows = {name: imported_modules(path, known) - {name} for name, path in known.items()}
+    while leaves := {name for name, targets in arrows.items() if not targets & arrows.keys()}:
+        arrows = {name: targets for name, targets in arrows.items() if name not in leaves}
+    assert not arrows, f"these import each other: {sorted(arrows)}"
+
+
+def test_every_room_says_in_one_sentence_what_it_holds() -> None:
+    for path in PACKAGE.glob("*/__init__.py"):
+        text = ast.get_docstring(ast.parse(path.read_text())) or ""
+        assert text.endswith(".") and "\n\n" not in text, path.parent.name
