@@ -59,6 +59,7 @@ def run(
     if dry_run:
         asked = replace(asked, output=None, report=None)
     if report is not None:
+        check_report(Path(report))
         asked = replace(asked, report=str(Path(report).absolute()))
     return run_policy(asked, as_json=as_json, script=script, certificate=certificate)
 
