@@ -154,8 +154,8 @@ class EncodedSource:
         ]
 
     def code(self, position: int, word: int) -> exp.Expr:
-        """The bits that a column's value has in a word of the key; of a sensitive column, only values of the records
-        that take part have a code."""
+        """Return the bits that a column's value has in a word of the key; of a sensitive column, only values of the
+        records that take part have a code."""
         bits = column(names.key(word), names.lookup(position))
         return or_zero(bits) if self.items[position].sensitive and self.taking_part.members else bits
 

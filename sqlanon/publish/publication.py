@@ -60,7 +60,7 @@ def publish(
 
     Raises:
         TargetError: the target exists, is the source, or cannot be written.
-        SourceChangedError: the number of rows is not the claimed one, or ``verify_source`` says so.
+        SourceChangedError: the number of rows is not the claimed one, or ``verify_source`` finds a change.
         AuditError: what was written does not satisfy the policy.
         EngineError: the database refused a statement.
     """

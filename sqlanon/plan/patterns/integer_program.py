@@ -247,7 +247,7 @@ def _prices(
         faults.append("the weights are too large for exact sums")
     if faults:
         raise InputError(
-            f"The exact solution was asked wrongly: {'; '.join(faults)}.",
+            f"The arguments of the exact solution are wrong: {'; '.join(faults)}.",
             hint="see sqlanon.plan.patterns.integer_program.solve; weights need few digits.",
         )
     return [

@@ -154,10 +154,11 @@ def program(table: RowTypes, patterns: Sequence[tuple[int, ...]], costs: Sequenc
         owners += [number] * int(enough.sum())
         known += int(enough.sum())
     row, group = np.concatenate(rows), np.concatenate(groups)
-    lost = height - len(np.unique(row))
-    if lost:
+    uncoverable = height - len(np.unique(row))
+    if uncoverable:
         raise NoSolutionError(
-            f"{lost} of {height} row types are in no group of {k} records under any of the {len(patterns)} patterns.",
+            f"{uncoverable} of {height} row types are in no group of {k} records "
+            f"under any of the {len(patterns)} patterns.",
             hint="allow the pattern that suppresses all columns, or more patterns, or lower k.",
             nearest=None,
         )
