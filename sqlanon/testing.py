@@ -1,4 +1,4 @@
-"""Property checks for the authors of extensions: random tables, and everything tried.
+"""Property checks for the authors of extensions: random tables, compared with brute force.
 
 Each check takes the name of an extension (or of what is built in) and the ``Extensions`` that it comes with, looks at
 random tables, and raises AssertionError when a claim does not hold; the message has the seed of the table. Claims that

@@ -31,11 +31,11 @@ COVERED = "covered"
 """Column of a lookup: 1 for a value that the hierarchy lists, 0 for another."""
 
 
-leaves = names.numbered("leaves")
+leaves = names.namer("leaves")
 """Name of the column of a lookup that counts the leaves under a value's generalization to a level."""
-least_cost = names.numbered("cost")
+least_cost = names.namer("cost")
 """Name of the column of ``names.LEAF`` with the least D - leaves among the values of a lower level."""
-branch = names.numbered("branch")
+branch = names.namer("branch")
 """Name of the column that numbers a value's branch at a level."""
 
 

@@ -93,7 +93,7 @@ __all__ = [
 VALUE, TEXT, KEY = "value", "text", "key"
 """The columns of a lookup: the canonical text of the source, what the frozen level publishes for it, and, where the
 source is compared by value, the value."""
-_cell = names.numbered("column")
+_cell = names.namer("column")
 """Name of the column that holds the published cell at a position of ``LiveView.published``."""
 
 

@@ -43,13 +43,13 @@ EXACT = (
 )
 """Types whose values, zero apart from its sign, are equal only when they read the same; a DECIMAL with a scale too."""
 
-class_of = names.numbered("class")
+class_of = names.namer("class")
 """Name of the column that holds the published cell of the quasi-identifier at a position."""
-value_of = names.numbered("value")
+value_of = names.namer("value")
 """Name of the column that holds the value of the sensitive column at a position of ``watched``."""
-rank_of = names.numbered("rank")
+rank_of = names.namer("rank")
 """Name of the column that ranks these values within their class."""
-values_of = names.numbered("values")
+values_of = names.namer("values")
 """Name of the column that counts these values in their class."""
 
 

@@ -54,9 +54,9 @@ SEQUENCE = names.PREFIX + "sequence"
 CANDIDATES = names.PREFIX + "candidates"
 """The nodes that are tried, numbered, each with the place it would take."""
 PLACE = "place"
-state_table = names.numbered(STATE)
+state_table = names.namer(STATE)
 """Name of the table of a state by its generation; each is computed from the one before."""
-masked_name = names.numbered("masked")
+masked_name = names.namer("masked")
 """Name of the column of a flow that holds what its nodes keep of a word of the key."""
 TOTALS = -1
 """The ``attribute`` of the row that counts the records; other rows hold what an attribute keeps."""
@@ -168,7 +168,10 @@ def _first_flow(question: Question) -> exp.Select:
 
 
 def _from_sequence(question: Question, step: int, flow: exp.Select) -> exp.Select:
-    """Return ``flow`` under the node of the present sequence that a candidate's step reaches; it ends there."""
+    """Return ``flow`` under the node of the present sequence that a candidate's step reaches.
+
+    The flow ends with the sequence.
+    """
     words = question.catalog.words
     place = exp.Add(this=column(PLACE, "candidates"), expression=number(step - 1))
     masks = (

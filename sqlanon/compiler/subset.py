@@ -49,7 +49,7 @@ def memberships(source: exp.Expr, subset: exp.Expr, shared: Columns, columns: Se
 
 
 def membership_faults(source: exp.Expr, subset: exp.Expr, shared: Columns, others: Columns) -> exp.Select:
-    """Return one row: records of the subset without a record of the source, and ambiguous ones: of records that agree
+    """Return counts: records of the subset without a record of the source, and ambiguous ones: of records that agree
     in the shared columns only some belong to the subset, though they differ in ``others``."""
     kind = exp.Struct(
         expressions=[

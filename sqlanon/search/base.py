@@ -69,7 +69,7 @@ class Verdict:
 
     @property
     def counted_against_limit(self) -> int:
-        """What counts against the limit on suppression: records, or with an entity the entities that lose any."""
+        """What counts against the limit on suppression: suppressed records, or entities with a suppressed record."""
         return self.suppressed if self.suppressed_entities is None else self.suppressed_entities
 
 

@@ -219,7 +219,7 @@ def canonical(name: str, type_name: str, table_name: str | None = None) -> exp.E
 
 
 def own_text(name: str, type_name: str, table_name: str | None = None) -> exp.Expr:
-    """Return the canonical text of a source column, compared as the column is: equal values have one text.
+    """Return the canonical text of a source column; texts are equal where the values of the column are.
 
     A collation that ignores case makes one of texts that differ in case.
     """
