@@ -17,7 +17,7 @@ Check = Callable[[Any], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter by name; ``check`` says what is wrong with a value, None when nothing is."""
+    """One parameter by name; ``check`` returns what to give in place of a wrong value, None for a right one."""
 
     name: str
     check: Check

@@ -75,14 +75,14 @@ class Refresh:
 
     @property
     def due(self) -> bool:
-        """The view should be planned anew, or was."""
+        """Whether the view should be planned anew, or was."""
         return self.reason is not None
 
 
 def refresh(
     source: object, policy: Policy, *, force: bool = False, dry_run: bool = False, watch: Watcher | None = None
 ) -> Refresh:
-    """Plan a live view anew and replace it, when it is due; otherwise leave it. Report what it loses.
+    """Plan a live view anew and replace it, when it is due; otherwise leave it. Report what it suppresses.
 
     Args:
         source: as for ``anonymize``; None takes the policy's.
@@ -123,7 +123,7 @@ def refresh(
 
 
 def _look(opened: Source, policy: Policy, where: Place) -> Refresh:
-    """Count what the live view loses at this moment, and decide whether it should be replaced."""
+    """Count what the live view suppresses at this moment, and decide whether it should be replaced."""
     engine = opened.engine
     counted = counted_view(policy, opened)
     records, included = map(int, engine.run("count records", takes_part(counted))[0])
@@ -139,8 +139,8 @@ def _look(opened: Source, policy: Policy, where: Place) -> Refresh:
     elif changed := _changed(engine, policy, facts):
         reason = changed
     else:
-        lost = _lost(opened, policy, where, facts, included - published)
-        reason = "limit" if lost > allowed else None
+        suppressed = _count_suppressed(opened, policy, where, facts, included - published)
+        reason = "limit" if suppressed > allowed else None
     before = LiveCounts(published, included - published) if published is not None else None
     return Refresh(
         refreshed=False,
@@ -162,8 +162,8 @@ def _levels(facts: list[Fact]) -> dict[str, int]:
     return {name: int(value) for kind, name, value in facts if kind == "level"}
 
 
-def _lost(opened: Source, policy: Policy, where: Place, facts: list[Fact], suppressed: int) -> int:
-    """Count the records that the live view loses, or with an entity the persons who lose any."""
+def _count_suppressed(opened: Source, policy: Policy, where: Place, facts: list[Fact], suppressed: int) -> int:
+    """Count the records that the live view suppresses, or the entities with a suppressed record."""
     if policy.entity is None:
         return suppressed
     levels = _levels(facts)
@@ -188,7 +188,7 @@ def _published(opened: Source, where: Place) -> int | None:
 
 
 def _changed(engine: Engine, policy: Policy, facts: list[Fact]) -> str | None:
-    """Why the facts of the view are not those of the policy now, if so; the version of the package does not matter."""
+    """Return why the policy now asks for another view, if so; the version of the package does not matter."""
 
     def of(listed: list[Fact], *kinds: str) -> set[Fact]:
         return {fact for fact in listed if fact[0] in kinds}

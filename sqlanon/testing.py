@@ -1,4 +1,4 @@
-"""Property checks for the authors of extensions: random tables, and everything tried.
+"""Property checks for the authors of extensions: random tables, compared with brute force.
 
 Each check takes the name of an extension (or of what is built in) and the ``Extensions`` that it comes with, looks at
 random tables, and raises AssertionError when a claim does not hold; the message has the seed of the table. Claims that
@@ -39,7 +39,7 @@ Passes = Callable[[Counter[Text]], bool]
 """A model once more, in Python: may a class with these sensitive values be published?"""
 
 TABLES = int(os.environ.get("SQLANON_TABLES", "30"))
-"""How many tables a check looks at, unless its argument says another number."""
+"""How many tables a check looks at, unless its argument sets another number."""
 VALUES = (None, "", "flu", "cold", "NULL", "é", "*", "angina")
 TEXTS = (None, "", " ", "a", "NULL", "null", '"', "'", ",", ";", "\t", "\n", "a\r\nb", "<&>", "\\", "é€😀", "x" * 300)
 COLUMNS = ("a", "B", "two words", "é", 'quo"te', "1st", "record")
@@ -134,10 +134,10 @@ def check_model(
     tables: int = TABLES,
     seed: int = 0,
 ) -> None:
-    """Hold a privacy model against what can be counted, at every node of random tables.
+    """Check a privacy model against brute-force counts, at every node of random tables.
 
-    Its meaning and its audit fail the same classes, and those that ``passes`` says; no class smaller than ``size`` is
-    published; below a failing class at least ``min_suppressed`` records are suppressed; ``box`` finds the optimum.
+    Its meaning and its audit fail the same classes, and those that ``passes`` rejects; no class smaller than ``size``
+    is published; below a failing class at least ``min_suppressed`` records are suppressed; ``box`` finds the optimum.
 
     Args:
         parameters: as in a policy. Models that need a subset cannot be checked here.
@@ -255,7 +255,7 @@ def _check_optimum(world: _World, planned: Plan, limit: Decimal) -> None:
 def check_measure(
     name: str, *, aggregate: str | None = None, extensions: Extensions = NOTHING, tables: int = TABLES, seed: int = 0
 ) -> None:
-    """Hold a quality measure's bounds against the losses of all nodes, on random tables with random models.
+    """Check a quality measure's bounds against the losses of all nodes, on random tables with random models.
 
     No loss is negative, no candidate loses less than a bound says, and ``box`` finds the optimum.
 
@@ -311,7 +311,7 @@ def _check_bounds(world: _World, planned: Plan) -> int:
 def check_strategy(
     name: str, *, exact: bool = False, extensions: Extensions = NOTHING, tables: int = TABLES, seed: int = 0
 ) -> None:
-    """Hold what a strategy finds, and what is claimed for it, against trying every node.
+    """Check what a strategy finds, and what is claimed for it, by trying every node.
 
     Args:
         exact: it must find the optimum, whenever there is one, and prove it.

@@ -1,4 +1,4 @@
--- Classes of the release none of whose records is of an entity: where entities are counted, they hold none.
+-- Classes of the release none of whose records has an entity: where entities are counted, they hold none.
 -- No rows: there are no such classes. Sizes only, never the values of a class.
 --
 -- release                      classes_of_nobody

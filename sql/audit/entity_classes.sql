@@ -1,5 +1,5 @@
--- One row: the distinct entities of a relation, and those of the class that has the fewest (extended match). Records of
--- nobody (NULL) count for nothing, so a class may hold none.
+-- One row: the distinct entities of a relation, and those of the class that has the fewest (extended match). Records
+-- without an entity (NULL) do not count, so a class may hold none.
 --
 -- release                      entity_classes
 -- age    | zip | person_id     entities | smallest_class

@@ -73,7 +73,7 @@ def check_relation(
         reference: the relation that t-closeness (all records) and δ-presence (the population) are judged against.
         hierarchies: sensitive column -> relation of value, level and ancestor; ``levels`` below the root.
         entity: the column of entities of the relation (and of the reference): distinct entities are counted instead of
-            records. Records without an entity (NULL) count for nothing.
+            records. Records without an entity (NULL) do not count.
 
     Raises:
         InputError: the relation is empty, or a reference is missing.

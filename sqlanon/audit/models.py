@@ -1,4 +1,4 @@
-"""The audit of each privacy model: which file of ``sql/audit`` says that it holds, with which values and references.
+"""The audit of each privacy model: which file of ``sql/audit`` checks it, with which values and references.
 
 The audits share nothing with the statements of the search (``sql/model``): they read the published texts, and compute
 distances by their definitions over all values.
@@ -81,7 +81,7 @@ def audit_of(model: PrivacyModel, references: Mapping[str, exp.Expr], *, levels:
 
     Args:
         references: ``reference`` (value, records, and place for an ordered distance), ``hierarchy`` (value, level,
-            ancestor) and ``population`` (the quasi-identifiers, ``sqlanon_count``), as the model says.
+            ancestor) and ``population`` (the quasi-identifiers, ``sqlanon_count``), as the model requires.
         levels: of the hierarchy, those below its root (hierarchical distance).
     """
     return ModelAudit(

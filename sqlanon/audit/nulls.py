@@ -143,7 +143,7 @@ def audit_nulls(
         shape = null_patterns.layout(row[3 : 3 + len(wanted)])
         if create("null keys", null_patterns.CLASSES, null_patterns.classes(shape)) != classes:
             raise UnsupportedError(
-                "The values of a quasi-identifier are not grouped as they are compared, so that classes were lost.",
+                "The values of a quasi-identifier are not grouped as they are compared, so that classes are missing.",
                 hint="cast the column to a plain type in a view of the relation.",
             )
         create("null patterns", null_patterns.PATTERNS, null_patterns.patterns(shape))

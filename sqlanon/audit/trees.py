@@ -10,22 +10,22 @@ from sqlanon.sqltrees.trees import column, named, number, when
 
 
 def both_bits(left: exp.Expr, right: exp.Expr) -> exp.Expr:
-    """``(left & right)``."""
+    """Return ``(left & right)``."""
     return exp.paren(exp.BitwiseAnd(this=left, expression=right), copy=False)
 
 
 def is_null(value: exp.Expr) -> exp.Expr:
-    """``value IS NULL``."""
+    """Return ``value IS NULL``."""
     return exp.Is(this=value, expression=exp.null())
 
 
 def value_if(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
-    """``CASE WHEN condition THEN value ELSE 0 END``."""
+    """Return ``CASE WHEN condition THEN value ELSE 0 END``."""
     return when(condition, value, number(0))
 
 
 def any_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
-    """``condition OR condition OR …``; FALSE when there are none."""
+    """Return ``condition OR condition OR …``; FALSE when there are none."""
     items = list(conditions)
     return exp.paren(exp.or_(*items), copy=False) if items else exp.false()
 

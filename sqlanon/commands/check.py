@@ -47,11 +47,11 @@ class CheckOptions:
     as_json: bool
 
     def models(self) -> list[tuple[str | None, Model]]:
-        """Return the models that are asked for, apart from --k, each with the column that it watches.
+        """Return the requested models, apart from --k, each with the column that it watches.
 
         Raises:
             PolicyError: one cannot be read, or has faults.
-            InputError: nothing at all is asked for.
+            InputError: no model is requested.
         """
         models = [model_named(text) for text in self.sensitive]
         if self.delta_presence is not None:
@@ -94,16 +94,16 @@ def check(**given: Any) -> int:
 
 
 def _check(options: CheckOptions) -> CheckResult:
-    asked = options.models()
+    requested = options.models()
     reading = reading_with(options.delimiter)
     with open_relation(options.source, options.table, reading) as opened:
-        hierarchies, levels = _hierarchies(opened.engine, asked)
+        hierarchies, levels = _hierarchies(opened.engine, requested)
         models: list[PrivacyModel] = [KAnonymity(options.k)] if options.k is not None else []
         return check_relation(
             opened.engine,
             opened.relation,
             quasi_identifiers=split_columns(options.qi),
-            models=[*models, *(_built(model, column) for column, model in asked)],
+            models=[*models, *(_built(model, column) for column, model in requested)],
             reference=_reference(opened, options, reading),
             hierarchies=hierarchies,
             levels=levels,
@@ -139,12 +139,12 @@ def _document(found: CheckResult, options: CheckOptions) -> dict[str, Any]:
 
 
 def _hierarchies(
-    engine: Engine, asked: Sequence[tuple[str | None, Model]]
+    engine: Engine, requested: Sequence[tuple[str | None, Model]]
 ) -> tuple[dict[str, exp.Expr], dict[str, int]]:
     """Return the hierarchies of models as relations of value, level and ancestor, and their levels below the root."""
     relations: dict[str, exp.Expr] = {}
     levels: dict[str, int] = {}
-    for column, model in asked:
+    for column, model in requested:
         if column is None or "hierarchy" not in model.parameters:
             continue
         checked = check_rows(read_rows(Path(model.parameters["hierarchy"]), ";", None, "utf-8"), column)

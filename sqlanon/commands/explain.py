@@ -36,10 +36,10 @@ def explain(policy: str, node: str | None, dialect: str | None, source_table: st
 
     With --dialect: the complete SQL of the policy as one script for a warehouse, planned on the policy's own source.
     """
-    asked = read_policy(policy)
+    loaded = read_policy(policy)
     if dialect is None and source_table is not None:
         raise InputError("--source-table names a table of a warehouse.", hint="add --dialect.")
-    print(explanation(asked, node) if dialect is None else translation(asked, node, dialect, source_table))
+    print(explanation(loaded, node) if dialect is None else translation(loaded, node, dialect, source_table))
     return 0
 
 

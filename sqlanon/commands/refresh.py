@@ -20,9 +20,9 @@ from sqlanon.refreshing import REASONS, Refresh, refresh
 def refresh_command(policy: str, as_json: bool, dry_run: bool, force: bool) -> int:
     """Replace the live view of POLICY by a new plan when it loses more records than the policy allows, is not there, or
     was made with another policy or hierarchy. Without a solution the old view stays."""
-    asked = read_policy(policy)
+    loaded = read_policy(policy)
     with progress(not as_json or STDERR.is_terminal) as watch:
-        found = refresh(None, asked, force=force, dry_run=dry_run, watch=watch)
+        found = refresh(None, loaded, force=force, dry_run=dry_run, watch=watch)
     for warning in found.warnings:
         warn(warning)
     if as_json:

@@ -55,13 +55,13 @@ def run(
     report: str | None,
 ) -> int:
     """Find the best node of POLICY, or the rules of its transformation; publish it and audit what was written."""
-    asked = read_policy(policy, strategy=strategy, time_limit=time_limit)
+    loaded = read_policy(policy, strategy=strategy, time_limit=time_limit)
     if dry_run:
-        asked = replace(asked, output=None, report=None)
+        loaded = replace(loaded, output=None, report=None)
     if report is not None:
         check_report(Path(report))
-        asked = replace(asked, report=str(Path(report).absolute()))
-    return run_policy(asked, as_json=as_json, script=script, certificate=certificate)
+        loaded = replace(loaded, report=str(Path(report).absolute()))
+    return run_policy(loaded, as_json=as_json, script=script, certificate=certificate)
 
 
 def run_policy(policy: Policy, *, as_json: bool, script: str | None = None, certificate: str | None = None) -> int:

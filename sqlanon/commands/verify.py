@@ -21,9 +21,9 @@ from sqlanon.verification import Verification, verify
 @json_option
 def verify_command(certificate: str, policy: str, as_json: bool) -> int:
     """Run the proof in CERTIFICATE again for POLICY, with plain SQL: exit 0 holds, 1 does not, 2 cannot say."""
-    asked = read_policy(policy)
+    loaded = read_policy(policy)
     with _judging_progress(not as_json) as watch:
-        found = verify(certificate, asked, watch=watch)
+        found = verify(certificate, loaded, watch=watch)
     if as_json:
         print(json.dumps({"holds": found.holds, **asdict(found)}))
     else:

@@ -12,7 +12,7 @@ from sqlanon.sqltrees.trees import bigint, column, count_rows, cte, equal, named
 
 
 def class_sizes(question: Question, grain: str, node: Node, *, published: bool) -> exp.Query:
-    """The classes of a node that are published (or those that are not), by size: one row a bucket that is not empty.
+    """Return the published classes of a node (or the others) by size: one row per bucket that is not empty.
 
     Columns are ``least`` and ``most`` (a power of two, and one less than the next), ``classes`` and ``records``. A
     class without records of the subset (δ-presence) is none.

@@ -94,7 +94,9 @@ def totals(catalog: Catalog, counts: exp.Query, columns: Sequence[str], monotone
     return [cte("counts", counts), cte("entity_counts", of_entities), cte("totals", query, materialized=True)]
 
 
-def lasting(models: Sequence[PrivacyModel], failing: Sequence[exp.Expr]) -> tuple[list[exp.Expr], list[exp.Expr]]:
+def lasting_failures(
+    models: Sequence[PrivacyModel], failing: Sequence[exp.Expr]
+) -> tuple[list[exp.Expr], list[exp.Expr]]:
     """Return the failures that last at every more special node, and the records that are suppressed there for certain.
 
     A failure of a monotone model lasts: of no value has a part of a class more entities than the class. So does that of

@@ -68,7 +68,7 @@ def distinct_values(
     included_only: bool = False,
     entity: exp.Expr | None = None,
 ) -> exp.Select:
-    """Distinct values of a column: canonical text, one raw value, and the records of the population that take part.
+    """Return the distinct values of a column: canonical text, one raw value, records of the population that take part.
 
     Args:
         included_only: leave out values of other records than those (of the subset) that take part.
@@ -115,7 +115,7 @@ def tree_conflicts(position: int, height: int) -> exp.Select:
 
 
 def hierarchy_facts(position: int, height: int) -> exp.Select:
-    """One row about the listed rows: leaves, NULL rows, distinct roots, one root, and roots' text met further down."""
+    """Return counts of the listed rows: leaves, NULL rows, distinct roots, one root, texts of roots further down."""
     relation = names.listed(position)
     last = names.level(height - 1)
     clash = [
@@ -184,7 +184,7 @@ def branches(
 
 
 def branch_facts(relation: str, height: int, type_name: str) -> exp.Select:
-    """One row: (un)covered values and records, then per level largest branch, distinct values, texts of a new type."""
+    """Return (un)covered values and records, then per level the largest branch, distinct values, texts of new type."""
     is_covered = equal(column(COVERED), number(1))
     has_records = exp.GT(this=column(names.COUNT), expression=number(0))
     is_uncovered = exp.and_(equal(column(COVERED), number(0)), has_records)  # values of excluded records do not matter

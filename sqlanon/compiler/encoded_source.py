@@ -31,11 +31,11 @@ COVERED = "covered"
 """Column of a lookup: 1 for a value that the hierarchy lists, 0 for another."""
 
 
-leaves = names.numbered("leaves")
+leaves = names.namer("leaves")
 """Name of the column of a lookup that counts the leaves under a value's generalization to a level."""
-least_cost = names.numbered("cost")
+least_cost = names.namer("cost")
 """Name of the column of ``names.LEAF`` with the least D - leaves among the values of a lower level."""
-branch = names.numbered("branch")
+branch = names.namer("branch")
 """Name of the column that numbers a value's branch at a level."""
 
 
@@ -154,8 +154,8 @@ class EncodedSource:
         ]
 
     def code(self, position: int, word: int) -> exp.Expr:
-        """The bits that a column's value has in a word of the key; of a sensitive column, only values of the records
-        that take part have a code."""
+        """Return the bits that a column's value has in a word of the key; of a sensitive column, only values of the
+        records that take part have a code."""
         bits = column(names.key(word), names.lookup(position))
         return or_zero(bits) if self.items[position].sensitive and self.taking_part.members else bits
 

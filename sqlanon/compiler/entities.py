@@ -55,7 +55,7 @@ def with_entities(source: exp.Expr, entity: EntityColumn) -> exp.Expr:
 
 
 def shares_of_records() -> exp.Select:
-    """How many entities have how many of the encoded records (of the subset, if there is one), most records first."""
+    """Count the entities by their number of encoded records (of the subset, if there is one), most records first."""
     counted = (
         exp.select(named(total(column(names.COUNT)), "records")).from_(table(names.BASE)).group_by(column(names.ENTITY))
     )
@@ -69,7 +69,7 @@ def shares_of_records() -> exp.Select:
 
 
 def entity_counts(source: exp.Expr, entity: EntityColumn, taking_part: TakingPart) -> exp.Select:
-    """One row: the entities with a record (of the subset, if there is one), and those with one that takes part."""
+    """Return the numbers of entities with a record (of the subset, if any), and with one that takes part."""
     counts = []
     for name, wanted in (("entities", taking_part.with_nulls), ("included", taking_part)):
         conditions = wanted.conditions()

@@ -99,7 +99,7 @@ def records_left(rest: str) -> exp.Select:
 def promising(question: Question, rest: str) -> exp.Select:
     """Return the numbers of the nodes with a class, of what is left, that is large enough for the models, in order.
 
-    Two parameters: the first and the last number that are asked about.
+    Two parameters: the first and the last number of the range.
     """
     catalog = question.catalog
     parts = without_codes(catalog, masked_keys(mask_columns(catalog.words, NODES), "rest"))
@@ -133,7 +133,7 @@ def without_codes(catalog: Catalog, parts: Sequence[exp.Expr]) -> list[exp.Expr]
 
 
 def _published(words: int) -> exp.Select:
-    """The classes of every rule: ``rule``, the key and ``n``; the suppressed records are one row without a key."""
+    """Return the classes of every rule: ``rule``, the key and ``n``; suppressed records are one row without a key."""
     rule = column(names.RULE, names.ASSIGNED)
     classes = rolled_up(
         table(names.ASSIGNED), masked_keys(mask_columns(words, NODES), names.ASSIGNED), rule, owner=names.ASSIGNED

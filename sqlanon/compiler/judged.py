@@ -58,7 +58,7 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
     """Return the relations from the grouped grain of some nodes to ``judged``.
 
     ``judged`` holds, per node and class, its counters, ``fails`` and ``min_suppressed``. A class fails when any model
-    fails it, and of its records at least as many are suppressed further down as the strictest failing model says.
+    fails it, and of its records at least as many are suppressed further down as the strictest failing model proves.
 
     Args:
         grouped: ``node``, the keys (with the sensitive codes where a model counts values), with an entity its number,
@@ -94,7 +94,7 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
         if catalog.has_entity:
             ctes += _min_suppressed_in_parts(question, key_names)
             query = distinct_entities.with_min_suppressed_in_parts(query, question.models, key_names)
-            failing, min_suppressed = distinct_entities.lasting(question.models, failing)
+            failing, min_suppressed = distinct_entities.lasting_failures(question.models, failing)
         amounts: list[exp.Expr] = [
             when(f.copy(), amount, number(0)) for f, amount in zip(failing, min_suppressed, strict=True)
         ]

@@ -93,7 +93,7 @@ __all__ = [
 VALUE, TEXT, KEY = "value", "text", "key"
 """The columns of a lookup: the canonical text of the source, what the frozen level publishes for it, and, where the
 source is compared by value, the value."""
-_cell = names.numbered("column")
+_cell = names.namer("column")
 """Name of the column that holds the published cell at a position of ``LiveView.published``."""
 
 
@@ -171,7 +171,7 @@ def _per_person(relation: exp.Expr, name: str) -> exp.Select:
 
 
 def member_flag(name: str, type_name: str, relation: str | None = None) -> exp.Expr:
-    """1 for a record of the subset, 0 for another, NULL where the column is NULL.
+    """Return 1 for a record of the subset, 0 for another, NULL where the column is NULL.
 
     Raises:
         UnsupportedError: the column is neither BOOLEAN nor a whole number.
@@ -285,10 +285,10 @@ def _null_flag(value: exp.Expr) -> exp.Expr:
 
 
 def _single(item: FrozenColumn) -> exp.Select:
-    """The values of a lookup, with their sign, and their texts; a value with several rows is NULL, and equals nothing.
+    """Return the values of a lookup, with their sign, and their texts.
 
-    Of one that is met by value: the value, and whether it is NULL. Not a HAVING: PostgreSQL would expect one row of it,
-    and compare each record with each value.
+    A value with several rows is NULL, and equals nothing. Of one that is met by value: the value, and whether it is
+    NULL. Not a HAVING: PostgreSQL would expect one row of it, and compare each record with each value.
     """
     assert item.lookup is not None
     one = equal(count_rows(), number(1))

@@ -43,13 +43,13 @@ EXACT = (
 )
 """Types whose values, zero apart from its sign, are equal only when they read the same; a DECIMAL with a scale too."""
 
-class_of = names.numbered("class")
+class_of = names.namer("class")
 """Name of the column that holds the published cell of the quasi-identifier at a position."""
-value_of = names.numbered("value")
+value_of = names.namer("value")
 """Name of the column that holds the value of the sensitive column at a position of ``watched``."""
-rank_of = names.numbered("rank")
+rank_of = names.namer("rank")
 """Name of the column that ranks these values within their class."""
-values_of = names.numbered("values")
+values_of = names.namer("values")
 """Name of the column that counts these values in their class."""
 
 
@@ -159,7 +159,10 @@ def is_text(item: FrozenColumn) -> bool:
 
 
 def classes_of(view: LiveView) -> list[exp.Expr]:
-    """The expressions whose values make a class. A text equals itself alone, whatever the collation of its column."""
+    """Return the expressions whose values make a class.
+
+    A text equals itself alone, whatever the collation of its column.
+    """
     classes: list[exp.Expr] = []
     for position, item in enumerate(view.quasi):
         cell: exp.Expr = column(class_of(position))
@@ -170,7 +173,7 @@ def classes_of(view: LiveView) -> list[exp.Expr]:
 
 
 def ranks(view: LiveView) -> list[exp.Expr]:
-    """DENSE_RANKs within the class: of the sensitive values, and of the persons; with a subset, among its records."""
+    """Return DENSE_RANKs within the class: of sensitive values, and of persons; with a subset, among its records."""
     among = [*classes_of(view), *([column(names.MEMBER)] if view.member is not None else [])]
     ranks: list[exp.Expr] = [
         named(window(exp.DenseRank(), among, order=value_of(position)), rank_of(position))
@@ -191,7 +194,7 @@ def _among_members(view: LiveView, value: exp.Expr) -> exp.Expr:
 
 
 def counters(view: LiveView) -> list[exp.Expr]:
-    """Per record, of its class: ``n`` records or persons, of the subset if there is one; its population; values."""
+    """Return per record, of its class: ``n`` records or persons (of the subset, if any); its population; values."""
     classes = classes_of(view)
     everyone: exp.Expr = count_rows()
     if view.entity is not None:
@@ -248,7 +251,7 @@ def passes(view: LiveView) -> exp.Expr:
 
 
 def _share(model: DeltaPresence) -> list[exp.Expr]:
-    """The conditions min ≤ n / population ≤ max in whole numbers; below min, records in no class are counted too."""
+    """Return the conditions min ≤ n / population ≤ max in whole numbers; below min, records in no class count too."""
     (low, low_parts), (high, high_parts) = fraction(model.min), fraction(model.max)
     population = column(names.POPULATION)
 

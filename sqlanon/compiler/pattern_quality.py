@@ -36,7 +36,7 @@ TAKEN = "taken"
 
 
 def _output_row_types(catalog: Catalog) -> exp.Select:
-    """The row types of the output: ``rule``, the generalized key, ``n`` and ``rows``; those left over are one."""
+    """Return the row types of the output: ``rule``, the generalized key, ``n``, ``rows``; those left over are one."""
     parts = masked_keys(mask_columns(catalog.words, names.PATTERNS), names.ASSIGNED)
     types = rolled_up(table(names.ASSIGNED), parts, column(names.RULE, names.ASSIGNED))
     types = types.select(named(bigint(count_rows()), "rows"))
@@ -44,8 +44,8 @@ def _output_row_types(catalog: Catalog) -> exp.Select:
 
 
 def used(catalog: Catalog) -> exp.Select:
-    """Per pattern that took rows, in order, and last for those left over: ``rule``, records, row types of the output,
-    the sizes of the smallest and the largest of them, and row types of the input."""
+    """Return per pattern that took rows, in order, and last for those left over: ``rule``, records, row types of the
+    output, the sizes of the smallest and the largest of them, and row types of the input."""
     query = bind("patterns/by_rule.sql", relations={"published": _output_row_types(catalog)})
     return query.select(named(total(column("rows", "published")), "rows"))
 
@@ -63,8 +63,8 @@ def row_type_sizes(catalog: Catalog) -> exp.Query:
 
 
 def diversities(catalog: Catalog, positions: Sequence[int]) -> exp.Query:
-    """Per column whose values are names: ``position``, the sum over the output row types of the number of its distinct
-    values among their rows, and its number of distinct values (Definition 3)."""
+    """Return per column whose values are names: ``position``, the sum over the output row types of the number of its
+    distinct values among their rows, and its number of distinct values (Definition 3)."""
     queries: list[exp.Query] = []
     for position in positions:
         codes: list[exp.Expr] = [column(value) for value in _values(catalog, position)]
@@ -79,7 +79,7 @@ def diversities(catalog: Catalog, positions: Sequence[int]) -> exp.Query:
 
 
 def spreads(catalog: Catalog, position: int) -> exp.Query:
-    """Of a column whose values are numbers: the differences of the largest and the smallest value among the rows of
+    """Return, of a column of numbers, the differences of the largest and the smallest value among the rows of
     an output row type, with the number of row types that have it; and in the row whose number is NULL that of all
     rows. Values that are no numbers count as missing."""
     values = [column(value, TAKEN) for value in _values(catalog, position)]
@@ -106,8 +106,8 @@ def spreads(catalog: Catalog, position: int) -> exp.Query:
 
 
 def _with_taken(catalog: Catalog, query: exp.Query) -> exp.Query:
-    """``query`` about ``taken``: per assigned row type its output row type (what is kept of each word, and the key),
-    its records, its suppressed cells and the code of each column. Those left over are suppressed fully."""
+    """Return ``query`` about ``taken``: per assigned row type its output row type (what is kept of each word, and the
+    key), its records, its suppressed cells and the code of each column. Those left over are suppressed fully."""
     everything = tuple(range(len(catalog.attributes)))
     kept = [
         exp.Coalesce(this=column(names.mask(w), names.PATTERNS), expressions=[number(top)])

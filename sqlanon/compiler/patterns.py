@@ -99,7 +99,7 @@ class Joining:
 
 
 def masks(catalog: Catalog, pattern: Pattern) -> tuple[int, ...]:
-    """One mask per word: the columns of the pattern at the top of their hierarchies, the others as they are."""
+    """Return one mask per word: the columns of the pattern at the top of their hierarchies, the others as they are."""
     suppressed = set(pattern)
     return catalog.masks(tuple(a.height - 1 if i in suppressed else 0 for i, a in enumerate(catalog.attributes)))
 
@@ -107,11 +107,11 @@ def masks(catalog: Catalog, pattern: Pattern) -> tuple[int, ...]:
 def pattern_rows(catalog: Catalog, patterns: Sequence[Pattern], first: int = 0) -> dict[str, list[int]]:
     """Return the columns of a table of patterns, numbered from ``first``: ``pattern``, ``mask_<word>``, ``stars``."""
     everything = masks(catalog, ())
-    lost = [[a.mask(0, w) - a.mask(a.height - 1, w) for a in catalog.attributes] for w in range(catalog.words)]
+    removed = [[a.mask(0, w) - a.mask(a.height - 1, w) for a in catalog.attributes] for w in range(catalog.words)]
     return {
         names.PATTERN: list(range(first, first + len(patterns))),
         **{
-            names.mask(w): [everything[w] - sum(lost[w][c] for c in pattern) for pattern in patterns]
+            names.mask(w): [everything[w] - sum(removed[w][c] for c in pattern) for pattern in patterns]
             for w in range(catalog.words)
         },
         "stars": [len(pattern) for pattern in patterns],

@@ -1,4 +1,4 @@
-"""What is asked of every node of a batch."""
+"""The question that a batch answers for each of its nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlanon.models.base import PrivacyModel
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of every node: the models, what the measure needs, and how many details.
+    """What is computed for every node: the models, what the measure needs, and how many details.
 
     Attributes:
         models: the privacy models of the policy.

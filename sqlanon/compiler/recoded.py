@@ -35,7 +35,7 @@ from sqlanon.sqltrees.trees import (
 
 Levels = Sequence[Sequence[int]]
 """Per quasi-identifier, the levels at which some rule publishes it."""
-_lookup = names.numbered("texts")
+_lookup = names.namer("texts")
 """Name of the relation of the published texts of the quasi-identifier at a position."""
 RECORDS, ASSIGNED, RULES, CHANCE, PLACE = "records", "assigned", "rules", "chance", "place"
 

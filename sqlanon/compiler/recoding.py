@@ -54,9 +54,9 @@ SEQUENCE = names.PREFIX + "sequence"
 CANDIDATES = names.PREFIX + "candidates"
 """The nodes that are tried, numbered, each with the place it would take."""
 PLACE = "place"
-state_table = names.numbered(STATE)
+state_table = names.namer(STATE)
 """Name of the table of a state by its generation; each is computed from the one before."""
-masked_name = names.numbered("masked")
+masked_name = names.namer("masked")
 """Name of the column of a flow that holds what its nodes keep of a word of the key."""
 TOTALS = -1
 """The ``attribute`` of the row that counts the records; other rows hold what an attribute keeps."""
@@ -168,7 +168,10 @@ def _first_flow(question: Question) -> exp.Select:
 
 
 def _from_sequence(question: Question, step: int, flow: exp.Select) -> exp.Select:
-    """``flow`` under the node of the present sequence that a candidate's step comes to; it ends with the sequence."""
+    """Return ``flow`` under the node of the present sequence that a candidate's step reaches.
+
+    The flow ends with the sequence.
+    """
     words = question.catalog.words
     place = exp.Add(this=column(PLACE, "candidates"), expression=number(step - 1))
     masks = (
@@ -191,8 +194,8 @@ Onward = Callable[[int, exp.Select], exp.Select]
 
 
 def chain(question: Question, first: exp.Select, onward: Sequence[Onward]) -> list[exp.CTE]:
-    """``flow_<step>`` and ``passing_<step>`` of every step; ``first`` are the rows of the first, with ``node``, the
-    key, ``n`` and what its nodes keep of the key."""
+    """Return ``flow_<step>`` and ``passing_<step>`` of every step; ``first`` are the rows of the first, with ``node``,
+    the key, ``n`` and what its nodes keep of the key."""
     words = question.catalog.words
     flow = cte("flow_0", first)
     flow.set("materialized", False)
@@ -221,7 +224,7 @@ def _passing(question: Question, step: int) -> list[exp.CTE]:
 
 
 def _renamed(ctes: list[exp.CTE], suffix: str) -> list[exp.CTE]:
-    """The same expressions with ``suffix`` behind their names, where they are defined and where they are read."""
+    """Return the expressions with ``suffix`` behind their names, where they are defined and where they are read."""
     own = {item.alias for item in ctes}
     for item in ctes:
         item.set("alias", exp.TableAlias(this=exp.to_identifier(item.alias + suffix, quoted=True)))

@@ -70,7 +70,7 @@ def release(
     snapshot: str,
     entities: bool = False,
 ) -> exp.Query:
-    """The rows of a release: every record whose class passes all models, generalized; suppressed ones are absent.
+    """Return the rows of a release: every record whose class passes all models, generalized; no suppressed ones.
 
     Args:
         published: the columns of the release and their types, in order; quasi-identifiers are generalized, the

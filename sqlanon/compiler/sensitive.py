@@ -56,8 +56,8 @@ def overall(position: int, item: EncodedColumn, *, listed_order: bool, counted: 
 
 
 def ancestors(place: int, item: EncodedColumn) -> exp.Query:
-    """Per value of a sensitive column and level below the root: its ancestor, the ancestor's share, and ``alone``, the
-    hierarchical distance between the value alone and all records."""
+    """Return per value of a sensitive column and level below the root: its ancestor, the ancestor's share, and
+    ``alone``, the hierarchical distance between the value alone and all records."""
     levels: list[exp.Query] = []
     for level in range(item.height - 1):
         ancestor = masked(column("value"), number(code_mask(item, level)))

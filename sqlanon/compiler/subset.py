@@ -49,8 +49,8 @@ def memberships(source: exp.Expr, subset: exp.Expr, shared: Columns, columns: Se
 
 
 def membership_faults(source: exp.Expr, subset: exp.Expr, shared: Columns, others: Columns) -> exp.Select:
-    """One row: records of the subset without a record of the source, and ambiguous ones: of records that agree in the
-    shared columns only some belong to the subset, though they differ in ``others``."""
+    """Return counts: records of the subset without a record of the source, and ambiguous ones: of records that agree
+    in the shared columns only some belong to the subset, though they differ in ``others``."""
     kind = exp.Struct(
         expressions=[
             exp.PropertyEQ(this=exp.to_identifier(f"o_{i}"), expression=text) for i, text in enumerate(_texts(others))

@@ -32,7 +32,7 @@ FEATURES: Mapping[str, str] = {
     "live_views": "publishes live views",
     "roles": "gives a release to an owner and readers",
     "transactions": "creates and drops tables in transactions",
-    "private_tables": "has tables that nobody else sees",
+    "private_tables": "has tables that no other session sees",
     "side_by_side": "judges nodes side by side",
     "several_sources": "joins sources, and streams files of other formats",
     "transformation": "recodes by patterns and several nodes",

@@ -110,10 +110,10 @@ def _refuse_unmeetable(models: tuple[PrivacyModel, ...], problem: Problem) -> No
 
 
 def _obstacle(model: PrivacyModel, catalog: Catalog) -> str | None:
-    """Return why no class can pass a model, after checking that it returns the values of its file, whoever wrote it."""
+    """Return why no class can pass a model, after checking that it returns the values of its file."""
 
-    def asked() -> str | None:
+    def reason_against() -> str | None:
         model.values(catalog)
         return model.obstacle(catalog)
 
-    return attempt(f"The privacy model {model.type!r}", asked)
+    return attempt(f"The privacy model {model.type!r}", reason_against)

@@ -1,6 +1,6 @@
 """Snapshots: grains kept as tables of their own, so that more general nodes are rolled up from fewer rows.
 
-A snapshot's name depends on its node alone, never on a threshold, so it serves every k asked of the same plan.
+A snapshot's name depends on its node alone, never on a threshold, so it serves every k of the same plan.
 
 When to create one: every floor that requests name collects credit, the rows that were read for nodes at or above it. A
 floor is tried when its credit times the share of rows that its grain is expected to save outweighs what trying costs,

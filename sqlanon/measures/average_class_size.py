@@ -20,7 +20,7 @@ class AverageClassSize(ClassMeasure):
     name = "average_class_size"
 
     def loss(self, node: Node, counts: Counts) -> float:
-        """The loss of a node; N when nothing is published (no solution anyway)."""
+        """Return the loss of a node; N when nothing is published (no solution anyway)."""
         return self._catalog.population / max(counts.classes + (1 if counts.suppressed else 0), 1)
 
     def bound(self, bottom: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds) -> float:

@@ -1,8 +1,8 @@
 """The protocol of a quality measure, and the aggregates that fold the losses of the attributes into one number.
 
 A search needs two things of a measure: the loss of a judged node, and a lower bound for all candidates of a box
-[a, b] of nodes. The bound may use what is certain because of the box's top (``LowerBounds``), and what the classes of a
-judged node at or below the box's bottom say (``BottomFacts``).
+[a, b] of nodes. The bound may use what is certain because of the box's top (``LowerBounds``), and what follows from
+the classes of a judged node at or below the box's bottom (``BottomFacts``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sqlanon.lattice.nodes import Node
 
 AGGREGATES = ("arithmetic_mean", "sum", "geometric_mean", "maximum")
 Need = Literal["costs", "surprisals", "classes"]
-"""What a measure asks of every node.
+"""What a measure needs to know of every node.
 
 - ``costs``: per attribute, the sum of D - leaves over its suppressed records.
 - ``surprisals``: per attribute, the sum of s ln s over the generalized values of its suppressed records.
@@ -29,7 +29,7 @@ Need = Literal["costs", "surprisals", "classes"]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The exact counts of a judged node: what its classes come to, and what is certain of every more special node.
+    """The exact counts of a judged node: what its classes come to, and what holds of every more special node.
 
     ``suppressed`` and ``min_suppressed`` include the records of ``uncovered: suppress``.
 
@@ -98,7 +98,7 @@ class Counts:
 
     @property
     def bottom_facts(self) -> BottomFacts:
-        """What these classes say about every node above."""
+        """The facts about these classes that bound every node above."""
         return BottomFacts(self.spread, self.large, self.small_records)
 
 
@@ -109,9 +109,10 @@ class LowerBounds:
     Attributes:
         suppressed: at least so many records are suppressed, those of ``uncovered: suppress`` included.
         penalty: per attribute and level up to that of y, what suppressing them adds at least to what generalizing
-            everything to that level costs; () when nothing is certain.
+            everything to that level costs; () when nothing is certain to be suppressed.
         forced: sum over the failing classes of y of min_suppressed * (N - max(m, n)), m being the least size of a
-        class. entities: at least so many entities have a suppressed record; None when records are counted, or none is.
+            class.
+        entities: at least so many entities have a suppressed record; None when records are counted, or none is.
     """
 
     suppressed: int
@@ -127,7 +128,9 @@ class LowerBounds:
 
 @dataclass(frozen=True, slots=True)
 class BottomFacts:
-    """What the classes of a judged node z say about every node above it; m is the least size of a class that can pass.
+    """Facts about the classes of a judged node z that bound every node above.
+
+    m is the least size of a class that can pass.
 
     Attributes:
         spread: sum over the classes of n * max(m, n).
@@ -150,7 +153,7 @@ class Measure(Protocol):
 
     @property
     def needs(self) -> Need | None:
-        """What it asks of every node; None when nothing."""
+        """What it needs to know of every node; None for nothing."""
         ...
 
     @property
@@ -251,7 +254,7 @@ class AttributeMeasure(ABC):
     def bounds_along_axes(
         self, bottom: Node, top: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds
     ) -> list[list[float]]:
-        """Each part changes alone; a sum is not folded anew for every step."""
+        """Change one part at a time; a sum is not folded anew for every step."""
         parts = self._parts(bottom, lower_bounds)
         name = self.aggregate or "sum"
         additive = name in ("arithmetic_mean", "sum")
@@ -312,7 +315,7 @@ class ClassMeasure(ABC):
     def bounds_along_axes(
         self, bottom: Node, top: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds
     ) -> list[list[float]]:
-        """The bound knows judged nodes only, so that climbing does not raise it."""
+        """Repeat the bound at every level: it rests on judged nodes only, so climbing does not raise it."""
         now = self.bound(bottom, bottom_facts, lower_bounds)
         return [[now] * (high - low + 1) for low, high in zip(bottom, top, strict=True)]
 

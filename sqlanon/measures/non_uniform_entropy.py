@@ -42,6 +42,6 @@ class NonUniformEntropy(AttributeMeasure):
 
 
 def _difference(larger: float, smaller: float) -> float:
-    """The difference of two large sums; 0 where it is no more than the noise of adding them up in another order."""
+    """Return the difference of two large sums; 0 where it is only the noise of adding up in another order."""
     difference = larger - smaller
     return difference if difference > NOISE * abs(larger) else 0.0

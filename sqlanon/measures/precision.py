@@ -33,7 +33,7 @@ class Precision(AttributeMeasure):
         )
 
     def floor(self, node: Node) -> tuple[float, ...]:
-        """f per attribute: generalization, plus the records that ``uncovered: suppress`` removed."""
+        """Return f per attribute: generalization, plus the records that ``uncovered: suppress`` removed."""
         share = self._share(node)
         extra = self._suppression(share, self._catalog.uncovered)
         return tuple(part + more for part, more in zip(share, extra, strict=True))

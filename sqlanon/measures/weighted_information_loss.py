@@ -23,7 +23,7 @@ class WeightedInformationLoss(AttributeMeasure):
     aggregates = ("sum",)
 
     def floor(self, node: Node) -> tuple[float, ...]:
-        """phi of the levels."""
+        """Return phi of the levels."""
         return tuple(_loss(a, level) for a, level in zip(self._catalog.attributes, node, strict=True))
 
     def added(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:

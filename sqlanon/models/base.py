@@ -106,7 +106,7 @@ class PrivacyModel(Protocol):
 def knows_parts(model: PrivacyModel) -> bool:
     """Return whether the bound of a model holds where an entity may be in several parts of a class.
 
-    A model says so with ``in_parts``: its file then gives a sound ``min_suppressed`` when ``n`` of a class is its
+    A model declares this with ``in_parts``: its file then gives a sound ``min_suppressed`` when ``n`` of a class is its
     records, and ``n`` of a value its entities (``models.t_closeness``). It is less than all records only if the class
     has parts that may pass. A monotone model needs no such bound: all records of a failing class stay suppressed.
     """

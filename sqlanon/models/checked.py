@@ -1,4 +1,4 @@
-"""A privacy model from outside the package, held against its contract before anything is encoded.
+"""A privacy model from outside the package, checked against its contract before anything is encoded.
 
 What cannot be seen here is whether ``min_suppressed``, ``size`` and ``monotone`` are true: see ``sqlanon.testing``.
 """

@@ -209,7 +209,7 @@ class Plan(PublishablePlan):
 
     @property
     def question(self) -> Question:
-        """The question that is put to every node."""
+        """The question that every node is judged by."""
         return self._evaluator.question
 
     def _node(self, levels: Mapping[str, int]) -> Node:

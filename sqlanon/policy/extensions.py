@@ -6,9 +6,9 @@ Each is built in, comes from an installed package by an entry point, or is passe
     hill_climbing = "my_package.search:hill_climbing"          path, extensions=Extensions(strategies={…: …}))
 
 The name of an entry point, or the key of a mapping, is the name in a policy; the ``type`` of a model and the ``name``
-of a measure or a format are the same. Nobody can replace what is built in, and of two that claim one name or ending
+of a measure or a format are the same. No package can replace what is built in, and of two that claim one name or ending
 neither is taken: what a policy means must not depend on what else is installed. An entry point is loaded when a policy
-names it (a format: when a file has an ending that nobody else knows), so a broken package harms nobody else.
+names it (a format: when no other format knows the ending of a file), so a broken package breaks no other policy.
 docs/extending.md has an example of each.
 """
 

@@ -158,7 +158,7 @@ class Output:
 
     Attributes:
         kind: ``view``, ``live_view``, ``table`` or ``file``.
-        target: a name in the database, or a path; in a policy a relative path is made absolute.
+        target: a name in the database, or a path; a relative path in a policy becomes absolute.
         owner, readers: roles of a server: who owns the release, and who may read it.
     """
 

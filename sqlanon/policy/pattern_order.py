@@ -8,7 +8,7 @@ The order of a set is least total weight first, then fewest ☆ (without weights
 - ``random``: by chance, from a seed;
 - ``listed``: of a list only, as it lists them.
 
-The paper does not say how it breaks ties, and its tables differ: Table 4 (CMC, all patterns) is what ``descending``
+The paper does not specify how it breaks ties, and its tables differ: Table 4 (CMC, all patterns) is what ``descending``
 gives, Table 7 (at most two ☆) what ``colexicographic`` does.
 
 **One mechanism.** ``colexicographic`` is the descending order when columns are numbered from the last to the first,

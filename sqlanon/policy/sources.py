@@ -1,4 +1,4 @@
-"""What a policy says about where records come from and where they go: options of formats, joins, output, report."""
+"""Where records come from and where they go, in a policy: options of formats, joins, output, report."""
 
 from __future__ import annotations
 

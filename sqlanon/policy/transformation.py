@@ -22,7 +22,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "local_recoding": RECODING_KEYS,
 }
 MOST_NODES = 16
-"""How many nodes local recoding chooses at most, unless the policy says another number."""
+"""How many nodes local recoding chooses at most, unless the policy sets another number."""
 
 CELL_MEASURES = ("loss", "precision")
 CELL_AGGREGATES = ("arithmetic_mean", "sum")
@@ -182,7 +182,7 @@ def _unknown(faults: Faults, key: str, columns: Sequence[str]) -> None:
 def written(transformation: Transformation, *, portable: bool = False) -> dict[str, Any]:
     """Return the keys of a policy file; ``portable`` leaves out the seed and the order of listed patterns and nodes.
 
-    They are secrets of the operator: somebody who knows the rest of a policy could find them from a hash of them.
+    They are secrets of the operator: an attacker who knows the rest of a policy could find them from a hash of them.
     """
     kind = "patterns" if isinstance(transformation, Patterns) else "local_recoding"
     default = type(transformation)()

@@ -102,7 +102,7 @@ def _write_database(engine: DuckDBEngine, draft: Draft, partial: Path) -> None:
 
 
 def _audit_apart(engine: DuckDBEngine, draft: Draft, path: Path, form: FileFormat | None) -> None:
-    """Audit the closed file as a stranger: a new connection with only the file and what the audits need.
+    """Audit the closed file as a recipient would: by a new connection with only the file and what the audits need.
 
     Args:
         form: the format that reads the file back; None for a DuckDB file.
@@ -110,19 +110,19 @@ def _audit_apart(engine: DuckDBEngine, draft: Draft, path: Path, form: FileForma
     settings = ("memory_limit", "threads", "temp_directory")
     wanted = exp.select(*[exp.Anonymous(this="current_setting", expressions=[exp.convert(s)]) for s in settings])
     values = engine.run("settings", wanted)[0]
-    stranger = DuckDBEngine(settings={s: value for s, value in zip(settings, values, strict=True) if value})
+    auditor = DuckDBEngine(settings={s: value for s, value in zip(settings, values, strict=True) if value})
     try:
         if form is None:
-            stranger.attach(path, "release", read_only=True)
+            auditor.attach(path, "release", read_only=True)
             relation = Place("release", "main", TABLE).table
         else:
-            relation = _read_back(stranger, path, form)
-        _with_references(engine, stranger, draft).audit(stranger, relation)
+            relation = _read_back(auditor, path, form)
+        _with_references(engine, auditor, draft).audit(auditor, relation)
     finally:
-        stranger.close()
+        auditor.close()
 
 
-def _read_back(stranger: DuckDBEngine, path: Path, form: FileFormat) -> exp.Table:
+def _read_back(auditor: DuckDBEngine, path: Path, form: FileFormat) -> exp.Table:
     """Return the records of a file of a format that the engine does not read itself, as its reader gives them back.
 
     Raises:
@@ -130,7 +130,7 @@ def _read_back(stranger: DuckDBEngine, path: Path, form: FileFormat) -> exp.Tabl
     """
     failure = ""
     try:
-        stranger.load_batches("read written file", names.WRITTEN, read_file(form, path, {}), replayed=False)
+        auditor.load_batches("read written file", names.WRITTEN, read_file(form, path, {}), replayed=False)
     except SourceError as error:
         failure = error.message
     if failure:
@@ -141,8 +141,8 @@ def _read_back(stranger: DuckDBEngine, path: Path, form: FileFormat) -> exp.Tabl
     return exp.to_table(names.WRITTEN, quoted=True)
 
 
-def _with_references(engine: Engine, stranger: DuckDBEngine, draft: Draft) -> Draft:
-    """Return the draft with what it is audited against as tables of the stranger.
+def _with_references(engine: Engine, auditor: DuckDBEngine, draft: Draft) -> Draft:
+    """Return the draft with what it is audited against as tables of ``auditor``.
 
     These are the texts of levels, counts of values, generalized texts, and the rows that it must be a copy of.
     """
@@ -151,7 +151,7 @@ def _with_references(engine: Engine, stranger: DuckDBEngine, draft: Draft) -> Dr
         copy = relation.copy()
         if isinstance(copy, exp.Query) and not isinstance(copy, exp.Subquery):
             copy = copy.subquery("reference")
-        stranger.load(name, into, engine.arrow(name, exp.select(exp.Star()).from_(copy)))
+        auditor.load(name, into, engine.arrow(name, exp.select(exp.Star()).from_(copy)))
         return table(into)
 
     lookups = {

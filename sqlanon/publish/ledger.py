@@ -144,7 +144,7 @@ class Ledger:
         1. A count c is small when 0 < c < k, and then reads ``<k``. Zero is shown, unless k = 2: there ``<2``
            must cover 0 and 1, or it would mean exactly 1. So ``<k`` has at least two readings.
         2. ``records`` is exact when S and E (excluded) are; otherwise it is the range of the sums that the
-           other texts allow. It is computed from those texts alone, so it says nothing that they do not.
+           other texts allow. It is computed from those texts alone, so it reveals nothing that they do not.
         3. The split of S into ``failing_class`` and ``uncovered`` is shown when neither part is small.
            Otherwise both parts read alike, ``<k`` when S is small and ``<=S`` when it is not, whichever part
            is the small one: a reader who knows S still has at least two splits that read the same,
@@ -190,7 +190,7 @@ class Ledger:
         """Return the counts of records; those of fewer than k entities are hidden, and every sum that they are part of.
 
         No count of entities is shown but ``<k entities``. There is one reason to be suppressed (``uncovered: suppress``
-        is not supported), so the reasons say no more than the counts.
+        is not supported), so the reasons reveal no more than the counts.
         """
         suppressed, excluded = (
             f"<{k} entities" if _small(whose, k) else records

@@ -34,7 +34,7 @@ def check_directory(path: Path) -> None:
 
 
 def partial_name(path: Path) -> Path:
-    """Return a name beside ``path`` that nobody else uses, with the process that uses it."""
+    """Return a name beside ``path`` that no other process uses, with the process that uses it."""
     path = path.absolute()
     return path.with_name(f".{path.name}.sqlanon-{os.getpid()}-{secrets.token_hex(4)}.partial{path.suffix}")
 

@@ -1,7 +1,7 @@
 """Publication: write under a temporary name, audit what was written, then rename. A failure leaves nothing.
 
-- A table or a view is created in one transaction: nobody sees it before the audits have passed, and a crash or a
-  failed audit rolls everything back.
+- A table or a view is created in one transaction: no other session sees it before the audits have passed, and a
+  crash or a failed audit rolls everything back.
 - A view stands on a released table of its own (``<view>_released``), never on the source.
 - A file is written beside its target and renamed at the end. A DuckDB file is always a fresh one (dropped
   rows would stay behind in an old one as raw bytes), and is audited by a fresh connection that sees
@@ -60,7 +60,7 @@ def publish(
 
     Raises:
         TargetError: the target exists, is the source, or cannot be written.
-        SourceChangedError: the number of rows is not the claimed one, or ``verify_source`` says so.
+        SourceChangedError: the number of rows is not the claimed one, or ``verify_source`` finds a change.
         AuditError: what was written does not satisfy the policy.
         EngineError: the database refused a statement.
     """

@@ -3,7 +3,7 @@
 The distribution of a sensitive column is counted in the source itself, the population is grouped by the published
 texts; neither passes through the keys and masks that the search worked with. Only the places of an ordered distance are
 those of the search, the ancestors of a hierarchical one and the texts of a population those of the lookups: of a table
-that may hold values without a row there, ``unplaced_audits`` says whether it does.
+that may hold values without a row there, ``unplaced_audits`` returns the statements that find such values.
 """
 
 from __future__ import annotations

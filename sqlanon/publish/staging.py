@@ -1,6 +1,6 @@
 """Released rows with their entities: audited while each row still has its entity, and written without it.
 
-A release does not hold the column of its entities, so nobody can see from it alone that its classes are of k of them.
+A release does not hold the column of its entities, so it does not show by itself that its classes are of k of them.
 So the rows are staged with their entities, as the source has them, in a table of ours. The models are audited there,
 the target is written from that table, and what was written is compared with it row by row.
 """

@@ -151,7 +151,7 @@ def _released_table(engine: Engine, where: Place) -> Place | None:
         return None
     try:
         view = parse_one(engine.view_text(where), dialect=engine.capabilities.dialect)
-    except SqlglotError:  # somebody else's
+    except SqlglotError:  # a view that sqlanon did not write
         return None
     own = {} if not isinstance(view, exp.Create) else {id(view.this), id(view.find(exp.Table))}
     read = [table for table in view.find_all(exp.Table) if id(table) not in own]
@@ -166,7 +166,7 @@ def frozen_tables(engine: Engine, where: Place) -> list[Place]:
     kind, name = (exp.column(key, quoted=True) for key in FACT_COLUMNS[:2])
     listed = exp.select(name).from_(facts.table).where(equal(kind, exp.Literal.string("lookup")))
     lookups = [str(row[0]) for row in engine.run("read facts", listed)]
-    prefix = (where.name + LOOKUP).casefold()  # whatever the facts say
+    prefix = (where.name + LOOKUP).casefold()  # whatever the facts name
     named = [where.named(name) for name in lookups if name.casefold().startswith(prefix)]
     return [facts, *(lookup for lookup in named if engine.existing(lookup) == "table")]
 

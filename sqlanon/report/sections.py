@@ -364,8 +364,8 @@ def _bias_row(column: ColumnBias, scale: float) -> tuple[Cell, ...]:
         return (column.column, "–", Bar(0.0, scale), "–", "–", "–")
     distance, chance = shift.total_variation, shift.total_variation_by_chance
     first, second, p = ("–" if number is None else figure(number) for number in (distance, chance, shift.p_value))
-    lost = f"{count(column.values - column.kept_values)} of {count(column.values)}"
-    return (column.column, first, Bar(distance or 0.0, scale, chance), second, p, lost)
+    values_lost = f"{count(column.values - column.kept_values)} of {count(column.values)}"
+    return (column.column, first, Bar(distance or 0.0, scale, chance), second, p, values_lost)
 
 
 def _search(search: SearchSummary, kind: str) -> tuple[Block, ...]:

@@ -1,4 +1,4 @@
-"""What a policy asks, in words: its settings without hierarchies, values and folders."""
+"""The requirements of a policy in words: its settings without hierarchies, values and folders."""
 
 from __future__ import annotations
 

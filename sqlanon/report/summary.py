@@ -1,4 +1,4 @@
-"""The facts of a run for its report: what was asked, what came of it, what it cost. Neither text nor HTML.
+"""The facts of a run for its report: the policy, the result, the cost. Neither text nor HTML.
 
 For the operator: counts are exact. There are names and numbers, but no value of the data and no label of a hierarchy.
 """
@@ -40,7 +40,7 @@ MOST_RULES = 30
 
 @dataclass(frozen=True, slots=True)
 class AttributeSummary:
-    """A quasi-identifier. Of a run that failed only what the policy says of it is known.
+    """A quasi-identifier. After a failed run only its settings in the policy are known.
 
     Attributes:
         hierarchy: its kind, in words.
@@ -163,7 +163,7 @@ class LevelOfNode:
 
 @dataclass(frozen=True, slots=True)
 class NearestNode:
-    """The node that came nearest to the policy; the message of the failure says which models it fails.
+    """The node that came nearest to the policy; the error message names the models that it fails.
 
     ``unit`` is what ``suppressed`` counts: a record, or an entity that loses any.
     """
@@ -289,7 +289,7 @@ def summarize(release: Release, *, now: str | None = None) -> RunSummary:
 
 
 def summarize_failure(policy: Policy, error: SqlanonError, *, now: str | None = None) -> RunSummary:
-    """Return the facts of a run that ended in an error: what the policy asks, and what the error reports."""
+    """Return the facts of a run that ended in an error: what the policy requires, and what the error reports."""
     return RunSummary(
         **_asked(policy, now),
         source=file_name(policy.source) if policy.source is not None else None,
@@ -309,7 +309,7 @@ def summarize_failure(policy: Policy, error: SqlanonError, *, now: str | None = 
 
 
 def _asked(policy: Policy, now: str | None) -> dict[str, Any]:
-    """Return what is known of any run: its time, its versions, and what the policy asks."""
+    """Return what is known of any run: its time, its versions, and what the policy requires."""
     k = [int(model.parameters["k"]) for model in policy.privacy if model.type == "k_anonymity"]
     return {
         "when": now or datetime.now(UTC).isoformat(timespec="seconds"),

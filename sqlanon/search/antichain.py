@@ -158,7 +158,7 @@ def _below(branch: Branch, node: Node, depth: int) -> bool:
 
 
 def _below_ranked(branch: Branch, node: Node, depth: int, end: int, rank: int) -> bool:
-    """Return the same as ``_below``, looking only where a node of at most this rank is stored."""
+    """Do as ``_below``, but look only where a node of at most this rank is stored."""
     if depth == end:
         return True
     own = node[depth]

@@ -40,7 +40,7 @@ class Verdict:
         grain: rows of the node's table of classes.
         lower_bounds: what holds for every candidate at or below the node.
         ruled_out: no node at or below this one can be a candidate (δ-presence, ``public_only: reject``).
-        bottom_facts: what the classes say about every node above, for measures that ask for it.
+        bottom_facts: what the classes imply for every node above, for measures that need it.
         exact: ``loss`` is exact; False for a node that cannot be a candidate, whose costs a search need not know.
         by_model: per privacy model of the policy, the records in classes that it fails, were it alone; only from
             ``Plan.evaluate``.
@@ -69,7 +69,7 @@ class Verdict:
 
     @property
     def counted_against_limit(self) -> int:
-        """What counts against the limit on suppression: records, or with an entity the entities that lose any."""
+        """What counts against the limit on suppression: suppressed records, or entities with a suppressed record."""
         return self.suppressed if self.suppressed_entities is None else self.suppressed_entities
 
 

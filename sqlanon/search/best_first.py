@@ -2,13 +2,15 @@
 
 Source: Prasser, Kohlmayer, Kuhn 2016, "Effective pruning in large search spaces". A priority queue holds nodes by what
 their generalization alone costs at least; the head is judged and its successors are queued. A node whose bound has
-reached the best loss has insufficient quality, and so have its generalizations; a hopeless node has insufficient
-protection, and so have its specializations, which are not judged but still expanded.
+reached the best loss has insufficient quality, and so have its generalizations; a node that is infeasible
+below (``Problem.infeasible_below``) has insufficient protection, and so have its specializations, which are not judged
+but still expanded.
 
 Optimal for every model and measure. The bound is that of the measure by generalization alone, for measures of classes
-also what the classes of a judged specialization say (``BottomFacts``). It never falls upwards, so the head of the queue
-is a proven bound at any time. It also means that specializations come first: insufficient protection settles only nodes
-of equal bound, and every node that is cheap enough is judged, hopeless or not. The paper calls it a first step.
+also what follows from the classes of a judged specialization (``BottomFacts``). It never falls upwards, so the head of
+the queue is a proven bound at any time. It also means that specializations come first: insufficient protection settles
+only nodes of equal bound, and every node that is cheap enough is judged, infeasible or not. The paper calls it a first
+step.
 
 Every node is queued by one predecessor only, the one that lacks a step of its last generalized attribute: the nodes
 seen need not be remembered. Memory grows with the queue and the antichains, not with the lattice.
@@ -55,10 +57,10 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0, option: Op
         taken: list[Entry] = []
         while queue and len(taken) < problem.batch and not reached(queue[0][0], gap):
             taken.append(heapq.heappop(queue))
-        asked = [node for _, node in taken if not protection.covers(node)]
+        unsettled = [node for _, node in taken if not protection.covers(node)]
         verdicts: dict[Node, Verdict] = {}
-        if asked:
-            answers = yield [Request(node, lattice.bottom) for node in asked]
+        if unsettled:
+            answers = yield [Request(node, lattice.bottom) for node in unsettled]
             verdicts = {verdict.node: verdict for verdict in answers}
         for verdict in verdicts.values():
             progress.see(verdict)

@@ -57,7 +57,7 @@ class Box:
 
 
 class _Search:
-    """The state of one search: the queue of boxes, the dive, the hopeless nodes, and the proof so far."""
+    """The state of one search: the queue of boxes, the dive, the known infeasible nodes, and the proof so far."""
 
     def __init__(self, problem: Problem, progress: Progress, gap: float) -> None:
         self.problem = problem
@@ -67,7 +67,7 @@ class _Search:
         self.branching = Branching(problem)
         self.queue: list[Box] = []
         self.infeasible_below = RankedTree("down")
-        self._hopeless_nodes: list[Node] = []
+        self._infeasible_nodes: list[Node] = []
         self.diving: Box | None = None
         self.next_dive = 0
         self.dive_started = 0
@@ -83,11 +83,11 @@ class _Search:
         """Account for a verdict."""
         self.progress.see(verdict)
         if self.problem.infeasible_below(verdict) and self.infeasible_below.insert(verdict.node):
-            self._hopeless_nodes.append(verdict.node)
+            self._infeasible_nodes.append(verdict.node)
 
-    def hopeless_above(self, node: Node) -> Node:
-        """Return a hopeless node at or above a node that is covered by one."""
-        return next(other for other in self._hopeless_nodes if leq(node, other))
+    def infeasible_witness(self, node: Node) -> Node:
+        """Return a node that is infeasible below, at or above a node that is covered by one."""
+        return next(other for other in self._infeasible_nodes if leq(node, other))
 
     def box(self, bottom: Node, top: Verdict, witness: Verdict, below: Verdict | None, other: Verdict | None) -> Box:
         """Return a box with the best bound that its own top, an older witness, and two judged nodes below it give."""
@@ -197,7 +197,7 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
 
 
 def _requests(state: _Search, taken: list[Box], cuts: list[Cut]) -> list[Request]:
-    """Request the tops of the lower halves that are not known to be hopeless.
+    """Request the tops of the lower halves that are not known to be infeasible.
 
     For measures of classes, request the bottoms of the upper halves, too.
     """
@@ -216,7 +216,7 @@ def _halves(state: _Search, box: Box, cut: Cut, judged: dict[Node, Verdict]) -> 
     low_top, below = judged.get(cut.low_top), judged.get(cut.high_bottom) if state.of_classes else None
     low = None
     if low_top is None:
-        state.claims.append(Claim(box.bottom, cut.low_top, state.hopeless_above(cut.low_top), None, None))
+        state.claims.append(Claim(box.bottom, cut.low_top, state.infeasible_witness(cut.low_top), None, None))
     else:
         state.branching.learn(cut, box.bottom, box.top, box.below, low_top, below)
         low = state.settle(state.box(box.bottom, low_top, box.witness, box.below, None))

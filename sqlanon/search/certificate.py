@@ -15,7 +15,7 @@ class Certificate:
         loss: of the chosen node.
         lower_bound: no node that meets the policy loses less; None for strategies without a bound.
         gap: (loss - lower_bound) / loss, 0 when the loss is 0; None without a bound.
-        optimal: True only when proven: boxes that cover the lattice say so (``proof``).
+        optimal: True only when proven by boxes that cover the lattice (``proof``).
         evaluated: distinct nodes with a verdict, of ``lattice_size``.
     """
 

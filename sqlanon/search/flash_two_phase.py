@@ -2,21 +2,22 @@
 
 Sources: Kohlmayer, Prasser, Kuhn 2015, section 2.7, and Prasser, Kohlmayer, Kuhn 2016 with its implementation in ARX.
 When nothing may be suppressed (``without_suppression``) the problem is monotone and Flash alone solves it. Otherwise
-the paths of Flash are searched for the lowest node that is not hopeless: insufficient protection is inherited to
-specializations. For k-anonymity hopeless means that more records are suppressed than may be. The papers use
-m-anonymity, m being the least size of a class; the lower bounds that each model proves (``models``) say at least
-as much, so that fewer nodes are judged for other models than in the papers. A depth-first search from there judges all
-generalizations. Where no node is hopeless this is the papers' third case, an exhaustive depth-first search.
+the paths of Flash are searched for the lowest node that is not infeasible below (``Problem.infeasible_below``: no node
+at or below it can be a candidate). For k-anonymity that is a node that suppresses more records than allowed. The papers
+use m-anonymity, m being the least size of a class; the lower bounds that each model proves (``models``) are
+at least as strong, so that fewer nodes are judged for other models than in the papers. A depth-first search from there
+judges all generalizations. Where no node is infeasible below, this is the papers' third case, an exhaustive depth-first
+search.
 
-``quality`` says what is done about insufficient quality, which generalizations inherit: the loss of generalization
+``quality`` chooses what is done about insufficient quality, which generalizations inherit: the loss of generalization
 alone has reached the best loss.
 
 - ``ignored``: nothing, as in 2015.
 - ``checked``: the bound of a node is used once the node has been judged, as in 2016.
 - ``every``: the bound of every node is used, since it needs no query here; far fewer nodes are judged.
 
-Optimal for every model and measure: each node is judged, hopeless, or of insufficient quality. (The lower bound
-of a class is at most the sum of those of its parts, so nothing above a node that is not hopeless is hopeless.)
+Optimal for every model and measure: each node is judged, infeasible below, or of insufficient quality. (The lower
+bound of a class is at most the sum of those of its parts, so nothing above a node that is not infeasible below is.)
 """
 
 from __future__ import annotations
@@ -56,9 +57,9 @@ def search(
 class _Phases:
     """Tags of both phases.
 
-    ``_reached`` are judged nodes that are not hopeless. ``_visited`` are the nodes that the second phase has come to,
-    True when it has gone through their generalizations too; ``_pending`` wait to be judged together. ``_open`` are
-    judged nodes whose bound may become insufficient with the next incumbent.
+    ``_reached`` are judged nodes that are not infeasible below. ``_visited`` are the nodes that the second phase has
+    come to, True when it has gone through their generalizations too; ``_pending`` wait to be judged together. ``_open``
+    are judged nodes whose bound may become insufficient with the next incumbent.
     """
 
     def __init__(self, problem: Problem, progress: Progress, quality: Quality, option: Option) -> None:
@@ -72,11 +73,11 @@ class _Phases:
         self._pending: list[Node] = []
 
     def settled(self, node: Node) -> bool:
-        """First phase: what lies above a node that is not hopeless is left to the second."""
+        """Return True for nodes that the first phase leaves out: those above a reached node are left to the second."""
         return self._begun.covers(node) or self.protection.covers(node) or self._insufficient(node, judged=False)
 
     def check(self, node: Node) -> flash.Check:
-        """First phase: judge a node of a path."""
+        """Judge a node of a path (first phase)."""
         yield from self._judge([node])
         if node in self.protection:
             return False
@@ -84,7 +85,7 @@ class _Phases:
         return True
 
     def climb(self, node: Node) -> Strategy:
-        """Second phase: visit the node and all its generalizations that are not passed by, depth first."""
+        """Visit the node and, depth first, all its generalizations that are not passed by (second phase)."""
         yield from self._visit(node)
         yield from self._judge_pending()
 
@@ -113,7 +114,7 @@ class _Phases:
         )
 
     def _insufficient(self, node: Node, *, judged: bool) -> bool:
-        """The quality of ``node`` is known to be insufficient, or found to be."""
+        """Return True when the quality of ``node`` is known to be insufficient, or found to be so here."""
         if self._mode == "ignored" or self._progress.incumbent is None:
             return False
         if self.quality.covers(node):

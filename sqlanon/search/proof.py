@@ -40,8 +40,8 @@ def proof_of(problem: Problem, verdicts: Iterable[Verdict], loss: float) -> Proo
 
     None when they do not prove it.
 
-    A hopeless node speaks for all below it; one at which generalization alone costs ``loss``, judged or not, for all
-    above it; any other judged node for itself.
+    A node that is infeasible below (``Problem.infeasible_below``) covers all nodes below it. One at which
+    generalization alone costs ``loss``, judged or not, covers all above it. Any other judged node covers itself.
     """
     lattice, catalog = problem.lattice, problem.catalog
     judged = [verdict for verdict in verdicts if verdict.node in lattice]

@@ -135,7 +135,7 @@ def _measure(
     type_name: str,
     warnings: list[str],
 ) -> MeasuredColumn:
-    """Let a hierarchy meet the distinct values of the source: branches, leaves, coverage."""
+    """Match a hierarchy with the distinct values of the source: branches, leaves, coverage."""
     is_sensitive = spec.role == "sensitive"
     distinct = encode.distinct_values(
         source.relation,
@@ -286,8 +286,8 @@ def _attribute(
 def _distribution(
     engine: Engine, position: int, place: int, fact: MeasuredColumn, item: EncodedColumn, counted: str
 ) -> SensitiveAttribute:
-    """The distribution of a sensitive column among all records (or entities: ``counted``) that take part, and the
-    ancestors of its values.
+    """Return the distribution of a sensitive column among all records (or entities: ``counted``) that take part, and
+    the ancestors of its values.
 
     Raises:
         HierarchyError: a hierarchical distance is asked for, but the hierarchy has no levels or no single root.

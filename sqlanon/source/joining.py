@@ -169,7 +169,7 @@ def _refuse_clashes(opened: Source, sides: Sequence[_Side], policy: Policy) -> N
 
 
 def _columns(types: Iterable[str], policy: Policy) -> str:
-    """The columns of a source, for a hint; not when the policy knows none of them: its first line may be a record."""
+    """Return the columns of a source, for a hint; none when the policy names none: its first line may be a record."""
     known = {column.name for column in policy.columns}.union(*(pair for join in policy.join for pair in join.key))
     if known.isdisjoint(types):
         return "check its format, and that its first line names the columns (csv: {header: false} for none);"

@@ -98,8 +98,7 @@ def table_rows(engine: Engine, name: str, column_name: str) -> list[tuple[str | 
 
 
 def _foreign_rows(engine: Engine, position: int, spec: Column, builder: Any) -> Sequence[tuple[str | None, ...]]:
-    """The rows that a builder from outside the package returns for the distinct texts of a column; its errors may quote
-    them."""
+    """Return an extension's rows for the distinct texts of a column; the errors of its builder may quote them."""
     query = exp.select(column("value")).from_(table(names.distinct_values(position)))
     query = query.where(not_null(column("value"))).order_by(column("value"))
     values = [row[0] for row in engine.run("values to build", query)]

@@ -218,7 +218,7 @@ def _open_server(url: str, table_name: str | None) -> Source:
 
 
 def _open_sqlite(path: Path, table_name: str | None, writable: bool) -> Source:
-    """Return a SQLite file, whose engine knows when somebody else writes to it."""
+    """Return a SQLite file, whose engine knows when another connection writes to it."""
     stamps = () if writable else (stamp(path),)
     engine = SQLiteEngine(path, read_only=not writable)
     with closed_on_error(engine):

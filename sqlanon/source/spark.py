@@ -51,7 +51,8 @@ def start_engine(source: object, cluster: Cluster | None) -> SparkEngine:
 
 
 def parquet_files(source: str) -> list[Path]:
-    """The files of a path on this machine that Spark reads: of a folder all but hidden ones, of a pattern what matches.
+    """Return the files on this machine that Spark reads for a path: of a folder all but hidden ones, of a pattern its
+    matches.
 
     Nothing is known of the files of another file system, which a URL names.
 

@@ -16,7 +16,7 @@ _FOLDERS = (_PACKAGE / "_sql", _PACKAGE.parent / "sql")
 
 @cache
 def read(relative: str) -> str:
-    """The text of a file of ``sql/``, e.g. ``read("audit/small_classes.sql")``, or of an absolute path (extensions)."""
+    """Return the text of a file of ``sql/``, as ``audit/small_classes.sql``, or of an absolute path (extensions)."""
     for folder in _FOLDERS:
         path = folder / relative  # an absolute path stays what it is
         if path.is_file():

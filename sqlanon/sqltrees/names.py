@@ -62,32 +62,32 @@ SUPPRESSED_MARKER = "[suppressed]"
 """The text in every column of a redacted record, unless the release holds that very text (see publication)."""
 
 
-def numbered(stem: str) -> Callable[[int], str]:
+def namer(stem: str) -> Callable[[int], str]:
     """Return the function that names the relations or columns of one kind: ``stem``, and a position, level or word."""
     return lambda number: f"{stem}_{number}"
 
 
-joined_part = numbered(PREFIX + "joined")
+joined_part = namer(PREFIX + "joined")
 """Name of the table of the records of the joined source at a position, if it is no relation yet."""
-lookup = numbered(PREFIX + "lookup")
+lookup = namer(PREFIX + "lookup")
 """Name of the lookup table of the quasi-identifier at a position."""
-frozen = numbered(PREFIX + "frozen")
+frozen = namer(PREFIX + "frozen")
 """Name of the table of values and texts at the level of a live view, of the quasi-identifier at a position."""
-distinct_values = numbered(PREFIX + "values")
+distinct_values = namer(PREFIX + "values")
 """Name of the table of distinct values with their counts of the quasi-identifier at a position."""
-listed = numbered(PREFIX + "listed")
+listed = namer(PREFIX + "listed")
 """Name of the table of the rows that the hierarchy of the quasi-identifier at a position lists."""
-overall = numbered(PREFIX + "overall")
+overall = namer(PREFIX + "overall")
 """Name of the table of the distribution of the sensitive attribute at a position among all records."""
-ancestors = numbered(PREFIX + "ancestors")
+ancestors = namer(PREFIX + "ancestors")
 """Name of the table of the ancestors of the values of the sensitive attribute at a position."""
-grain = numbered(PREFIX + "grain")
+grain = namer(PREFIX + "grain")
 """Name of the view of a grain that a batch is judged from, so that the text of a batch never names a snapshot."""
-level = numbered("level")
+level = namer("level")
 """Name of the column that holds the published text of a level."""
-key = numbered("key")
+key = namer("key")
 """Name of the column that holds a word of the packed path code."""
-mask = numbered("mask")
+mask = namer("mask")
 """Name of the column that holds what a pattern keeps of a word of the key."""
 
 

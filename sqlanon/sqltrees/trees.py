@@ -43,7 +43,7 @@ def number(value: int) -> exp.Expr:
 
 
 def bigint(expression: exp.Expr) -> exp.Cast:
-    """CAST to BIGINT: SUM over BIGINT is HUGEINT in DuckDB."""
+    """Return CAST to BIGINT: SUM over BIGINT is HUGEINT in DuckDB."""
     return exp.Cast(this=expression, to=exp.DataType(this=exp.DataType.Type.BIGINT))
 
 
@@ -219,7 +219,7 @@ def canonical(name: str, type_name: str, table_name: str | None = None) -> exp.E
 
 
 def own_text(name: str, type_name: str, table_name: str | None = None) -> exp.Expr:
-    """The canonical text of a source column, compared as the column is: what its database takes for one value is one.
+    """Return the canonical text of a source column; texts are equal where the values of the column are.
 
     A collation that ignores case makes one of texts that differ in case.
     """

@@ -34,7 +34,7 @@ from sqlanon.plan.patterns.greedy import REPLAYED, Assignment, greedy
 from sqlanon.plan.patterns.integer_program import ExactSolution, whole
 from sqlanon.plan.patterns.pattern_set import all_patterns, at_most, listed
 from sqlanon.plan.patterns.quality import quality
-from sqlanon.plan.patterns.reductions import Ints, RowTypes, first_fit, program, reduced
+from sqlanon.plan.patterns.reductions import Ints, RowTypes, first_fit, program, reduce_program
 from sqlanon.plan.patterns.shares import Share, stretches
 from sqlanon.policy import SearchOptions
 from sqlanon.sqltrees import names
@@ -141,7 +141,7 @@ def test_a_solution_goes_through_the_reductions_and_back_at_no_cost(instance) ->
     before = program(RowTypes(table, counts), patterns, [sum(weights[p] for p in pattern) for pattern in patterns], k)
     records = first_fit(before)
     assert not before.left(records).any() and before.holds(records)
-    reduction = reduced(before)
+    reduction = reduce_program(before)
     forth = reduction.forth(records)
     assert not reduction.small.left(forth).any() and reduction.small.holds(forth)
     assert reduction.small.price(forth) <= before.price(records)

@@ -37,7 +37,7 @@ class DuckDBEngine(Engine):
 
     Args:
         connection: an open connection of the user's; the engine works on a cursor of it, whose temporary
-            tables nobody else sees. None opens a database in memory: nobody else is there, so that its tables need
+            tables no other session sees. None opens a database in memory: it has no other session, so its tables need
             not be temporary, and several cursors can read them side by side (``run_many``).
         settings: ``memory_limit``, ``threads``, ``temp_directory``; only for a database of our own.
 

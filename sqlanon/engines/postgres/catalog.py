@@ -95,7 +95,7 @@ def check_roles(ask: Ask, schema: str, owner: str | None, readers: Sequence[str]
     if not ask("role", query, [owner])[0][0]:
         raise TargetError(
             f"The session's role may not give relations to the owner {owner!r}: it is no member of it.",
-            hint=f"let somebody who may run: GRANT {owner} TO the role that sqlanon connects as.",
+            hint=f"let a role that may do so run: GRANT {owner} TO the role that sqlanon connects as.",
         )
     query = (
         "SELECT pg_catalog.has_schema_privilege(CAST($1 AS name), oid, 'CREATE') FROM pg_catalog.pg_namespace "
@@ -104,5 +104,5 @@ def check_roles(ask: Ask, schema: str, owner: str | None, readers: Sequence[str]
     if ask("role", query, [owner, schema]) == [(False,)]:
         raise TargetError(
             f"The owner {owner!r} may not have relations in the schema {schema!r}.",
-            hint=f"let somebody who may run: GRANT USAGE, CREATE ON SCHEMA {schema} TO {owner}.",
+            hint=f"let a role that may do so run: GRANT USAGE, CREATE ON SCHEMA {schema} TO {owner}.",
         )

@@ -119,7 +119,7 @@ class PostgresEngine(SerialEngine):
     def _prepare(self) -> None:
         """Check the session and set it up.
 
-        Only PostgreSQL's own functions are on its path: a function of somebody else's schema could otherwise take the
+        Only PostgreSQL's own functions are on its path: a function of another schema could otherwise take the
         place of one. Tables of the source are named with the schema that is found here.
         """
         version, read_only, schemas = self.run("session", pg_catalog.SESSION)[0]

@@ -44,7 +44,7 @@ HINTS: dict[str, str] = {
     "42704": "check the roles that the output names, and the types of the source.",
     "57014": "let the role run longer: ALTER ROLE … SET statement_timeout = 0.",
     "57": "run again when the server accepts sessions.",
-    "08": "check that the server runs, and where the driver is told to find it (PGHOST, PGSERVICE).",
+    "08": "check that the server runs, and where the driver looks for it (PGHOST, PGSERVICE).",
     "22": "a value does not fit the type of its column; check the column types of the source.",
     "28": "check the role and its password (PGUSER, PGPASSFILE).",
     "42": "check the names, and that the role may read the source and has TEMPORARY on the database.",

@@ -64,7 +64,7 @@ class SparkWriter(OwnMethods, SparkGenerator, replaces=(exp.AnyValue, exp.TryCas
         return super().cte_sql(expression)
 
     def anyvalue_sql(self, expression: exp.AnyValue) -> str:
-        """Ask for a value that is not NULL, as in DuckDB."""
+        """Write the function that returns a value that is not NULL, as in DuckDB."""
         return f"{self.func('ANY_VALUE', expression.this)} IGNORE NULLS"
 
     def collate_sql(self, expression: exp.Collate) -> str:
@@ -78,7 +78,8 @@ class SparkWriter(OwnMethods, SparkGenerator, replaces=(exp.AnyValue, exp.TryCas
         return super().add_sql(expression)
 
     def trycast_sql(self, expression: exp.TryCast) -> str:
-        """Give NULL where the value does not read as the type; sqlglot writes CAST unless it knows of a text."""
+        """Write a cast that returns NULL where the value does not read as the type; sqlglot writes CAST unless it knows
+        of a text."""
         return f"TRY_CAST({self.sql(expression, 'this')} AS {self.sql(expression, 'to')})"
 
     def bitwiseleftshift_sql(self, expression: exp.BitwiseLeftShift) -> str:

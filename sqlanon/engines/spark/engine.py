@@ -6,7 +6,7 @@ embedded DuckDB beside the driver, where a statement about it costs no job, and 
 statement joins it with records: a broadcast join would bring it to the driver all the same.
 
 All working tables live in a session of their own (``SparkSession.newSession``): its settings and its temporary views
-are nobody else's, its catalog is the user's.
+are not shared, its catalog is the user's.
 """
 
 from __future__ import annotations

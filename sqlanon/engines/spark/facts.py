@@ -55,7 +55,7 @@ CAPABILITIES = Capabilities(
             "run as a user who may only read the source.",
         ),
         "transactions": Lack(
-            "it creates and drops tables without transactions.", "nobody should write to the target meanwhile."
+            "it creates and drops tables without transactions.", "let no other session write to the target meanwhile."
         ),
         "views": Lack("a view would read a table that anybody may replace.", "publish a table or a folder."),
         "live_views": Lack("its views are not kept for readers with other rights.", "publish a table again."),

@@ -80,7 +80,7 @@ class SQLiteWriter(OwnMethods, SQLiteGenerator, replaces=(exp.AnyValue, exp.TryC
         return f"{self.sql(expression, 'this')} COLLATE BINARY"
 
     def trycast_sql(self, expression: exp.TryCast) -> str:
-        """Give NULL where the text does not read as the type."""
+        """Write a cast that returns NULL where the text does not read as the type."""
         if expression.to.this in exp.DataType.TEXT_TYPES:
             return f"CAST({self._text(expression.this)} AS TEXT)"
         return self._called(TRY_CAST, expression.this, expression.to)

@@ -90,7 +90,7 @@ class SQLiteEngine(SerialEngine):
         },
     )
     version = sqlite3.sqlite_version
-    begin = "BEGIN IMMEDIATE"  # nobody else writes to the file until the end
+    begin = "BEGIN IMMEDIATE"  # no other connection writes to the file until the end
     temporary_schema = "temp."
 
     def __init__(self, path: Path | None = None, *, read_only: bool = True) -> None:

@@ -57,7 +57,7 @@ class Bounds:
         return bool(((self._compared & suppressed) == 0).any())
 
     def allow(self, pairs: int) -> None:
-        """Let tests cost as many more pairs of a row type and a set."""
+        """Add to the number of pairs of a row type and a set that tests may cost."""
         self._budget += pairs
 
     def deepen(self, rows: int) -> bool:

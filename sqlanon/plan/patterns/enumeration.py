@@ -68,7 +68,7 @@ class Rules:
         return Rules(self.columns, tuple(item for item, _ in items), conflicts, self.most)
 
     def _descending(self, never: Never) -> Iterator[Pattern]:
-        """Depth first through the ascending positions, the largest first, for each number of ☆."""
+        """Yield patterns depth first through the ascending positions, the largest first, for each number of ☆."""
         own = {item[0]: (stars(item), number) for number, item in enumerate(self.items)}
         blocked = [
             reduce(or_, (stars(other) for o, other in enumerate(self.items) if bits >> o & 1), 0)

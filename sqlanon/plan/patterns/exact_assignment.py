@@ -33,7 +33,7 @@ from sqlanon.plan.patterns.bounds import pattern_table
 from sqlanon.plan.patterns.greedy import Assignment, forget, greedy, uses
 from sqlanon.plan.patterns.integer_program import MOST_COST, NO_LIMITS, ExactSolution, Status, solve, whole
 from sqlanon.plan.patterns.pattern_set import PatternSet
-from sqlanon.plan.patterns.reductions import Ints, RowTypes, check_size, numbered
+from sqlanon.plan.patterns.reductions import Ints, RowTypes, check_size, number_rows
 from sqlanon.plan.patterns.shares import Share, stretches
 from sqlanon.plan.patterns.solver import highs_module
 from sqlanon.policy import SearchOptions
@@ -149,7 +149,7 @@ def _fetched(
     for position, attribute in enumerate(catalog.attributes):
         parts = [key & attribute.mask(0, word) for word, key in enumerate(words) if attribute.mask(0, word)]
         if parts:  # a constant has no bits
-            codes[:, position] = numbered(np.stack(parts, axis=1))
+            codes[:, position] = number_rows(np.stack(parts, axis=1))
     place = {pattern: position for position, pattern in enumerate(listed)}
     position_of: dict[int | None, int] = {use.number: place[use.pattern] for use in start.uses}
     position_of[None] = len(listed) - 1

@@ -25,7 +25,16 @@ from typing import Any, Literal
 import numpy as np
 
 from sqlanon.errors import AuditError, InputError, NoSolutionError, SearchStoppedError
-from sqlanon.plan.patterns.reductions import Ints, Program, RowTypes, components, first_fit, program, reduced, total
+from sqlanon.plan.patterns.reductions import (
+    Ints,
+    Program,
+    RowTypes,
+    components,
+    first_fit,
+    program,
+    reduce_program,
+    total,
+)
 from sqlanon.plan.patterns.shares import Share, broken
 from sqlanon.plan.patterns.solver import HighsModel, highs_module
 from sqlanon.policy import SearchOptions
@@ -163,7 +172,7 @@ class _SolverRun:
         for records in known:
             if not given.left(records).any() and given.price(records) == lowest:
                 return records, lowest
-        reduction = reduced(given)
+        reduction = reduce_program(given)
         small = reduction.small
         component = np.unique(components(small), return_inverse=True)[1]
         of_pair, number = component[small.row], int(component.max()) + 1
@@ -247,7 +256,7 @@ def _prices(
         faults.append("the weights are too large for exact sums")
     if faults:
         raise InputError(
-            f"The exact solution was asked wrongly: {'; '.join(faults)}.",
+            f"The arguments of the exact solution are wrong: {'; '.join(faults)}.",
             hint="see sqlanon.plan.patterns.integer_program.solve; weights need few digits.",
         )
     return [

@@ -21,7 +21,7 @@ def _wanted(bits: int) -> bool:
 class PatternSet:
     """A set of patterns over some columns, by rules or as a list; nothing is enumerated until it is asked for.
 
-    Made by ``all_patterns``, ``at_most``, ``constrained`` and ``listed``. The rules hold for all of its patterns but
+    Created by ``all_patterns``, ``at_most``, ``constrained`` and ``listed``. The rules hold for all of its patterns but
     the one of outliers.
 
     Attributes:
@@ -30,7 +30,7 @@ class PatternSet:
         conflicts: per item the items that are not suppressed beside it, as bits.
         most: the largest number of ☆.
         outliers: the pattern of ☆ alone is a member, whatever the rules say.
-        patterns: the members, in place of rules; None: the rules say.
+        patterns: the members, in place of rules; None: the rules decide.
         ties: the order of equals (see ``order``).
         seed: what ``random`` ties are drawn from; other ties use none.
 

@@ -146,7 +146,7 @@ def program(table: RowTypes, patterns: Sequence[tuple[int, ...]], costs: Sequenc
     rows, groups, owners, known = [], [], [], 0
     for number, suppressed in enumerate(patterns):
         kept = [position for position in range(width) if position not in suppressed]
-        of_row = numbered(row_types[:, kept])
+        of_row = number_rows(row_types[:, kept])
         enough = total(of_row, counts, int(of_row.max()) + 1) >= (k if kept else 1)
         inside = np.flatnonzero(enough[of_row])
         rows.append(inside)
@@ -154,10 +154,11 @@ def program(table: RowTypes, patterns: Sequence[tuple[int, ...]], costs: Sequenc
         owners += [number] * int(enough.sum())
         known += int(enough.sum())
     row, group = np.concatenate(rows), np.concatenate(groups)
-    lost = height - len(np.unique(row))
-    if lost:
+    uncoverable = height - len(np.unique(row))
+    if uncoverable:
         raise NoSolutionError(
-            f"{lost} of {height} row types are in no group of {k} records under any of the {len(patterns)} patterns.",
+            f"{uncoverable} of {height} row types are in no group of {k} records "
+            f"under any of the {len(patterns)} patterns.",
             hint="allow the pattern that suppresses all columns, or more patterns, or lower k.",
             nearest=None,
         )
@@ -175,7 +176,7 @@ def program(table: RowTypes, patterns: Sequence[tuple[int, ...]], costs: Sequenc
     )
 
 
-def numbered(values: Ints) -> Ints:
+def number_rows(values: Ints) -> Ints:
     """Number rows from 0; equal rows get equal numbers."""
     numbers = np.zeros(len(values), dtype=np.int64)
     for column in values.T:
@@ -242,7 +243,7 @@ class Reduction:
         return total(places, np.diff(ends, prepend=0), len(self.given.row))
 
 
-def reduced(given: Program) -> Reduction:
+def reduce_program(given: Program) -> Reduction:
     """Reduce a program: without dominated groups (2), equal row types (3) and bounds of forced groups (4)."""
     leader = _dominating(given)
     kept = np.unique(leader)
@@ -309,7 +310,7 @@ def _equal_lists(owner: Ints, item: Ints, owners: int) -> Ints:
     length = np.bincount(owner, minlength=owners)
     start = np.cumsum(length) - length
     marks = (length, total(owner, item, owners), total(owner, item * item, owners))
-    alike = numbered(np.stack(marks, axis=1))
+    alike = number_rows(np.stack(marks, axis=1))
     leader = np.unique(alike, return_index=True)[1][alike]
     differs = item != item[start[leader[owner]] + np.arange(len(owner)) - start[owner]]
     return np.where(np.bincount(owner[differs], minlength=owners) == 0, leader, np.arange(owners))

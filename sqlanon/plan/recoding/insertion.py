@@ -86,7 +86,7 @@ def choose(
         limits: ``time_limit``, in seconds, and ``max_evaluations``, candidate sequences.
 
     Raises:
-        UnsupportedError: the measure does not add over cells, or a model speaks of classes of a population.
+        UnsupportedError: the measure does not add over cells, or a model is about classes of a population.
     """
     check_models(problem)
     check_measure(problem)

@@ -70,7 +70,7 @@ def summed(parts: Iterable[Sequence[int]], attributes: int) -> Kept:
 
 
 def loss(problem: Problem, kept: Sequence[int]) -> float:
-    """Return the folded loss; what is not kept is lost, suppressed records (``uncovered`` too) wholly."""
+    """Return the folded loss; what is not kept counts as loss, suppressed records (``uncovered`` too) in full."""
     catalog = problem.catalog
     losses = []
     for attribute, own in zip(catalog.attributes, kept, strict=True):

@@ -1,4 +1,4 @@
-"""Patterns: each record keeps or suppresses columns as one of the patterns that the policy allows says.
+"""Patterns: each record keeps or suppresses columns by one of the patterns that the policy allows.
 
 Under k-anonymity alone the patterns are tried in waves (``patterns.greedy``) or chosen by an integer program
 (``patterns.exact_assignment``); under other models they are tried one after the other like any nodes (``sequence``).
@@ -177,5 +177,7 @@ def _loss(catalog: Catalog, rules: Sequence[Rule], suppressed: int) -> float:
     """Return the share of the cells that are suppressed, by weight; those of suppressed records all are."""
     whole = _all_cells(catalog)
     weights = [a.weight for a in catalog.attributes]
-    lost = [rule.records * math.fsum(w for w, level in zip(weights, rule.node, strict=True) if level) for rule in rules]
-    return (math.fsum(lost) + suppressed * math.fsum(weights)) / whole if whole else 0.0
+    losses = [
+        rule.records * math.fsum(w for w, level in zip(weights, rule.node, strict=True) if level) for rule in rules
+    ]
+    return (math.fsum(losses) + suppressed * math.fsum(weights)) / whole if whole else 0.0

@@ -1,7 +1,7 @@
 """Several rules for the records: patterns, or local recoding. A plan of what each of them publishes.
 
-``names.ASSIGNED`` says which rule publishes a row type, ``names.RULES`` at which levels; the release is one statement
-over both (``compiler.recoded``), whoever chose the rules.
+``names.ASSIGNED`` holds the rule that publishes a row type, ``names.RULES`` the levels of each rule; the release is one
+statement over both (``compiler.recoded``), however the rules were chosen.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def first_fit(
         time_limit: seconds; None: none.
 
     Raises:
-        UnsupportedError: a model speaks of classes of a population.
+        UnsupportedError: a model is about classes of a population.
         SearchStoppedError: the time was up before all nodes were tried.
     """
     check_models(problem)
@@ -133,7 +133,7 @@ class _FirstFitRun:
         return int(self.engine.run("records left", compiler.records_left(self._rest))[0][0]) >= self.question.size
 
     def _fit(self, position: int) -> None:
-        """Let one node take what it can."""
+        """Assign to one node the rows that it can take."""
         if not self.text:
             self.text = self._statement()
         masks = self.question.masks(self.nodes[position])

@@ -1,4 +1,4 @@
-"""Converting between policies (YAML, JSON) and ANON definitions, so that they say the same.
+"""Converting between policies (YAML, JSON) and ANON definitions, without a change of meaning.
 
 Every conversion passes through the definition: it spells texts, numbers and NULL out, and its schema checks them. The
 result is read back and compared before it gets its name.
@@ -46,7 +46,7 @@ def convert(
     replace: bool = False,
     extensions: Extensions = NOTHING,
 ) -> list[str]:
-    """Write the policy or definition ``source`` as ``target``; the ending of each says what it is.
+    """Write the policy or definition ``source`` as ``target``; the ending of each determines its format.
 
     Relative paths are rewritten when the target lies in another folder, so that they lead to the same files.
 
@@ -104,7 +104,7 @@ def _writer(source: Path, target: Path) -> Callable[[bytes, list[str]], bytes]:
 
 
 def _check(path: Path, target: Path, before: Policy | None, extensions: Extensions) -> None:
-    """Read what was written; it says what the source says, but for digits that the format does not hold."""
+    """Read what was written back; it must equal the source, but for digits that the format does not hold."""
     after = Policy.from_dict(read_document(path), base_directory=target.absolute().parent, extensions=extensions)
     if before is not None and _comparable(after) != _comparable(before):
         raise InputError(

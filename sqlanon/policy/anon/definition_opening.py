@@ -1,4 +1,4 @@
-"""Opening a definition that a stranger may have written: one encoding, no DOCTYPE, nothing fetched, limits on size.
+"""Opening a definition from an untrusted source: one encoding, no DOCTYPE, nothing fetched, limits on size.
 
 A document is decoded once, by the encoding that it declares, and both parsers are given the same UTF-8: what the first
 has not seen cannot be there for the second. The first is expat, which stops at a DOCTYPE (hence no entities, no bombs,
@@ -46,7 +46,7 @@ class Opened:
 
 
 class _RefusedError(Exception):
-    """The first parser stops; the arguments say why, and what to do."""
+    """The first parser stops; the arguments are the reason and the hint."""
 
 
 def opened(data: bytes, name: str) -> Opened:

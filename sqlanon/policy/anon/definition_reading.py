@@ -1,7 +1,7 @@
 """Reading an ANON definition: the XML document as the document of a policy.
 
-The result holds the keys of a policy file and nothing is judged but what the schema says and what XML Schema cannot
-say; the rest is the work of whoever reads policies. docs/definition.md explains the format.
+The result holds the keys of a policy file and nothing is checked but what the schema requires and what XML Schema
+cannot express; the rest is checked when the policy is read. docs/definition.md explains the format.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Checking a definition against its schema, anon_definition.xsd: every fault with its line and its cure.
 
-libxml2 says what is wrong in English that quotes the document. Here each kind of fault has a message of our own, with
+libxml2 reports faults in English that quotes the document. Here each kind of fault has a message of our own, with
 the names of elements and attributes, and never a value.
 """
 
@@ -75,7 +75,7 @@ def validate(found: Opened) -> etree._Element:
 def _streamed(text: bytes, schema: Any) -> list[_Entry]:
     """Return the first faults of a document, read line by line: each with its line, without the names above it.
 
-    To say where a node is, libxml2 counts its siblings, for every fault: with many of both that takes hours. So a look
+    To locate a node, libxml2 counts its siblings, for every fault: with many of both that takes hours. So a look
     ahead stops when there are too many.
     """
     parser: Any = etree.XMLPullParser(events=(), schema=schema, **NOTHING_RESOLVED)
@@ -94,7 +94,7 @@ def _streamed(text: bytes, schema: Any) -> list[_Entry]:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What libxml2 says of one fault, without the values that it quotes."""
+    """A fault as libxml2 reports it, without the values that it quotes."""
 
     line: int
     kind: str

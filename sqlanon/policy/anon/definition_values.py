@@ -218,11 +218,11 @@ def put(element: etree._Element, attribute: str, text: str, key: str, faults: li
 def write_mapping(
     element: etree._Element, values: Mapping[Any, Any], known: Table, key: str, faults: list[Fault]
 ) -> None:
-    """Hold ``values`` in the attributes of ``known``, and what does not fit there in options."""
+    """Write ``values`` as the attributes of ``known``, and what does not fit there as options."""
     for name, value in items(values, key, faults):
         attribute = known.get(name)
         if attribute is not None and value is None:
-            continue  # says what leaving it out says
+            continue  # the default: the same as leaving it out
         text = None if attribute is None else attribute.kind.write(value)
         if attribute is None or text is None:
             _write_option(etree.SubElement(element, "option"), value, f"{key}.{name}", faults, name=name)
@@ -260,7 +260,7 @@ def items(values: Mapping[Any, Any], key: str, faults: list[Fault]) -> Iterator[
 def _write_option(
     element: etree._Element, value: Any, key: str, faults: list[Fault], *, name: str | None = None
 ) -> None:
-    """Hold a value in an option, or, without a name, in an item of a list."""
+    """Write a value as an option, or, without a name, as an item of a list."""
     if name is not None:
         put(element, "name", name, key, faults)
     if isinstance(value, Mapping):

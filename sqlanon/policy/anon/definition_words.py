@@ -52,13 +52,13 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
     "search": {"strategy": "anon"},
     "quality": {"measure": "weighted_information_loss"},
 }
-"""What a definition means when it does not say it: what ANON did."""
+"""The defaults of a definition: what ANON did."""
 
 POLICY_DEFAULTS: Mapping[str, Mapping[str, str]] = {
     "search": {"strategy": "auto"},
     "quality": {"measure": "loss"},
 }
-"""What a policy means when it does not say it; a definition always spells it out."""
+"""The defaults of a policy, which a definition always spells out."""
 
 MODELS: Mapping[str, Table] = {
     "k_anonymity": table(k=WHOLE),

@@ -99,4 +99,4 @@ HIERARCHIES: Mapping[str, Callable[[etree._Element, list[Fault]], dict[str, Any]
     "file": lambda element, faults: read_mapping(element, words.FILE, faults),
     "table": lambda element, _: {"table": element.get("name")},
 }
-"""What the body of a hierarchy says; any other is a builder."""
+"""The kinds of hierarchy by their bodies; any other is a builder."""

@@ -18,7 +18,7 @@ Row = tuple[str | None, ...]
 
 
 def write_hierarchy(element: etree._Element, value: Any, key: str, faults: list[Fault]) -> None:
-    """Fill the element of a hierarchy with what a policy says about it."""
+    """Fill the element of a hierarchy from its specification in a policy."""
     given = {"file": value} if isinstance(value, str) else dict(mapping(value, key, faults))
     losses = given.pop("information_loss", None)
     if losses is not None:

@@ -30,7 +30,7 @@ class FileFormat(Protocol):
 
     @property
     def options(self) -> tuple[Parameter, ...]:
-        """What a policy can say about a file that is read."""
+        """The options of a policy for a file that is read."""
         ...
 
     @property
@@ -47,7 +47,7 @@ class FileFormat(Protocol):
 
         Raises:
             SourceError: the file is not of this format, or holds what a table cannot; names columns, records and
-                lines, never a value. While batches are read, it says that the file changed meanwhile.
+                lines, never a value. While batches are read, the message is that the file changed meanwhile.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Opening XML that a stranger wrote: no DOCTYPE, hence no entities to expand and nothing to fetch.
+"""Opening XML from an untrusted source: no DOCTYPE, hence no entities to expand and nothing to fetch.
 
 A DOCTYPE can only stand before the root element (XML 1.0, section 2.8, production 22), so one look at the head of a
 document finds it, however long the document is. The look is done by the parser that reads the document, with the same

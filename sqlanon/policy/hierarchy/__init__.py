@@ -1,1 +1,1 @@
-"""Generalization hierarchies: what a policy says of them (specs), files (readers), and SQL for the rest (builders)."""
+"""Generalization hierarchies: what a policy specifies (specs), files (readers), and SQL for the rest (builders)."""

@@ -194,7 +194,7 @@ def _intervals(spec: Intervals, value: exp.Expr, type_name: str) -> list[exp.Exp
 
 
 def _narrow_intervals(spec: Intervals, value: exp.Expr, width: int, origin: int, widest: int) -> list[exp.Expr]:
-    """Return the same in BIGINT, which every engine has: of whole numbers of 32 bits none is too large."""
+    """Return the levels of intervals in BIGINT, which every engine has: no whole number of 32 bits is too large."""
     offset = widest * -(-(2 * NARROW_LIMIT // width + 2) // widest)
     shift = origin - offset * width
     number = exp.cast(value.copy(), "BIGINT")

@@ -1,4 +1,4 @@
-"""What a policy says about a hierarchy: one frozen dataclass a kind. Rows are (value, level 1, level 2, …).
+"""The hierarchies of a policy: one frozen dataclass per kind. Rows are (value, level 1, level 2, …).
 
 A constructor takes values as a user writes them. ``faults`` yields what is wrong with them as (option, message, hint);
 the option is empty for a fault of the hierarchy as a whole. ``kind`` is the key of the hierarchy in a policy.

@@ -80,7 +80,8 @@ def freeze(
 
 
 def _listed(position: int, level: int, *, lone_null: bool, root: str | None) -> exp.Query:
-    """What a hierarchy lists; a NULL that it does not list stays NULL, or joins the only root (``encode.branches``)."""
+    """Return the rows of a hierarchy; a NULL that is not listed stays NULL, or joins the only root
+    (``encode.branches``)."""
     rows = exp.select(
         named(column(names.level(0)), VALUE),
         named(column(names.level(level)), TEXT),
@@ -107,7 +108,7 @@ def _readable_as(query: exp.Query, type_name: str) -> exp.Query:
 
 
 def with_key(query: exp.Query, type_name: str, *, occurring: bool = False) -> exp.Query:
-    """The rows of a lookup with their values, without those that do not read as a value and back as the same text.
+    """Return the rows of a lookup with their values, without those whose text does not read as a value and back.
 
     Args:
         type_name: of the source.

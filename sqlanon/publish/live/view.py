@@ -289,7 +289,7 @@ def _audit(engine: Engine, relation: exp.Expr, draft: LiveDraft) -> None:
         raise SourceChangedError(
             f"The live view holds {rows} records where the plan has {draft.claim.published}: the source changed "
             "between planning and publication.",
-            hint="run again when nobody writes to it; the old view, if there was one, stays.",
+            hint="run again when nothing writes to it; the old view, if there was one, stays.",
         )
     claim = draft.claim if draft.view.entity is None else draft.claim.without_models()
     audit_release(engine, relation, claim)

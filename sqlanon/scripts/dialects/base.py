@@ -42,9 +42,7 @@ Rule = Same | Lacks | Rewrite
 TypeName = str | Same | Lacks
 """How a type is written: by its name there, by the name that sqlglot gives it, or not at all."""
 
-ASOF = Lacks(
-    "an ASOF JOIN, which the ordered distance of t-closeness is made of", "use the distance equal or hierarchical."
-)
+ASOF = Lacks("an ASOF JOIN, which the ordered distance of t-closeness needs", "use the distance equal or hierarchical.")
 WIDE = Lacks(
     "integers beyond 64 bits as literals, which such intervals are computed with",
     "let the column be an INTEGER or BIGINT; its intervals, joined ones too, have a whole width and origin up to 2^32.",
