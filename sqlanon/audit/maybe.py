@@ -26,7 +26,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from sqlanon.audit.null_patterns import CLASSES, PATTERNS, Layout, known
+from sqlanon.audit.null_patterns import CLASSES, PATTERNS, Layout, has_null, known
 from sqlanon.audit.trees import any_of, both_bits, value_if
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import bigint, column, named, number, table, total
@@ -82,10 +82,7 @@ def covering(shape: Layout, first: int, last: int) -> exp.Select:
     """Select what the patterns from ``first`` to ``last`` and those that they cover give each other: class and sums."""
     covers = exp.and_(
         column("pattern", "wild").between(first, last),
-        *[
-            both_bits(column(known(w), "plain"), column(known(w), "wild")).eq(column(known(w), "wild"))
-            for w in shape.words
-        ],
+        *_meet_in(shape, "plain", "wild", in_both=known, of="wild"),
         any_of(column(known(w), "plain").neq(column(known(w), "wild")) for w in shape.words),
     )
     looked_up = (
@@ -148,10 +145,7 @@ def meeting(shape: Layout, step: int) -> exp.Select:
             table("totals", "other"),
             on=exp.and_(
                 *_agree(together, "one", "other"),
-                *[
-                    both_bits(column(known(w), "one"), column(known(w), "other")).eq(column(_both(w), "one"))
-                    for w in shape.words
-                ],
+                *_meet_in(shape, "one", "other", in_both=_both, of="one"),
             ),
         )
         .group_by(*[column(name, "one") for name in together + apart])
@@ -164,8 +158,8 @@ def meeting(shape: Layout, step: int) -> exp.Select:
 
 def direct(shape: Layout) -> exp.Select:
     """Select what all classes give each other, each compared with each that has a NULL: class and sums."""
-    to_all = _compared(shape, released=_has_null(shape, "released"))
-    to_wild = _compared(shape, released=exp.and_(_has_null(shape, "known"), exp.not_(_has_null(shape, "released"))))
+    to_all = _compared(shape, released=has_null(shape, "released"))
+    to_wild = _compared(shape, released=exp.and_(has_null(shape, "known"), exp.not_(has_null(shape, "released"))))
     return _summed(exp.union(to_all, to_wild, distinct=False).subquery("given"))
 
 
@@ -198,12 +192,7 @@ def sizes(sums: str) -> exp.Select:
 def _compared(shape: Layout, *, released: exp.Expr) -> exp.Select:
     """Select each class with the other classes that match it under maybe match and meet a condition."""
     n = column("n", "released")
-    covered = exp.and_(
-        *[
-            both_bits(column(known(w), "known"), column(known(w), "released")).eq(column(known(w), "released"))
-            for w in shape.words
-        ]
-    )
+    covered = exp.and_(*_meet_in(shape, "known", "released", in_both=known, of="released"))
     agree = [
         both_bits(column(names.key(w), "known"), column(known(w), "released")).eq(
             both_bits(column(names.key(w), "released"), column(known(w), "known"))
@@ -215,8 +204,10 @@ def _compared(shape: Layout, *, released: exp.Expr) -> exp.Select:
     return given.from_(table(CLASSES, "known")).join(table(CLASSES, "released"), on=exp.and_(released, *agree, others))
 
 
-def _has_null(shape: Layout, owner: str) -> exp.Expr:
-    return any_of(column(known(w), owner).neq(number(shape.full(w))) for w in shape.words)
+def _meet_in(shape: Layout, left: str, right: str, *, in_both: Callable[[int], str], of: str) -> list[exp.Expr]:
+    """Return the conditions that two patterns know together what a family of columns of a relation names."""
+    known_words = [(column(known(w), left), column(known(w), right), column(in_both(w), of)) for w in shape.words]
+    return [both_bits(ours, theirs).eq(shared) for ours, theirs, shared in known_words]
 
 
 def _given(cls: exp.Expr, *, right_maybe: exp.Expr, maybe: exp.Expr) -> exp.Select:

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlanon.audit.trees import any_of, is_null, value_if
+from sqlanon.audit.trees import any_of, value_if
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import bigint, column, number, table, total
+from sqlanon.sqltrees.trees import bigint, column, is_null, number, sum_if, table, total
 
 WORD_BITS = 62
 GROUPS = names.PREFIX + "null_groups"
@@ -75,6 +75,11 @@ def known(word: int) -> str:
     return f"known_{word}"
 
 
+def has_null(shape: Layout, owner: str | None = None) -> exp.Expr:
+    """Return the condition that a class, of the relation ``owner``, holds a NULL."""
+    return any_of(column(known(w), owner).neq(number(shape.full(w))) for w in shape.words)
+
+
 def groups(relation: exp.Expr, columns: Sequence[str]) -> exp.Select:
     """Select the classes of a relation: its distinct combinations of values, and their records."""
     keys = [column(name) for name in columns]
@@ -90,9 +95,9 @@ def profile(columns: int) -> exp.Select:
     return exp.select(
         exp.Count(this=exp.Star()),
         total(column(_RECORDS)),
-        total(value_if(any_of(missing), column(_RECORDS))),
+        sum_if(any_of(missing), column(_RECORDS)),
         *[exp.Count(this=exp.Distinct(expressions=[column(_value(i))])) for i in range(columns)],
-        *[total(value_if(null.copy(), column(_RECORDS))) for null in missing],
+        *[sum_if(null.copy(), column(_RECORDS)) for null in missing],
     ).from_(table(GROUPS))
 
 
@@ -116,7 +121,6 @@ def classes(shape: Layout) -> exp.Select:
 
 def patterns(shape: Layout) -> exp.Select:
     """Select the patterns of the classes with a NULL: ``pattern`` (1, 2, …), ``known_0, …`` and their ``classes``."""
-    has_null = any_of(column(known(w)).neq(number(shape.full(w))) for w in shape.words)
     return (
         exp.select(
             exp.alias_(exp.Window(this=exp.RowNumber()), "pattern"),
@@ -124,7 +128,7 @@ def patterns(shape: Layout) -> exp.Select:
             exp.alias_(exp.Count(this=exp.Star()), "classes"),
         )
         .from_(table(CLASSES))
-        .where(has_null)
+        .where(has_null(shape))
         .group_by(*[column(known(w)) for w in shape.words])
     )
 

@@ -14,11 +14,6 @@ def both_bits(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     return exp.paren(exp.BitwiseAnd(this=left, expression=right), copy=False)
 
 
-def is_null(value: exp.Expr) -> exp.Expr:
-    """Return ``value IS NULL``."""
-    return exp.Is(this=value, expression=exp.null())
-
-
 def value_if(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
     """Return ``CASE WHEN condition THEN value ELSE 0 END``."""
     return when(condition, value, number(0))

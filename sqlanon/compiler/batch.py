@@ -16,18 +16,7 @@ from sqlanon.compiler.question import Question
 from sqlanon.compiler.tallies import costs, digits, totals
 from sqlanon.lattice.nodes import Node
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import (
-    bigint,
-    column,
-    cte,
-    equal,
-    masked,
-    named,
-    number,
-    table,
-    union_all,
-    with_ctes,
-)
+from sqlanon.sqltrees.trees import bigint, column, cte, equal, masked, named, number, table, union_all, with_ctes
 
 Form = Literal["cross", "union"]
 

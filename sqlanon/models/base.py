@@ -8,7 +8,9 @@ Each model's docstring has the proof, ``tests/unit/test_claims.py`` the brute fo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Protocol
 
@@ -19,7 +21,12 @@ Number = int | float
 
 
 class PrivacyModel(Protocol):
-    """A privacy model with its parameters, bound to the column that it watches."""
+    """A privacy model with its parameters, bound to the column that it watches.
+
+    A model that inherits from it has the usual answers, and those of ``file`` and ``audit_file`` if it is built in.
+    """
+
+    __slots__ = ()
 
     @property
     def type(self) -> str:
@@ -47,7 +54,7 @@ class PrivacyModel(Protocol):
     @property
     def file(self) -> str:
         """Its meaning: a file of ``sql/model``; outside of the package, an absolute path."""
-        ...
+        return f"model/{self.type}.sql"
 
     @property
     def audit_file(self) -> str:
@@ -55,7 +62,7 @@ class PrivacyModel(Protocol):
 
         A file of ``sql/audit``; outside of the package, an absolute path.
         """
-        ...
+        return f"audit/{self.type}.sql"
 
     @property
     def references(self) -> tuple[str, ...]:
@@ -64,7 +71,7 @@ class PrivacyModel(Protocol):
         ``reference`` holds value, records, and place in the order; ``hierarchy`` value, level and ancestor;
         ``population`` the quasi-identifiers and ``sqlanon_count``.
         """
-        ...
+        return ()
 
     @property
     def size(self) -> int:
@@ -79,7 +86,7 @@ class PrivacyModel(Protocol):
     @property
     def needs_rejection(self) -> bool:
         """Whether a class without records of the subset rules a node out (δ-presence, ``reject``)."""
-        ...
+        return False
 
     @property
     def label(self) -> str:
@@ -87,8 +94,8 @@ class PrivacyModel(Protocol):
         ...
 
     def values(self, catalog: Catalog) -> Mapping[str, Number]:
-        """Return the values of the placeholders of its file, for an encoded source."""
-        ...
+        """Return the values of the placeholders of its file, for an encoded source; usually those of its audit."""
+        return self.audit_values(0)
 
     def audit_values(self, levels: int) -> Mapping[str, Number]:
         """Return the values of the placeholders of its audit.
@@ -100,7 +107,33 @@ class PrivacyModel(Protocol):
 
     def obstacle(self, catalog: Catalog) -> str | None:
         """Return why no class at all can pass, in words and counts; None when some may."""
-        ...
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnModel(PrivacyModel):
+    """A model that watches a sensitive column."""
+
+    column: str = field()  # without it, the property of the protocol would be taken for a default
+    watches = True
+
+
+class LDiversity(ColumnModel):
+    """A model whose classes hold at least ``size`` values of the column, and so as many records."""
+
+    __slots__ = ()
+    l: float  # noqa: E741  the field's own name for it
+
+    @property
+    def size(self) -> int:
+        """ℓ values need ℓ records."""
+        return math.ceil(self.l)
+
+    def audit_values(self, levels: int) -> Mapping[str, Number]:
+        return {"l": self.l}
+
+    def obstacle(self, catalog: Catalog) -> str | None:
+        return too_few_values(catalog, self.column, self.size)
 
 
 def knows_parts(model: PrivacyModel) -> bool:

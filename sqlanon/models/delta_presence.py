@@ -21,7 +21,7 @@ from decimal import Decimal
 from typing import Any
 
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.models.base import fraction, labelled
+from sqlanon.models.base import PrivacyModel, fraction, labelled
 from sqlanon.parameters import Parameter, choice, exact
 
 PUBLIC_ONLY = ("ignore", "reject")
@@ -41,7 +41,7 @@ def subset_fault(value: Any) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaPresence:
+class DeltaPresence(PrivacyModel):
     """See the module's docstring; min and max are taken as the decimal fractions they were written as."""
 
     min: float | Decimal
@@ -56,8 +56,6 @@ class DeltaPresence:
         Parameter("subset", subset_fault),
         Parameter("public_only", choice(*PUBLIC_ONLY), required=False),
     )
-    file = "model/delta_presence.sql"
-    audit_file = "audit/delta_presence.sql"
     references = ("population",)
     monotone = False
     size = 1
@@ -88,7 +86,3 @@ class DeltaPresence:
         low, high = parameters.get("min"), parameters.get("max")
         if isinstance(low, int | float | Decimal) and isinstance(high, int | float | Decimal) and low > high:
             yield "min", "min is above max.", "swap them."
-
-    def obstacle(self, catalog: Catalog) -> str | None:
-        """Return None: it depends on the classes."""
-        return None

@@ -13,25 +13,18 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlanon.lattice.catalog import Catalog
-from sqlanon.models.base import labelled, too_few_values
+from sqlanon.models.base import LDiversity, labelled
 from sqlanon.parameters import Parameter, number
 
 
 @dataclass(frozen=True, slots=True)
-class EntropyLDiversity:
+class EntropyLDiversity(LDiversity):
     """See the module's docstring; ℓ need not be whole."""
 
-    column: str
     l: float  # noqa: E741  the field's own name for it
     type = "entropy_l_diversity"
-    watches = True
     parameters = (Parameter("l", number(1)),)
-    file = "model/entropy_l_diversity.sql"
-    audit_file = "audit/entropy_l_diversity.sql"
-    references = ()
     monotone = False
-    needs_rejection = False
 
     @property
     def size(self) -> int:
@@ -42,11 +35,5 @@ class EntropyLDiversity:
     def label(self) -> str:
         return labelled(self.column, self.type, l=f"{self.l:g}")
 
-    def values(self, catalog: Catalog) -> Mapping[str, float]:
-        return {"l": float(self.l)}
-
     def audit_values(self, levels: int) -> Mapping[str, float]:
         return {"l": float(self.l)}
-
-    def obstacle(self, catalog: Catalog) -> str | None:
-        return too_few_values(catalog, self.column, self.size)

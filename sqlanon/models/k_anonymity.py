@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.models.base import labelled
+from sqlanon.models.base import PrivacyModel, labelled
 from sqlanon.parameters import Parameter, whole
 
 
 @dataclass(frozen=True, slots=True)
-class KAnonymity:
+class KAnonymity(PrivacyModel):
     """See the docstring of the module."""
 
     k: int
@@ -23,11 +23,8 @@ class KAnonymity:
     type = "k_anonymity"
     watches = False
     parameters = (Parameter("k", whole(1)),)
-    file = "model/k_anonymity.sql"
     audit_file = "audit/small_classes.sql"
-    references = ()
     monotone = True
-    needs_rejection = False
 
     @property
     def size(self) -> int:
@@ -36,9 +33,6 @@ class KAnonymity:
     @property
     def label(self) -> str:
         return labelled(None, self.type, k=self.k)
-
-    def values(self, catalog: Catalog) -> Mapping[str, int]:
-        return {"k": self.k}
 
     def audit_values(self, levels: int) -> Mapping[str, int]:
         return {"k": self.k}

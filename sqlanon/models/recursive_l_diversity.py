@@ -14,30 +14,19 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.models.base import fraction, labelled, too_few_values
+from sqlanon.models.base import LDiversity, fraction, labelled, too_few_values
 from sqlanon.parameters import Parameter, exact, whole
 
 
 @dataclass(frozen=True, slots=True)
-class RecursiveLDiversity:
+class RecursiveLDiversity(LDiversity):
     """See the module's docstring; c > 0 is taken as the decimal fraction it was written as."""
 
-    column: str
     l: int  # noqa: E741  the field's own name for it
     c: float | Decimal
     type = "recursive_l_diversity"
-    watches = True
     parameters = (Parameter("l", whole(1)), Parameter("c", exact(0, above=True)))
-    file = "model/recursive_l_diversity.sql"
-    audit_file = "audit/recursive_l_diversity.sql"
-    references = ()
     monotone = False
-    needs_rejection = False
-
-    @property
-    def size(self) -> int:
-        """ℓ values need ℓ records."""
-        return self.l
 
     @property
     def label(self) -> str:

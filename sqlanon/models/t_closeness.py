@@ -23,24 +23,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.models.base import Number, labelled
+from sqlanon.models.base import ColumnModel, Number, labelled
 from sqlanon.parameters import Parameter, choice, number
 
 DISTANCES = ("equal", "hierarchical", "ordered")
 
 
 @dataclass(frozen=True, slots=True)
-class TCloseness:
+class TCloseness(ColumnModel):
     """See the docstring of the module."""
 
-    column: str
     t: float
     distance: str = "equal"
     type = "t_closeness"
-    watches = True
     parameters = (Parameter("t", number(0, 1)), Parameter("distance", choice(*DISTANCES), required=False))
     monotone = False
-    needs_rejection = False
     size = 1
 
     @property

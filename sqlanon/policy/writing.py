@@ -15,16 +15,9 @@ from sqlanon.policy.transformation import written
 
 def document(policy: PolicyFacts, *, portable: bool = False) -> dict[str, Any]:
     """Return the keys of a policy file; ``portable`` leaves out folders and what does not change the result."""
-    result: dict[str, Any] = {"version": policy.version}
-    if policy.source is not None:
-        result["source"] = Path(policy.source).name if portable else policy.source
-    if policy.table is not None:
-        result["table"] = policy.table
-    if policy.csv:
-        result["csv"] = dict(policy.csv)
-    result.update({name: dict(options) for name, options in policy.formats.items()})
+    result: dict[str, Any] = {"version": policy.version, **_source(policy, portable)}
     if policy.join:
-        result["join"] = [_join(join, portable) for join in policy.join]
+        result["join"] = [{"key": dict(join.key), **_source(join, portable)} for join in policy.join]
     result["columns"] = {c.name: _column(c, portable) for c in policy.columns}
     if policy.entity is not None:
         result["entity"] = policy.entity
@@ -79,15 +72,16 @@ def _output(output: Output, portable: bool) -> dict[str, Any]:
     return keys | ({"readers": list(output.readers)} if output.readers else {})
 
 
-def _join(join: Join, portable: bool) -> dict[str, Any]:
-    result: dict[str, Any] = {"key": dict(join.key)}
-    if join.source is not None:
-        result["source"] = Path(join.source).name if portable else join.source
-    if join.table is not None:
-        result["table"] = join.table
-    if join.csv:
-        result["csv"] = dict(join.csv)
-    return result | {name: dict(options) for name, options in join.formats.items()}
+def _source(read: PolicyFacts | Join, portable: bool) -> dict[str, Any]:
+    """Return the keys that name a relation, and the options of its file."""
+    result: dict[str, Any] = {}
+    if read.source is not None:
+        result["source"] = Path(read.source).name if portable else read.source
+    if read.table is not None:
+        result["table"] = read.table
+    if read.csv:
+        result["csv"] = dict(read.csv)
+    return result | {name: dict(options) for name, options in read.formats.items()}
 
 
 def _model(model: Model, portable: bool) -> dict[str, Any]:

@@ -18,13 +18,7 @@ from sqlanon.compiler import entities as compiler_entities
 from sqlanon.compiler.encoded_source import EncodedColumn, EncodedSource, EntityColumn, TakingPart
 from sqlanon.compiler.tallies import mask_rows
 from sqlanon.engines.base import Engine
-from sqlanon.errors import (
-    HierarchyError,
-    InputError,
-    SourceChangedError,
-    UncoveredValuesError,
-    UnsupportedError,
-)
+from sqlanon.errors import HierarchyError, InputError, SourceChangedError, UncoveredValuesError, UnsupportedError
 from sqlanon.lattice.catalog import Attribute, Catalog, SensitiveAttribute
 from sqlanon.policy import Column, Policy
 from sqlanon.source.columns import without_enum

@@ -20,7 +20,7 @@ import yaml
 
 from sqlanon.errors import Fault, InputError, PolicyError, TargetError
 from sqlanon.policy.anon.definition_reading import not_kept, parse_definition
-from sqlanon.policy.anon.definition_values import binary
+from sqlanon.policy.anon.definition_values import binary, with_decimals
 from sqlanon.policy.anon.definition_writing import write_definition
 from sqlanon.policy.anon.relocation import relocated
 from sqlanon.policy.extensions import NOTHING, Extensions
@@ -114,15 +114,7 @@ def _check(path: Path, target: Path, before: Policy | None, extensions: Extensio
 
 def _comparable(policy: Policy) -> Any:
     """Return the policy without its folders, all numbers as floats."""
-
-    def rough(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {key: rough(item) for key, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [rough(item) for item in value]
-        return float(value) if isinstance(value, Decimal) else value
-
-    return rough(keys_of(policy, portable=True))
+    return with_decimals(keys_of(policy, portable=True), float)
 
 
 # -- what is left out or put in ---------------------------------------------------------------------------------------
@@ -193,17 +185,11 @@ def _as_json(data: bytes, remarks: list[str]) -> bytes:
 def _with_floats(document: dict[str, Any], remarks: list[str]) -> Any:
     """Return a document with floats for decimals: YAML and JSON have binary fractions only."""
 
-    def rough(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: rough(item) for key, item in value.items()}
-        if isinstance(value, list):
-            return [rough(item) for item in value]
-        if isinstance(value, Decimal):
-            remarks.append("A number with more digits than the target holds was rounded.")
-            return float(value)
-        return value
+    def rounded(number: Decimal) -> float:
+        remarks.append("A number with more digits than the target holds was rounded.")
+        return float(number)
 
-    return rough(binary(document))
+    return with_decimals(binary(document), rounded)
 
 
 WRITERS: Mapping[str, Callable[[bytes, list[str]], bytes]] = {

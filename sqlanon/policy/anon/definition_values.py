@@ -120,11 +120,16 @@ def binary(value: Any) -> Any:
     >>> binary({"t": Decimal("0.3"), "u": Decimal("0.1234567890123456789")})
     {'t': 0.3, 'u': Decimal('0.1234567890123456789')}
     """
-    if isinstance(value, dict):
-        return {key: binary(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [binary(item) for item in value]
-    return float(value) if isinstance(value, Decimal) and _shown_by_float(value) else value
+    return with_decimals(value, lambda number: float(number) if _shown_by_float(number) else number)
+
+
+def with_decimals(value: Any, replaced: Callable[[Decimal], Any]) -> Any:
+    """Return a document with each of its decimals replaced."""
+    if isinstance(value, Mapping):
+        return {key: with_decimals(item, replaced) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [with_decimals(item, replaced) for item in value]
+    return replaced(value) if isinstance(value, Decimal) else value
 
 
 def needs_decimals(value: Any) -> bool:

@@ -17,13 +17,7 @@ from sqlglot import exp
 
 from sqlanon.errors import HierarchyError, UnsupportedError
 from sqlanon.parameters import Parameter
-from sqlanon.policy.hierarchy.specs import (
-    Dates,
-    HierarchySpec,
-    Intervals,
-    Redact,
-    Suppress,
-)
+from sqlanon.policy.hierarchy.specs import Dates, HierarchySpec, Intervals, Redact, Suppress
 from sqlanon.sqltrees.trees import when
 
 ROOT = "*"

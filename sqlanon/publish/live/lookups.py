@@ -23,18 +23,7 @@ from sqlanon.source.encoding import Encoding
 from sqlanon.source.lookups import list_rows, lists_its_values
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.data_types import data_type
-from sqlanon.sqltrees.trees import (
-    canonical,
-    column,
-    count_rows,
-    equal,
-    is_null,
-    named,
-    number,
-    same,
-    table,
-    union_all,
-)
+from sqlanon.sqltrees.trees import canonical, column, count_rows, equal, is_null, named, number, same, table, union_all
 
 
 def has_lookup(hierarchy: HierarchySpec | None, level: int) -> bool:

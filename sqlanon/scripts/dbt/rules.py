@@ -15,13 +15,7 @@ from sqlanon.engines.texts import TextFacts
 from sqlanon.errors import UnsupportedError
 from sqlanon.policy import Column
 from sqlanon.policy.hierarchy.builders import levels as builder_levels
-from sqlanon.policy.hierarchy.specs import (
-    Dates,
-    ExtensionHierarchy,
-    HierarchySpec,
-    Intervals,
-    Redact,
-)
+from sqlanon.policy.hierarchy.specs import Dates, ExtensionHierarchy, HierarchySpec, Intervals, Redact
 from sqlanon.sqltrees.data_types import data_type
 from sqlanon.sqltrees.trees import canonical, column, named, number, same, when
 
