@@ -29,7 +29,7 @@ from sqlanon.policy import Policy, require_policy
 from sqlanon.publish.proof_file import AT_LEAST, OPEN, CertificateBox, Statement, digest, read_proof, stated
 from sqlanon.search.base import Problem, Verdict
 from sqlanon.search.proof import first_gap, rests_soundly
-from sqlanon.search.verdicts import verdict_of
+from sqlanon.search.verdicts import required_counts, verdict_of
 from sqlanon.source.columns import check_columns
 from sqlanon.source.encoding import Encoding, encode_source
 from sqlanon.source.joining import open_policy_source
@@ -266,7 +266,10 @@ class _Verifier:
         least: Sequence[Sequence[float]] = [[0.0] * (level + 1) for level in node]
         if with_costs and counted["suppressed"] and node and needs in ("costs", "surprisals"):
             own, least = self._costs(node, surprising=needs == "surprisals")
-        counts = Counts.from_row(counted, uncovered=self._catalog.uncovered, costs=own, min_costs=least)
+        required = required_counts(self._models, self._catalog.has_entity)
+        counts = Counts.from_row(
+            counted, required=required, uncovered=self._catalog.uncovered, costs=own, min_costs=least
+        )
         return verdict_of(self._problem, self._models, node, counts)
 
     def _costs(self, node: Node, *, surprising: bool) -> tuple[list[float], list[Sequence[float]]]:

@@ -1,4 +1,5 @@
-"""Small sqlglot trees of the audits. None is the compiler's: an audit shares no code with what it audits."""
+"""Small sqlglot trees of the audits. None is the compiler's: of what it audits, an audit shares the binder
+of ``sql/`` and the smallest trees (a column, a table, a number) and nothing else."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from sqlanon.sqltrees.trees import (
     masked,
     named,
     number,
+    or_zero,
     table,
     total,
     when,
@@ -99,7 +100,8 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
             when(f.copy(), amount, number(0)) for f, amount in zip(failing, min_suppressed, strict=True)
         ]
         strictest = amounts[0] if len(amounts) == 1 else greatest(*amounts)
-        query.select(named(strictest, "min_suppressed"), copy=False)
+        # a model whose file returns NULL proves nothing
+        query.select(named(or_zero(strictest), "min_suppressed"), copy=False)
     if question.by_model:
         query.select(*[named(f.copy(), f"fails_{i}") for i, f in enumerate(fails)], copy=False)
     query.add_comments(["A class fails when any model fails it; of the bounds of these models the strictest counts."])

@@ -1,7 +1,7 @@
 """The statements that judge a node as a person would: over the original values and the lookups, without masks.
 
 They serve the verification of certificates. With the statements of a search they share the files of ``sql/model``, and
-from ``encode`` and ``entities`` what defines the input: which records take part, the texts of their values and
+from ``encoded_source`` what defines the input: which records take part, the texts of their values and
 entities, how they are joined with the lookups, and the names of the lookups' columns. Packed keys, grains, batches, the
 judging statement and its counts are not shared.
 """

@@ -245,15 +245,17 @@ class Engine(ABC):
         ``query`` may be text that was rendered from a tree before, so that hot statements compile once. The replayable
         script does not contain such a statement.
         """
+        logged = None if isinstance(query, str) or name == SNAPSHOT else query.copy()  # rendering may change the tree
         rows = self._create_as(name, table, query)
-        if not isinstance(query, str) and name != SNAPSHOT:
-            self._log(name, table, lambda: query)
+        if logged is not None:
+            self._log(name, table, lambda: logged)
         return rows
 
     def insert(self, name: str, table: str, query: exp.Query) -> None:
         """Add the rows of a query to a working table."""
+        logged = query.copy()
         self._insert_from(name, table, query)
-        self._log(name, table, lambda: query, more=True)
+        self._log(name, table, lambda: logged, more=True)
 
     def compute(
         self, name: str, table: str, query: exp.Query, *, over: str, of: str, type_name: str, by_text: bool

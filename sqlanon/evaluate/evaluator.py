@@ -18,7 +18,7 @@ from sqlanon.measures.base import Counts
 from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel
 from sqlanon.search.base import Problem, Request, Verdict
-from sqlanon.search.verdicts import verdict_of
+from sqlanon.search.verdicts import required_counts, verdict_of
 from sqlanon.sqltrees import names
 
 CROSS_ROWS = 80_000
@@ -188,7 +188,9 @@ def verdicts(
     """Fold the rows of ``compiler.batch`` into one verdict per node (pure; any engine's rows will do)."""
     catalog = problem.catalog
     totals: dict[int, dict[str, Any]] = {}
-    no_classes = {"suppressed": 0, **({"suppressed_entities": 0} if catalog.has_entity else {})}
+    required = required_counts(question.models, catalog.has_entity)
+    nothing = dict.fromkeys((*required, question.limited), 0)  # the counts of a node without any class
+    nothing |= dict.fromkeys((f"model_{i}" for i in range(len(question.models) if question.by_model else 0)), 0)
     width = len(question.cost_columns)
     costs = [[(0,) * width] * len(catalog.attributes) for _ in nodes]
     for row in rows:
@@ -200,9 +202,11 @@ def verdicts(
     result = []
     for position, node in enumerate(nodes):
         own, least = _costs(question, node, costs[position])
-        row_of_node = totals.get(position, no_classes)
-        counts = Counts.from_row(row_of_node, uncovered=catalog.uncovered, costs=own, min_costs=least)
-        certain = row_of_node.get(question.limited, 0)
+        row_of_node = totals.get(position, nothing)
+        counts = Counts.from_row(
+            row_of_node, required=required, uncovered=catalog.uncovered, costs=own, min_costs=least
+        )
+        certain = row_of_node[question.limited]
         has_costs = not question.has_costs or question.limit is None or certain <= question.limit
         result.append(verdict_of(problem, question.models, node, counts, exact=has_costs))
     return result

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol, Self
@@ -75,6 +75,7 @@ class Counts:
         cls,
         row: Mapping[str, Any],
         *,
+        required: Collection[str],
         uncovered: int,
         costs: Sequence[float],
         min_costs: Sequence[Sequence[float]],
@@ -86,8 +87,14 @@ class Counts:
 
         Args:
             row: ``model_<i>`` is what the model at place i suppresses alone; numbers may be decimals.
+            required: the counts that a verdict rests on (``search.verdicts.required_counts``).
             uncovered: the records of ``uncovered: suppress``, which no row counts.
+
+        Raises:
+            KeyError: the row lacks a required count. That is a fault of the statement, never of the data.
         """
+        if missing := set(required) - row.keys():
+            raise KeyError(f"The statement does not count {', '.join(sorted(missing))}.")
         counts = {name: None if (n := row[name]) is None else int(n) for name in cls.__slots__ if name in row}
         suppressed: int = counts.pop("suppressed") or 0
         least = counts.pop("min_suppressed", suppressed) or 0

@@ -246,7 +246,10 @@ class Planned(Closing):
     def _audits(self) -> list[ModelAudit]:
         """Return the audits of the policy's models, with what they are judged against."""
         # the node matters to δ-presence alone, which one node for all records must meet: then each has one level
-        node = tuple(levels[-1] for levels in self.published_levels)
+        node = tuple(
+            levels[-1] if levels else attribute.height - 1
+            for attribute, levels in zip(self.catalog.attributes, self.published_levels, strict=True)
+        )
         return plan_audits(self.policy.models, self._session.encoding, self.catalog, node, self.released)
 
     def _lookups(self) -> dict[str, exp.Expr]:

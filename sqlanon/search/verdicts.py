@@ -14,6 +14,17 @@ from sqlanon.models.base import PrivacyModel
 from sqlanon.search.base import Problem, Verdict
 
 
+def required_counts(models: Sequence[PrivacyModel], has_entity: bool) -> tuple[str, ...]:
+    """Return the counts without which the verdict of a node would be a guess."""
+    monotone = all(model.monotone for model in models)
+    required = ["classes", "suppressed"] if monotone else ["classes", "suppressed", "min_suppressed"]
+    if has_entity:
+        required += ["suppressed_entities"] if monotone else ["suppressed_entities", "min_suppressed_entities"]
+    if any(model.needs_rejection for model in models):
+        required.append("public_only")
+    return tuple(required)
+
+
 def verdict_of(
     problem: Problem, models: Sequence[PrivacyModel], node: Node, counts: Counts, *, exact: bool = True
 ) -> Verdict:

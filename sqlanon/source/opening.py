@@ -248,9 +248,9 @@ def _open_spark(source: object, table_name: str | None, cluster: Cluster | None)
     engine = start_engine(source, cluster)
     with closed_on_error(engine):
         if source is None or is_session(source):
-            files = engine.local_files(engine.source_table(table_name)) if table_name else []
-            stamps = tuple(stamp(file) for file in files)
-            return replace(_table_source(engine, table_name, stamps=stamps), borrowed=is_session(source))
+            opened = _table_source(engine, table_name)
+            stamps = tuple(stamp(file) for file in engine.local_files(opened.relation))
+            return replace(opened, stamps=stamps, borrowed=is_session(source))
         stamps = tuple(stamp(file) for file in parquet_files(str(source)))
         relation = engine.read_parquet(names.STAGED, str(source))
         return Source(engine, relation, dict(engine.columns(relation)), None, None, stamps)

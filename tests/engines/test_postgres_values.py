@@ -18,7 +18,7 @@ import sqlanon
 from sqlanon import anonymizer
 from sqlanon.audit.check import check_relation
 from sqlanon.cli import main
-from sqlanon.compiler import entities
+from sqlanon.compiler import encoded_source
 from sqlanon.errors import (
     AuditError,
     EngineError,
@@ -124,7 +124,7 @@ def test_the_audit_counts_entities_by_their_values_and_not_by_the_plans_numbers(
 ) -> None:
     """A plan that took each record for a person of its own is not published."""
     source("numeric", SCALES)
-    monkeypatch.setattr(entities, "own_text", lambda name, *_: exp.cast(column(name), "VARCHAR"))
+    monkeypatch.setattr(encoded_source, "own_text", lambda name, *_: exp.cast(column(name), "VARCHAR"))
     with pytest.raises(AuditError):
         publish({"table": "anon.t"}, {"role": "drop"}, 2, entity="x", suppression_limit=1.0)
 

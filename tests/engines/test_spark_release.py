@@ -19,6 +19,7 @@ import sqlanon
 from sqlanon import Output
 from sqlanon.engines.base import Place
 from sqlanon.errors import AuditError, SourceChangedError, SourceError, TargetError, UnsupportedError
+from sqlanon.plan.full_domain import Plan
 from sqlanon.sqltrees.trees import column, named, number
 
 SECRET = "canary-7f3a"
@@ -175,7 +176,7 @@ def test_what_does_not_pass_the_audit_leaves_nothing(
     spoilt = exp.select(*[named(_lone(name), name) for name in planned.released]).from_(every.subquery("r"))
     outputs = [Output("file", str(tmp_path / "release.parquet")), Output("table", "released")]
     for query, error, asked in ((few, SourceChangedError, outputs[:1]), (spoilt, AuditError, outputs)):
-        monkeypatch.setattr("sqlanon.plan.full_domain.Plan._release_query", lambda self, query=query: query.copy())
+        monkeypatch.setattr(Plan, "_release_query", lambda self, query=query: query.copy())
         for output in asked:
             with pytest.raises(error) as raised:
                 planned.publish(output)

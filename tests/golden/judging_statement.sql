@@ -83,9 +83,12 @@ WITH nodes AS (
     classes.key_0,
     classes.n,
     CASE WHEN classes.n < 2 OR model_1.fails = 1 THEN 1 ELSE 0 END AS fails,
-    GREATEST(
-      CASE WHEN classes.n < 2 THEN classes.n ELSE 0 END,
-      CASE WHEN model_1.fails = 1 THEN model_1.min_suppressed ELSE 0 END
+    COALESCE(
+      GREATEST(
+        CASE WHEN classes.n < 2 THEN classes.n ELSE 0 END,
+        CASE WHEN model_1.fails = 1 THEN model_1.min_suppressed ELSE 0 END
+      ),
+      0
     ) AS min_suppressed
   FROM classes
   LEFT JOIN model_1

@@ -1552,10 +1552,13 @@ WITH "nodes" AS (
       THEN 1
       ELSE 0
     END AS "fails",
-    GREATEST(
-      CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END,
-      CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END,
-      CASE WHEN "model_2"."fails" = 1 THEN "model_2"."min_suppressed" ELSE 0 END
+    COALESCE(
+      GREATEST(
+        CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END,
+        CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END,
+        CASE WHEN "model_2"."fails" = 1 THEN "model_2"."min_suppressed" ELSE 0 END
+      ),
+      0
     ) AS "min_suppressed",
     CASE WHEN "classes"."n" < 4 THEN 1 ELSE 0 END AS "fails_0",
     "model_1"."fails" AS "fails_1",
@@ -1791,10 +1794,13 @@ FROM (
           THEN 1
           ELSE 0
         END AS "fails",
-        GREATEST(
-          CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END,
-          CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END,
-          CASE WHEN "model_2"."fails" = 1 THEN "model_2"."min_suppressed" ELSE 0 END
+        COALESCE(
+          GREATEST(
+            CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END,
+            CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END,
+            CASE WHEN "model_2"."fails" = 1 THEN "model_2"."min_suppressed" ELSE 0 END
+          ),
+          0
         ) AS "min_suppressed",
         CASE WHEN "classes"."n" < 4 THEN 1 ELSE 0 END AS "fails_0",
         "model_1"."fails" AS "fails_1",
