@@ -231,6 +231,7 @@ def regions(**keys: Any) -> dict[str, Any]:
     return {"table": "t", "entity": "person_id", "columns": columns, "privacy": privacy, "suppression_limit": 1} | keys
 
 
+@pytest.mark.slow
 def test_the_brute_force_finds_a_search_that_counts_records(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SQLANON_TEST_PROOF", str(tmp_path / "proof.json"))
     monkeypatch.setattr(distinct_entities, "classes", classes_of_records)

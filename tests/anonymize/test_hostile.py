@@ -219,6 +219,7 @@ def test_spilling_without_room_is_a_clear_error(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["blocked", "s.parquet"]
 
 
+@pytest.mark.slow
 def test_kill_in_the_middle_of_a_run_leaves_no_target(tmp_path: Path) -> None:
     source = tmp_path / "s.parquet"
     duckdb.sql("SELECT hash(i) % 1000 AS a, hash(i) AS b FROM range(3000000) r(i)").write_parquet(str(source))

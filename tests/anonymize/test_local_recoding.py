@@ -166,6 +166,7 @@ def check_recoding(world: World, nodes: Sequence[Node], given: Given, recoding: 
 
 
 @seeds(24, 6)
+@pytest.mark.slow
 def test_each_record_is_published_by_the_first_node_whose_class_passes(
     monkeypatch: pytest.MonkeyPatch, block: Block
 ) -> None:
@@ -270,6 +271,7 @@ def test_the_statements_of_a_small_run_and_what_is_left() -> None:
 
 
 @seeds(24, 6)
+@pytest.mark.slow
 def test_candidates_are_judged_as_the_whole_sequence_would_be(monkeypatch: pytest.MonkeyPatch, block: Block) -> None:
     judged = dropped = 0
     for seed, rng, world, policy, plan in worlds(block):
@@ -377,6 +379,7 @@ def test_without_room_for_suppression_nothing_is_suppressed(connection: duckdb.D
         assert found.loss < found.start
 
 
+@pytest.mark.slow
 def test_the_same_seed_chooses_the_same_nodes(plan: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(insertion, "NEARLY", 0.5)  # of few candidates few gain nearly the same
     found = [chosen(plan, seed=seed) for seed in (1, 2, 3, 4, 1)]
@@ -406,6 +409,7 @@ def test_evaluations_and_time_are_limited(plan: Any) -> None:
     assert chosen(plan, most=1).nodes == (plan.node,)
 
 
+@pytest.mark.slow
 def test_an_interruption_ends_with_what_was_found(plan: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     reported: list[tuple[int, float]] = []
     whole = chosen(plan, watch=lambda evaluated, loss: reported.append((evaluated, loss)))
@@ -422,6 +426,7 @@ def test_an_interruption_ends_with_what_was_found(plan: Any, monkeypatch: pytest
     check_choice(plan, found, 6)
 
 
+@pytest.mark.slow
 def test_a_database_of_ours_and_a_connection_of_the_users_agree(plan: Any, tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     data = {title: pa.array([row[i] for row in numbers(5)], pa.string()) for i, title in enumerate("abc")}

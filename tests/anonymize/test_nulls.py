@@ -364,6 +364,7 @@ def test_bias_equals_brute_force(rows: list[tuple[int | None, str | None]]) -> N
     assert column.kept_values == len({x for x, q in rows if q is not None} - {None})
 
 
+@pytest.mark.slow
 def test_what_chance_comes_to() -> None:
     """Over all ways to exclude 3 of 7 records: χ² is on average N/(N-1) degrees, and the distance below its bound."""
     from itertools import combinations

@@ -344,6 +344,7 @@ def test_numbers_have_ranges(connection: duckdb.DuckDBPyConnection) -> None:
         assert measured.row_types == 3 and measured.usefulness == pytest.approx((10 / 80 + 10 / 80 + 0 + 3 * 1 / 3) / 3)
 
 
+@pytest.mark.slow
 def test_patterns_that_cannot_succeed_are_skipped(connection: duckdb.DuckDBPyConnection) -> None:
     rng = random.Random(7)
     columns = 16

@@ -492,6 +492,7 @@ def test_in_a_database_small_tables(connection: duckdb.DuckDBPyConnection, rows:
             assert kinds == ["BIGINT"] * (plan.catalog.words + 1) + ["INTEGER", "BIGINT", "BIGINT"]
 
 
+@pytest.mark.slow
 def test_in_a_database_too_many_patterns_are_refused_before_any_work(connection: duckdb.DuckDBPyConnection) -> None:
     with planned(connection, [tuple("ab" * 20)] * 3, 40) as plan:
         engine = plan._session.source.engine

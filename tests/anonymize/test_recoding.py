@@ -130,6 +130,7 @@ def cheapest(rows: list[Row], patterns: list[tuple[int, ...]], k: int, allowed: 
 
 
 @seeds(40)
+@pytest.mark.slow
 def test_the_exact_solver_claims_no_more_than_holds_under_any_limit(block: Block) -> None:
     pytest.importorskip("highspy", reason="the exact solver is an extra")
     outcomes: Counter[str] = Counter()
@@ -186,6 +187,7 @@ def test_the_exact_solver_finds_what_the_greedy_one_does_not() -> None:
             assert plan.certificate.loss == pytest.approx(5 / 12)
 
 
+@pytest.mark.slow
 def test_many_columns_with_weights_are_not_enumerated() -> None:
     chance = random.Random(1)
     names = [f"c{i}" for i in range(20)]
@@ -342,6 +344,7 @@ def run(*arguments: object) -> tuple[int, Any, str]:
     return result.exit_code, json.loads(out) if "--json" in arguments and out else out, result.stderr
 
 
+@pytest.mark.slow
 def test_local_recoding_from_the_command_line(demo: Path, tmp_path: Path) -> None:
     path = changed(demo, tmp_path, transformation={"type": "local_recoding", "nodes": 5})
     code, output, warnings = run("run", path, "--json")
@@ -442,6 +445,7 @@ def test_every_target(output: dict[str, str], transformation: dict[str, Any], de
 
 
 @pytest.mark.parametrize("transformation", [{"type": "patterns"}, {"type": "local_recoding", "nodes": 4}])
+@pytest.mark.slow
 def test_the_script_replays_to_the_same_release(transformation: dict[str, Any], demo: Path, tmp_path: Path) -> None:
     policy = sqlanon.Policy.from_file(changed(demo, tmp_path, transformation=transformation))
     with sqlanon.anonymize(None, policy) as release:
@@ -548,6 +552,7 @@ def test_patterns_leave_over_fewer_than_k_unless_the_policy_says_a_limit() -> No
     assert policy_of({"type": "patterns"}, 7, suppression_count=2).suppression_count == 2
 
 
+@pytest.mark.slow
 def test_hostile_columns(tmp_path: Path) -> None:
     """Names that SQL finds hard, types that texts must not lose, an empty table, one row."""
     names = ["order", 'a"b', "key_0", "n", "rule", "x; DROP TABLE y"]

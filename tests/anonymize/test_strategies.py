@@ -325,6 +325,7 @@ def first_in() -> Callable[[Node], object]:
     return lambda node: places.setdefault(node, len(places))
 
 
+@pytest.mark.slow
 def test_anon_visits_what_the_algorithm_of_the_paper_visits(weighted: Cases) -> None:
     limited = tied = 0
     for case in weighted:

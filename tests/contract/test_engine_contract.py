@@ -555,6 +555,7 @@ def reference_release(seed: int) -> Any:
         return plan.ledger, released(plan, "table", "released")
 
 
+@pytest.mark.slow
 def test_what_is_redacted_and_suppressed_adds_up(kind: Kind, fresh: Any) -> None:
     seen = 0
     for seed in kind.seeds:

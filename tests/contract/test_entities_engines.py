@@ -51,6 +51,7 @@ def test_verdicts_are_those_of_duckdb(engine: Engine, models: list[dict[str, Any
         assert any(verdict.suppressed_entities for verdict in there.verdicts(nodes))
 
 
+@pytest.mark.slow
 def test_releases_are_those_of_duckdb(engine: Engine) -> None:
     engine.require("tables")
     keys = policy_of(MODELS["distinct"])

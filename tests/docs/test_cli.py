@@ -60,6 +60,7 @@ def test_dry_run_writes_nothing_and_exhaustive_agrees(demo: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("kind", ["view", "table"])
+@pytest.mark.slow
 def test_run_into_the_source_database_warns(kind: str, demo: Path, tmp_path: Path) -> None:
     policy = (demo / "policy.yaml").read_text().replace("file: released.parquet", f"{kind}: anon.discharges")
     (demo / f"{kind}.yaml").write_text(policy)
@@ -116,6 +117,7 @@ def test_hierarchy_check(demo: Path, tmp_path: Path) -> None:
     assert sqlanon("hierarchy", "check", tmp_path / "bad.csv").returncode == 2
 
 
+@pytest.mark.slow
 def test_verify_runs_the_proof_again_and_finds_what_was_changed(demo: Path, tmp_path: Path) -> None:
     path = tmp_path / "certificate.json"
     done = sqlanon("run", demo / "policy.yaml", "--json", "--dry-run", "--certificate", path)
@@ -134,6 +136,7 @@ def test_verify_runs_the_proof_again_and_finds_what_was_changed(demo: Path, tmp_
     assert sqlanon("verify", tmp_path / "missing.json", demo / "policy.yaml").returncode == 2
 
 
+@pytest.mark.slow
 def test_a_heuristic_claims_nothing_and_has_no_certificate(demo: Path, tmp_path: Path) -> None:
     path = tmp_path / "certificate.json"
     done = sqlanon("run", demo / "policy.yaml", "--json", "--dry-run", "--strategy", "datafly", "--certificate", path)

@@ -89,12 +89,14 @@ def test_the_python_runs(page: str, folder: Path) -> None:
     assert done.returncode == 0, done.stderr[-1000:]
 
 
+@pytest.mark.slow
 def test_the_policy_of_its_page_runs(folder: Path) -> None:
     (folder / "page.yaml").write_text(blocks(POLICY, "yaml")[0].replace("run.html", "page.html"), encoding="utf-8")
     done = run(folder, [sys.executable, "-m", "sqlanon.cli", "run", "page.yaml"])
     assert done.returncode == 0 and "proven optimal" in done.stdout, done.stderr[-1000:]
 
 
+@pytest.mark.slow
 def test_the_transformation_runs_on_the_policy(folder: Path) -> None:
     document = {**yaml.safe_load(blocks(README, "yaml")[0]), **yaml.safe_load(blocks(POLICY, "yaml")[2])}
     document["columns"]["diagnosis"] = {"role": "keep"}

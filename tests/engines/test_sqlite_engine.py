@@ -86,6 +86,7 @@ def policy(**changes: Any) -> sqlanon.Policy:
 
 
 @pytest.mark.parametrize("ending", [".sqlite", ".sqlite3", ".db"])
+@pytest.mark.slow
 def test_a_file_is_told_by_its_header_and_released_as_from_duckdb(tmp_path: Path, ending: str) -> None:
     path = patients(tmp_path / f"clinic{ending}")
     assert is_sqlite(path)
@@ -132,6 +133,7 @@ def test_a_failed_publication_leaves_the_file_as_it_was(tmp_path: Path, monkeypa
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_file_that_others_write_to_meanwhile_is_refused(tmp_path: Path) -> None:
     path = patients(tmp_path / "clinic.db")
     for output in ({"table": "released"}, {"file": str(tmp_path / "release.csv")}):

@@ -114,6 +114,7 @@ def planned() -> Iterator[sqlanon.Plan]:
 
 
 @every_engine
+@pytest.mark.slow
 def test_the_script_publishes_what_duckdb_does(
     engine: str, request: pytest.FixtureRequest, planned: sqlanon.Plan
 ) -> None:
@@ -128,6 +129,7 @@ def test_the_script_publishes_what_duckdb_does(
 
 
 @every_engine
+@pytest.mark.slow
 def test_names_that_are_hostile(engine: str, request: pytest.FixtureRequest) -> None:
     """Quotes, blanks, semicolons, words of SQL, and our own names; values too."""
     wanted = {
@@ -147,6 +149,7 @@ def test_names_that_are_hostile(engine: str, request: pytest.FixtureRequest) -> 
 
 
 @every_engine
+@pytest.mark.slow
 def test_classes_of_persons(engine: str, request: pytest.FixtureRequest) -> None:
     """With an entity the models are audited over the rows with their persons, who are not published."""
     rows = [(*row, f"p{i % 90}") for i, row in enumerate(records())]
@@ -197,6 +200,7 @@ def test_an_audit_finds_what_fails(engine: str, request: pytest.FixtureRequest, 
 
 
 @every_engine
+@pytest.mark.slow
 def test_a_table_that_holds_more_is_published_safely(engine: str, request: pytest.FixtureRequest) -> None:
     """Values that no hierarchy lists and values beyond the widths are suppressed, sensitive ones are not; classes are
     as large and diverse as asked, and those whose values are too far from all are told by the audit."""

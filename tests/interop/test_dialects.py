@@ -193,6 +193,7 @@ def test_a_type_whose_texts_differ_is_refused() -> None:
                 script_in(plan, dialect.name)
 
 
+@pytest.mark.slow
 def test_ordered_distances_and_redaction_are_refused() -> None:
     ordered = {**POLICY["columns"]["disease"], "models": [{"type": "t_closeness", "t": 0.5, "distance": "ordered"}]}
     with planned(people(), {**POLICY, "columns": {**POLICY["columns"], "disease": ordered}}) as plan:
@@ -206,6 +207,7 @@ def test_ordered_distances_and_redaction_are_refused() -> None:
         script_in(plan, "duckdb")
 
 
+@pytest.mark.slow
 def test_a_source_that_is_called_as_a_part_of_a_statement_needs_its_schema() -> None:
     policy = {**POLICY, "table": "records"}
     with planned(Table("records", people().columns, people().rows), policy) as plan:
@@ -258,6 +260,7 @@ def test_what_names_no_table_is_refused(lone: sqlanon.Plan, written: str) -> Non
         script_in(lone, "snowflake", source_table=written)
 
 
+@pytest.mark.slow
 def test_no_group_is_called_as_an_alias() -> None:
     """Some dialects take the name in a GROUP BY or HAVING for that of the SELECT, not for the column's."""
     hostile = {"city": "records", "age": "n", "zip": "value", "order": "raw", "disease": "RECORDS_FOUND", "note": "N_2"}

@@ -476,6 +476,7 @@ def test_objects_that_are_none_of_their_kind_are_refused(rules: ModuleType) -> N
     refused(lambda: own.format_of(".jsonl"), "jsonl and other", kind=sqlanon.InputError)
 
 
+@pytest.mark.slow
 def test_faults_of_models_are_faults_of_the_policy(small: Callable, never: type[Never], tmp_path: Path) -> None:
     def given(kind: type, **parameters: object) -> sqlanon.Policy:
         return small(Extensions(models={"never": kind}), privacy=[{"type": "never", **parameters}])
@@ -648,6 +649,7 @@ def test_a_measure_that_cannot_be_searched_with_is_refused(small: Callable, part
     refused(lambda: sqlanon.plan(None, policy), "'mine'", told, kind=sqlanon.InputError)
 
 
+@pytest.mark.slow
 def test_a_sound_measure_of_any_need_is_searched_with(small: Callable) -> None:
     for needs in (None, "costs", "surprisals"):
         with sqlanon.plan(None, small(measure(needs=needs), quality={"measure": "mine"})) as plan:
@@ -847,6 +849,7 @@ def test_check_model_finds_a_wrong_model(rules: ModuleType, tmp_path: Path, wron
     assert "seed" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_check_measure_finds_a_wrong_bound() -> None:
     def bound(self: AttributeMeasure, bottom: object, ground: object, certain: Any) -> float:
         return AttributeMeasure.bound(self, bottom, ground, certain) + 0.01 * certain.suppressed

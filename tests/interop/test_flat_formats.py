@@ -477,6 +477,7 @@ TEXTS = st.none() | st.text(
 
 @settings(max_examples=scaled(15))
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=12))
+@pytest.mark.slow
 def test_any_texts_are_published_as_they_are(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[Text, Text]]
 ) -> None:

@@ -268,6 +268,7 @@ class TestSafety:
         assert tracemalloc.get_traced_memory()[1] < 5_000_000
         tracemalloc.stop()
 
+    @pytest.mark.slow
     def test_only_the_head_is_looked_at(self, given_file) -> None:
         path = given_file("<p>" + "<r><a>1</a></r>" * 100_000 + "</q>")
         refuse_doctype(path)
@@ -332,6 +333,7 @@ class TestWriting:
             printed = "".join(traceback.format_exception(caught.value)) + repr(caught.value.__context__)
             assert CANARY not in printed and "'ok'" not in printed
 
+    @pytest.mark.slow
     def test_what_could_not_be_read_back_is_refused(self, tmp_path: Path) -> None:
         path = tmp_path / "release.xml"
         for table, reported in [

@@ -62,6 +62,7 @@ def expected(connection: duckdb.DuckDBPyConnection, levels: dict[str, int]) -> l
     return sorted((*key, ill) for key, rows in good.items() for _, ill in rows)
 
 
+@pytest.mark.slow
 def test_a_stream_of_changes_never_shows_a_class_of_fewer_persons(clinic: duckdb.DuckDBPyConnection) -> None:
     with sqlanon.anonymize(clinic, policy()) as release:
         levels = release.levels
@@ -88,6 +89,7 @@ def test_a_stream_of_changes_never_shows_a_class_of_fewer_persons(clinic: duckdb
     assert fewer
 
 
+@pytest.mark.slow
 def test_refresh_counts_persons(clinic: duckdb.DuckDBPyConnection) -> None:
     asked = policy()
     with sqlanon.anonymize(clinic, asked) as release:

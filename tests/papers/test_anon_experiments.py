@@ -140,6 +140,7 @@ def test_one_command_writes_every_table(generated, tmp_path, capsys) -> None:
     assert (tmp_path / "other.csv").is_file()
 
 
+@pytest.mark.slow
 def test_plots_repeat(generated, tmp_path) -> None:
     pytest.importorskip("matplotlib")
     drawing = anon_experiments.plots()
@@ -194,6 +195,7 @@ def test_nulls_are_drawn_as_said_and_nested(generated, tmp_path) -> None:
                 assert drawn[share][number][place] == (None if draw < share else row[name])
 
 
+@pytest.mark.slow
 def test_losses_with_nulls_count_every_record(generated) -> None:
     grid = NullGrid((0.0, 0.2), (3,), (0.05,), tuple(LEVELS))
     runs = anon_nulls.run(generated[0], grid)

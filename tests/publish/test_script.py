@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow.parquet as parquet
+import pytest
 import sqlglot
 from effort import Block, enough, seeds
 from random_worlds import document, load, random_world
@@ -16,6 +17,7 @@ import sqlanon
 from sqlanon.commands.demo_world import generate
 
 
+@pytest.mark.slow
 def test_the_script_replays_to_the_same_release(tmp_path: Path) -> None:
     policy = sqlanon.Policy.from_file(generate(tmp_path / "demo", records=3000))
     with sqlanon.anonymize(None, policy) as release:

@@ -111,6 +111,7 @@ def test_whatever_is_changed_in_a_certificate_is_found(connection, skewed, tmp_p
     assert not sqlanon.verify(path, skewed.policy, connection).holds, "the digest is another"
 
 
+@pytest.mark.slow
 def test_a_stopped_search_certifies_its_gap(connection, skewed, tmp_path: Path) -> None:
     asked = {**skewed.policy.to_dict(), "search": {"max_evaluations": skewed.search.evaluated // 2}}
     policy = sqlanon.Policy.from_dict(asked)
@@ -123,6 +124,7 @@ def test_a_stopped_search_certifies_its_gap(connection, skewed, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("measure", ["loss", "discernibility", "average_class_size"])
+@pytest.mark.slow
 def test_a_search_may_be_stopped_after_any_evaluation(connection, skewed, tmp_path: Path, measure: str) -> None:
     for limit in (1, 2, 5):
         asked = {**skewed.policy.to_dict(), "search": {"max_evaluations": limit}, "quality": {"measure": measure}}
@@ -194,6 +196,7 @@ def test_a_number_that_is_none_is_refused(connection, skewed, tmp_path: Path, nu
         sqlanon.verify(path, skewed.policy, connection)
 
 
+@pytest.mark.slow
 def test_an_interrupt_while_boxes_are_cut_leaves_a_proof(connection, skewed, tmp_path: Path, monkeypatch) -> None:
     for turn in (2, 5, 11):
         calls = iter(range(10_000))

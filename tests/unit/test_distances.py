@@ -103,6 +103,7 @@ def large(connection: duckdb.DuckDBPyConnection, models: list[dict], **changes: 
     }
 
 
+@pytest.mark.slow
 def test_sums_and_products_do_not_overflow_on_twenty_million_records() -> None:
     """The products of counts here are 10^14 and more, 2^31 is 2 * 10^9, and sums of squares pass 2^47."""
     with duckdb.connect() as connection:

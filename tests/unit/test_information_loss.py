@@ -173,6 +173,7 @@ class TestLevels:
                 sqlanon.plan(connection, bad)
         assert plan.with_policy(plan.policy).solution == plan.solution  # which is as good as before
 
+    @pytest.mark.slow
     def test_a_plan_takes_other_losses_weights_and_limits(self, plan, connection) -> None:
         for columns in (
             (column([0, 0, 0, 5]), column([0, 1, 5, 9])),
@@ -218,6 +219,7 @@ def searched(made: sqlanon.Policy, strategy: str, **options: Any) -> sqlanon.Pol
 
 class TestSearch:
     @pytest.mark.parametrize("seed", range(scaled(10)))
+    @pytest.mark.slow
     def test_every_exact_strategy_proves_the_optimum_of_a_brute_force(self, connection, seed: int) -> None:
         rng = random.Random(seed)
         count = rng.choice([1, 2, 3, 3])
@@ -237,6 +239,7 @@ class TestSearch:
                 assert plan.certificate.optimal and plan.certificate.gap == 0, strategy
                 assert plan.proof is not None
 
+    @pytest.mark.slow
     def test_limits_that_leave_no_solution(self, connection) -> None:
         data = [(str(i % 8), str(i // 8), str(i)[-1].replace("8", "0").replace("9", "0")) for i in range(16)]
         text_table(connection, ["c0", "c1", "c2"], data)
@@ -253,6 +256,7 @@ class TestSearch:
                 assert seen[-1].evaluated == 27  # the whole lattice
 
     @pytest.mark.parametrize("strategy", ["anon", "box", "best_first"])
+    @pytest.mark.slow
     def test_a_search_that_is_stopped_has_a_sound_lower_bound(self, connection, strategy: str) -> None:
         data = rows(5, 3, 80)
         text_table(connection, ["c0", "c1", "c2"], data)
@@ -275,6 +279,7 @@ class TestSearch:
             refusals += certificate.optimal
         assert refusals and (stopped or strategy == "box")
 
+    @pytest.mark.slow
     def test_equal_losses_and_weights_of_zero_change_no_verdict(self, connection) -> None:
         data = rows(7, 2)
         text_table(connection, ["c0", "c1"], data)

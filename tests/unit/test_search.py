@@ -13,6 +13,7 @@ from sqlanon.search import box
 from sqlanon.search.base import Progress
 
 
+@pytest.mark.slow
 def test_a_strategy_needs_no_database(plan: sqlanon.Plan) -> None:
     verdicts = {node: plan._evaluator.judge([_request(node)])[0] for node in plan._problem.lattice.nodes()}
     progress = Progress()
@@ -26,6 +27,7 @@ def test_a_strategy_needs_no_database(plan: sqlanon.Plan) -> None:
     assert progress.evaluated < len(verdicts)
 
 
+@pytest.mark.slow
 def test_a_bound_never_exceeds_the_best_node_of_the_open_boxes(plan: sqlanon.Plan) -> None:
     optimum = plan.certificate.loss
     for limit in range(1, plan.search.evaluated):
@@ -41,6 +43,7 @@ def test_a_bound_never_exceeds_the_best_node_of_the_open_boxes(plan: sqlanon.Pla
         assert not certificate.optimal or verdict.loss == pytest.approx(optimum, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_the_incumbent_and_tells_the_gap(plan: sqlanon.Plan) -> None:
     class Interrupted(Evaluator):
         batches = 0
@@ -89,6 +92,7 @@ def test_raising_k_never_lowers_the_loss_and_reuses_the_base(plan: sqlanon.Plan)
     assert plan._session.source.engine.journal.counts()["base"] == 1
 
 
+@pytest.mark.slow
 def test_a_verdict_from_a_snapshot_equals_the_verdict_from_the_base(plan: sqlanon.Plan) -> None:
     store = plan._session.snapshots
     nodes = [n for n in plan._problem.lattice.nodes() if n >= (1, 1, 0, 0) and min(n[:2]) >= 1][:40]
