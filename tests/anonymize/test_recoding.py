@@ -242,7 +242,7 @@ def test_the_rules_of_the_policy_hold() -> None:
     assert patterns == {frozenset(), frozenset({3}), frozenset({1, 2})}
 
 
-@seeds(8, 2)
+@seeds(8, 8)
 def test_a_limit_of_zero_leaves_nothing_over_and_a_tight_one_is_kept(block: Block) -> None:
     over = 0
     for seed in block:

@@ -71,7 +71,7 @@ def agreed(plan: sqlanon.Plan, seed: int, form: compiler.Form) -> int:
 
 
 @pytest.mark.parametrize("form", ["cross", "union"])
-@seeds(20, 5)
+@seeds(20, 10)
 def test_sqlite_gives_the_same_verdicts(block: Block, form: compiler.Form) -> None:
     compared = 0
     for seed in block:
