@@ -40,6 +40,7 @@ def policy_of(models: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("models", MODELS.values(), ids=MODELS)
+@pytest.mark.slow
 def test_verdicts_are_those_of_duckdb(engine: Engine, models: list[dict[str, Any]]) -> None:
     keys = policy_of(models)
     here = encoded(engine, visits(), keys)

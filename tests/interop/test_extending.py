@@ -644,6 +644,7 @@ def measure(**parts: Any) -> Extensions:
         ({"__init__": failing}, "ValueError"),
     ],
 )
+@pytest.mark.slow
 def test_a_measure_that_cannot_be_searched_with_is_refused(small: Callable, parts: dict, told: str) -> None:
     policy = small(measure(**parts), quality={"measure": "mine"})
     refused(lambda: sqlanon.plan(None, policy), "'mine'", told, kind=sqlanon.InputError)
@@ -718,6 +719,7 @@ def asking(asked: Callable[[Any], object]) -> Extensions:
         (Extensions(strategies={"mine": lambda problem, progress, *, gap: iter(())}), "AttributeError"),
     ],
 )
+@pytest.mark.slow
 def test_a_strategy_that_does_not_keep_to_the_lattice_ends_the_run(small: Callable, own: Extensions, told: str) -> None:
     policy = small(own, search={"strategy": "mine"})
     refused(lambda: sqlanon.plan(None, policy), "'mine'", told, kind=sqlanon.InputError)

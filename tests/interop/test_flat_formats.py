@@ -393,6 +393,7 @@ class TestFaultyFormats:
         [(kind, False) for kind in FAULTS] + [(kind, True) for kind in FAULTS if kind not in (Breaks, Full, Stubborn)],
     )
     @pytest.mark.parametrize("there", [False, True])
+    @pytest.mark.slow
     def test_what_is_not_written_well_is_not_published(
         self, people, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Odd], there: bool, built_in: bool
     ) -> None:

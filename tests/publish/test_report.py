@@ -534,6 +534,7 @@ RECODINGS = [
 
 @pytest.mark.parametrize("asked", RECODINGS, ids=lambda asked: asked["type"])
 @pytest.mark.parametrize("diverse", [False, True])
+@pytest.mark.slow
 def test_a_report_tells_a_recoded_release_and_no_value(
     planted: duckdb.DuckDBPyConnection, tmp_path: Path, asked: dict[str, Any], diverse: bool
 ) -> None:
@@ -717,6 +718,7 @@ FOLDS = [(measure, aggregate) for measure in MEASURES for aggregate in (AGGREGAT
         for fold in FOLDS
     ],
 )
+@pytest.mark.slow
 def test_losses_of_the_attributes_fold_to_the_loss(
     planted: duckdb.DuckDBPyConnection, tmp_path: Path, measure: str, aggregate: str | None
 ) -> None:

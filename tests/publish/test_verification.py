@@ -75,6 +75,7 @@ def skewed(connection: duckdb.DuckDBPyConnection):
         yield found_plan
 
 
+@pytest.mark.slow
 def test_whatever_is_changed_in_a_certificate_is_found(connection, skewed, tmp_path: Path) -> None:
     path = tmp_path / "certificate.json"
     written = certified(skewed, path)
