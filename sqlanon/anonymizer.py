@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
+from sqlanon.engines.journal import Step, Watcher
 from sqlanon.errors import InputError, UnsupportedError
-from sqlanon.evaluate.driver import Watcher
 from sqlanon.evaluate.session import Session
 from sqlanon.plan.full_domain import Plan, search_plan
 from sqlanon.plan.publishing import PublishablePlan
@@ -15,7 +15,7 @@ from sqlanon.plan.recoding.node_plan import nodes_plan
 from sqlanon.plan.recoding.pattern_plan import patterns_plan
 from sqlanon.plan.recoding.recoded_plan import RecodedPlan
 from sqlanon.plan.release import Release
-from sqlanon.policy import Patterns, Policy, require_policy
+from sqlanon.policy import Patterns, Policy, PolicyLike, as_policy
 from sqlanon.policy.suppression import encoded_policy
 from sqlanon.publish.live.view import KIND, check_live, refuse_policy
 from sqlanon.publish.targets import Target, check_target
@@ -24,12 +24,12 @@ from sqlanon.source.encoding import encode_source
 from sqlanon.source.joining import open_policy_source
 
 
-def plan(source: object, policy: Policy, *, watch: Watcher | None = None, writable: bool | None = None) -> Plan:
+def plan(source: object, policy: PolicyLike, *, watch: Watcher | None = None, writable: bool | None = None) -> Plan:
     """Encode a source and search its lattice; publish nothing.
 
     Args:
         source: a path to a DuckDB, Parquet or CSV file, or an open DuckDB connection; None takes the policy's.
-        watch: called after every batch of verdicts.
+        watch: called with what is being done: when a phase or a statement begins, and after every batch of work.
         writable: open a database file for writing; by default only if the policy's output goes into it.
 
     Raises:
@@ -37,18 +37,18 @@ def plan(source: object, policy: Policy, *, watch: Watcher | None = None, writab
         NoSolutionError: no node meets the policy.
         SearchStoppedError: a limit was reached before any solution was found.
     """
-    require_policy(policy)
+    policy = as_policy(policy)
     if policy.transformation is not None:
         raise InputError(
             "The policy asks for a transformation, which has no single node to plan.",
             hint="use sqlanon.recode, or leave out the transformation.",
         )
-    with _encoded(source, policy, writable=writable) as (session, _):
-        return search_plan(session, watch)
+    with _encoded(source, policy, watch, writable=writable) as (session, _):
+        return search_plan(session)
 
 
 def recode(
-    source: object, policy: Policy, *, watch: Watcher | None = None, writable: bool | None = None
+    source: object, policy: PolicyLike, *, watch: Watcher | None = None, writable: bool | None = None
 ) -> RecodedPlan:
     """Encode a source and find the rules of the policy's transformation; publish nothing.
 
@@ -60,36 +60,41 @@ def recode(
         NoSolutionError: more records would be suppressed than the policy allows.
         SearchStoppedError: a limit was reached before any solution was found.
     """
-    require_policy(policy)
+    policy = as_policy(policy)
     if policy.transformation is None:
         raise InputError(
             "The policy asks for no transformation.", hint="use sqlanon.plan, or add transformation: {type: patterns}."
         )
-    with _encoded(source, policy, writable=writable) as (session, _):
-        return _recoded(session, watch)
+    with _encoded(source, policy, watch, writable=writable) as (session, _):
+        return _recoded(session)
 
 
-def anonymize(source: object, policy: Policy, *, watch: Watcher | None = None) -> Release:
+def anonymize(source: object, policy: PolicyLike, *, watch: Watcher | None = None) -> Release:
     """Plan and publish: the main job, from a table to an audited release with a proof.
 
     Raises:
         SqlanonError: see ``plan``, ``recode`` and ``Plan.publish``; on any error nothing is left behind.
     """
-    require_policy(policy)
-    with _encoded(source, policy, publishing=True) as (session, target):
+    policy = as_policy(policy)
+    with _encoded(source, policy, watch, publishing=True) as (session, target):
         found: PublishablePlan
-        found = search_plan(session, watch) if policy.transformation is None else _recoded(session, watch)
+        found = search_plan(session) if policy.transformation is None else _recoded(session)
         return found.publish_to(target)
 
 
 @contextmanager
 def _encoded(
-    source: object, policy: Policy, *, writable: bool | None = None, publishing: bool = False
+    source: object,
+    policy: Policy,
+    watch: Watcher | None,
+    *,
+    writable: bool | None = None,
+    publishing: bool = False,
 ) -> Iterator[tuple[Session, Target | None]]:
     """Yield a session with an encoded source, and where its release goes; close it if what is done with it fails.
 
     Args:
-        publishing: the release will be published: its target is checked before any work is done.
+        publishing: the release will be published: before any work is done its target is checked, and reserved.
     """
     start = time.perf_counter()
     output = policy.output
@@ -102,7 +107,11 @@ def _encoded(
         writable = output is not None and output.kind != "file"
     if publishing and output is not None and output.kind == KIND:
         refuse_policy(policy)
+    if watch is not None:
+        watch(Step("reading"))
     opened = open_policy_source(source, policy, writable=writable)
+    journals = [opened.engine.journal]
+    opened.engine.journal.watched_by(watch)
     close: Callable[[], None] = opened.engine.close
     try:
         target = Target.of(opened, policy, output) if publishing and output is not None else None
@@ -110,18 +119,24 @@ def _encoded(
             if target.output.kind == KIND:
                 check_live(opened, policy, target.output)
             check_target(opened.engine, target)
-        check_columns(policy, opened.types)
-        encoded = encoded_policy(policy)
-        encoding = encode_source(opened.engine, opened.relation, encoded, opened.types)
-        session = Session.begin(policy, encoded, opened, encoding, {"encode": time.perf_counter() - start})
-        close = session.close
-        yield session, target
+        with nullcontext() if target is None else target.reserved() as target:
+            check_columns(policy, opened)
+            encoded = encoded_policy(policy)
+            opened.engine.journal.report("encoding")
+            encoding = encode_source(opened.engine, opened.relation, encoded, opened.readable)
+            session = Session.begin(policy, encoded, opened, encoding, {"encode": time.perf_counter() - start})
+            close = session.close
+            journals.append(session.judging.journal)
+            yield session, target
     except BaseException:
         close()
         raise
+    finally:
+        for journal in journals:
+            journal.watched_by(None)
 
 
-def _recoded(session: Session, watch: Watcher | None) -> RecodedPlan:
+def _recoded(session: Session) -> RecodedPlan:
     if isinstance(session.policy.transformation, Patterns):
         return patterns_plan(session)
-    return nodes_plan(session, watch)
+    return nodes_plan(session)

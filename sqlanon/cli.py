@@ -9,6 +9,7 @@ from __future__ import annotations
 import click
 
 from sqlanon.commands.check import check
+from sqlanon.commands.clean import clean_command
 from sqlanon.commands.convert import convert_command
 from sqlanon.commands.dbt import dbt_command
 from sqlanon.commands.demo import demo
@@ -31,6 +32,7 @@ COMMANDS: tuple[click.Command, ...] = (
     verify_command,
     hierarchy,
     convert_command,
+    clean_command,
 )
 """In the order of the documentation."""
 

@@ -5,6 +5,7 @@
     │   ├── PolicyError            faults of the policy, all reported at once (``faults``)
     │   ├── HierarchyError         a hierarchy is not a tree, is incomplete, or contradicts itself
     │   ├── UncoveredValuesError   the source holds values that a hierarchy does not list
+    │   ├── IdentifyingColumnError the policy publishes columns that identify persons, and does not accept them
     │   ├── SourceError            the source cannot be read, has no such table or column
     │   ├── SourceChangedError     the source changed between planning and publication
     │   ├── TargetError            the target exists, or cannot be written
@@ -14,6 +15,8 @@
     ├── AuditError                 exit code 1: what was written does not satisfy the policy; nothing was published
     └── EngineError                exit code 2: the database refused a statement (``statement``, ``kind``)
 
+``Interrupted`` stands apart: it is a KeyboardInterrupt, which ``except Exception`` lets pass.
+
 A message is a sentence of fact with names and numbers, then ``Hint:`` with the next action. It never
 holds a cell value.
 """
@@ -21,7 +24,7 @@ holds a cell value.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
@@ -61,12 +64,16 @@ class Fault:
 
 
 class PolicyError(InputError):
-    """The policy has faults; all of them are in ``faults``."""
+    """The policy has faults; all of them are in ``faults``.
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
+    Args:
+        subject: what has the faults, if it is no policy.
+    """
+
+    def __init__(self, faults: Sequence[Fault], *, subject: str = "The policy") -> None:
         self.faults = tuple(faults)
         count = len(self.faults)
-        head = f"The policy has {count} fault{'s' if count != 1 else ''}."
+        head = f"{subject} has {count} fault{'s' if count != 1 else ''}."
         super().__init__("\n  - ".join([head, *map(str, self.faults)]))
 
 
@@ -92,6 +99,18 @@ class UncoveredValuesError(InputError):
     ) -> None:
         self.counts = dict(counts)
         self.queries = dict(queries)
+        super().__init__(message, hint=hint)
+
+
+class IdentifyingColumnError(InputError):
+    """The policy publishes columns that identify persons, and does not accept them.
+
+    Attributes:
+        columns: per column, what was counted of it.
+    """
+
+    def __init__(self, message: str, *, hint: str, columns: Mapping[str, Mapping[str, object]]) -> None:
+        self.columns = dict(columns)
         super().__init__(message, hint=hint)
 
 
@@ -132,6 +151,33 @@ class SearchStoppedError(SqlanonError):
     exit_code = 1
 
 
+class Interrupted(KeyboardInterrupt):
+    """The user stopped a run. Nothing was published and nothing replaced, unless ``published``.
+
+    Other interrupts are raised as KeyboardInterrupt alone: nothing is known of them but that nothing was published.
+
+    Attributes:
+        message, hint: as in ``SqlanonError``.
+        incumbent: the best solution when a search was stopped, ``{"levels": {column: level}, "loss": float,
+            "lower_bound": float | None, "gap": float | None}``; None when there was none.
+        published: the interrupt came when the release was being put in place: it stands, with all its papers.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        incumbent: Mapping[str, object] | None = None,
+        published: bool = False,
+    ) -> None:
+        self.message = message
+        self.hint = hint
+        self.incumbent = dict(incumbent) if incumbent is not None else None
+        self.published = published
+        super().__init__(f"{message} Hint: {hint}" if hint else message)
+
+
 class AuditError(SqlanonError):
     """What was written does not satisfy the policy; nothing was published."""
 
@@ -150,6 +196,17 @@ class EngineError(SqlanonError):
         self.statement = statement
         self.kind = kind
         super().__init__(message, hint=hint)
+
+
+def listing(names: Iterable[str], most: int = 30) -> str:
+    """Return names in quotes, of many the first.
+
+    >>> listing(["a", "b"]), listing("abc", most=2)
+    ("'a', 'b'", "'a', 'b', … (3 in all)")
+    """
+    known = [*names]
+    more = f", … ({len(known)} in all)" if len(known) > most else ""
+    return ", ".join(map(repr, known[:most])) + more
 
 
 def check_time(deadline: float | None, what: str) -> None:

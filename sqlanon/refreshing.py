@@ -16,9 +16,9 @@ from sqlglot import exp
 from sqlanon.anonymizer import anonymize
 from sqlanon.compiler.live import losing, persons, takes_part
 from sqlanon.engines.base import Engine, Place
+from sqlanon.engines.journal import Watcher
 from sqlanon.errors import EngineError
-from sqlanon.evaluate.driver import Watcher
-from sqlanon.policy import Policy, require_policy
+from sqlanon.policy import Policy, PolicyLike, as_policy
 from sqlanon.publish.live.facts import Fact, facts_of, frozen_facts
 from sqlanon.publish.live.view import KIND, check_live, counted_view, frozen_view, live_output, refuse_policy
 from sqlanon.source.columns import check_columns
@@ -80,7 +80,7 @@ class Refresh:
 
 
 def refresh(
-    source: object, policy: Policy, *, force: bool = False, dry_run: bool = False, watch: Watcher | None = None
+    source: object, policy: PolicyLike, *, force: bool = False, dry_run: bool = False, watch: Watcher | None = None
 ) -> Refresh:
     """Plan a live view anew and replace it, when it is due; otherwise leave it. Report what it suppresses.
 
@@ -88,7 +88,7 @@ def refresh(
         source: as for ``anonymize``; None takes the policy's.
         force: replace it in any case.
         dry_run: only look.
-        watch: called after every batch of verdicts.
+        watch: as for ``plan``.
 
     Raises:
         InputError: the policy publishes no live view; or see ``plan``.
@@ -96,11 +96,11 @@ def refresh(
         NoSolutionError: the policy cannot be met any more; the old view stays.
     """
     start = time.perf_counter()
-    require_policy(policy)
+    policy = as_policy(policy)
     output = live_output(policy)
     refuse_policy(policy)
     with open_policy_source(source, policy) as opened:
-        check_columns(policy, opened.types)
+        check_columns(policy, opened)
         found = _look(opened, policy, check_live(opened, policy, output))
     if found.reason is None and force:
         found = replace(found, reason="forced")

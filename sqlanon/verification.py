@@ -12,6 +12,7 @@ verdict (``search.verdicts``).
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,13 +20,15 @@ from typing import Any
 
 from sqlanon.compiler import readable
 from sqlanon.engines.base import Engine
+from sqlanon.engines.journal import Step, Watcher
+from sqlanon.errors import InputError
 from sqlanon.evaluate.problem import build_problem, measured
 from sqlanon.lattice.catalog import Attribute
 from sqlanon.lattice.nodes import Lattice, Node
 from sqlanon.measures.base import Counts, LowerBounds
 from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel
-from sqlanon.policy import Policy, require_policy
+from sqlanon.policy import Policy, PolicyLike, as_policy
 from sqlanon.publish.proof_file import AT_LEAST, OPEN, CertificateBox, Statement, digest, read_proof, stated
 from sqlanon.search.base import Problem, Verdict
 from sqlanon.search.proof import first_gap, rests_soundly
@@ -38,6 +41,10 @@ from sqlanon.sqltrees import names
 TOLERANCE = 1e-9
 """Relative: sums of logarithms and means are not the same to the last digit when they are added up otherwise."""
 MOST_FAULTS = 20
+OTHER_POLICY = (
+    "The certificate was created for another policy: quasi-identifiers, sensitive columns, levels, weights, models, "
+    "limits or measure differ from those of this one. Nothing was judged."
+)
 
 
 @dataclass(slots=True)
@@ -66,36 +73,42 @@ class Verification:
         return not self.faults
 
     def blame(self, text: str) -> None:
-        """Add a fault, unless there are enough."""
-        if len(self.faults) < MOST_FAULTS:
+        """Add a fault, unless there are enough, or it was found before: that the first box shows is shown by many."""
+        if len(self.faults) < MOST_FAULTS and text not in self.faults:
             self.faults.append(text)
 
 
-Watch = Callable[[int, int], None]
-"""Called with the nodes judged so far and all there are to judge."""
-
-
 def verify(
-    certificate: str | Path, policy: Policy, source: object = None, *, watch: Watch | None = None
+    certificate: str | Path, policy: PolicyLike, source: object = None, *, watch: Watcher | None = None
 ) -> Verification:
     """Run the proof in a certificate file again.
 
     Args:
         source: what ``plan`` takes; None is the policy's own.
-        watch: called after every node.
+        watch: as for ``plan``.
 
     Raises:
         InputError and its children: the certificate, the policy, a hierarchy or the source is unusable.
         NoSolutionError: nothing can meet the policy, so that there is nothing to certify.
     """
-    require_policy(policy)
+    policy = as_policy(policy)
+    if not isinstance(certificate, str | os.PathLike):
+        raise InputError(
+            f"This is no path of a certificate, but of the type {type(certificate).__name__}.", hint="give its path."
+        )
     document = read_proof(Path(certificate))
+    if document.get("question_fingerprint", asked := policy.question_fingerprint()) != asked:
+        return Verification(faults=[OTHER_POLICY])
+    if watch is not None:
+        watch(Step("reading"))
     opened = open_policy_source(source, policy)
+    opened.engine.journal.watched_by(watch)
     try:
-        check_columns(policy, opened.types)
-        encoding = encode_source(opened.engine, opened.relation, policy, opened.types)
+        check_columns(policy, opened)
+        opened.engine.journal.report("encoding")
+        encoding = encode_source(opened.engine, opened.relation, policy, opened.readable, numbered=True)
         problem, models = build_problem(opened.engine, encoding, policy)
-        return _Verifier(opened.engine, encoding, policy, problem, models).run(document, watch)
+        return _Verifier(opened.engine, encoding, policy, problem, models).run(document)
     finally:
         opened.engine.close()
 
@@ -140,25 +153,30 @@ class _Verifier:
             changed = replace(changed, surprisals=tuple(float(value or 0.0) for value in sums))
         return changed
 
-    def run(self, document: dict[str, Any], watch: Watch | None) -> Verification:
+    def run(self, document: dict[str, Any]) -> Verification:
         """Check everything that a certificate states."""
         result, catalog = self.result, self._catalog
         statement = stated(document, catalog)
         if document.get("sha256") != digest(document):
             result.blame("The certificate was changed after it was written: its digest differs.")
+        before = len(result.faults)
         self._check_setting(statement)
+        if len(result.faults) > before:  # it is about something else
+            return result
         named = [node for box in statement.boxes for node in (box.claim.witness, box.claim.below) if node is not None]
         nodes = list(dict.fromkeys([statement.chosen, *named]))
         bounding = {box.claim.witness for box in statement.boxes if box.claim.bound is not None}
         judged: dict[Node, Verdict] = {}
         for number, node in enumerate(nodes, start=1):
             judged[node] = self._judge(node, with_costs=node == statement.chosen or node in bounding)
-            if watch:
-                watch(number, len(nodes))
+            self._engine.journal.report("judging", done=number, total=len(nodes), unit="nodes judged")
+            if node == statement.chosen:
+                result.loss = judged[node].loss
+                self._check_chosen(statement, judged[node])
+                if result.faults and result.remarks:  # another policy, as the first node shows already
+                    return result
         result.boxes, result.nodes = len(statement.boxes), len(judged)
         chosen = judged[statement.chosen]
-        result.loss = chosen.loss
-        self._check_chosen(statement, chosen)
         bounds = [bound for box in statement.boxes if (bound := self._check_box(box, statement, judged)) is not None]
         result.lower_bound = min([chosen.loss, *bounds])
         self._check_cover(statement)

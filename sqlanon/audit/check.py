@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlanon.audit.models import audit_of, seen_once
-from sqlanon.audit.trees import compared_as_read
+from sqlanon.audit.trees import as_equal, compared_as_read
 from sqlanon.engines.base import Engine
 from sqlanon.errors import InputError, SourceError, UnsupportedError
 from sqlanon.models.base import PrivacyModel
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
-from sqlanon.sqltrees.trees import column, total
+from sqlanon.sqltrees.trees import canonical, column, total
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,7 @@ def check_relation(
     exact_columns(engine, relation, "The relation", [m.column for m in models if m.column is not None])
     types = dict(engine.columns(relation))
     relation = compared_as_read(relation, types, entity=entity, quasi_identifiers=wanted)
+    relation = as_equal(relation, types, [model.column for model in models])
     query = bind("audit/class_sizes.sql", relations={"release": relation}, columns={"quasi_identifier": wanted})
     classes, records, smallest = engine.run("check classes", query)[0]
     entities = None
@@ -107,19 +108,20 @@ def check_relation(
 
 
 def exact_columns(engine: Engine, relation: exp.Expr, subject: str, wanted: Sequence[str]) -> list[str]:
-    """Return the exact names of the wanted columns, matched in any case.
+    """Return the exact names of the wanted columns, matched in any case where no name is equal.
 
     Raises:
-        SourceError: the relation has no such column.
+        SourceError: the relation has no such column, or several that differ by case only.
     """
-    actual = {name.casefold(): name for name, _ in engine.columns(relation)}
-    missing = [name for name in wanted if name.casefold() not in actual]
+    actual = [name for name, _ in engine.columns(relation)]
+    found = [names.matching(name, actual) for name in wanted]
+    missing = [name for name, matches in zip(wanted, found, strict=True) if len(matches) != 1]
     if missing:
         raise SourceError(
-            f"{subject} has no column {', '.join(map(repr, missing))}.",
-            hint=columns_hint(list(actual.values()), known=len(missing) < len(wanted)),
+            f"{subject} has no column {', '.join(map(repr, missing))}, or several that differ by case.",
+            hint=f"it has {len(actual)} columns; check the names; a CSV file needs a header line with them.",
         )
-    return [actual[name.casefold()] for name in wanted]
+    return [matches[0] for matches in found]
 
 
 def refuse_reserved(columns: Sequence[str]) -> None:
@@ -130,16 +132,6 @@ def refuse_reserved(columns: Sequence[str]) -> None:
             f"The columns {', '.join(map(repr, ours))} have the prefix that sqlanon keeps for itself.",
             hint="rename them in a view of the relation.",
         )
-
-
-def columns_hint(columns: Sequence[str], *, known: bool) -> str:
-    """Return a hint with the columns of a relation, unless none of the wanted ones is ``known``.
-
-    Of a file without a header the hint would reveal the first record.
-    """
-    if known:
-        return f"its columns are {', '.join(map(repr, columns))}."
-    return "check the names; a CSV file needs a header line with them."
 
 
 def _references(
@@ -170,11 +162,11 @@ def _references(
     [name] = exact_columns(engine, reference, "The reference", [model.column])
     reference = compared_as_read(reference, types, entity=entity, quasi_identifiers=[])
     reference = seen_once(reference, [name], own[0]) if own else reference
-    value = column(name)
-    order = exp.Order(expressions=[exp.Ordered(this=value.copy(), nulls_first=False)])
+    value = canonical(name, types[name])
+    order = exp.Order(expressions=[exp.Ordered(this=exp.AnyValue(this=column(name)), nulls_first=False)])
     distribution = (
         exp.select(
-            exp.alias_(exp.cast(value, "VARCHAR"), "value"),
+            exp.alias_(value, "value"),
             exp.alias_(exp.Count(this=exp.Star()), "records"),
             exp.alias_(exp.Window(this=exp.RowNumber(), order=order), "place"),
         )

@@ -26,6 +26,7 @@ from sqlglot import exp
 from sqlanon.audit import maybe, null_patterns
 from sqlanon.audit.check import exact_columns, refuse_reserved
 from sqlanon.audit.null_patterns import Layout
+from sqlanon.audit.trees import compared_as_read
 from sqlanon.engines.base import Engine
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.sqltrees.binding import bind
@@ -134,6 +135,7 @@ def audit_nulls(
     if k is not None and k < 1:
         raise InputError(f"k is {k}, and a class cannot have fewer records than 1.", hint="give a k of 1 or more.")
     wanted = columns_of(engine, relation, quasi_identifiers)
+    relation = compared_as_read(relation, dict(engine.columns(relation)), entity=None, quasi_identifiers=wanted)
     with _tables(engine) as create:
         create("null classes", null_patterns.GROUPS, null_patterns.groups(relation, wanted))
         [row] = engine.run("null profile", null_patterns.profile(len(wanted)))

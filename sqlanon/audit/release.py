@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from sqlanon.audit.models import ModelAudit
+from sqlanon.audit.trees import as_equal, compared_as_read
 from sqlanon.engines.base import Engine
 from sqlanon.errors import AuditError
 from sqlanon.sqltrees.binding import Value, bind
@@ -68,6 +69,7 @@ def audit_release(engine: Engine, relation: exp.Expr, claim: ReleaseClaim) -> No
     enums = sum("ENUM(" in type_name.upper() for _, type_name in described)
     if enums:
         failures["enum_types"] = enums
+    relation = compared_as_read(relation, dict(described), entity=None, quasi_identifiers=[])
     _run(engine, release_audits(relation, replace(claim, types=dict(described))), failures)
 
 
@@ -82,6 +84,9 @@ def audit_entities(engine: Engine, relation: exp.Expr, claim: ReleaseClaim, *, e
         AuditError: names the audits that failed, with the number of offending classes; never a value.
     """
     quasi = list(claim.quasi_identifiers)
+    described = dict(engine.columns(relation))
+    relation = compared_as_read(relation, described, entity=entity, quasi_identifiers=[])
+    relation = as_equal(relation, described, [model.column for model in claim.models])
     _run(engine, [(model.name, model.offending(relation, quasi, entity)) for model in claim.models], {})
 
 
@@ -145,7 +150,8 @@ def release_audits(relation: exp.Expr, claim: ReleaseClaim) -> list[tuple[str, e
             ("redacted_rows", bind("audit/redacted_rows.sql", relations=rows, columns=every, values=marked)),
             ("redacted_count", bind("audit/redacted_count.sql", relations=rows, columns=every, values=counted)),
         ]
-    audits += [(model.name, model.offending(records, quasi)) for model in claim.models]
+    judged = as_equal(records, claim.types, [model.column for model in claim.models])
+    audits += [(model.name, model.offending(judged, quasi)) for model in claim.models]
     if claim.nulls == "basic":
         among, keys = {"release": records}, {"quasi_identifier": quasi}
         audits.append(("null_records", bind("audit/null_records.sql", relations=among, columns=keys)))

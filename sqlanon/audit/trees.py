@@ -7,7 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sqlglot import exp
 
-from sqlanon.sqltrees.trees import column, named, number, when
+from sqlanon.engines.base import Engine, Row
+from sqlanon.sqltrees.trees import canonical, column, named, number, union_all, when
+
+TERMS = 40
+"""Queries that one statement joins by UNION ALL: planners and stacks fail with hundreds."""
+
+
+def rows_of_all(engine: Engine, name: str, queries: Sequence[exp.Query]) -> list[Row]:
+    """Return the rows of all queries, of any number, which have the same columns."""
+    parts = (queries[start : start + TERMS] for start in range(0, len(queries), TERMS))
+    return [row for part in parts for row in engine.run(name, union_all(part))]
 
 
 def both_bits(left: exp.Expr, right: exp.Expr) -> exp.Expr:
@@ -38,7 +48,7 @@ def compared_as_read(
     Args:
         types: of all its columns.
         entity: the column of entities, which is compared as its database compares it; in any case of letters.
-        quasi_identifiers: their numbers are compared as texts. (Sensitive ones are not: fewer values are counted.)
+        quasi_identifiers: their numbers are compared as texts. (Sensitive ones are not: see ``as_equal``.)
     """
     compared: dict[str, exp.Expr] = {}
     for name, kind in types.items():
@@ -49,4 +59,21 @@ def compared_as_read(
     if not compared:
         return relation
     cells = [named(compared[name], name) if name in compared else column(name) for name in types]
+    return exp.select(*cells).from_(relation.copy()).subquery("compared")
+
+
+def as_equal(relation: exp.Expr, types: Mapping[str, str], sensitive: Iterable[str | None]) -> exp.Expr:
+    """Return a relation in which equal numbers of the sensitive columns are one value, as they are in the source.
+
+    Args:
+        types: of all its columns.
+        sensitive: the columns, in any case of letters; None is passed over.
+    """
+    wanted = {name.casefold() for name in sensitive if name is not None}
+    numbers = {
+        name: canonical(name, kind) for name, kind in types.items() if kind in ALIKE and name.casefold() in wanted
+    }
+    if not numbers:
+        return relation
+    cells = [named(numbers[name], name) if name in numbers else column(name) for name in types]
     return exp.select(*cells).from_(relation.copy()).subquery("compared")

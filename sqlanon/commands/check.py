@@ -13,7 +13,8 @@ import click
 from sqlglot import exp
 
 from sqlanon.audit.check import CheckResult, check_relation
-from sqlanon.commands.common import GuardedCommand, open_relation, pick, reading_with, split_columns
+from sqlanon.commands.belonging import belonging_document, belonging_lines, find_belonging, manifest_option
+from sqlanon.commands.common import GuardedCommand, Judged, open_relation, optional_qi_option, pick, reading_with
 from sqlanon.engines.base import Engine
 from sqlanon.errors import EngineError, InputError, SourceError
 from sqlanon.models.base import PrivacyModel
@@ -25,7 +26,7 @@ from sqlanon.policy.faults import Faults
 from sqlanon.policy.hierarchy.readers import check_rows, read_rows
 from sqlanon.source.files import Reading
 from sqlanon.source.lookups import list_ancestors
-from sqlanon.source.opening import Source, other_relation
+from sqlanon.source.opening import Source, other_records
 
 REFERENCE = "sqlanon_reference"
 
@@ -36,7 +37,7 @@ class CheckOptions:
 
     source: str
     table: str | None
-    qi: str
+    qi: tuple[str, ...]
     k: int | None
     entity: str | None
     sensitive: tuple[str, ...]
@@ -44,7 +45,14 @@ class CheckOptions:
     reference: str | None
     reference_table: str | None
     delimiter: str | None
+    manifest: str | None
     as_json: bool
+
+    @property
+    def is_about_papers_alone(self) -> bool:
+        """Whether nothing is asked about the relation itself."""
+        given = (self.qi, self.k is not None, self.sensitive, self.delta_presence, self.entity, self.reference)
+        return self.manifest is not None and not any(given)
 
     def models(self) -> list[tuple[str | None, Model]]:
         """Return the requested models, apart from --k, each with the column that it watches.
@@ -53,6 +61,8 @@ class CheckOptions:
             PolicyError: one cannot be read, or has faults.
             InputError: no model is requested.
         """
+        if not self.qi:
+            raise InputError("No quasi-identifiers are named.", hint="give --qi COLUMN,…")
         models = [model_named(text) for text in self.sensitive]
         if self.delta_presence is not None:
             models.append(model_named(f"delta_presence:{self.delta_presence}"))
@@ -64,7 +74,7 @@ class CheckOptions:
 @click.command(cls=GuardedCommand)
 @click.argument("source", type=click.Path())
 @click.argument("table", required=False)
-@click.option("--qi", required=True, help="Quasi-identifiers, with commas.")
+@optional_qi_option
 @click.option("--k", type=click.IntRange(min=1), help="Records (or entities) that every class must hold.")
 @click.option("--entity", help="A column that tells whom a record is of: count distinct entities instead of records.")
 @click.option(
@@ -77,38 +87,58 @@ class CheckOptions:
 @click.option("--reference", type=click.Path(), help="What t-closeness and δ-presence are judged against.")
 @click.option("--reference-table", help="Its table, if it is a database.")
 @click.option("--delimiter", default=None, help="Of a CSV source or reference.")
+@manifest_option
 @click.option("--json", "as_json", is_flag=True)
 def check(**given: Any) -> int:
-    """Test whether a relation, as it stands, meets privacy models on --qi: exit 0 holds, 1 does not, 2 cannot say."""
+    """Test whether a relation, as it stands, meets privacy models on --qi: exit 0 holds, 1 does not, 2 cannot say.
+
+    With --manifest, test whether a release and its papers belong together.
+    """
     options = CheckOptions(**given)
-    found = _check(options)
+    belonging = None if options.manifest is None else find_belonging(options.source, options.manifest)
+    checked = None if options.is_about_papers_alone else _check(options)
+    holds = (belonging is None or belonging.holds) and (checked is None or checked[0].holds)
     if options.as_json:
-        print(json.dumps(_document(found, options)))
-        return 0 if found.holds else 1
+        document = {"holds": holds} if checked is None else _document(*checked, options) | {"holds": holds}
+        print(json.dumps(document if belonging is None else document | {"manifest": belonging_document(belonging)}))
+        return 0 if holds else 1
+    for line in [] if belonging is None else belonging_lines(belonging):
+        print(line)
+    if checked is not None:
+        _print(*checked)
+    return 0 if holds else 1
+
+
+def _print(found: CheckResult, judged: Judged) -> None:
     of_entities = "" if found.entities is None else f" of {found.entities} entities"
     print(f"{found.records} records{of_entities} in {found.classes} classes, the smallest has {found.smallest_class}.")
+    for line in judged.lines():
+        print(f"  {line}")
     for item in found.models:
         failing = f": {item.failing_classes} classes ({item.failing_records} {found.unit}) fail"
         print(f"  {item.model} {'holds' if item.holds else 'does not hold' + failing}")
-    return 0 if found.holds else 1
 
 
-def _check(options: CheckOptions) -> CheckResult:
+def _check(options: CheckOptions) -> tuple[CheckResult, Judged]:
     requested = options.models()
     reading = reading_with(options.delimiter)
     with open_relation(options.source, options.table, reading) as opened:
+        watched = [column for column, _ in requested]
+        judged = Judged.of(opened, (options.source, options.table), options.qi, watched, options.entity)
+        requested = [(column, model) for column, (_, model) in zip(judged.watched, requested, strict=True)]
         hierarchies, levels = _hierarchies(opened.engine, requested)
         models: list[PrivacyModel] = [KAnonymity(options.k)] if options.k is not None else []
-        return check_relation(
+        found = check_relation(
             opened.engine,
             opened.relation,
-            quasi_identifiers=split_columns(options.qi),
+            quasi_identifiers=judged.quasi_identifiers,
             models=[*models, *(_built(model, column) for column, model in requested)],
             reference=_reference(opened, options, reading),
             hierarchies=hierarchies,
             levels=levels,
-            entity=options.entity,
+            entity=judged.entity,
         )
+        return found, judged
 
 
 def _reference(opened: Source, options: CheckOptions, reading: Reading) -> exp.Expr | None:
@@ -116,25 +146,29 @@ def _reference(opened: Source, options: CheckOptions, reading: Reading) -> exp.E
     if not options.reference:
         return None
     try:
-        return other_relation(opened, options.reference, options.reference_table, reading, name=REFERENCE)
+        return other_records(opened, options.reference, options.reference_table, reading, name=REFERENCE).relation
     except EngineError as error:
         failure = error.kind
     raise SourceError(f"The reference cannot be read ({failure}).", hint="check its path, its table and its format.")
 
 
-def _document(found: CheckResult, options: CheckOptions) -> dict[str, Any]:
+def _document(found: CheckResult, judged: Judged, options: CheckOptions) -> dict[str, Any]:
     """Return the document of ``check --json``; ``failing_classes`` and ``failing_records`` are those of --k."""
     size = found.models[0] if options.k is not None else None
+    columns = [*([None] if options.k is not None else []), *judged.watched]
     return {
         "holds": found.holds,
         "k": options.k,
-        "quasi_identifiers": split_columns(options.qi),
+        **judged.to_dict(),
         **pick(found, "records", "classes"),
         "failing_classes": size.failing_classes if size else 0,
         "failing_records": size.failing_records if size else 0,
         "smallest_class": found.smallest_class,
         **({} if found.entities is None else {"entities": found.entities}),
-        "models": [pick(item, "model", "holds", "failing_classes", "failing_records") for item in found.models],
+        "models": [
+            {"column": column, **pick(item, "model", "holds", "failing_classes", "failing_records")}
+            for column, item in zip(columns, found.models, strict=True)
+        ],
     }
 
 
@@ -165,7 +199,7 @@ def model_named(text: str) -> tuple[str | None, Model]:
     Raises:
         PolicyError: it cannot be read, or has faults.
     """
-    faults = Faults()
+    faults = Faults("The model on the command line")
     known = NOTHING.names("models")
     parts = text.split(":")
     at = next((i for i, part in enumerate(parts) if part in known), None)
@@ -178,8 +212,11 @@ def model_named(text: str) -> tuple[str | None, Model]:
     parameters: dict[str, Any] = {}
     for pair in ":".join(parts[at + 1 :]).replace(":", ",").split(","):
         name, _, value = pair.partition("=")
-        if pair:
-            parameters[name.strip()] = _parameter(name.strip(), value.strip())
+        name = name.strip()
+        if name in parameters:
+            faults.add(f"model.{name}", "This is given twice.", "give it once.")
+        elif pair:
+            parameters[name] = _parameter(name, value.strip())
     extra = {name: parameters.pop(name) for name in ("hierarchy",) if name in parameters}
     model = Model(parts[at], parameters)
     check_model(faults, parts[at], model, NOTHING, column=column, without=("subset",))

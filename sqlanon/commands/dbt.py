@@ -13,9 +13,10 @@ from sqlanon.commands.explain import planned_at
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.plan.full_domain import Plan
 from sqlanon.policy import Policy
-from sqlanon.scripts.dbt.project import Written, write
+from sqlanon.scripts.dbt.project import PROJECT, Written, write
 from sqlanon.scripts.dbt.release import LOOKUP, DbtRelease, dbt_release, refuse_release
 from sqlanon.scripts.dbt.seeds import ROWS
+from sqlanon.scripts.dbt.sources import FILE
 from sqlanon.scripts.dbt.template import DIALECTS, Call
 
 SUFFIX = "_released"
@@ -71,7 +72,7 @@ def dbt_command(**given: Any) -> int:
             materialized=options.materialized,
             with_values=options.with_values,
         )
-        for warning in (*plan.warnings, *_warnings(plan, release)):
+        for warning in (*plan.all_warnings, *_warnings(plan, release)):
             warn(warning)
         levels = dict(plan.levels)
     _print_release(release, write(release, Path(options.folder), force=options.force), levels)
@@ -93,9 +94,11 @@ def _model_name(name: str | None, relation: Call) -> str:
     """Return the name of the model: the one given, or that of the table with a suffix.
 
     Raises:
-        InputError: it is not plain.
+        InputError: it is not plain, or that of the file of sources.
     """
     chosen = name if name is not None else relation.names[-1] + SUFFIX
+    if f"{chosen}.yml" == FILE:
+        raise InputError(f"The file {FILE} of a project declares its sources.", hint="choose another --name.")
     if chosen.isascii() and chosen.isidentifier() and len(chosen) <= LONGEST:
         return chosen
     raise InputError(
@@ -146,4 +149,6 @@ def _print_release(release: DbtRelease, written: Written, levels: dict[str, int]
         print(f"  seed {key}: {len(rows)} values of {column}, as they stand in the source")
     for path, text in written.to_add.items():
         print(f"\nAdd to {path}:\n  {text}")
+    if PROJECT in written.files:
+        print(f"\nThe project reads where to build from the profile {release.name!r}: profiles.yml there, or in ~/.dbt")
     print("\nNext: dbt deps, dbt build")

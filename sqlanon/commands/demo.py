@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
-from sqlanon.commands.common import GuardedCommand
+from sqlanon.commands.common import STDERR, GuardedCommand
 from sqlanon.commands.demo_world import generate
+from sqlanon.commands.progress import progress
 from sqlanon.commands.run import run_policy
 from sqlanon.policy import Policy
-from sqlanon.publish.targets import CERTIFICATE, MANIFEST
+from sqlanon.publish.papers import CERTIFICATE, MANIFEST
 
 
 @click.command(cls=GuardedCommand)
@@ -19,7 +20,8 @@ from sqlanon.publish.targets import CERTIFICATE, MANIFEST
 @click.option("--json", "as_json", is_flag=True)
 def demo(directory: str, records: int, as_json: bool) -> int:
     """Make a hospital-discharge database with hierarchies and a policy in DIRECTORY, and run it."""
-    policy_path = generate(Path(directory), records=records)
+    with progress(not as_json or STDERR.is_terminal) as watch:
+        policy_path = generate(Path(directory), records=records, watch=watch)
     policy = Policy.from_file(policy_path)
     code = run_policy(policy, as_json=as_json)
     if not as_json:

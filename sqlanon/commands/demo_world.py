@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlanon.engines.duckdb.files import write_table
+from sqlanon.engines.journal import Step, Watcher
 from sqlanon.errors import TargetError
 
 SEED = 20240229
@@ -125,7 +126,7 @@ def _text(values: np.ndarray, index: np.ndarray, missing: np.ndarray | None = No
     return pa.array(values[index], pa.string(), mask=missing)
 
 
-def generate(directory: Path, *, records: int = 50_000, seed: int = SEED) -> Path:
+def generate(directory: Path, *, records: int = 50_000, seed: int = SEED, watch: Watcher | None = None) -> Path:
     """Write ``hospital.duckdb``, ``hierarchies/`` and ``policy.yaml`` to a folder and return the policy's path.
 
     Raises:
@@ -147,5 +148,16 @@ def generate(directory: Path, *, records: int = 50_000, seed: int = SEED) -> Pat
         raise TargetError(
             f"The demo cannot be written to {str(directory)!r}: {failure}.", hint="choose another folder."
         )
-    write_table(directory / "hospital.duckdb", "discharges", discharges(records, seed))
+
+    def watched() -> Iterator[pa.Table]:
+        done = 0
+        for batch in discharge_batches(records, seed):
+            yield batch
+            done += batch.num_rows
+            if watch is not None:
+                watch(Step("generating", done=done, total=records, unit="records"))
+
+    if watch is not None:
+        watch(Step("generating", total=records, unit="records"))
+    write_table(directory / "hospital.duckdb", "discharges", watched())
     return directory / "policy.yaml"

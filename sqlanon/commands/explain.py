@@ -10,10 +10,10 @@ from decimal import Decimal
 import click
 
 from sqlanon.anonymizer import plan, recode
-from sqlanon.commands.common import GuardedCommand, read_policy
-from sqlanon.compiler import batch as compiler
+from sqlanon.commands.common import GuardedCommand, read_policy, warn
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.plan.full_domain import Plan
+from sqlanon.plan.planned import Planned
 from sqlanon.policy import Policy
 from sqlanon.publish.live.view import KIND
 from sqlanon.scripts.dialects import DIALECTS
@@ -30,21 +30,34 @@ from sqlanon.sqltrees import names
     help="Print the complete SQL of the policy in this dialect.",
 )
 @click.option("--source-table", help="The name of the source in the warehouse; by default as the policy names it.")
-def explain(policy: str, node: str | None, dialect: str | None, source_table: str | None) -> int:
+@click.option(
+    "--lookups",
+    type=click.Path(),
+    help="A folder for hierarchies of more than 500 rows, as CSV files that the script loads.",
+)
+def explain(policy: str, node: str | None, dialect: str | None, source_table: str | None, lookups: str | None) -> int:
     """Print the SQL of a node of POLICY, its evaluation and its release (or of the rules of its transformation); writes
     nothing.
 
-    With --dialect: the complete SQL of the policy as one script for a warehouse, planned on the policy's own source.
+    With --dialect: the complete SQL of the policy as one script for a warehouse, planned on the policy's own source;
+    with --lookups, the files beside it.
     """
     loaded = read_policy(policy)
     if dialect is None and source_table is not None:
         raise InputError("--source-table names a table of a warehouse.", hint="add --dialect.")
-    print(explanation(loaded, node) if dialect is None else translation(loaded, node, dialect, source_table))
+    if dialect is None and lookups is not None:
+        raise InputError("--lookups names a folder for the files of a script.", hint="add --dialect.")
+    if dialect is None:
+        print(explanation(loaded, node))
+    else:
+        print(translation(loaded, node, dialect, source_table, lookups))
     return 0
 
 
-def translation(policy: Policy, node: str | None, dialect: str, source_table: str | None) -> str:
-    """Return the complete SQL of a policy in a dialect, at its optimum or at a node.
+def translation(
+    policy: Policy, node: str | None, dialect: str, source_table: str | None, lookups: str | None = None
+) -> str:
+    """Return the complete SQL of a policy in a dialect, at its optimum or at a node; ``lookups`` as ``script_in``.
 
     Raises:
         UnsupportedError: the policy asks for a transformation, or the dialect cannot express a statement.
@@ -55,7 +68,8 @@ def translation(policy: Policy, node: str | None, dialect: str, source_table: st
             hint="leave --dialect out, or explain a policy without transformation.",
         )
     with planned_at(replace(policy, output=None), node) as planned:
-        return script_in(planned, dialect, source_table=source_table).rstrip()
+        _warn_of(planned)
+        return script_in(planned, dialect, source_table=source_table, lookups=lookups).rstrip()
 
 
 def explanation(policy: Policy, node: str | None) -> str:
@@ -68,16 +82,19 @@ def explanation(policy: Policy, node: str | None) -> str:
     if policy.transformation is not None:
         return _recoded(policy, node)
     with planned_at(policy, node) as planned:
-        statement = compiler.batch(planned.question, [0], form="cross")
+        _warn_of(planned)
         levels = planned.catalog.levels(planned.node)
         named = ", ".join(f"{name}={level}" for name, level in levels.items())
+        [_, (_, release)] = planned.standalone_sql()
         parts = [
+            _head(planned),
             f"-- the classes of the node {named}\n{planned.node_sql(levels)};",
-            f"-- its verdict\n{planned.engine.render(statement, pretty=True)};",
-            f"-- its release\n{planned.release_sql};",
+            f"-- its verdict\n{planned.verdict_sql(levels)};",
+            f"-- its release\n{release};",
         ]
         if output and output.kind == KIND:
-            parts.append(f"-- its live view\n{planned.live_view_sql(output)};")
+            title = "-- its live view, which reads the tables that a run creates beside it"
+            parts.append(f"{title}\n{planned.live_view_sql(output)};")
         return "\n\n".join(parts)
 
 
@@ -88,10 +105,27 @@ def _recoded(policy: Policy, node: str | None) -> str:
             hint="leave --node out, or explain a policy without transformation.",
         )
     with recode(None, policy) as planned:
+        _warn_of(planned)
         rules = [f"-- {number}. {planned.describe(rule)}" for number, rule in enumerate(planned.rules, start=1)]
-        parts = [f"-- {name}\n{text};" for name, text in planned.readable()]
+        parts = [f"-- {name}\n{text};" for name, text in planned.standalone_sql()]
         listed = [f"-- the rules, in the order in which they were tried, as {names.RULES} holds them", *rules]
-        return "\n\n".join(["\n".join(listed), *parts, f"-- the release\n{planned.release_sql};"])
+        return "\n\n".join([_head(planned), "\n".join(listed), *parts])
+
+
+def _head(planned: Planned) -> str:
+    """Return what a person must know who pastes the statements."""
+    name = planned.engine.capabilities.name
+    place = f" that has {planned.source_name} open" if planned.source.target_catalog is not None else ""
+    lines = [
+        f"Each statement runs by itself in {name}{place}: what it reads of the hierarchies stands in it, a line each.",
+        "For the operator: it holds the texts of hierarchies.",
+    ]
+    return "\n".join(f"-- {line}" for line in lines)
+
+
+def _warn_of(planned: Planned) -> None:
+    for warning in planned.all_warnings:
+        warn(warning)
 
 
 @contextmanager

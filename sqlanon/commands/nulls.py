@@ -8,18 +8,19 @@ import click
 
 from sqlanon.audit.null_bias import null_bias
 from sqlanon.audit.nulls import REMARK, audit_nulls
-from sqlanon.commands.common import GuardedCommand, json_option, open_relation, reading_with, split_columns
-from sqlanon.errors import InputError
+from sqlanon.commands.common import GuardedCommand, Judged, json_option, open_relation, qi_option, reading_with
 
 
 @click.command(cls=GuardedCommand)
 @click.argument("source", type=click.Path())
 @click.argument("table", required=False)
-@click.option("--qi", required=True, help="Quasi-identifiers, with commas.")
+@qi_option
 @click.option("--k", type=click.IntRange(min=1), help="Count the records that only wildcards would call safe at k.")
 @click.option("--delimiter", default=None, help="Of a CSV source.")
 @json_option
-def nulls(source: str, table: str | None, qi: str, k: int | None, delimiter: str | None, as_json: bool) -> int:
+def nulls(
+    source: str, table: str | None, qi: tuple[str, ...], k: int | None, delimiter: str | None, as_json: bool
+) -> int:
     """Audit the NULLs of a relation: class sizes when they are wildcards, and the bias of leaving them out.
 
     The first part tells what an attacker gains who takes a NULL for a wildcard (maybe match, right maybe match). It is
@@ -28,15 +29,15 @@ def nulls(source: str, table: str | None, qi: str, k: int | None, delimiter: str
     distribution of every column. Neither judges anything: exit 0 when they could be computed, 2 when not. For the
     operator: the counts are exact.
     """
-    columns = split_columns(qi)
-    if not columns:
-        raise InputError("--qi names no column.", hint="give the quasi-identifiers, with commas.")
     with open_relation(source, table, reading_with(delimiter)) as opened:
         opened.engine.require("null_audit")
+        judged = Judged.of(opened, (source, table), qi)
+        columns = judged.quasi_identifiers
         audit = audit_nulls(opened.engine, opened.relation, columns, k=k)
         bias = null_bias(opened.engine, opened.relation, columns)
     if as_json:
-        print(json.dumps({"remark": REMARK, "audit": audit.to_dict(), "bias": bias.to_dict()}))
+        print(json.dumps({"remark": REMARK, **judged.to_dict(), "audit": audit.to_dict(), "bias": bias.to_dict()}))
     else:
-        print("\n".join([*audit.lines(), "", *bias.lines()]))
+        first, *rest = audit.lines()
+        print("\n".join([first, *(f"  {line}" for line in judged.lines()), *rest, "", *bias.lines()]))
     return 0

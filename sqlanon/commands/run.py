@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.progress import Progress as Bar
-from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from sqlanon.anonymizer import anonymize
-from sqlanon.commands.common import STDERR, GuardedCommand, json_option, pick, read_policy, warn
-from sqlanon.errors import InputError, SqlanonError, TargetError
-from sqlanon.evaluate.driver import Watcher
+from sqlanon.commands.common import STDERR, GuardedCommand, json_option, on_interrupt_option, pick, read_policy, warn
+from sqlanon.commands.progress import progress
+from sqlanon.disk.writing import check_directory, write_text
+from sqlanon.errors import Interrupted, SqlanonError, TargetError
+from sqlanon.plan.planned import Planned
 from sqlanon.plan.recoding.recoded_plan import RecodedPlan
 from sqlanon.plan.release import Release
 from sqlanon.policy import Policy
 from sqlanon.policy.paths import same_file
-from sqlanon.publish.partial_files import check_directory
+from sqlanon.publish.papers import PAPERS
 from sqlanon.publish.proof_file import write_proof
-from sqlanon.publish.targets import CERTIFICATE, MANIFEST
 from sqlanon.report.files import check_report, write_report
 from sqlanon.report.summary import summarize, summarize_failure
 from sqlanon.report.wording import describe_proof, search_extent
-from sqlanon.search.base import Progress
 
 PROOF = ("optimal", "gap", "lower_bound")
 """What documents hold of a certificate."""
@@ -40,6 +37,7 @@ MOST_RULES = 20
 @json_option
 @click.option("--strategy", help="Override search.strategy.")
 @click.option("--time-limit", type=click.FloatRange(min=0), help="Override search.time_limit, in seconds.")
+@on_interrupt_option
 @click.option("--dry-run", is_flag=True, help="Search and report; write nothing.")
 @click.option("--script", type=click.Path(), help="Write the replayable SQL here (for the operator).")
 @click.option("--certificate", type=click.Path(), help="Write the proof here too, for `sqlanon verify`.")
@@ -47,15 +45,14 @@ MOST_RULES = 20
 def run(
     policy: str,
     as_json: bool,
-    strategy: str | None,
-    time_limit: float | None,
     dry_run: bool,
     script: str | None,
     certificate: str | None,
     report: str | None,
+    **search: str | float | None,
 ) -> int:
     """Find the best node of POLICY, or the rules of its transformation; publish it and audit what was written."""
-    loaded = read_policy(policy, strategy=strategy, time_limit=time_limit)
+    loaded = read_policy(policy, **search)
     if dry_run:
         loaded = replace(loaded, output=None, report=None)
     if report is not None:
@@ -78,21 +75,31 @@ def run_policy(policy: Policy, *, as_json: bool, script: str | None = None, cert
                 write_report(summarize_failure(policy, error), report)
             raise
     with release:
-        for warning in release.warnings:
-            warn(warning)
         try:
-            _write_beside(release, beside)
-        except SqlanonError as error:
-            if release.output:
-                warn("the release itself was published; what follows failed after it.")
-            raise error
-        if as_json:
-            print(json.dumps(result(release)))
-        else:
-            _print_release(release)
-            if report is not None:
-                print(f"  report: {report}")
+            _report(release, beside, as_json=as_json)
+        except KeyboardInterrupt:
+            if not release.output:
+                raise
+            raise Interrupted("The release itself was published before.", published=True) from None
     return 0
+
+
+def _report(release: Release, beside: Mapping[str, Path], *, as_json: bool) -> None:
+    """Print what came of a run, and write what stands beside the release."""
+    for warning in release.warnings:
+        warn(warning)
+    try:
+        _write_beside(release, beside)
+    except SqlanonError as error:
+        if release.output:
+            warn("the release itself was published; what follows failed after it.")
+        raise error
+    if as_json:
+        print(json.dumps(result(release)))
+    else:
+        _print_release(release)
+        if "report" in beside:
+            print(f"  report: {beside['report']}")
 
 
 def _check_beside(policy: Policy, beside: Mapping[str, Path]) -> None:
@@ -103,7 +110,7 @@ def _check_beside(policy: Policy, beside: Mapping[str, Path]) -> None:
     """
     used = list(policy.read_files)
     if policy.output is not None and policy.output.kind == "file":
-        used += [Path(policy.output.target + ending) for ending in ("", MANIFEST, CERTIFICATE)]
+        used += [Path(policy.output.target + ending) for ending in ("", *PAPERS)]
     for what, path in beside.items():
         if what == "report":
             check_report(path)
@@ -118,7 +125,7 @@ def _check_beside(policy: Policy, beside: Mapping[str, Path]) -> None:
 
 def _write_beside(release: Release, beside: Mapping[str, Path]) -> None:
     if "script" in beside:
-        _write_script(beside["script"], release.sql)
+        write_text(beside["script"], release.sql)
     if "certificate" in beside:
         _write_certificate(beside["certificate"], release)
     if "report" in beside:
@@ -145,8 +152,38 @@ def result(release: Release) -> dict[str, Any]:
         "output": release.output,
         "report": plan.policy.report,
         "warnings": list(release.warnings),
+        "beside": plan.beside,
+        "nothing_left": [_nothing_left(plan, name) for name in plan.nothing_left],
     }
     return document | {"transformation": _recoding(plan)} if isinstance(plan, RecodedPlan) else document
+
+
+def _nothing_left(plan: Planned, name: str) -> dict[str, Any]:
+    """Return a column of which nothing is left, and a node that keeps something of it (``cost_to_keep``)."""
+    keeping = plan.cost_to_keep(name)
+    if keeping is None:
+        return {"column": name, "keeping": None}
+    counts = {"suppressed": keeping.counted_against_limit, "allowed": plan.catalog.allowed}
+    levels = plan.catalog.levels(keeping.node)
+    return {"column": name, "keeping": {"levels": levels, **pick(keeping, "loss", "feasible"), **counts}}
+
+
+def _describe_nothing_left(plan: Planned, name: str) -> str:
+    """Return in words that nothing is left of a column, and what keeping something of it would cost."""
+    text = f"{name}: nothing of it is left"
+    keeping = plan.cost_to_keep(name)
+    if keeping is None:
+        return text
+    if keeping.feasible:
+        more = keeping.loss - plan.certificate.loss
+        return (
+            f"{text}; to keep something of it costs {more:.6f} more at most (the best such node that was found "
+            f"loses {keeping.loss:.6f})"
+        )
+    return (
+        f"{text}; no node was found that keeps something of it: even with all other columns generalized, "
+        f"{keeping.counted_against_limit} {plan.catalog.unit} would be suppressed, and {plan.catalog.allowed} may be"
+    )
 
 
 def _recoding(plan: RecodedPlan) -> dict[str, Any]:
@@ -168,18 +205,12 @@ def _recoding(plan: RecodedPlan) -> dict[str, Any]:
 
 def _print_release(release: Release) -> None:
     ledger, certificate, plan = release.ledger, release.certificate, release.plan
-    if certificate.optimal:
-        proof = "proven optimal"
-    elif certificate.gap is not None:
-        proof = f"within {certificate.gap:.2%} of the optimum"
-    else:
-        proof = "no proof of how near to the optimum"
     recoded = plan if isinstance(plan, RecodedPlan) else None
     kind = recoded.kind if recoded is not None else None
     noun, extent, _ = search_extent(kind, certificate.evaluated, certificate.lattice_size)
     if recoded is not None and recoded.candidates:
         extent += f" alone, {recoded.candidates} sets of nodes"
-    print(f"{certificate.measure} {certificate.loss:.6f}, {proof} ({certificate.strategy})")
+    print(f"{certificate.measure} {certificate.loss:.6f}, {certificate.nearness} ({certificate.strategy})")
     print(f"  {noun}: {extent}; {plan.statements} statements")
     print(
         f"  {ledger.records} records = {ledger.published} published + {ledger.suppressed} suppressed "
@@ -197,6 +228,8 @@ def _print_release(release: Release) -> None:
     for attribute in plan.catalog.attributes:
         if attribute.name in release.levels:
             print(f"  {attribute.name}: level {release.levels[attribute.name]} of {attribute.height - 1}")
+    for name in plan.nothing_left:
+        print(f"  {_describe_nothing_left(plan, name)}")
     print("  " + ", ".join(f"{name} {value:.2f} s" for name, value in release.seconds.items()))
     for place, name in release.output.items():
         print(f"  {place}: {name}")
@@ -221,36 +254,6 @@ def _print_rules(plan: RecodedPlan) -> None:
             print(f"  {rule.records} records in {rule.classes} classes: {plan.describe(rule)}")
     if len(plan.rules) > len(largest):
         print(f"  … and {len(plan.rules) - len(largest)} rules that publish fewer (run --json names them)")
-
-
-@contextmanager
-def progress(enabled: bool) -> Iterator[Watcher | None]:
-    """Show a line on standard error while a search runs; nothing when standard error is no terminal."""
-    if not enabled or not STDERR.is_terminal:
-        yield None
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Bar(*columns, console=STDERR, transient=True) as bar:
-        task = bar.add_task("reading and encoding the source")
-
-        def watch(progress: Progress) -> None:
-            line = f"searching: {progress.evaluated} nodes judged"
-            if progress.incumbent is not None:
-                line += f", loss {progress.incumbent.loss:.4f}"
-                if progress.lower_bound is not None and progress.incumbent.loss:
-                    line += f", at least {min(progress.lower_bound, progress.incumbent.loss):.4f}"
-            bar.update(task, description=line)
-
-        yield watch
-
-
-def _write_script(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-        return
-    except OSError as error:
-        reason = error.strerror
-    raise InputError(f"The script {path.name!r} cannot be written ({reason}).", hint="choose another path.")
 
 
 def _write_certificate(path: Path, release: Release) -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-from rich.progress import Progress as Bar
 
 from sqlanon.commands.common import STDERR, GuardedCommand, json_option, read_policy, warn
+from sqlanon.commands.progress import progress
 from sqlanon.verification import Verification, verify
 
 
@@ -22,24 +19,13 @@ from sqlanon.verification import Verification, verify
 def verify_command(certificate: str, policy: str, as_json: bool) -> int:
     """Run the proof in CERTIFICATE again for POLICY, with plain SQL: exit 0 holds, 1 does not, 2 cannot say."""
     loaded = read_policy(policy)
-    with _judging_progress(not as_json) as watch:
+    with progress(not as_json or STDERR.is_terminal) as watch:
         found = verify(certificate, loaded, watch=watch)
     if as_json:
         print(json.dumps({"holds": found.holds, **asdict(found)}))
     else:
         _print_verification(found)
     return 0 if found.holds else 1
-
-
-@contextmanager
-def _judging_progress(enabled: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """Show a bar on standard error while nodes are judged again; nothing when standard error is no terminal."""
-    if not enabled or not STDERR.is_terminal:
-        yield None
-        return
-    with Bar(TextColumn("judging nodes"), BarColumn(), MofNCompleteColumn(), console=STDERR, transient=True) as bar:
-        task = bar.add_task("")
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _print_verification(found: Verification) -> None:

@@ -25,6 +25,7 @@ from sqlanon.compiler.entities import with_entities
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.data_types import data_type
 from sqlanon.sqltrees.trees import (
+    FLOATS,
     as_keys,
     bigint,
     canonical,
@@ -48,7 +49,14 @@ from sqlanon.sqltrees.trees import (
     union_all,
     when,
     wide_sum,
+    with_id,
 )
+
+ORDERED = (
+    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "DATE", "TIMESTAMP",
+    "TIMESTAMP WITH TIME ZONE",
+)  # fmt: skip
+"""Types whose least value every engine finds."""
 
 
 def record_counts(source: exp.Expr, taking_part: TakingPart) -> exp.Select:
@@ -76,7 +84,11 @@ def distinct_values(
     """
     text = canonical(name, type_name)
     # of a text it is the text itself: some engines sort all records for any other, where they could hash
-    raw = text.copy() if type_name == "VARCHAR" else exp.AnyValue(this=column(name))
+    raw: exp.Expr = text.copy() if type_name == "VARCHAR" else exp.AnyValue(this=column(name))
+    if type_name.upper() in FLOATS:
+        raw = exp.cast(text.copy(), type_name)  # without the sign of a zero or of NaN
+    elif type_name.upper().split("(")[0] in ORDERED:
+        raw = exp.Min(this=column(name))  # built in everywhere, where PostgreSQL 15 has no ANY_VALUE: any will do
     if included_only:
         source = exp.select("*").from_(source.copy()).where(taking_part.condition()).subquery("taking_part")
     return (
@@ -129,6 +141,33 @@ def hierarchy_facts(position: int, height: int) -> exp.Select:
         named(exp.Max(this=column(last)), "root"),
         named(count_if(exp.or_(*clash, copy=False) if clash else exp.false()), "clashes"),
     ).from_(table(relation))
+
+
+def header_rows(position: int, height: int) -> exp.Select:
+    """Count the listed row that comes first if it shares no text with other rows, nor its value with the source."""
+    first, other = "first", "other"
+    rows, found = names.listed(position), names.distinct_values(position)
+    levels = [names.level(level) for level in range(height)]
+    shared = [equal(column(level, other), column(level, first)) for level in levels]
+    repeated = exp.select(number(1)).from_(table(rows, other)).where(_after_first(other), exp.or_(*shared))
+    occurs = (
+        exp.select(number(1)).from_(table(found, other)).where(equal(column("value", other), column(levels[0], first)))
+    )
+    return (
+        exp.select(named(count_rows(), "headers"))
+        .from_(table(rows, first))
+        .where(
+            exp.Not(this=_after_first(first)),
+            not_null(column(levels[0], first)),
+            exp.NEQ(this=column(levels[0], first), expression=column(levels[-1], first)),
+            exp.Not(this=exp.Exists(this=repeated)),
+            exp.Not(this=exp.Exists(this=occurs)),
+        )
+    )
+
+
+def _after_first(table_name: str) -> exp.Expr:
+    return exp.GT(this=column("place", table_name), expression=number(0))
 
 
 def branches(
@@ -221,6 +260,19 @@ def lookup(relation: str, item: EncodedColumn, words: int) -> exp.Select:
         ]
         projections.append(named(either_bits(parts), names.key(word)))
     return exp.select(*projections).from_(table(relation))
+
+
+def numbered(query: exp.Select, item: EncodedColumn) -> exp.Select:
+    """Return a lookup with the number of each value, ``id``, and per level the number of its text, NULL being one.
+
+    Numbers are never NULL: any database joins by them, and knows how many rows to expect.
+    """
+    ranks = []
+    for level in range(item.height):
+        text = exp.Ordered(this=exp.cast(column(names.level(level)), "VARCHAR"), nulls_first=False)
+        rank = exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=[text]))
+        ranks.append(named(exp.cast(rank, "INTEGER"), names.text_number(level)))
+    return with_id(query.select(*ranks, copy=False))
 
 
 def leaf_rows(

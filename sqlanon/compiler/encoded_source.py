@@ -15,7 +15,6 @@ from sqlanon.sqltrees.trees import (
     column,
     count_distinct,
     either_bits,
-    equal,
     not_null,
     number,
     or_zero,
@@ -146,9 +145,13 @@ class EncodedSource:
         return self.joined(projections).where(both([*self.covered(), population.condition(SOURCE)]), copy=False)
 
     def covered(self) -> list[exp.Expr]:
-        """Return the conditions that every quasi-identifier of a record, joined with the lookups, is covered."""
+        """Return the conditions that every quasi-identifier of a record, joined with the lookups, is covered.
+
+        A condition that NULL does not meet would make an inner join of the LEFT JOIN, and of inner joins by the text of
+        a value PostgreSQL expects no row: it has no statistics of expressions. SQLite would reorder them.
+        """
         return [
-            equal(column(COVERED, names.lookup(position)), number(1))
+            exp.NEQ(this=or_zero(column(COVERED, names.lookup(position))), expression=number(0))
             for position, item in enumerate(self.items)
             if not item.sensitive
         ]

@@ -20,16 +20,14 @@ from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
 from sqlanon.sqltrees.trees import (
     bigint,
-    both,
-    canonical,
     column,
     count_if,
     cte,
     equal,
+    equal_columns,
     greatest,
     named,
     number,
-    same,
     table,
     total,
     union_all,
@@ -53,14 +51,16 @@ def _text(position: int) -> str:
 def originals(source: EncodedSource) -> exp.Select:
     """Return the distinct combinations of original values among the records that take part, with their counters.
 
-    A quasi-identifier is its canonical text, a sensitive value the code that its lookup gives it, an entity its text.
+    A quasi-identifier is the number of its canonical text in the lookup (``id``): a number can be joined by, where of a
+    text that may be NULL no database has statistics. A sensitive value is the code that its lookup gives it, an entity
+    its text.
     """
     parts: list[exp.Expr] = []
     for position, item in enumerate(source.items):
         if item.sensitive:
             parts.append(source.code(position, item.fields[0][0]))
         else:
-            parts.append(canonical(item.name, item.type, SOURCE))
+            parts.append(column("id", names.lookup(position)))
     members = source.taking_part.members
     counted = count_if(column(names.MEMBER, SOURCE)) if members else exp.Count(this=exp.Star())
     projections = [named(part, _value(position)) for position, part in enumerate(parts)]
@@ -132,7 +132,7 @@ def node_counts(catalog: Catalog, models: Sequence[PrivacyModel], node: Node, si
     )
     ctes = _judged(catalog, models, node)
     if catalog.has_entity:
-        classes_of = both(same(column(_text(i), "records"), column(_text(i), "judged")) for i in range(len(node)))
+        classes_of = equal_columns(map(_text, range(len(node))), "records", "judged")
         hit = (
             exp.select(
                 named(column(names.ENTITY, "records"), "entity"),
@@ -142,7 +142,7 @@ def node_counts(catalog: Catalog, models: Sequence[PrivacyModel], node: Node, si
                 named(column("entities", "judged"), "entities"),
             )
             .from_(table("records"))
-            .join(table("judged"), on=classes_of)
+            .join(table("judged"), on=classes_of, join_type="left")
         )
         of_entities = bind("audit/node_entities.sql", relations={"judged": hit})
         wanted = [column(name) for name in (*query.named_selects, *of_entities.named_selects)]
@@ -166,9 +166,9 @@ def node_costs(catalog: Catalog, models: Sequence[PrivacyModel], node: Node, *, 
 
 
 def least_costs(catalog: Catalog, position: int, level: int) -> exp.Select:
-    """Return per text of a level D - leaves, and per lower level the least D - leaves among the values below it."""
+    """Return, by the number of a text, D - leaves, and per lower level the least D - leaves among the values below."""
     domain = catalog.attributes[position].domain
-    text = column(names.level(level))
+    text = column(names.text_number(level))
     costs = [
         named(exp.Sub(this=number(domain), expression=exp.Max(this=column(leaves(lower)))), least_cost(lower))
         for lower in range(level + 1)
@@ -190,7 +190,7 @@ def _costs_of_leaves(position: int, level: int, tallest: int) -> exp.Select:
         .from_(table("judged"))
         .join(
             table(names.least_costs(position, level), "costs"),
-            on=same(column(_text(position), "judged"), column("text", "costs")),
+            on=equal(column(_text(position), "judged"), column("text", "costs")),
         )
         .where(equal(column("fails", "judged"), number(1)))
     )
@@ -266,10 +266,10 @@ def _judged(catalog: Catalog, models: Sequence[PrivacyModel], node: Node) -> lis
 
 
 def _records(catalog: Catalog, node: Node, values: Sequence[str]) -> exp.Select:
-    """Return the original values that are left of a record at a node, with the texts of the node."""
+    """Return the original values that are left of a record at a node, with the numbers of the node's texts."""
     kept = [*values, names.COUNT, names.POPULATION, *([names.ENTITY] if catalog.has_entity else [])]
     query = exp.select(
-        *[named(column(names.level(level), names.lookup(i)), _text(i)) for i, level in enumerate(node)],
+        *[named(column(names.text_number(level), names.lookup(i)), _text(i)) for i, level in enumerate(node)],
         *[column(name, "o") for name in kept],
     ).from_(table(names.ORIGINALS, "o"))
     for position in range(len(node)):
@@ -312,7 +312,6 @@ def _weights(place: int) -> exp.Select:
 def _histogram(texts: Sequence[str], value: str, of_entities: bool) -> exp.Select:
     """Return per class and sensitive value the number of records, or of distinct entities."""
     entities = exp.Count(this=exp.Distinct(expressions=[column(names.ENTITY, "records")]))
-    matches = both(same(column(name, "records"), column(name, "classes")) for name in texts)
     return (
         exp.select(
             column(CLASS, "classes"),
@@ -320,7 +319,7 @@ def _histogram(texts: Sequence[str], value: str, of_entities: bool) -> exp.Selec
             named(entities if of_entities else total(column(names.COUNT, "records")), names.COUNT),
         )
         .from_(table("records"))
-        .join(table("classes"), on=matches)
+        .join(table("classes"), on=equal_columns(texts, "records", "classes"), join_type="left")
         .where(exp.GT(this=column(names.COUNT, "records"), expression=number(0)))
         .group_by(column(CLASS, "classes"), column(value, "records"))
     )
@@ -341,4 +340,4 @@ def _answers(catalog: Catalog, model: PrivacyModel, classes: exp.Expr | None = N
 
 def _meets(position: int) -> exp.Expr:
     """Return the condition that an original value meets its row of the lookup."""
-    return same(column(_value(position), "o"), column("value", names.lookup(position)))
+    return equal(column(_value(position), "o"), column("id", names.lookup(position)))

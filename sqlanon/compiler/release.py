@@ -107,4 +107,6 @@ def release(
     )
     same_key = equal_columns(map(names.key, range(catalog.words)), "records", "passing")
     query = rows.from_(table("records")).join(table("passing"), on=same_key)
-    return with_ctes(query, [cte("records", records), *judged(question, grouped), cte("passing", passing)])
+    return with_ctes(
+        query, [cte("records", records, computed_first=True), *judged(question, grouped), cte("passing", passing)]
+    )

@@ -9,6 +9,7 @@ from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
 from sqlanon.sqltrees.trees import (
     bigint,
+    canonical,
     column,
     count_rows,
     equal,
@@ -91,7 +92,7 @@ def reference(source: EncodedSource, position: int, *, placed: bool = False) -> 
         placed: with the place of each value in the order, ``place``; values without a code have none, and are left out.
     """
     item = source.items[position]
-    text = exp.cast(column(item.name), "VARCHAR")
+    text = canonical(item.name, item.type)
     records = count_rows() if source.entity is None else source.entity.count()
     counted = (
         exp.select(named(text, "value"), named(bigint(records), "records"))

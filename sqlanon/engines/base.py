@@ -14,8 +14,10 @@ from sqlglot import exp
 
 from sqlanon.engines.journal import Journal
 from sqlanon.engines.relation_names import table_reference
+from sqlanon.engines.replay import analysis, rows_of, temporary_table
 from sqlanon.engines.texts import UNKNOWN, TextFacts
 from sqlanon.errors import EngineError, UnsupportedError
+from sqlanon.interrupts import held
 
 Statement = exp.Expr | Callable[[], exp.Expr]
 """A statement of the replayable script: a tree, or a function that builds it when the script is asked for."""
@@ -136,6 +138,8 @@ class Engine(ABC):
     """The statement that begins a transaction."""
     temporary_schema: ClassVar[str] = ""
     """The schema of temporary relations with its dot, so that no other relation of the same name is meant."""
+    analyzes: ClassVar[bool] = False
+    """True if the planner knows nothing of the values of a new table before ANALYZE."""
     version: str
     lanes: int = 1
 
@@ -163,6 +167,18 @@ class Engine(ABC):
     @abstractmethod
     def render(self, statement: exp.Expr, *, pretty: bool = False) -> str:
         """Return the text of ``statement`` in the engine's dialect, every identifier quoted."""
+
+    def prepared(self, statement: exp.Expr) -> str:
+        """Return the text of a statement that will run many times, and prepare its working tables for it."""
+        return self.render(statement)
+
+    def portable(self, statement: exp.Expr, *, pretty: bool = False) -> str:
+        """Return the text of a statement for other sessions of the database, without what this one has of its own."""
+        return self.render(statement, pretty=pretty)
+
+    def before(self, text: str) -> list[str]:
+        """Return the statements that another session needs before the ``text`` of ``portable``."""
+        return []
 
     @abstractmethod
     def run(self, name: str, statement: exp.Expr | str, parameters: Sequence[Any] = ()) -> list[Row]:
@@ -193,6 +209,13 @@ class Engine(ABC):
     def arrow(self, name: str, statement: exp.Expr | str) -> pa.Table:
         """Run a named statement and return its rows as an Arrow table."""
 
+    def hold(self) -> None:
+        """Read one state of the source from now on, as far as the engine can; ``transaction`` commits, and ends that.
+
+        Whatever is created meanwhile belongs to the same transaction, and goes if the engine is closed before.
+        """
+        return
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Run what is within in one transaction: commit at the end, roll back on any error."""
@@ -202,7 +225,8 @@ class Engine(ABC):
             self.run("commit", "COMMIT")
         except BaseException:
             self._forget_relations()
-            with suppress(EngineError):  # the database may have rolled back by itself, or the connection may be gone
+            # the database may have rolled back by itself, or the connection may be gone
+            with held(), suppress(EngineError):
                 self.run("rollback", "ROLLBACK")
             raise
 
@@ -232,23 +256,29 @@ class Engine(ABC):
         if replayed:
             self._log(name, table, lambda: rows_of(data))
         self._ingest(name, table, data, new=True)
+        self._analyze_working(table, replayed=replayed)
 
     def append(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None:
         """Add the rows of an Arrow table to a working table, which has the same columns."""
         if replayed:
             self._log(name, table, lambda: rows_of(data), more=True)
         self._ingest(name, table, data, new=False)
+        self._analyze_working(table, replayed=replayed)
 
-    def create(self, name: str, table: str, query: exp.Query | str) -> int:
+    def create(self, name: str, table: str, query: exp.Query | str, *, replayed: bool = True) -> int:
         """Create a working table from a query and return its number of rows.
 
         ``query`` may be text that was rendered from a tree before, so that hot statements compile once. The replayable
-        script does not contain such a statement.
+        script does not contain such a statement, nor one that is not ``replayed``.
         """
-        logged = None if isinstance(query, str) or name == SNAPSHOT else query.copy()  # rendering may change the tree
+        logged = None
+        if isinstance(query, exp.Expr) and name != SNAPSHOT and replayed:
+            logged = query.copy()  # rendering may change the tree
         rows = self._create_as(name, table, query)
         if logged is not None:
             self._log(name, table, lambda: logged)
+        if name != SNAPSHOT:  # one is only grouped by bits of its keys, of which no statistics are kept
+            self._analyze_working(table, replayed=logged is not None)
         return rows
 
     def insert(self, name: str, table: str, query: exp.Query) -> None:
@@ -256,6 +286,7 @@ class Engine(ABC):
         logged = query.copy()
         self._insert_from(name, table, query)
         self._log(name, table, lambda: logged, more=True)
+        self._analyze_working(table)
 
     def compute(
         self, name: str, table: str, query: exp.Query, *, over: str, of: str, type_name: str, by_text: bool
@@ -271,6 +302,11 @@ class Engine(ABC):
         """
         self.create(name, table, query)
 
+    def read_once(self, name: str, table: str, relation: exp.Expr) -> exp.Expr:
+        """Return a relation that shows the rows of another as they are now: a working table, or the other itself where
+        it costs little to read it again, or no working table can be created within a publication."""
+        return relation
+
     def drop(self, table: str) -> None:
         """Drop a working table, if it exists."""
         self.run("drop", f"DROP TABLE IF EXISTS {self._working_table(table)}")
@@ -278,6 +314,18 @@ class Engine(ABC):
     def drop_column(self, table: str, column: str) -> None:
         """Drop a column of a working table."""
         self.run("drop column", f"ALTER TABLE {self._working_table(table)} DROP COLUMN {self._quoted(column)}")
+
+    def analyze(self, relation: exp.Expr) -> None:
+        """Gather statistics of a new table for the planner, if it has none otherwise (``analyzes``)."""
+        if self.analyzes:
+            self.run("analyze", analysis(relation))
+
+    def _analyze_working(self, table: str, *, replayed: bool = True) -> None:
+        """Gather statistics of a working table, also in the replayable script if that creates it."""
+        if self.analyzes:
+            self.run("analyze", f"ANALYZE {self._working_table(table)}")
+            if replayed:
+                self.replay.append(("analyze", lambda: analysis(exp.to_table(table, quoted=True))))
 
     @abstractmethod
     def _ingest(self, name: str, table: str, data: pa.Table, *, new: bool) -> None:
@@ -322,12 +370,29 @@ class Engine(ABC):
             UnsupportedError: the engine does not read other databases.
         """
 
+    def unreadable(self, relation: exp.Expr) -> list[str]:
+        """Return the columns of a relation that the engine knows its session has no right to read."""
+        return []
+
+    def hides_rows(self, relation: exp.Expr) -> bool:
+        """Return True if the engine knows that a relation does not show all its rows to the session (row-level
+        security). A statement from which rows are hidden is refused then, until ``accept_visible_rows``."""
+        return False
+
+    def accept_visible_rows(self) -> None:
+        """Read the rows that the session sees, where others are hidden from it."""
+        return
+
     def unchanged(self) -> bool:
         """Return False if the engine knows that others wrote to the source since it was opened."""
         return True
 
     def databases(self) -> list[tuple[str, str | None, bool]]:
         """Return name, file (None in memory) and whether it is only read, for each attached database."""
+        return []
+
+    def relations(self) -> list[str]:
+        """Return the tables and views of the source that can be read, in order, as a policy names them."""
         return []
 
     def detaching(self) -> AbstractContextManager[None]:
@@ -406,30 +471,7 @@ class Engine(ABC):
         return self.arrow("release", query)
 
 
-def temporary_table(table: str, query: exp.Query) -> exp.Create:
-    """Return the statement of the replayable script that creates a working table."""
-    temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
-    name = exp.to_table(table, quoted=True)
-    return exp.Create(this=name, kind="TABLE", properties=temporary, expression=query.copy())
-
-
-def rows_of(data: pa.Table) -> exp.Query:
-    """Return the rows of a small Arrow table as a SELECT over VALUES."""
-    columns = [exp.to_identifier(name, quoted=True) for name in data.column_names]
-    kinds = [_kind(field.type) for field in data.schema]
-    typed = [exp.cast(exp.column(name), kind).as_(name) for name, kind in zip(columns, kinds, strict=True)]
-    if not data.num_rows:
-        nothing = [exp.cast(exp.null(), kind).as_(name) for name, kind in zip(columns, kinds, strict=True)]
-        return exp.select(*nothing).where(exp.false())
-    tuples = [exp.Tuple(expressions=[exp.convert(v) for v in row.values()]) for row in data.to_pylist()]
-    alias = exp.TableAlias(this=exp.to_identifier("rows", quoted=True), columns=[name.copy() for name in columns])
-    return exp.select(*typed).from_(exp.Values(expressions=tuples, alias=alias))
-
-
-def _kind(kind: pa.DataType) -> str:
-    """Return the type of a column that is loaded from Arrow."""
-    if pa.types.is_integer(kind):
-        return "BIGINT" if kind.bit_width > 32 else "INT" if kind.bit_width > 16 else "SMALLINT"
-    if pa.types.is_floating(kind):
-        return "DOUBLE" if kind.bit_width > 32 else "FLOAT"
-    return "BOOLEAN" if pa.types.is_boolean(kind) else "VARCHAR"
+def replayed(engine: Engine) -> Iterator[tuple[str, exp.Expr]]:
+    """Yield the names and statements of the replayable script, in order."""
+    for name, item in engine.replay:
+        yield name, item if isinstance(item, exp.Expr) else item()

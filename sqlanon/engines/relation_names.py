@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -46,3 +46,12 @@ def table_reference(parts: Iterable[str]) -> exp.Table:
     """Return the reference to a relation by the parts of its name, from the outermost."""
     identifiers = [exp.to_identifier(part, quoted=True) for part in parts]
     return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(identifiers), strict=False)))
+
+
+def written_name(parts: Sequence[str], dialect: str) -> str:
+    """Return a name as ``relation_parts`` reads it: a word alone as it is, of several each in quotes if need be."""
+    if len(parts) == 1 and "." not in parts[0]:
+        return parts[0]
+    bare = [part.isidentifier() and part == part.lower() for part in parts]
+    quotes = [exp.to_identifier(part, quoted=not plain) for part, plain in zip(parts, bare, strict=True)]
+    return ".".join(part.sql(dialect=dialect) for part in quotes)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NoReturn
 
-from sqlanon.errors import NoSolutionError, SearchStoppedError
+from sqlanon.errors import Interrupted, NoSolutionError, SearchStoppedError
 from sqlanon.evaluate.evaluator import Evaluator
 from sqlanon.policy import SearchOptions
 from sqlanon.policy.extensions import NOTHING, Extensions
@@ -27,23 +28,20 @@ class SearchResult:
     proof: Proof | None
 
 
-Watcher = Callable[[Progress], None]
-"""Called after every batch of verdicts, to show progress."""
-
-
 def run_search(
     problem: Problem,
     evaluator: Evaluator,
     options: SearchOptions,
     *,
     extensions: Extensions = NOTHING,
-    watch: Watcher | None = None,
 ) -> SearchResult:
-    """Search until the strategy ends, a limit is reached, or the user interrupts; return the best node and its proof.
+    """Search until the strategy ends or a limit is reached; return the best node and its proof.
 
-    A strategy cannot claim that its answer is proven: boxes of nodes must cover the lattice (``proof``).
+    A strategy cannot claim that its answer is proven: boxes of nodes must cover the lattice (``proof``). An interrupt
+    counts as a limit where the options say so (``on_interrupt``).
 
     Raises:
+        Interrupted: the user interrupted the search, and the options do not say so, or no solution was found.
         NoSolutionError: it is proven that no node meets the policy.
         SearchStoppedError: no solution was found, and it is not proven that there is none.
     """
@@ -65,18 +63,37 @@ def run_search(
                 break
             verdicts = evaluator.judge(requests)
             requests = generator.send(verdicts)
-            if watch:
-                watch(progress)
+            evaluator.report(progress)
     except StopIteration:
-        pass
+        evaluator.report(progress)
     except KeyboardInterrupt:
         stopped = "interrupt"
     proof = _proof(problem, evaluator, progress, interrupted=stopped == "interrupt")
-    if progress.incumbent is None:
-        _give_up(problem, evaluator, progress, proof, name, stopped)
-    assert progress.incumbent is not None
     best = progress.incumbent
-    return SearchResult(best, _certify(problem, progress, proof, name), progress, proof)
+    if best is None:
+        _give_up(problem, evaluator, progress, proof, name, stopped)
+    certificate = _certify(problem, best, progress, proof, name)
+    if stopped == "interrupt" and options.on_interrupt == "discard":
+        raise interrupted(f"{progress.evaluated} evaluations", certificate, problem.catalog.levels(best.node))
+    return SearchResult(best, certificate, progress, proof)
+
+
+def interrupted(effort: str, best: Certificate | None = None, levels: Mapping[str, int] | None = None) -> Interrupted:
+    """Return the error of a search that the user stopped, with the best solution so far, if there is one.
+
+    >>> interrupted("7 evaluations").message
+    'The search was interrupted after 7 evaluations; nothing was published. It had not found a solution.'
+    """
+    start = f"The search was interrupted after {effort}; nothing was published."
+    if best is None:
+        return Interrupted(f"{start} It had not found a solution.", hint="run it again.")
+    bounds = {"loss": best.loss, "lower_bound": best.lower_bound, "gap": best.gap}
+    return Interrupted(
+        f"{start} The best solution so far loses {best.loss:.6f}, {best.nearness}.",
+        hint="to publish what an interrupted search has found, say --on-interrupt publish, or search: {on_interrupt: "
+        "publish}; to end a search sooner, search: {time_limit: 60, gap: 0.05}, say.",
+        incumbent={"levels": None if levels is None else dict(levels), **bounds},
+    )
 
 
 def _proof(problem: Problem, evaluator: Evaluator, progress: Progress, *, interrupted: bool) -> Proof | None:
@@ -110,10 +127,10 @@ def _limit(options: SearchOptions, progress: Progress) -> str:
     return ""
 
 
-def _certify(problem: Problem, progress: Progress, proof: Proof | None, strategy: str) -> Certificate:
+def _certify(
+    problem: Problem, incumbent: Verdict, progress: Progress, proof: Proof | None, strategy: str
+) -> Certificate:
     """Return the certificate: every candidate that is neither judged nor pruned loses at least ``lower_bound``."""
-    incumbent = progress.incumbent
-    assert incumbent is not None
     loss = incumbent.loss
     enough = loss - TIE * abs(loss)
     own = progress.lower_bound if progress.lower_bound is not None else -math.inf
@@ -140,8 +157,10 @@ def _certify(problem: Problem, progress: Progress, proof: Proof | None, strategy
 
 def _give_up(
     problem: Problem, evaluator: Evaluator, progress: Progress, proof: Proof | None, strategy: str, stopped: str
-) -> None:
+) -> NoReturn:
     """Raise the error of a search without a solution: NoSolutionError if it is proven that there is none."""
+    if stopped == "interrupt":
+        raise interrupted(f"{progress.evaluated} evaluations")
     if not progress.finished:
         raise SearchStoppedError(
             f"The search was stopped ({stopped}) after {progress.evaluated} evaluations, before any solution.",

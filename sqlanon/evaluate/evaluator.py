@@ -17,7 +17,7 @@ from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Counts
 from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel
-from sqlanon.search.base import Problem, Request, Verdict
+from sqlanon.search.base import Problem, Progress, Request, Verdict
 from sqlanon.search.verdicts import required_counts, verdict_of
 from sqlanon.sqltrees import names
 
@@ -89,6 +89,18 @@ class Evaluator:
     def question(self) -> Question:
         """The question that ``judge(exact=True)`` answers."""
         return self._full
+
+    def report(self, progress: Progress) -> None:
+        """Say how far a search is, to whoever watches."""
+        best, bound = progress.incumbent, progress.lower_bound
+        loss = None if best is None else best.loss
+        self._engine.journal.report(
+            "searching",
+            done=progress.evaluated,
+            unit="nodes judged",
+            loss=loss,
+            lower_bound=bound if bound is None or loss is None else min(bound, loss),
+        )
 
     def judge(self, requests: Sequence[Request], *, exact: bool = False) -> list[Verdict]:
         """Return the verdicts of the requested nodes, in their order; a repeated node costs no statement.
@@ -165,7 +177,7 @@ class Evaluator:
         if slot not in self._texts:
             if exact not in self._batches:
                 self._batches[exact] = compiler.Batch(question)
-            self._texts[slot] = self._engine.render(self._batches[exact].of(arms, form=form))
+            self._texts[slot] = self._engine.prepared(self._batches[exact].of(arms, form=form))
         return self._texts[slot]
 
 

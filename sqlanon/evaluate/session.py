@@ -11,6 +11,7 @@ from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.evaluate.snapshots import SnapshotStore
 from sqlanon.evaluate.transfer import Transferred, transfer
 from sqlanon.policy import EngineOptions, Policy
+from sqlanon.source.beside import BesideSource, judge_source, judged_for
 from sqlanon.source.encoding import Encoding
 from sqlanon.source.opening import Source
 
@@ -32,6 +33,7 @@ class Session:
         seconds: what was spent before the search, by phase.
         judging: the engine that judges nodes: the source's own, or an embedded one.
         transferred: what was copied to the judging engine, when it is another.
+        beside: what the policy publishes beside its quasi-identifiers.
     """
 
     policy: Policy
@@ -42,6 +44,7 @@ class Session:
     snapshots: SnapshotStore
     judging: Engine
     transferred: tuple[Transferred, ...] = ()
+    beside: BesideSource = field(default_factory=BesideSource)
     _lifetime: _Lifetime = field(default_factory=_Lifetime)
 
     @classmethod
@@ -52,22 +55,34 @@ class Session:
 
         ``auto`` stays with an engine that judges nodes side by side, and otherwise takes an embedded DuckDB, to which
         codes and counts are copied, no record and no text.
+
+        Raises:
+            IdentifyingColumnError: the policy publishes columns that identify persons, and does not accept them.
         """
         engine, where = source.engine, policy.search.where
-        start = partial(cls, policy, encoded_policy, source, encoding, seconds)
+        beside = judge_source(engine, encoding, policy)
+        start = partial(cls, policy, encoded_policy, source, encoding, seconds, beside=beside)
         if isinstance(engine, DuckDBEngine) or where == "engine" or (where == "auto" and engine.has("side_by_side")):
-            return start(SnapshotStore(engine, encoding.catalog), engine)
+            return start(snapshots=SnapshotStore(engine, encoding.catalog), judging=engine)
         embedded = DuckDBEngine(settings=policy.engine.embedded)
+        embedded.journal.follow(engine.journal)
         try:
             transferred = transfer(engine, embedded, encoding.catalog)
-            return start(SnapshotStore(embedded, encoding.catalog), embedded, transferred)
+            return start(snapshots=SnapshotStore(embedded, encoding.catalog), judging=embedded, transferred=transferred)
         except BaseException:
             embedded.close()
             raise
 
     def under(self, policy: Policy) -> Self:
-        """Return a session under another policy that needs the same encoding; closing either closes both."""
-        return replace(self, policy=policy, encoded_policy=policy, seconds={"encode": 0.0})
+        """Return a session under another policy that needs the same encoding; closing either closes both.
+
+        Raises:
+            IdentifyingColumnError: see ``begin``.
+        """
+        beside = self.beside
+        if judged_for(policy) != judged_for(self.policy):
+            beside = judge_source(self.engine, self.encoding, policy)
+        return replace(self, policy=policy, encoded_policy=policy, seconds={"encode": 0.0}, beside=beside)
 
     @property
     def engine(self) -> Engine:
@@ -77,7 +92,8 @@ class Session:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the user should know of the source, its encoding and the options of its engine."""
-        return (*self.source.warnings, *self.encoding.warnings, *_ignored_options(self.source, self.policy))
+        of_source = (*self.source.warnings, *self.encoding.warnings)
+        return (*of_source, *_ignored_options(self.source, self.policy), *self.beside.warnings)
 
     @property
     def statements(self) -> int:

@@ -22,7 +22,7 @@ from typing import Any
 
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.models.base import PrivacyModel, fraction, labelled
-from sqlanon.parameters import Parameter, choice, exact
+from sqlanon.parameters import Parameter, choice, exact, is_number
 
 PUBLIC_ONLY = ("ignore", "reject")
 SUBSET_KINDS = ("file", "table", "column")
@@ -84,5 +84,5 @@ class DeltaPresence(PrivacyModel):
     def faults(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         """Yield the fault of a range that ends before it begins."""
         low, high = parameters.get("min"), parameters.get("max")
-        if isinstance(low, int | float | Decimal) and isinstance(high, int | float | Decimal) and low > high:
+        if is_number(low) and is_number(high) and Decimal(str(low)) > Decimal(str(high)):
             yield "min", "min is above max.", "swap them."

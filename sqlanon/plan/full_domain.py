@@ -11,11 +11,13 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.compiler import release as compiler
+from sqlanon.compiler.batch import literal_batch
 from sqlanon.compiler.class_sizes import class_sizes
 from sqlanon.compiler.live import live_view
 from sqlanon.compiler.question import Question
+from sqlanon.engines.standalone import standalone
 from sqlanon.errors import InputError
-from sqlanon.evaluate.driver import Watcher, run_search
+from sqlanon.evaluate.driver import run_search
 from sqlanon.evaluate.evaluator import Evaluator
 from sqlanon.evaluate.problem import build_problem
 from sqlanon.evaluate.session import Session
@@ -24,7 +26,8 @@ from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Measure
 from sqlanon.plan.planned import versions
 from sqlanon.plan.publishing import PublishablePlan
-from sqlanon.policy import Model, Output, Policy
+from sqlanon.policy import Model, Output, Policy, as_policy
+from sqlanon.policy.plain import plain
 from sqlanon.publish.ledger import Entities, Ledger
 from sqlanon.publish.live.facts import facts_of
 from sqlanon.publish.live.lookups import freeze
@@ -35,6 +38,7 @@ from sqlanon.publish.targets import Target, check_target
 from sqlanon.publish.written_rows import typed_texts
 from sqlanon.search.base import Problem, Progress, Request, Verdict, rank
 from sqlanon.search.proof import Proof
+from sqlanon.source.widths import shared_width
 from sqlanon.sqltrees import names
 
 
@@ -91,7 +95,10 @@ class Plan(PublishablePlan):
             chosen=self.node,
             judged={verdict.node: verdict for verdict in self._evaluator.judged},
             withheld=self.ledger.hides(self._threshold),
-            fingerprint=self.policy.fingerprint(),
+            fingerprints={
+                "policy_fingerprint": self.policy.fingerprint(),
+                "question_fingerprint": self.policy.question_fingerprint(),
+            },
             versions=versions(self.engine),
         )
 
@@ -141,19 +148,50 @@ class Plan(PublishablePlan):
         losses = self.evaluate(self.solution.levels).by_attribute
         return dict(zip(self.solution.levels, losses, strict=True))
 
+    def cost_to_keep(self, name: str) -> Verdict | None:
+        """Return the best node known that keeps something of the column and meets the policy.
+
+        Besides those that the search has judged, the chosen node is looked at with the column just as low as is needed,
+        and with other columns generalized for it: one of them, or all. When none meets the policy, return the last.
+        None when the policy's limits on levels rule such nodes out.
+        """
+        catalog, lattice = self.catalog, self._problem.lattice
+        [axis] = [i for i, attribute in enumerate(catalog.attributes) if attribute.name == name]
+        gone = next(level for level, width in enumerate(catalog.attributes[axis].widths) if width <= 1)
+        if gone <= lattice.bottom[axis]:
+            return None
+        lower = (*self.node[:axis], gone - 1, *self.node[axis + 1 :])
+        raised = [(*lower[:i], top, *lower[i + 1 :]) for i, top in enumerate(lattice.top) if i != axis]
+        nodes = [lower, *raised, (*lattice.top[:axis], gone - 1, *lattice.top[axis + 1 :])]
+        requests = [Request(node, catalog.bottom) for node in dict.fromkeys(nodes)]
+        looked_at = self._evaluator.judge(requests, exact=True)
+        known = [verdict for verdict in self.search.solutions if verdict.node[axis] < gone]
+        meeting = [verdict for verdict in [*known, *looked_at] if verdict.feasible]
+        return min(meeting, key=rank) if meeting else looked_at[-1]
+
     def evaluate_many(self, nodes: Sequence[Mapping[str, int]]) -> list[Verdict]:
         """Return the verdicts of several nodes, in as few statements as possible."""
         bottom = self.catalog.bottom
         return self._evaluator.judge([Request(self._node(levels), bottom) for levels in nodes], exact=True)
 
     def node_sql(self, levels: Mapping[str, int]) -> str:
-        """Return a readable GROUP BY for a node: per class its records, and with an entity its distinct entities."""
-        query = compiler.readable_grain(self._session.encoding.source, self._node(levels))
-        return self.engine.render(query, pretty=True)
+        """Return a readable GROUP BY for a node: per class its records, and with an entity its distinct entities.
+
+        It runs in any session of the source's database: the lookups that it reads are parts of it, a line each. For the
+        operator: it holds the texts of hierarchies.
+        """
+        return standalone(self.engine, self._classes(levels))
 
     def classes(self, levels: Mapping[str, int]) -> pa.Table:
         """Return the classes of a node, as ``node_sql`` gives them. For the operator: it holds values."""
-        return self.engine.arrow("classes", self.node_sql(levels))
+        return self.engine.arrow("classes", self._classes(levels))
+
+    def verdict_sql(self, levels: Mapping[str, int]) -> str:
+        """Return the statement that judges a node, for any session of the source's database, as ``node_sql`` is."""
+        return standalone(self.engine, literal_batch(self.question, [self._node(levels)], names.BASE))
+
+    def _classes(self, levels: Mapping[str, int]) -> exp.Query:
+        return compiler.readable_grain(self._session.encoding.source, self._node(levels))
 
     @property
     def statistics(self) -> dict[str, float]:
@@ -194,12 +232,20 @@ class Plan(PublishablePlan):
         Raises:
             InputError: the policy needs another encoding.
         """
+        policy = as_policy(policy)
         if _encoded_for(policy) != _encoded_for(self.policy):
             raise InputError(
                 "The other policy differs in what was encoded (source, quasi-identifiers, sensitive columns, "
                 "hierarchies, subset, NULLs or uncovered values).",
                 hint="make a new plan for it.",
             )
+        for column in self._session.encoding.columns.values():
+            if shared_width(column.lengths, policy) != shared_width(column.lengths, self.policy):
+                raise InputError(
+                    f"The other policy allows classes of another size, and so column {column.spec.name!r} has another "
+                    "width.",
+                    hint="make a new plan for it, or say redact: {width: …}.",
+                )
         return search_plan(self._session.under(policy))
 
     @property
@@ -214,6 +260,9 @@ class Plan(PublishablePlan):
 
     def _node(self, levels: Mapping[str, int]) -> Node:
         heights = {a.name: a.height for a in self.catalog.attributes}
+        levels = plain(levels)
+        if not isinstance(levels, Mapping):
+            raise InputError("This is not a node.", hint="write {column: level}; columns without a level stay at 0.")
         for name, level in levels.items():
             if name not in heights:
                 raise InputError(
@@ -227,12 +276,12 @@ class Plan(PublishablePlan):
                 )
         return tuple(levels.get(name, 0) for name in heights)
 
-    def _release_query(self, *, entities: bool = False) -> exp.Query:
+    def _release_query(self, *, entities: bool = False, published: Mapping[str, str] | None = None) -> exp.Query:
         return compiler.release(
             self._session.encoding.source,
             self.question,
             self.node,
-            published=self.released,
+            published=self.released if published is None else published,
             snapshot=names.BASE,
             entities=entities,
         )
@@ -272,7 +321,7 @@ class Plan(PublishablePlan):
         return [("classes of the chosen node", compiler.readable_grain(self._session.encoding.source, self.node))]
 
 
-def search_plan(session: Session, watch: Watcher | None = None) -> Plan:
+def search_plan(session: Session) -> Plan:
     """Search the lattice of an encoded source, and return the plan of its best node.
 
     Raises:
@@ -280,10 +329,11 @@ def search_plan(session: Session, watch: Watcher | None = None) -> Plan:
     """
     start = time.perf_counter()
     engine, policy = session.judging, session.encoded_policy
+    engine.journal.report("searching")
     problem, models = build_problem(session.engine, session.encoding, policy, lanes=engine.lanes)
     evaluator = Evaluator(engine, problem.catalog, session.snapshots, problem, models)
     with engine.side_by_side():
-        found = run_search(problem, evaluator, policy.search, extensions=policy.extensions, watch=watch)
+        found = run_search(problem, evaluator, policy.search, extensions=policy.extensions)
     return Plan(
         catalog=problem.catalog,
         solution=_solution(problem.catalog, found.verdict),
@@ -327,6 +377,6 @@ def _encoded_for(policy: Policy) -> tuple[object, ...]:
     )
     source = policy.resolve(policy.source) if policy.source is not None else None
     joined = tuple(replace(j, source=policy.resolve(j.source)) if j.source is not None else j for j in policy.join)
-    origin = (source, policy.table, dict(policy.csv), policy.formats, joined)
+    origin = (source, policy.files and policy.patterns, policy.table, dict(policy.csv), policy.formats, joined)
     foreign = (dict(policy.extensions.hierarchies), dict(policy.extensions.formats))
     return (*origin, columns, policy.entity, policy.nulls, policy.subset, foreign)

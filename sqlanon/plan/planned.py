@@ -3,36 +3,43 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import reduce
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from sqlglot import exp
 
+from sqlanon.audit.beside_release import BesideRelease
 from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.null_bias import NullBias, null_bias
 from sqlanon.audit.nulls import NullAudit, audit_nulls
 from sqlanon.audit.release import ReleaseClaim
-from sqlanon.engines.base import Engine
+from sqlanon.engines.base import Engine, replayed
+from sqlanon.engines.standalone import standalone
+from sqlanon.errors import UnsupportedError
 from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.models import least_size
+from sqlanon.plan.beside import judge_release, warnings_of
 from sqlanon.policy import Column, Policy
 from sqlanon.policy.hierarchy.specs import HierarchySpec
 from sqlanon.publish.ledger import Ledger
 from sqlanon.publish.references import plan_audits
 from sqlanon.publish.script import replayable_script
 from sqlanon.publish.staging import staged_release
+from sqlanon.search.base import Verdict
 from sqlanon.search.certificate import Certificate
+from sqlanon.source.beside import BesideSource
 from sqlanon.source.columns import is_scalar
 from sqlanon.source.opening import Source
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, named, table
 from sqlanon.version import VERSION
 
+Measured = TypeVar("Measured")
 COMPARED_CLASSES = 20_000
 """A release of more classes is not audited for what its NULLs give away, which may compare each with each."""
 
@@ -71,6 +78,7 @@ class Planned(Closing):
     seconds: dict[str, float]
     warnings: tuple[str, ...]
     _session: Session
+    _measured: dict[str, Any] = field(default_factory=dict)
 
     def close(self) -> None:
         self._session.close()
@@ -93,8 +101,12 @@ class Planned(Closing):
         """Per quasi-identifier, the levels at which records are published, ascending."""
 
     @abstractmethod
-    def _release_query(self, *, entities: bool = False) -> exp.Query:
-        """Return the released rows; with their ``entities``, where the plan counts them, for audits alone."""
+    def _release_query(self, *, entities: bool = False, published: Mapping[str, str] | None = None) -> exp.Query:
+        """Return the released rows; with their ``entities``, where the plan counts them, for audits alone.
+
+        Args:
+            published: other columns of the source than those of the release, with their types, for audits alone.
+        """
 
     @abstractmethod
     def _readable(self) -> list[tuple[str, exp.Query]]:
@@ -127,6 +139,22 @@ class Planned(Closing):
     def verdict_sources(self) -> dict[str, int]:
         """How many nodes of the search were judged from which grain: ``base``, or ``snapshot`` with its levels."""
         return {}
+
+    @property
+    def nothing_left(self) -> tuple[str, ...]:
+        """The quasi-identifiers with several values in the source of which the release keeps none apart."""
+        return tuple(
+            attribute.name
+            for attribute, levels in zip(self.catalog.attributes, self.published_levels, strict=True)
+            if attribute.widths[0] > 1 and levels and all(attribute.widths[level] <= 1 for level in levels)
+        )
+
+    def cost_to_keep(self, name: str) -> Verdict | None:
+        """Return the verdict of a node that keeps something of a column of ``nothing_left``; None when none is known.
+
+        It shows what keeping the column costs at most, or what stands in the way; nothing is proven by it.
+        """
+        return None
 
     @property
     def proof_document(self) -> dict[str, Any] | None:
@@ -198,9 +226,32 @@ class Planned(Closing):
         """Return the hierarchy that a quasi-identifier was encoded with; patterns know one level above the values."""
         return {c.name: c.hierarchy for c in self._session.encoded_policy.columns}[column.name]
 
+    def audit_source(self) -> None:
+        """Measure ``null_audit`` and ``null_bias`` now, while the source is read as it was planned on.
+
+        A publication in the source's database ends that.
+        """
+        with suppress(UnsupportedError):  # raised again by whoever asks
+            self.null_audit()
+        self.null_bias()
+
+    def _once(self, name: str, measure: Callable[[], Measured]) -> Measured:
+        """Return what a measurement of the plan gives, which is made when it is first asked for."""
+        if name not in self._measured:
+            self._measured[name] = measure()
+        measured: Measured = self._measured[name]
+        return measured
+
+    def encoded_column(self, column: Column) -> Column:
+        """Return a column as it was encoded: with the width of its texts, where the policy leaves that to the data."""
+        return self._session.encoding.columns[column.name].spec
+
     def null_audit(self) -> NullAudit | None:
         """Measure what an attacker gains who takes the NULLs of the release for wildcards; None when it holds none, or
         so many classes that comparing them would take long, or the engine cannot measure it."""
+        return self._once("null audit", self._null_audit)
+
+    def _null_audit(self) -> NullAudit | None:
         if (
             not self.engine.has("null_audit")
             or self.policy.nulls == "basic"
@@ -212,12 +263,42 @@ class Planned(Closing):
         found = audit_nulls(self.engine, release, attributes, k=self._threshold)
         return found if found.records_with_null else None
 
+    @property
+    def beside_source(self) -> BesideSource:
+        """What was found beside the quasi-identifiers of the source."""
+        return self._session.beside
+
+    @property
+    def beside_release(self) -> BesideRelease:
+        """What the release gives away beside its quasi-identifiers, counted when it is first asked for."""
+        return self._once("beside", self._judge_release)
+
+    def _judge_release(self) -> BesideRelease:
+        def rows(published: Mapping[str, str]) -> exp.Query:
+            return self._release_query(entities=self.catalog.has_entity, published=published)
+
+        return judge_release(self._session, rows, self.released, self.ledger.published)
+
+    @property
+    def beside(self) -> dict[str, Any]:
+        """What was found beside the quasi-identifiers, of the source and of the release: the key ``beside`` of
+        ``run --json``. For the operator: its counts are exact."""
+        return {**self.beside_source.to_dict(), **self.beside_release.to_dict()}
+
+    @property
+    def all_warnings(self) -> tuple[str, ...]:
+        """What the user should know, of the release too."""
+        return self.warnings + warnings_of(self.beside_release, self._session, self.catalog)
+
     def null_bias(self) -> NullBias | None:
         """Measure how the columns change because the records with a NULL are left out (basic match).
 
         None when none is, or for δ-presence, where the source holds the population too. Columns whose values cannot be
         compared (JSON) are passed over.
         """
+        return self._once("null bias", self._null_bias)
+
+    def _null_bias(self) -> NullBias | None:
         if not self.engine.has("null_audit") or not self.catalog.excluded or self.catalog.has_population:
             return None
         encoding = self._session.encoding
@@ -230,12 +311,20 @@ class Planned(Closing):
         """Return statements that a person can check the release by, with their names."""
         return [(name, self.engine.render(query, pretty=True)) for name, query in self._readable()]
 
+    def standalone_sql(self) -> list[tuple[str, str]]:
+        """Return the statements of ``readable`` and the release, each for another session of the source's database.
+
+        The working tables that a statement reads are parts of itself, so that it can be pasted. For the operator: it
+        holds the texts of hierarchies.
+        """
+        listed = [*self._readable(), ("the release", self._release_query())]
+        return [(name, standalone(self.engine, query)) for name, query in listed]
+
     def script(self) -> str:
         """Return the SQL of the run, for the operator: encoding, base, what the release rests on, and the rows."""
         engine = self.engine
         statements = [("function of the session", text) for text in engine.preamble]
-        for name, item in engine.replay:
-            statements.append((name, engine.render(item if isinstance(item, exp.Expr) else item())))
+        statements += [(name, engine.render(statement)) for name, statement in replayed(engine)]
         return replayable_script([*statements, *self.readable(), ("release", self.release_sql)])
 
     @property

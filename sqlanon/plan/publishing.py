@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from sqlanon.engines.base import Engine
-from sqlanon.errors import UnsupportedError
+from sqlanon.errors import InputError, UnsupportedError
+from sqlanon.interrupts import finishing
 from sqlanon.plan.planned import Planned, versions
 from sqlanon.plan.release import Release
 from sqlanon.policy import Output
+from sqlanon.policy.faults import Faults
+from sqlanon.policy.sources import check_output
 from sqlanon.publish.live.view import KIND, SNAPSHOT, WARNING
-from sqlanon.publish.manifest import manifest, write_manifest
-from sqlanon.publish.proof_file import write_proof
+from sqlanon.publish.manifest import manifest
+from sqlanon.publish.papers import Papers
 from sqlanon.publish.publication import Publication, publish
-from sqlanon.publish.targets import CERTIFICATE, MANIFEST, Target
+from sqlanon.publish.targets import Target
 from sqlanon.search.certificate import Certificate
 
 NOWHERE = Publication({}, None)
@@ -38,6 +41,14 @@ class PublishablePlan(Planned):
             AuditError: what was written does not satisfy the policy; nothing was published.
             SourceChangedError, TargetError: see there; nothing was published.
         """
+        if isinstance(output, str | os.PathLike):
+            output = Output.file(os.fsdecode(output))
+        if output is not None and not isinstance(output, Output):
+            raise InputError("This is not an output.", hint='write sqlanon.Output.file("released.parquet"), say.')
+        if output is not None:
+            faults = Faults("The output")
+            check_output(faults, output, self.policy.extensions)
+            faults.finish()
         output = output or self.policy.output
         return self.publish_to(Target.of(self.source, self.policy, output) if output is not None else None)
 
@@ -45,13 +56,22 @@ class PublishablePlan(Planned):
         """Publish as ``publish`` does, to a target of this plan's source and policy.
 
         The target is checked here again, however early it was checked before.
+
+        Raises:
+            Interrupted: an interrupt came too late: the release stands, with its papers. One that comes earlier is
+                raised as KeyboardInterrupt, and nothing was published.
         """
+        if target is not None and self.policy.report is not None:
+            self.audit_source()
+        self.engine.journal.report("publishing")
+        with finishing("The interrupt came while the release was being put in place: it was published."):
+            return self._published(target)
+
+    def _published(self, target: Target | None) -> Release:
         start = time.perf_counter()
-        published, output = NOWHERE, None
-        if target is not None:
-            output = target.output
-            published = self._publish_live(target) if output.kind == KIND else self._publish_rows(target)
+        output = None if target is None else target.output
         ledger, certified = self.ledger, self.proof_document
+        warnings = self.all_warnings  # counted first: where that fails, nothing is published
         document = manifest(
             self.policy,
             self.catalog,
@@ -59,21 +79,22 @@ class PublishablePlan(Planned):
             rules=self._rules(),
             ledger=ledger,
             certificate=_public_certificate(self.certificate, certified),
-            output=published.output,
+            output={} if output is None else {output.kind: output.target},
             versions=versions(self.engine),
         )
-        if output is not None and output.kind == "file":
-            write_manifest(document, Path(output.target + MANIFEST))
-            if certified is not None:
-                write_proof(certified, Path(output.target + CERTIFICATE))
+        published = NOWHERE
+        if target is not None:
+            is_live = target.output.kind == KIND
+            papers = Papers(document, certified)
+            published = self._publish_live(target) if is_live else self._publish_rows(target, papers)
         return Release(
             levels=dict(self.levels),
             ledger=ledger,
             certificate=self.certificate,
-            manifest=document,
+            manifest=published.manifest or document,
             output=dict(published.output),
             seconds={**self.seconds, "publish": time.perf_counter() - start},
-            warnings=self.warnings + _access_warnings(self.engine, output),
+            warnings=warnings + _access_warnings(self.engine, output),
             verdict_sources=self.verdict_sources,
             plan=self,
             marker=published.marker,
@@ -81,7 +102,7 @@ class PublishablePlan(Planned):
             _target=output.target if output else "",
         )
 
-    def _publish_rows(self, target: Target) -> Publication:
+    def _publish_rows(self, target: Target, papers: Papers) -> Publication:
         """Write, audit and put in place the released rows."""
         with self._audited_rows() as (rows, claim):
             return publish(
@@ -92,6 +113,7 @@ class PublishablePlan(Planned):
                 redacted=self.ledger.suppressed if self.policy.suppressed == "redact" else None,
                 verify_source=self.source.verify,
                 copied=self.catalog.has_entity,
+                papers=papers if target.output.kind == "file" else None,
             )
 
     def _publish_live(self, target: Target) -> Publication:

@@ -2,6 +2,7 @@
 
 from sqlanon.policy.facts import (
     ENGINES,
+    ON_INTERRUPT,
     ROLES,
     WHERE,
     Column,
@@ -12,11 +13,12 @@ from sqlanon.policy.facts import (
     Quality,
     SearchOptions,
 )
-from sqlanon.policy.policy import Policy, require_policy
+from sqlanon.policy.policy import Policy, PolicyLike, as_policy
 from sqlanon.policy.transformation import LocalRecoding, Patterns, Transformation
 
 __all__ = [
     "ENGINES",
+    "ON_INTERRUPT",
     "ROLES",
     "WHERE",
     "Column",
@@ -27,8 +29,9 @@ __all__ = [
     "Output",
     "Patterns",
     "Policy",
+    "PolicyLike",
     "Quality",
     "SearchOptions",
     "Transformation",
-    "require_policy",
+    "as_policy",
 ]

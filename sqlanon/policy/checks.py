@@ -11,6 +11,7 @@ from sqlanon.measures.base import AGGREGATES
 from sqlanon.policy.extensions import Extensions
 from sqlanon.policy.facts import (
     ENGINES,
+    ON_INTERRUPT,
     ROLES,
     WHERE,
     Column,
@@ -24,11 +25,13 @@ from sqlanon.policy.facts import (
 )
 from sqlanon.policy.faults import Faults
 from sqlanon.policy.hierarchies import check_hierarchy
+from sqlanon.policy.plain import is_unicode
 from sqlanon.policy.sources import check_output, check_report, check_sources
 from sqlanon.policy.transformation import CELL_AGGREGATES, CELL_MEASURES, Patterns, check_transformation
 
 CHOICES = {
     "undeclared": ("error", "drop"),
+    "row_security": ("refuse", "accept"),
     "uncovered": ("error", "top", "suppress"),
     "nulls": ("extended", "basic"),
     "suppressed": ("drop", "redact"),
@@ -61,6 +64,7 @@ def check(policy: PolicyFacts) -> None:
     check_sources(faults, policy)
     _check_columns(faults, policy)
     _check_entity(faults, policy.entity, policy.columns)
+    _check_accepted(faults, policy)
     _check_privacy(faults, policy)
     _check_search(faults, policy)
     _check_engine(faults, policy.engine)
@@ -110,6 +114,18 @@ def _check_entity(faults: Faults, entity: object, columns: Sequence[Column]) -> 
             faults.add("entity", message, hint)
 
 
+def _check_accepted(faults: Faults, policy: PolicyFacts) -> None:
+    """Note a fault unless ``accept`` lists columns that are published as they are."""
+    if not isinstance(policy.accept, tuple) or not all(isinstance(name, str) for name in policy.accept):
+        faults.add("accept", "This is not a list of columns.", "write accept: [email].")
+        return
+    published = [column.name for column in policy.columns if column.role in ("sensitive", "keep")]
+    for name in policy.accept:
+        if name not in published:
+            message = f"The column {name!r} is not published as it is, so there is nothing to accept."
+            faults.add("accept", message, "list columns with the role keep or sensitive.")
+
+
 def _check_columns(faults: Faults, policy: PolicyFacts) -> None:
     columns = policy.columns
     seen: dict[str, str] = {}
@@ -148,6 +164,7 @@ def _check_search(faults: Faults, policy: PolicyFacts) -> None:
     faults.choice("search.strategy", search.strategy, ("auto", *extensions.names("strategies")))
     _find(faults, "search.strategy", extensions.strategy, search.strategy)
     faults.choice("search.where", search.where, WHERE)
+    faults.choice("search.on_interrupt", search.on_interrupt, ON_INTERRUPT)
     if search.time_limit is not None:
         faults.number("search.time_limit", search.time_limit, 0)
     if search.max_evaluations is not None:
@@ -204,8 +221,8 @@ def _check_fit(faults: Faults, policy: PolicyFacts) -> None:
 
 def _check_column(faults: Faults, column: Column, extensions: Extensions, *, patterns: bool) -> None:
     key = f"columns.{column.name}"
-    if not column.name:
-        faults.add("columns", "A column has no name.", "name it as in the source.")
+    if not column.name or "\0" in column.name or not is_unicode(column.name):
+        faults.add("columns", "A column has no name that a table can have.", "name it as in the source.")
     if column.role not in ROLES:
         faults.add(f"{key}.role", "This role is not known.", f"choose one of {', '.join(ROLES)}.")
     if column.role == "quasi_identifier" and column.hierarchy is None and not patterns:

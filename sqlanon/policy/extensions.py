@@ -52,11 +52,12 @@ NATIVE_ENDINGS = (*FLAT_ENDINGS, *DATABASE_ENDINGS)
 """Endings of files that the engine reads itself."""
 RESERVED: Mapping[str, tuple[str, ...]] = {
     "strategies": ("auto",),
-    "hierarchies": ("information_loss", "delimiter", "null", "encoding"),
+    "hierarchies": ("information_loss", "delimiter", "null", "encoding", "header"),
     "formats": (
-        "version", "source", "table", "key", "join", "columns", "entity", "undeclared", "uncovered", "privacy",
-        "quality", "suppression_limit", "suppression_count", "nulls", "search", "suppressed", "transformation",
-        "output", "if_exists", "report", "engine",
+        "version", "source", "files", "table", "key", "join", "columns", "entity", "accept", "undeclared",
+        "row_security", "uncovered",
+        "privacy", "quality", "suppression_limit", "suppression_count", "nulls", "search", "suppressed",
+        "transformation", "output", "if_exists", "report", "engine",
     ),
 }  # fmt: skip
 """Words that mean something else in a policy where a name of the kind may stand."""

@@ -12,11 +12,13 @@ from sqlanon.models.base import PrivacyModel
 from sqlanon.parameters import is_number
 from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.hierarchy import specs
-from sqlanon.policy.paths import is_url
+from sqlanon.policy.paths import FilePatterns, is_url
+from sqlanon.policy.plain import set_plain
 from sqlanon.policy.transformation import Transformation
 
 ENGINES = ("duckdb", "spark")
 WHERE = ("auto", "engine", "local")
+ON_INTERRUPT = ("discard", "publish")
 ROLES = ("quasi_identifier", "sensitive", "keep", "drop")
 TARGETS = ("view", "live_view", "table", "file")
 """Kinds of output."""
@@ -37,6 +39,9 @@ class Model:
 
     type: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        set_plain(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +68,10 @@ class Column:
     models: tuple[Model, ...] = ()
 
     def __post_init__(self) -> None:
+        set_plain(self)
         object.__setattr__(self, "weight", as_float(self.weight))
         object.__setattr__(self, "models", tuple(self.models) if isinstance(self.models, list) else self.models)
-        if isinstance(self.information_loss, tuple):
+        if isinstance(self.information_loss, list | tuple):
             object.__setattr__(self, "information_loss", tuple(map(as_float, self.information_loss)))
 
     @classmethod
@@ -81,7 +87,7 @@ class Column:
         uncovered: Uncovered | None = None,
     ) -> Column:
         """Return a column that an attacker may know: it is generalized. Only patterns do without a hierarchy."""
-        losses = None if information_loss is None else tuple(information_loss)
+        losses: Any = information_loss
         return cls(name, "quasi_identifier", hierarchy, min_level, max_level, weight, losses, uncovered)
 
     @classmethod
@@ -107,6 +113,9 @@ class Quality:
     measure: str = "loss"
     aggregate: str | None = None
 
+    def __post_init__(self) -> None:
+        set_plain(self)
+
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
@@ -119,6 +128,8 @@ class SearchOptions:
         gap: the relative gap that is good enough.
         where: nodes are judged in the engine of the source, in an embedded one (``local``), or where it suits
             (``auto``).
+        on_interrupt: whether an interrupted search is discarded, which raises ``Interrupted``, or counts as one that a
+            limit has ended, so that the best node found is published (``publish``).
     """
 
     strategy: str = "auto"
@@ -126,6 +137,10 @@ class SearchOptions:
     max_evaluations: int | None = None
     gap: float = 0.0
     where: str = "auto"
+    on_interrupt: str = "discard"
+
+    def __post_init__(self) -> None:
+        set_plain(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +161,7 @@ class Join:
     formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        set_plain(self)
         given: Any = [self.key] if isinstance(self.key, str) else self.key
         pairs: Any = given.items() if isinstance(given, Mapping) else given if isinstance(given, list | tuple) else ()
         pairs = tuple(pair if isinstance(pair, tuple) else (pair, pair) for pair in pairs)
@@ -160,36 +176,40 @@ class Output:
         kind: ``view``, ``live_view``, ``table`` or ``file``.
         target: a name in the database, or a path; a relative path in a policy becomes absolute.
         owner, readers: roles of a server: who owns the release, and who may read it.
+        mode: the permissions of a file, as ``chmod`` writes them; None: those of what is replaced, or else ``"0600"``.
     """
 
     kind: str
     target: str
     owner: str | None = None
     readers: tuple[str, ...] = ()
+    mode: str | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.readers, list):
-            object.__setattr__(self, "readers", tuple(self.readers))
+        set_plain(self)
+        readers: Any = self.readers
+        readers = (readers,) if isinstance(readers, str) else readers
+        object.__setattr__(self, "readers", tuple(readers) if isinstance(readers, list) else readers)
 
     @classmethod
-    def file(cls, path: str | Path) -> Output:
+    def file(cls, path: str | Path, *, mode: str | None = None) -> Output:
         """Return a file; its ending decides the format."""
-        return cls("file", str(path))
+        return cls("file", path, mode=mode)  # type: ignore[arg-type]
 
     @classmethod
     def table(cls, name: str, *, owner: str | None = None, readers: Sequence[str] = ()) -> Output:
         """Return a table of the source's database."""
-        return cls("table", name, owner, tuple(readers))
+        return cls("table", name, owner, readers)  # type: ignore[arg-type]
 
     @classmethod
     def view(cls, name: str, *, owner: str | None = None, readers: Sequence[str] = ()) -> Output:
         """Return a view over a table that holds the released rows."""
-        return cls("view", name, owner, tuple(readers))
+        return cls("view", name, owner, readers)  # type: ignore[arg-type]
 
     @classmethod
     def live_view(cls, name: str, *, owner: str | None = None, readers: Sequence[str] = ()) -> Output:
         """Return a view that generalizes and counts the source on every read."""
-        return cls("live_view", name, owner, tuple(readers))
+        return cls("live_view", name, owner, readers)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +230,7 @@ class EngineOptions:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        set_plain(self)
         if isinstance(self.settings, Mapping):
             texts = {str(name): str(value) for name, value in self.settings.items()}
             object.__setattr__(self, "settings", texts)
@@ -226,8 +247,9 @@ class PolicyFacts:
 
     Without a ``transformation`` all records are published at one node (full domain). ``entity`` is a column of the
     source that identifies the person (or other entity) a record is about: then models, limits and audits count
-    distinct entities instead of records. ``suppression_limit`` may be given as any number or its text; it is the
-    decimal fraction that is written.
+    distinct entities instead of records. ``source`` is one path or URL; ``files`` are patterns of paths, in its place.
+    ``accept`` names columns that are published though they identify persons. ``suppression_limit`` may be given as any
+    number or its text; it is the decimal fraction that is written.
     """
 
     columns: tuple[Column, ...]
@@ -238,7 +260,9 @@ class PolicyFacts:
     formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     join: tuple[Join, ...] = ()
     entity: str | None = None
+    accept: tuple[str, ...] = ()
     undeclared: str = "error"
+    row_security: str = "refuse"
     uncovered: str = "error"
     suppression_limit: Decimal = Decimal(0)
     suppression_count: int | None = None
@@ -252,6 +276,7 @@ class PolicyFacts:
     report: str | None = None
     engine: EngineOptions = EngineOptions()
     version: int = 1
+    files: tuple[str, ...] = ()
     base_directory: Path = field(default_factory=Path.cwd, compare=False)
     extensions: Extensions = field(default=NOTHING, compare=False)
     file: Path | None = field(default=None, compare=False)
@@ -299,6 +324,11 @@ class PolicyFacts:
         return path if is_url(path) else str((self.base_directory / path).absolute())
 
     @property
+    def patterns(self) -> FilePatterns:
+        """The patterns of ``files``, relative to the folder of the policy."""
+        return FilePatterns(self.files, self.base_directory.absolute())
+
+    @property
     def read_files(self) -> tuple[Path, ...]:
         """The files that a run reads, and may not write to: the policy itself, sources, hierarchies, the subset."""
         hierarchies = [column.hierarchy for column in self.columns]
@@ -306,5 +336,6 @@ class PolicyFacts:
         return (
             *([self.file] if self.file is not None else []),
             *(Path(self.resolve(name)) for name in named if name is not None and not is_url(name)),
+            *self.patterns.files(),
             *(spec.path for spec in hierarchies if isinstance(spec, specs.FileHierarchy)),
         )

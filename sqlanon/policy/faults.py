@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlanon.errors import Fault, PolicyError, attempt
 from sqlanon.parameters import Parameter, is_number
+from sqlanon.policy.plain import is_unicode
 
 
 def named(value: Mapping[Any, Any]) -> dict[str, Any]:
@@ -21,10 +22,11 @@ def named(value: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 class Faults:
-    """A collector of faults; checks go on after each of them."""
+    """A collector of faults of a ``subject``; checks go on after each of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, subject: str = "The policy") -> None:
         self.items: list[Fault] = []
+        self._subject = subject
 
     def add(self, key: str, message: str, hint: str) -> None:
         """Note a fault."""
@@ -84,7 +86,7 @@ class Faults:
 
     def text(self, key: str, value: Any) -> bool:
         """Return True if ``value`` is a text that is not empty and can be a name."""
-        if not isinstance(value, str) or not value or "\0" in value:
+        if not isinstance(value, str) or not value or "\0" in value or not is_unicode(value):
             self.add(key, "This is not a text.", "give a text that is not empty.")
             return False
         return True
@@ -92,4 +94,4 @@ class Faults:
     def finish(self) -> None:
         """Raise one PolicyError with all faults, if there are any."""
         if self.items:
-            raise PolicyError(self.items)
+            raise PolicyError(self.items, subject=self._subject)

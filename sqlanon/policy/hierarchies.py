@@ -32,7 +32,7 @@ def parse_hierarchy(
         return None
     [kind] = kinds
     if kind == "file" and "file" not in extensions.names("hierarchies"):
-        given = faults.mapping(key, value, ("file", "delimiter", "null", "encoding"))
+        given = faults.mapping(key, value, ("file", "delimiter", "null", "encoding", "header"))
         return _file(faults, key, given.pop("file"), given, base_directory)
     faults.mapping(key, value, (kind,))
     inner = value[kind]

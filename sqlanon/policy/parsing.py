@@ -5,98 +5,44 @@ Only what has no place in these parts is a fault here. What a sound policy is st
 
 from __future__ import annotations
 
-import json
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from sqlanon.errors import InputError
-from sqlanon.policy.anon.definition_reading import read_definition
 from sqlanon.policy.checks import CHOICES
+from sqlanon.policy.documents import shape_fault
 from sqlanon.policy.extensions import Extensions
-from sqlanon.policy.facts import ROLES, Column, EngineOptions, Model, Quality, SearchOptions
+from sqlanon.policy.facts import ROLES, Column, EngineOptions, Model, PolicyFacts, Quality, SearchOptions
 from sqlanon.policy.faults import Faults
 from sqlanon.policy.hierarchies import parse_hierarchy
-from sqlanon.policy.hierarchy.specs import is_list
+from sqlanon.policy.hierarchy.specs import HierarchySpec, is_list
 from sqlanon.policy.paths import is_database, is_server
+from sqlanon.policy.plain import plain
 from sqlanon.policy.sources import parse_join, parse_options, parse_output
 from sqlanon.policy.transformation import Patterns, parse_transformation
 
 TOP_KEYS = (
-    "version", "source", "table", "csv", "join", "columns", "entity", "undeclared", "uncovered", "privacy",
-    "suppression_limit", "suppression_count", "nulls", "quality", "search", "suppressed", "transformation", "output",
-    "if_exists", "report", "engine",
+    "version", "source", "files", "table", "csv", "join", "columns", "entity", "accept", "undeclared", "row_security",
+    "uncovered", "privacy", "suppression_limit", "suppression_count", "nulls", "quality", "search", "suppressed",
+    "transformation", "output", "if_exists", "report", "engine",
 )  # fmt: skip
 ENGINE_KEYS = ("name", "memory_limit", "threads", "temp_directory", "master", "settings")
-SEARCH_KEYS = ("strategy", "time_limit", "max_evaluations", "gap", "where")
+SEARCH_KEYS = ("strategy", "time_limit", "max_evaluations", "gap", "where", "on_interrupt")
 COLUMN_KEYS = ("role", "hierarchy", "min_level", "max_level", "weight", "uncovered", "models")
 SAME = (*CHOICES, "source", "table", "entity", "suppression_limit", "suppression_count", "report")
 """Keys that are fields of a policy as they stand."""
-
-
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """A loader of YAML that refuses a key that stands twice in one mapping."""
-
-
-def _unique_mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
-    loader.flatten_mapping(node)
-    pairs = loader.construct_pairs(node, deep=True)
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        raise yaml.constructor.ConstructorError(None, None, "a key stands twice", node.start_mark)
-    return result
-
-
-_UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _unique_mapping)
-
-
-def read_document(path: Path) -> Any:
-    """Return the document of a policy file, or of an ANON definition (.xml), as it stands.
-
-    Raises:
-        InputError: it cannot be read.
-    """
-    if path.suffix.lower() == ".xml":
-        return read_definition(path)
-    failure = ""
-    document: Any = None
-    try:
-        text = path.read_text(encoding="utf-8")
-        if path.suffix.lower() == ".json":
-            document = json.loads(text)
-        elif path.suffix.lower() == ".toml":
-            document = tomllib.loads(text, parse_float=Decimal)
-        else:
-            document = yaml.load(text, Loader=_UniqueKeyLoader)
-    except OSError as error:
-        failure = error.strerror or "it cannot be opened"
-    except yaml.MarkedYAMLError as error:
-        line = f" near line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        failure = f"it is not valid YAML{line}: {error.problem or 'unreadable'}" if _safe(error) else f"bad YAML{line}"
-    except (ValueError, yaml.YAMLError, TypeError) as error:
-        line = f" near line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        failure = f"it is not valid {path.suffix.lstrip('.') or 'YAML'}{line}"
-    if failure:
-        raise InputError(
-            f"The policy file {path.name!r} cannot be read: {failure}.",
-            hint="check the path, the indentation and that each key stands once; it is UTF-8 text.",
-        )
-    return document
-
-
-def _safe(error: yaml.MarkedYAMLError) -> bool:
-    return error.problem == "a key stands twice"
 
 
 def parse(faults: Faults, document: Any, base_directory: Path, extensions: Extensions) -> dict[str, Any]:
     """Return the fields of the policy that a document describes, and note what has no place in them."""
     if not isinstance(document, Mapping):
         faults.add("policy", "The document is not a mapping.", "start with the keys source, columns and privacy.")
-        faults.finish()
+    elif (shape := shape_fault(document)) is not None:
+        faults.add("policy", *shape)
+    faults.finish()
+    document = plain(document)
     keys = faults.mapping("", document, (*TOP_KEYS, *extensions.names("formats")))
     if keys.get("version", 1) != 1 or isinstance(keys.get("version"), bool):
         faults.add("version", "This version of the policy schema is not known.", "say version: 1.")
@@ -108,19 +54,34 @@ def parse(faults: Faults, document: Any, base_directory: Path, extensions: Exten
     values = {
         **{key: keys[key] for key in SAME if key in keys},
         **parse_options(keys, extensions),
-        "join": parse_join(faults, keys.get("join"), extensions),
-        "columns": _columns(faults, keys.get("columns"), base_directory, extensions),
-        "privacy": _models(faults, "privacy", keys.get("privacy")),
-        "quality": Quality(**faults.mapping("quality", keys.get("quality"), ("measure", "aggregate"))),
-        "search": SearchOptions(**faults.mapping("search", keys.get("search"), SEARCH_KEYS)),
-        "transformation": parse_transformation(faults, keys.get("transformation")),
-        "output": parse_output(faults, keys.get("output")),
-        "engine": EngineOptions(**faults.mapping("engine", keys.get("engine"), ENGINE_KEYS)),
+        **{key: read(faults, keys.get(key), base_directory, extensions) for key, read in PARTS.items()},
+        "accept": () if keys.get("accept") is None else keys["accept"],
+        "files": () if keys.get("files") is None else keys["files"],
     }
     limited = "suppression_limit" in keys or keys.get("suppression_count") is not None
     if not limited and isinstance(values["transformation"], Patterns):
         values["suppression_count"] = _left_over(values["privacy"])
     return values
+
+
+def read_parts(faults: Faults, policy: PolicyFacts) -> dict[str, Any]:
+    """Return the fields of a policy that were given as the keys of a policy file, not as objects, read as these."""
+    given = {key: getattr(policy, key) for key in PARTS}
+    found = {
+        key: PARTS[key](faults, value, policy.base_directory, policy.extensions)
+        for key, value in given.items()
+        if _is_document(value)
+    }
+    columns = found.get("columns", policy.columns)
+    if isinstance(columns, tuple):
+        found["columns"] = _read_columns(faults, columns, policy.base_directory, policy.extensions)
+    return found
+
+
+def _is_document(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(isinstance(item, Mapping) for item in value)
+    return isinstance(value, Mapping | str)
 
 
 def _columns(faults: Faults, value: Any, base_directory: Path, extensions: Extensions) -> tuple[Column, ...]:
@@ -134,19 +95,39 @@ def _columns(faults: Faults, value: Any, base_directory: Path, extensions: Exten
         if not isinstance(name, str):
             faults.add(key, "A column's name is not a text.", "put it in quotes.")
             continue
+        if isinstance(item, Column):
+            columns.append(replace(item, name=name))
+            continue
         keys = faults.mapping(key, item, COLUMN_KEYS)
         if "role" not in keys:
             faults.add(f"{key}.role", "The role is missing.", f"choose one of {', '.join(ROLES)}.")
             continue
-        hierarchy, losses = _hierarchy_with_losses(keys.pop("hierarchy", None))
-        spec = None
-        if hierarchy is not None:
-            spec = parse_hierarchy(faults, f"{key}.hierarchy", hierarchy, base_directory, extensions)
-        if hierarchy is not None and spec is None:
-            continue  # its faults are noted
-        keys["models"] = _models(faults, f"{key}.models", keys.get("models"))
-        columns.append(Column(name, **keys, hierarchy=spec, information_loss=losses))
-    return tuple(columns)
+        columns.append(Column(name, **{**keys, "models": keys.get("models") or ()}))
+    return _read_columns(faults, columns, base_directory, extensions)
+
+
+def _read_columns(
+    faults: Faults, columns: Sequence[Any], base_directory: Path, extensions: Extensions
+) -> tuple[Any, ...]:
+    """Return columns with their hierarchies and models read, where these are documents."""
+    found = []
+    for column in columns:
+        if not isinstance(column, Column):  # not a column: the check of kinds says so
+            found.append(column)
+            continue
+        key = f"columns.{column.name}"
+        hierarchy, losses = _hierarchy_with_losses(column.hierarchy)
+        changes: dict[str, Any] = {}
+        if losses is not None:
+            changes["information_loss"] = losses
+        if hierarchy is not None and not isinstance(hierarchy, HierarchySpec):
+            changes["hierarchy"] = parse_hierarchy(faults, f"{key}.hierarchy", hierarchy, base_directory, extensions)
+            if changes["hierarchy"] is None:
+                continue  # its faults are noted
+        if not isinstance(column.models, tuple) or _is_document(column.models):
+            changes["models"] = _models(faults, f"{key}.models", column.models)
+        found.append(replace(column, **changes) if changes else column)
+    return tuple(found)
 
 
 def _hierarchy_with_losses(value: Any) -> tuple[Any, Any]:
@@ -161,11 +142,15 @@ def _hierarchy_with_losses(value: Any) -> tuple[Any, Any]:
 def _models(faults: Faults, key: str, value: Any) -> tuple[Model, ...]:
     if value is None:
         return ()
-    if not isinstance(value, Sequence) or isinstance(value, str):
+    given = [value] if isinstance(value, Mapping | Model) else value
+    if not is_list(given):
         faults.add(key, "This is not a list of models.", "write [{type: k_anonymity, k: 5}].")
         return ()
     models = []
-    for number, item in enumerate(value):
+    for number, item in enumerate(given):
+        if isinstance(item, Model):
+            models.append(item)
+            continue
         if not isinstance(item, Mapping) or not isinstance(item.get("type"), str):
             faults.add(f"{key}[{number}]", "A model needs a type.", "write {type: k_anonymity, k: 5}.")
             continue
@@ -187,3 +172,17 @@ def _left_over(privacy: Sequence[Model]) -> int | None:
     sizes = [model.parameters.get("k") for model in privacy if model.type == "k_anonymity"]
     whole = [size for size in sizes if isinstance(size, int) and size > 0]
     return max(whole) - 1 if whole else None
+
+
+Read = Callable[[Faults, Any, Path, Extensions], Any]
+PARTS: Mapping[str, Read] = {
+    "join": lambda faults, value, _, extensions: parse_join(faults, value, extensions),
+    "columns": _columns,
+    "privacy": lambda faults, value, *_: _models(faults, "privacy", value),
+    "quality": lambda faults, value, *_: Quality(**faults.mapping("quality", value, ("measure", "aggregate"))),
+    "search": lambda faults, value, *_: SearchOptions(**faults.mapping("search", value, SEARCH_KEYS)),
+    "transformation": lambda faults, value, *_: parse_transformation(faults, value),
+    "output": lambda faults, value, *_: parse_output(faults, value),
+    "engine": lambda faults, value, *_: EngineOptions(**faults.mapping("engine", value, ENGINE_KEYS)),
+}
+"""Fields of a policy that are objects, and how the keys of a policy file become such an object."""

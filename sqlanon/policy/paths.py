@@ -2,20 +2,49 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 DATABASE_ENDINGS = (".duckdb", ".db", ".ddb", ".sqlite", ".sqlite3")
 SERVERS = ("postgresql://", "postgres://")
 FLAT_ENDINGS = (".parquet", ".pq", ".csv", ".tsv", ".txt")
 """Of source files, other than databases, that the engine reads itself."""
+TEXT_ENDINGS = (".csv", ".tsv", ".txt")
+COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
+"""Endings that may follow those of texts, and what they say."""
 TARGET_ENDINGS = (".duckdb", ".parquet", ".csv")
 """Of files that the engine writes itself."""
 REPORT_ENDINGS = (".html", ".txt")
 
 CONNECTION = r"passw|pwd|\b(host|hostaddr|user|dbname|service|sslmode)\s*=|(^|/)[a-z][a-z0-9+.]+:(/|[^/]*@)"
 """What a text that a driver connects with holds; a letter and a colon are a drive."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilePatterns:
+    """Files that are named by patterns (``files: visits/*.csv``), each below a folder that is no pattern."""
+
+    patterns: tuple[str, ...]
+    folder: Path
+
+    def absolute(self) -> tuple[str, ...]:
+        """Return the patterns from the root on; URLs stay."""
+        return tuple(
+            item if is_url(item) or Path(item).is_absolute() else os.path.join(glob.escape(str(self.folder)), item)
+            for item in self.patterns
+        )
+
+    def found(self) -> tuple[Path, ...]:
+        """Return what the patterns name on this machine, each once, sorted; ``**`` is any number of folders."""
+        found = {match for item in self.absolute() for match in glob.glob(item, recursive=True)}
+        return tuple(map(Path, sorted(found)))
+
+    def files(self) -> tuple[Path, ...]:
+        """Return the files among them."""
+        return tuple(filter(is_file, self.found()))
 
 
 def is_url(source: str) -> bool:
@@ -36,6 +65,17 @@ def is_connection_text(source: str) -> bool:
 def is_database(source: str) -> bool:
     """Return True for the name of a file that holds tables."""
     return source.lower().endswith(DATABASE_ENDINGS)
+
+
+def flat_ending(name: str) -> str:
+    """Return the ending of a file's name in lower case, of a compressed text that of the text.
+
+    >>> flat_ending("visits.CSV"), flat_ending("visits.tsv.gz"), flat_ending("visits.parquet")
+    ('.csv', '.tsv', '.parquet')
+    """
+    path = Path(name.lower())
+    inner = Path(path.stem).suffix
+    return inner if path.suffix in COMPRESSED and inner in TEXT_ENDINGS else path.suffix
 
 
 def is_file(path: Path) -> bool:

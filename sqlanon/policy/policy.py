@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from sqlanon.errors import InputError, PolicyError
-from sqlanon.policy.checks import check
+from sqlanon.policy.checks import LISTED, check
+from sqlanon.policy.documents import read_document
 from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.facts import Column, PolicyFacts
 from sqlanon.policy.faults import Faults
 from sqlanon.policy.hierarchy.specs import FileHierarchy, exact
-from sqlanon.policy.parsing import parse, read_document
-from sqlanon.policy.writing import canonical, document
+from sqlanon.policy.parsing import parse, read_parts
+from sqlanon.policy.plain import plain
+from sqlanon.policy.writing import canonical, document, question
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +70,24 @@ class Policy(PolicyFacts):
         return policy
 
     def __post_init__(self) -> None:
-        for name in ("columns", "privacy", "join"):
-            given = getattr(self, name)
-            object.__setattr__(self, name, tuple(given) if isinstance(given, list) else given)
+        for field in fields(self):
+            given = getattr(self, field.name)
+            if field.name in ("base_directory", "file"):
+                value = Path(given) if isinstance(given, str) else given
+            else:
+                value = plain(given)
+            if field.name in ("columns", "privacy", "join"):
+                kind = LISTED[field.name][0]
+                value = tuple(value) if isinstance(value, list) else (value,) if isinstance(value, kind) else value
+            if field.name in ("accept", "files"):
+                value = tuple(value) if isinstance(value, list) else value
+            if field.name == "files":
+                value = (value,) if isinstance(value, str) else value
+            object.__setattr__(self, field.name, value)
+        faults = Faults()
+        for name, value in read_parts(faults, self).items():
+            object.__setattr__(self, name, value)
+        faults.finish()
         object.__setattr__(self, "suppression_limit", exact(self.suppression_limit))
         check(self)
         object.__setattr__(self, "columns", tuple(map(self._located, self.columns)))
@@ -92,14 +110,38 @@ class Policy(PolicyFacts):
 
     def fingerprint(self) -> str:
         """Return SHA-256 (hex) of the policy, independent of the folders it names."""
-        text = json.dumps(canonical(document(self, portable=True)), default=str)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return _digest(document(self, portable=True))
+
+    def question_fingerprint(self) -> str:
+        """Return SHA-256 (hex) of what a proof is about: columns, levels, weights, models, limits, measure.
+
+        Two policies may differ in everything else, and a certificate holds for both.
+        """
+        return _digest(question(self))
 
 
-def require_policy(policy: object) -> None:
-    """Raise InputError unless ``policy`` is one: a path or a dict has to be read first."""
-    if not isinstance(policy, Policy):
-        raise InputError(
-            f"This is no policy, but of the type {type(policy).__name__}.",
-            hint="read it with sqlanon.Policy.from_file or sqlanon.Policy.from_dict.",
-        )
+PolicyLike = Policy | Mapping[str, Any] | str | os.PathLike[str]
+"""A policy, the keys of a policy file, or its path."""
+
+
+def as_policy(given: object) -> Policy:
+    """Return a policy; the path of a policy file and the keys of one are read.
+
+    Raises:
+        InputError: it is none of these, or a file that cannot be read.
+        PolicyError: it has faults.
+    """
+    if isinstance(given, Policy):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return Policy.from_file(os.fsdecode(given))
+    if isinstance(given, Mapping):
+        return Policy.from_dict(given)
+    raise InputError(
+        f"This is no policy, but of the type {type(given).__name__}.",
+        hint="give a sqlanon.Policy, the path of a policy file, or its keys as a dict.",
+    )
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(canonical(value), default=str).encode()).hexdigest()

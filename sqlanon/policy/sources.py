@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sqlanon.errors import InputError
-from sqlanon.parameters import Parameter, flag, text
+from sqlanon.parameters import Parameter, flag, text, whole
 from sqlanon.policy.extensions import Extensions
 from sqlanon.policy.facts import TARGETS, Join, Output, PolicyFacts
 from sqlanon.policy.faults import Faults, named
 from sqlanon.policy.paths import REPORT_ENDINGS, TARGET_ENDINGS, is_database
+
+CSV_TYPES = (
+    "VARCHAR", "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER",
+    "UBIGINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE",
+    "UUID",
+)  # fmt: skip
+"""What the texts of a CSV column can be read as; DECIMAL may have a precision and a scale."""
+
+
+def column_types(value: Any) -> str | None:
+    """Return a hint unless ``value`` maps columns to types."""
+    if not isinstance(value, Mapping):
+        return "write {column: BIGINT}."
+    for kind in value.values():
+        base = (
+            re.sub(r"^DECIMAL\([1-9][0-9]?(, ?[0-9]{1,2})?\)$", "DECIMAL", kind.upper())
+            if isinstance(kind, str)
+            else None
+        )
+        if base not in CSV_TYPES:
+            return f"the types are {', '.join(CSV_TYPES)} and DECIMAL(18, 2), say."
+    return None
+
 
 CSV_OPTIONS = (
     Parameter("delimiter", text(), required=False),
@@ -19,7 +43,14 @@ CSV_OPTIONS = (
     Parameter("quote", text(), required=False),
     Parameter("encoding", text(), required=False),
     Parameter("header", flag(), required=False),
+    Parameter("skip", whole(0), required=False),
+    Parameter("types", column_types, required=False),
+    Parameter("date_format", text(), required=False),
+    Parameter("timestamp_format", text(), required=False),
 )
+
+MODE = "0?[4-7][0-7][0-7]"
+"""The permissions of a file, which its owner can read."""
 
 
 def parse_options(keys: Mapping[str, Any], extensions: Extensions) -> dict[str, Any]:
@@ -39,6 +70,9 @@ def parse_join(faults: Faults, value: Any, extensions: Extensions) -> tuple[Join
         return ()
     joins = []
     for number, item in enumerate(value):
+        if isinstance(item, Join):
+            joins.append(item)
+            continue
         known = ("source", "table", "key", "csv", *extensions.names("formats"))
         keys = faults.mapping(f"join[{number}]", item, known)
         options = parse_options(keys, extensions)
@@ -47,17 +81,19 @@ def parse_join(faults: Faults, value: Any, extensions: Extensions) -> tuple[Join
 
 
 def parse_output(faults: Faults, value: Any) -> Output | None:
-    """Return where the release goes."""
+    """Return where the release goes; a text means a file."""
     if value is None:
         return None
-    keys = faults.mapping("output", value, (*TARGETS, "owner", "readers"))
-    owner, readers = keys.pop("owner", None), keys.pop("readers", None)
+    if isinstance(value, str):
+        return Output.file(value)
+    keys = faults.mapping("output", value, (*TARGETS, "owner", "readers", "mode"))
+    owner, readers, mode = (keys.pop(key, None) for key in ("owner", "readers", "mode"))
     if len(keys) != 1:
         hint = "write {file: release.parquet}, {table: …}, {view: …} or {live_view: …}."
         faults.add("output", "This does not name exactly one target.", hint)
         return None
     [(kind, target)] = keys.items()
-    return Output(kind, target, owner, (readers,) if isinstance(readers, str) else readers or ())
+    return Output(kind, target, owner, readers or (), mode)
 
 
 def check_sources(faults: Faults, policy: PolicyFacts) -> None:
@@ -65,6 +101,7 @@ def check_sources(faults: Faults, policy: PolicyFacts) -> None:
     for key in ("source", "table"):
         if getattr(policy, key) is not None:
             faults.text(key, getattr(policy, key))
+    _check_patterns(faults, policy)
     _check_options(faults, "", policy, policy.extensions)
     for number, join in enumerate(policy.join):
         key = f"join[{number}]"
@@ -75,6 +112,18 @@ def check_sources(faults: Faults, policy: PolicyFacts) -> None:
             faults.add(f"{key}.table", "A table of a database is not named.", "add the key table, or the key source.")
         _check_key(faults, f"{key}.key", join.key)
         _check_options(faults, f"{key}.", join, policy.extensions)
+
+
+def _check_patterns(faults: Faults, policy: PolicyFacts) -> None:
+    """Note the faults of the patterns that stand in the place of a source."""
+    if not isinstance(policy.files, tuple):
+        faults.add("files", "This is no list of patterns.", "write files: visits/*.csv, or a list.")
+        return
+    for number, pattern in enumerate(policy.files):
+        if faults.text(f"files[{number}]", pattern) and is_database(pattern):
+            faults.add(f"files[{number}]", "A database is no part of a source.", "name it as the source, with a table.")
+    if policy.files and (policy.source is not None or policy.table is not None):
+        faults.add("files", "There is another source beside it.", "keep either files, or source (and table).")
 
 
 def _check_options(faults: Faults, prefix: str, source: PolicyFacts | Join, extensions: Extensions) -> None:
@@ -105,6 +154,11 @@ def check_output(faults: Faults, output: Output, extensions: Extensions) -> None
     faults.choice("output", output.kind, TARGETS)
     if output.kind == "file" and (output.owner is not None or output.readers):
         faults.add("output", "A file has neither owner nor readers.", "leave them out, or publish a view or a table.")
+    if output.mode is not None and output.kind != "file":
+        faults.add("output.mode", "Only a file has permissions.", "leave it out, or name roles: readers: [analyst].")
+    if output.mode is not None and not (isinstance(output.mode, str) and re.fullmatch(MODE, output.mode)):
+        hint = 'write them as chmod does, in quotes: mode: "0640"; the owner must be able to read.'
+        faults.add("output.mode", "These are no permissions of a file.", hint)
     if output.owner is not None:
         faults.text("output.owner", output.owner)
     if not isinstance(output.readers, tuple):

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlanon.policy.faults import Faults
 from sqlanon.policy.pattern_order import TIES, Ties
+from sqlanon.policy.plain import set_plain
 
 TYPES = ("full_domain", "patterns", "local_recoding")
 SOLVERS = ("greedy", "exact")
@@ -58,6 +59,7 @@ class Patterns:
     seed: int | None = None
 
     def __post_init__(self) -> None:
+        set_plain(self)
         for name in ("patterns", "never", "together", "exclusive"):
             object.__setattr__(self, name, _in_tuples(getattr(self, name)))
 
@@ -75,6 +77,7 @@ class LocalRecoding:
     seed: int | None = None
 
     def __post_init__(self) -> None:
+        set_plain(self)
         object.__setattr__(self, "nodes", _in_tuples(self.nodes))
 
 

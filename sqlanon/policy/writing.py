@@ -21,6 +21,10 @@ def document(policy: PolicyFacts, *, portable: bool = False) -> dict[str, Any]:
     result["columns"] = {c.name: _column(c, portable) for c in policy.columns}
     if policy.entity is not None:
         result["entity"] = policy.entity
+    if policy.accept:
+        result["accept"] = list(policy.accept)
+    if policy.row_security != "refuse":
+        result["row_security"] = policy.row_security
     result["privacy"] = [_model(m, portable) for m in policy.privacy]
     for key in ("undeclared", "uncovered", "nulls", "suppressed", "if_exists"):
         result[key] = getattr(policy, key)
@@ -30,8 +34,9 @@ def document(policy: PolicyFacts, *, portable: bool = False) -> dict[str, Any]:
         result["suppression_count"] = policy.suppression_count
     result["quality"] = _without_none(policy.quality)
     result["search"] = _without_none(policy.search)
-    if portable or policy.search.where == "auto":  # makes no difference to the release
-        del result["search"]["where"]
+    for key, usual in (("where", "auto"), ("on_interrupt", "discard")):
+        if portable or result["search"][key] == usual:  # makes no difference to the release
+            del result["search"][key]
     if policy.transformation is not None:
         result["transformation"] = written(policy.transformation, portable=portable)
     if policy.output is not None:
@@ -42,6 +47,27 @@ def document(policy: PolicyFacts, *, portable: bool = False) -> dict[str, Any]:
     if not portable and engine:
         result["engine"] = {key: dict(value) if isinstance(value, Mapping) else value for key, value in engine.items()}
     return result
+
+
+def question(policy: PolicyFacts) -> dict[str, Any]:
+    """Return what the verdicts on nodes depend on, as far as the policy itself says it.
+
+    Names of files, and how a hierarchy is written, say nothing of its content, and are left out.
+    """
+    attributes = {
+        c.name: [c.role, c.min_level, c.max_level, c.weight, c.information_loss, policy.uncovered_of(c)]
+        for c in policy.columns
+        if c.role in ("quasi_identifier", "sensitive")
+    }
+    models = [*policy.privacy, *(model for c in policy.columns for model in c.models)]
+    return {
+        "attributes": attributes,
+        "models": [{"type": m.type} | {k: v for k, v in m.parameters.items() if k != "subset"} for m in models],
+        "limit": [policy.suppression_limit, policy.suppression_count],
+        "quality": [policy.quality.measure, policy.quality.aggregate],
+        "entity": policy.entity,
+        "nulls": policy.nulls,
+    }
 
 
 def canonical(value: Any) -> Any:
@@ -69,6 +95,8 @@ def _output(output: Output, portable: bool) -> dict[str, Any]:
     keys: dict[str, Any] = {output.kind: Path(output.target).name if portable else output.target}
     if output.owner is not None:
         keys["owner"] = output.owner
+    if output.mode is not None:
+        keys["mode"] = output.mode
     return keys | ({"readers": list(output.readers)} if output.readers else {})
 
 
@@ -77,10 +105,12 @@ def _source(read: PolicyFacts | Join, portable: bool) -> dict[str, Any]:
     result: dict[str, Any] = {}
     if read.source is not None:
         result["source"] = Path(read.source).name if portable else read.source
+    if isinstance(read, PolicyFacts) and read.files:
+        result["files"] = [Path(pattern).name if portable else pattern for pattern in read.files]
     if read.table is not None:
         result["table"] = read.table
     if read.csv:
-        result["csv"] = dict(read.csv)
+        result["csv"] = {name: dict(value) if isinstance(value, Mapping) else value for name, value in read.csv.items()}
     return result | {name: dict(options) for name, options in read.formats.items()}
 
 

@@ -10,6 +10,7 @@ from sqlglot import exp
 from sqlanon.audit.release import ReleaseClaim, audit_copies, audit_release
 from sqlanon.engines.base import Engine
 from sqlanon.errors import SourceChangedError
+from sqlanon.publish.papers import Papers
 from sqlanon.publish.targets import Target
 
 
@@ -23,6 +24,7 @@ class Draft:
         copied: the rows that the written ones must be a copy of, as texts; None where the claim says all.
         verify_source: raises SourceChangedError; called last, before the release is put in place.
         target: where the release goes.
+        papers: what travels beside a file.
     """
 
     query: exp.Query
@@ -30,6 +32,7 @@ class Draft:
     copied: exp.Expr | None
     verify_source: Callable[[], None]
     target: Target
+    papers: Papers | None = None
 
     def audit(self, engine: Engine, relation: exp.Expr) -> None:
         """Audit what was written.
@@ -38,6 +41,10 @@ class Draft:
             SourceChangedError: another number of rows was written than the plan has.
             AuditError: the rows do not hold what the release claims.
         """
+        with engine.journal.phase("auditing"):
+            self._audit(engine, relation)
+
+    def _audit(self, engine: Engine, relation: exp.Expr) -> None:
         count = exp.select(exp.Count(this=exp.Star())).from_(relation.copy())
         rows, planned = int(engine.run("count written rows", count)[0][0]), self.claim.published + self.claim.redacted
         if rows != planned:

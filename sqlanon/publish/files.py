@@ -1,25 +1,25 @@
-"""Publish a release as a file or a folder: write beside the target, audit, rename."""
+"""Publish a release as a file or a folder: write in the workplace beside the target, audit, put in place."""
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 from sqlglot import exp
 
 from sqlanon.audit.release import records_of
 from sqlanon.engines.base import Engine, Place
 from sqlanon.engines.duckdb.engine import DuckDBEngine
-from sqlanon.engines.duckdb.files import file_relation
-from sqlanon.errors import AuditError, EngineError, SourceError
+from sqlanon.engines.duckdb.files import CsvForm, csv_relation, parquet_relation
+from sqlanon.errors import AuditError, EngineError, SourceError, TargetError
+from sqlanon.interrupts import no_return
 from sqlanon.policy.formats.base import FileFormat
 from sqlanon.publish.draft import Draft
-from sqlanon.publish.partial_files import as_target_error, partial_file, put_in_place
-from sqlanon.publish.target_folders import partial_folder, put_folder_in_place, tidy
-from sqlanon.publish.targets import CERTIFICATE, MANIFEST
+from sqlanon.publish.targets import FOLDER_ENDING, check_folder
 from sqlanon.publish.written_rows import texts_of, typed_column
+from sqlanon.source.csv_records import column_names, count_records
 from sqlanon.source.files import read_file
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import table
@@ -28,40 +28,52 @@ TABLE = "release"
 """The table of a DuckDB file."""
 
 
-def publish_folder(engine: Engine, draft: Draft, path: Path) -> None:
-    """Publish a folder that the engine's machines write and read back; the audit runs there too."""
-    with partial_folder(path) as partial:
-        written = engine.write_folder("write", draft.query, partial)
-        tidy(partial)
+def publish_folder(engine: Engine, draft: Draft, path: Path) -> dict[str, Any] | None:
+    """Publish a folder that the engine's machines write, read back and audit; return its manifest."""
+    with draft.target.working() as workplace:
+        written = engine.write_folder("write", draft.query, workplace.partial)
+        _tidy(workplace.partial)
         draft.audit(engine, written)
+        document = workplace.prepare(draft.papers, draft.target.output.mode)
         draft.verify_source()
-        _remove_side_files(path, draft)
-        put_folder_in_place(partial, path, if_exists=draft.target.if_exists)
+        check_folder(path, draft.target.if_exists)
+        no_return()
+        workplace.put_in_place(if_exists=draft.target.if_exists)
+    return document
 
 
-def publish_apart(engine: Engine, draft: Draft, path: Path) -> None:
-    """Publish a file of an engine that writes none, through an embedded DuckDB.
+def _tidy(folder: Path) -> None:
+    """Remove what is no Parquet file: marks and checksums of the writer."""
+    for entry in folder.iterdir():
+        if entry.suffix != FOLDER_ENDING or entry.name.startswith((".", "_")):
+            entry.unlink()
+
+
+def publish_apart(engine: Engine, draft: Draft, path: Path) -> dict[str, Any] | None:
+    """Publish a file of an engine that writes none, through an embedded DuckDB; return its manifest.
 
     The released rows, and what audits need, are copied there. What is written is compared with the rows that left the
     engine, whatever types they pass through.
     """
     embedded, types = DuckDBEngine(), draft.claim.types
+    embedded.journal.follow(engine.journal)
     try:
         rows = engine.fetch_release(draft.query, dict(types))
         embedded.load("carry release", names.CARRIED, rows, replayed=False)
         query = exp.select(*[typed_column(name, kind) for name, kind in types.items()]).from_(table(names.CARRIED))
         copied = texts_of(records_of(table(names.CARRIED), draft.claim), draft.claim.columns)
         there = _with_references(engine, embedded, replace(draft, copied=None))
-        publish_file(embedded, replace(there, query=query, copied=copied), path)
+        return publish_file(embedded, replace(there, query=query, copied=copied), path)
     finally:
         embedded.close()
 
 
-def publish_file(engine: Engine, draft: Draft, path: Path) -> None:
-    """Publish a file that DuckDB, or a format of the policy's extensions, writes."""
+def publish_file(engine: Engine, draft: Draft, path: Path) -> dict[str, Any] | None:
+    """Publish a file that DuckDB, or a format of the policy's extensions, writes; return its manifest."""
     assert isinstance(engine, DuckDBEngine)  # others lack "files"
     form, failure = draft.target.file_format(), None
-    with partial_file(path) as partial:
+    with draft.target.working() as workplace:
+        partial = workplace.partial
         try:
             if path.suffix.lower() == ".duckdb":
                 _write_database(engine, draft, partial)
@@ -72,22 +84,26 @@ def publish_file(engine: Engine, draft: Draft, path: Path) -> None:
                 _audit_apart(engine, draft, partial, form)
             else:
                 _write_flat(engine, draft, partial)
-                draft.audit(engine, file_relation(partial, {}))
+                draft.audit(engine, _written(partial, draft))
         except EngineError as error:
-            failure = as_target_error(error, path)
+            failure = _as_target_error(error, path)
         if failure:
             raise failure
+        document = workplace.prepare(draft.papers, draft.target.output.mode)
         draft.verify_source()
-        _remove_side_files(path, draft)
-        put_in_place(partial, path, if_exists=draft.target.if_exists)
+        no_return()
+        workplace.put_in_place(if_exists=draft.target.if_exists)
+    return document
 
 
-def _remove_side_files(path: Path, draft: Draft) -> None:
-    """Remove manifest and certificate of a release that is replaced."""
-    if draft.target.if_exists == "replace":
-        for ending in (MANIFEST, CERTIFICATE):
-            with suppress(FileNotFoundError):
-                path.with_name(path.name + ending).unlink()
+def _as_target_error(error: EngineError, path: Path) -> TargetError | EngineError:
+    """Return a failed write of a file as a fault of the target, and any other error as it is."""
+    if error.kind != "IOException":
+        return error
+    return TargetError(
+        f"The target file {path.name!r} could not be written. {error.message}",
+        hint="check the permissions and the room on the disk, also of engine.temp_directory.",
+    )
 
 
 def _write_database(engine: DuckDBEngine, draft: Draft, partial: Path) -> None:
@@ -107,10 +123,11 @@ def _audit_apart(engine: DuckDBEngine, draft: Draft, path: Path, form: FileForma
     Args:
         form: the format that reads the file back; None for a DuckDB file.
     """
-    settings = ("memory_limit", "threads", "temp_directory")
-    wanted = exp.select(*[exp.Anonymous(this="current_setting", expressions=[exp.convert(s)]) for s in settings])
-    values = engine.run("settings", wanted)[0]
-    auditor = DuckDBEngine(settings={s: value for s, value in zip(settings, values, strict=True) if value})
+    names_of = ("memory_limit", "threads")
+    wanted = exp.select(*[exp.Anonymous(this="current_setting", expressions=[exp.convert(s)]) for s in names_of])
+    limits = zip(names_of, engine.run("settings", wanted)[0], strict=True)
+    auditor = DuckDBEngine(settings={**engine.settings, **dict(limits)})
+    auditor.journal.follow(engine.journal)
     try:
         if form is None:
             auditor.attach(path, "release", read_only=True)
@@ -167,6 +184,16 @@ def _with_references(engine: Engine, auditor: DuckDBEngine, draft: Draft) -> Dra
         models.append(replace(model, references=references))
     copied = None if draft.copied is None else transferred("copied rows", draft.copied, names.COPIED)
     return replace(draft, claim=replace(draft.claim, lookups=lookups, models=tuple(models)), copied=copied)
+
+
+def _written(partial: Path, draft: Draft) -> exp.Table:
+    """Return the records of what ``_write_flat`` wrote."""
+    if partial.suffix.lower() == ".csv":
+        form = CsvForm()
+        found, columns = count_records(partial, form).columns, draft.claim.columns
+        same = found == column_names(columns)  # a header is read without the blanks at the ends of its names
+        return csv_relation([partial], columns if same else found, form)
+    return parquet_relation([partial])
 
 
 def _write_flat(engine: DuckDBEngine, draft: Draft, partial: Path) -> None:

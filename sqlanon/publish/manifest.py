@@ -1,8 +1,10 @@
-"""The manifest: what travels with a release. Names and counts; no values, no paths, no small counts."""
+"""The manifest: what travels with a release. Names and counts; no values, no paths, no small counts.
+
+Of a file it holds the digests too, when that is written (``papers``).
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -12,7 +14,6 @@ from sqlanon.lattice.catalog import Catalog
 from sqlanon.models import least_size
 from sqlanon.policy import Policy
 from sqlanon.publish.ledger import Ledger
-from sqlanon.publish.partial_files import write_text
 from sqlanon.search.certificate import Certificate
 
 
@@ -58,18 +59,6 @@ def manifest(
         "output": {kind: Path(name).name if kind == "file" else name for kind, name in output.items()},
         "versions": dict(versions),
     }
-
-
-def write_manifest(document: Mapping[str, Any], path: Path) -> None:
-    """Write the manifest beside its release, whole or not at all.
-
-    The release is in place by then, and the manifest of an older one was removed before (``publication``), so
-    that a manifest never describes other data. If this fails the release stays: it is complete and audited.
-
-    Raises:
-        TargetError: the directory cannot be written.
-    """
-    write_text(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
 def _plain(value: Any) -> Any:

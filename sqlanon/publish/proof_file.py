@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from sqlanon.disk.writing import write_text
 from sqlanon.errors import InputError
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Lattice, Node
 from sqlanon.measures.base import LowerBounds
-from sqlanon.publish.partial_files import write_text
 from sqlanon.search.base import TIE, Claim, Problem, Verdict
 from sqlanon.search.certificate import Certificate
 from sqlanon.search.proof import Proof
@@ -69,7 +69,7 @@ def proof_document(
     chosen: Node,
     judged: Mapping[Node, Verdict],
     withheld: bool,
-    fingerprint: str,
+    fingerprints: Mapping[str, str],
     versions: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return the document, ready for JSON.
@@ -78,6 +78,7 @@ def proof_document(
 
     Args:
         judged: the verdicts of the nodes that the proof rests on.
+        fingerprints: ``policy_fingerprint``, of the whole policy, and ``question_fingerprint``, of what is proven.
         withheld: the loss would reveal a small count: no number that it could be computed from is shown.
     """
     catalog, lattice = problem.catalog, problem.lattice
@@ -96,7 +97,7 @@ def proof_document(
     volume = sum(Lattice(claim.bottom, claim.top).size for claim in proof.claims)
     document = {
         "certificate_version": VERSION,
-        "policy_fingerprint": fingerprint,
+        **fingerprints,
         **proven,
         "attributes": [attribute.name for attribute in catalog.attributes],
         "bottom": _text(lattice.bottom, catalog),
@@ -142,16 +143,21 @@ def digest(document: Mapping[str, Any]) -> str:
 
 
 def write_proof(document: Mapping[str, Any], path: Path) -> None:
-    """Write the certificate, whole or not at all; a line a box, so that two of them can be compared.
+    """Write the certificate, whole or not at all.
 
     Raises:
         TargetError: the directory cannot be written.
     """
+    write_text(path, proof_text(document))
+
+
+def proof_text(document: Mapping[str, Any]) -> str:
+    """Return the text of a certificate: a line a box, so that two of them can be compared."""
     head = {key: value for key, value in document.items() if key != "boxes"}
     lines = [f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
     boxes = ",\n".join("    " + json.dumps(row, separators=(",", ":")) for row in document["boxes"])
     lines.append('  "boxes": [\n' + boxes + "\n  ]")
-    write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def read_proof(path: Path) -> dict[str, Any]:
@@ -162,7 +168,7 @@ def read_proof(path: Path) -> dict[str, Any]:
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+    except (OSError, ValueError):  # ValueError: no UTF-8, or a path that no file can have
         text = None
     if text is None:
         raise InputError(f"The certificate {path.name!r} cannot be read.", hint="check the path.")

@@ -3,9 +3,9 @@
 - A table or a view is created in one transaction: no other session sees it before the audits have passed, and a
   crash or a failed audit rolls everything back.
 - A view stands on a released table of its own (``<view>_released``), never on the source.
-- A file is written beside its target and renamed at the end. A DuckDB file is always a fresh one (dropped
-  rows would stay behind in an old one as raw bytes), and is audited by a fresh connection that sees
-  nothing else.
+- A file is written beside its target and put in place with its papers at the end (``workplace``). A DuckDB file is
+  always a fresh one (dropped rows would stay behind in an old one as raw bytes), and is audited by a fresh connection
+  that sees nothing else.
 
 Rows are shuffled; ENUM types become text. Comments, constraints and defaults do not survive a SELECT.
 """
@@ -16,13 +16,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 from sqlglot import exp
 
 from sqlanon.audit.release import ReleaseClaim
 from sqlanon.engines.base import Engine, Place
+from sqlanon.interrupts import no_return
 from sqlanon.publish.draft import Draft
 from sqlanon.publish.files import publish_apart, publish_file, publish_folder
+from sqlanon.publish.papers import Papers
 from sqlanon.publish.targets import RELEASED, Target, check_target, place, tables_beneath
 from sqlanon.publish.written_rows import as_texts, release_query, typed_texts, unused_marker, written_types
 from sqlanon.sqltrees import names
@@ -31,10 +34,11 @@ from sqlanon.sqltrees.trees import column
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What was published: ``{"view" | "table" | "file": target}``, and the redaction marker, if any."""
+    """What was published: ``{"view" | "table" | "file": target}``, the redaction marker and the manifest, if any."""
 
     output: dict[str, str]
     marker: str | None
+    manifest: dict[str, Any] | None = None
 
 
 def publish(
@@ -46,6 +50,7 @@ def publish(
     redacted: int | None,
     verify_source: Callable[[], None],
     copied: bool = False,
+    papers: Papers | None = None,
 ) -> Publication:
     """Write, audit and put in place the rows of ``query``.
 
@@ -57,6 +62,7 @@ def publish(
         verify_source: raises SourceChangedError; called last, before the release is put in place.
         copied: the rows of ``query`` were audited before with what is not published of them: what is written is
             compared with them, row by row.
+        papers: what travels beside a file; they are put in place with it.
 
     Raises:
         TargetError: the target exists, is the source, or cannot be written.
@@ -84,16 +90,18 @@ def publish(
         copied=as_texts(query, types, written) if copied else None,
         verify_source=verify_source,
         target=target,
+        papers=papers,
     )
+    document = None
     if is_file and engine.writes_folders:
-        publish_folder(engine, draft, path)
+        document = publish_folder(engine, draft, path)
     elif is_foreign:
-        publish_apart(engine, draft, path)
+        document = publish_apart(engine, draft, path)
     elif is_file:
-        publish_file(engine, draft, path)
+        document = publish_file(engine, draft, path)
     else:
         _publish_relation(engine, draft, place(engine, output.target, target.catalog))
-    return Publication({output.kind: output.target}, marker)
+    return Publication({output.kind: output.target}, marker, document)
 
 
 def _publish_relation(engine: Engine, draft: Draft, where: Place) -> None:
@@ -104,6 +112,7 @@ def _publish_relation(engine: Engine, draft: Draft, where: Place) -> None:
     with engine.transaction():
         engine.make_schema(where)
         engine.run("write", exp.Create(this=temporary.table, kind="TABLE", expression=draft.query))
+        engine.analyze(temporary.table)
         draft.audit(engine, temporary.table)
         draft.verify_source()
         if draft.target.if_exists == "replace":
@@ -119,3 +128,4 @@ def _publish_relation(engine: Engine, draft: Draft, where: Place) -> None:
             engine.create_view(where, rows)
             draft.audit(engine, where.table)
         engine.hand_over(where, [base] if view else [], output.owner, output.readers)
+        no_return()

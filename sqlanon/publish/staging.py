@@ -31,9 +31,10 @@ def staged_release(engine: Engine, query: exp.Query, claim: ReleaseClaim) -> Ite
         EngineError: the database refused a statement.
     """
     staged = table(names.STAGED_RELEASE)
-    engine.create("stage release", names.STAGED_RELEASE, engine.render(query))
+    engine.create("stage release", names.STAGED_RELEASE, query, replayed=False)
     try:
-        audit_entities(engine, staged, claim, entity=names.ENTITY)
+        with engine.journal.phase("auditing"):
+            audit_entities(engine, staged, claim, entity=names.ENTITY)
         yield exp.select(*[column(name) for name in claim.columns]).from_(staged)
     finally:
         engine.drop(names.STAGED_RELEASE)

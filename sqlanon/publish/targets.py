@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
+from sqlanon.disk.writing import check_directory
 from sqlanon.engines.base import Engine, Place
 from sqlanon.engines.relation_names import relation_parts
 from sqlanon.errors import InputError, TargetError
@@ -17,7 +19,8 @@ from sqlanon.policy import Output, Policy
 from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.formats.base import FileFormat
 from sqlanon.policy.paths import TARGET_ENDINGS, is_folder, same_file
-from sqlanon.publish.partial_files import check_directory
+from sqlanon.publish.papers import PAPERS
+from sqlanon.publish.workplace import Workplace, working_at
 from sqlanon.source.opening import Source
 from sqlanon.sqltrees.trees import equal
 
@@ -29,12 +32,8 @@ FROZEN = "_frozen"
 """A live view stands on a table of the facts that it was created with: its name with this ending."""
 FACT_COLUMNS = ("kind", "name", "value")
 """The columns of these facts; those of the kind ``lookup`` name the lookups."""
-MANIFEST = ".manifest.json"
-"""A file release has its manifest beside it: the file's name with this ending."""
-CERTIFICATE = ".certificate.json"
-"""A file release has its certificate beside it: the file's name with this ending."""
 FOLDER_ENDING = ".parquet"
-"""A release that many machines write is a folder of Parquet files (``target_folders``): its ending and theirs."""
+"""A release that many machines write is a folder of Parquet files: its ending and theirs."""
 
 
 def place(engine: Engine, target: str | exp.Table, target_catalog: str | None) -> Place:
@@ -64,6 +63,7 @@ class Target:
         catalog: the database that tables and views go to; None: the connection's own.
         source_path: the file that the source is.
         read, read_files: the relations and files that were read.
+        workplace: of a file, held by the run that this target is of (``reserved``).
     """
 
     output: Output
@@ -73,6 +73,7 @@ class Target:
     read: tuple[exp.Expr, ...] = ()
     read_files: tuple[Path, ...] = ()
     extensions: Extensions = NOTHING
+    workplace: Workplace | None = None
 
     @classmethod
     def of(cls, source: Source, policy: Policy, output: Output) -> Target:
@@ -80,6 +81,23 @@ class Target:
         return cls(
             output, policy.if_exists, source.target_catalog, source.path, source.read, source.files, policy.extensions
         )
+
+    @contextmanager
+    def reserved(self) -> Iterator[Target]:
+        """Yield this target, which no other run publishes to until the block ends.
+
+        Raises:
+            TargetError: another run does.
+        """
+        if self.output.kind != "file":  # databases have transactions
+            yield self
+            return
+        with working_at(Path(self.output.target)) as workplace:
+            yield replace(self, workplace=workplace)
+
+    def working(self) -> AbstractContextManager[Workplace]:
+        """Return the workplace of a file: the reserved one, or one that is claimed for this moment."""
+        return working_at(Path(self.output.target)) if self.workplace is None else nullcontext(self.workplace)
 
     def file_format(self) -> FileFormat | None:
         """Return the format that writes its file; None when the engine does.
@@ -197,6 +215,9 @@ def _check_file(engine: Engine, target: Target) -> None:
                 hint="choose another folder.",
             )
     check_directory(path)
+    for paper in (path.with_name(path.name + ending) for ending in PAPERS):
+        if paper.is_dir():
+            raise TargetError(f"{paper.name!r} is a folder, where a paper of the release goes.", hint="remove it.")
     if engine.writes_folders:
         if any(path.resolve() in file.resolve().parents for file in target.read_files):
             raise TargetError(f"The target folder {path.name!r} holds the source.", hint="choose another place.")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sqlanon.disk.writing import check_directory, write_text
 from sqlanon.errors import TargetError
 from sqlanon.policy.paths import REPORT_ENDINGS
-from sqlanon.publish.partial_files import check_directory, partial_file, put_in_place
 from sqlanon.report.html import html_report
 from sqlanon.report.summary import RunSummary
 from sqlanon.report.text import text_report
@@ -37,17 +37,4 @@ def write_report(summary: RunSummary, path: str | Path) -> None:
     """
     path = Path(path)
     check_report(path)
-    text = FORMS[path.suffix.lower()](summary)
-    failure = None
-    with partial_file(path) as partial:
-        try:
-            partial.write_text(text, encoding="utf-8", newline="\n")
-        except OSError as error:
-            failure = error.strerror or "the system refused"
-        if failure is None:
-            put_in_place(partial, path)
-    if failure is not None:
-        raise TargetError(
-            f"The report {path.name!r} could not be written ({failure}).",
-            hint="check the permissions and the room on the disk.",
-        )
+    write_text(path, FORMS[path.suffix.lower()](summary))

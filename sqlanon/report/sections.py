@@ -145,6 +145,7 @@ def sections_of(run: RunSummary) -> tuple[Section, ...]:
         Section("attributes", "Quasi-identifiers", tuple(_attributes(run)) if run.attributes else ()),
         Section("rules", wording.RULES.get(kind, ""), tuple(_rules(rules)) if rules else ()),
         Section("models", "Privacy models", _models(run)),
+        Section("beside", "Published as they are", _beside(run)),
         Section("nulls", "NULLs in the release", tuple(_nulls(run.nulls)) if run.nulls else ()),
         Section("bias", "Records with a NULL are excluded", tuple(_bias(run.bias)) if run.bias else ()),
         Section("search", "Search", _search(run.search, kind) if run.search else (), narrow=True),
@@ -197,6 +198,31 @@ def facts(rows: Iterable[tuple[str, str]], *, width: int | None = None) -> tuple
 
 def _share(part: int, whole: int) -> str:
     return share(part / whole) if whole else ""
+
+
+def _beside(run: RunSummary) -> tuple[Block, ...]:
+    if not run.beside:
+        return ()
+    published = run.ledger.published if run.ledger is not None else 0
+    fields = (
+        Field("Column", width=25, plain=""),
+        Field("Values", "number"),
+        Field("Nobody else's", "number", plain="nobody else's"),
+        Field("Alone by it", "number", plain="alone by it"),
+        Field("Few by it", "number", plain="few by it"),
+        Field("Gives away"),
+    )
+    rows = tuple(
+        (
+            Noted(found.name, wording.ROLES.get(found.role, found.role)),
+            count(found.values),
+            share(found.unique),
+            *(("", "") if counts is None else (_share(records, published) for records in counts)),
+            ", ".join(f"{name} ({share(spared)})" for name, spared in found.determines.items()),
+        )
+        for found, counts in run.beside
+    )
+    return (Table(fields, rows), Sentence(wording.BESIDE))
 
 
 def _nearest(failure: FailureSummary) -> Iterable[Block]:

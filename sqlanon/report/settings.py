@@ -34,9 +34,11 @@ def settings_of(policy: Policy) -> tuple[tuple[str, str], ...]:
         "time limit": f"{search.time_limit:g} s" if search.time_limit is not None else None,
         "most evaluations": f"{search.max_evaluations:,}" if search.max_evaluations is not None else None,
         "gap that is good enough": share(search.gap) if search.gap else None,
+        "interrupted search": "its best node is published" if search.on_interrupt == "publish" else None,
         "subset (δ-presence)": _subset(policy.subset),
         "joined by key": ", ".join(joined) or None,
         "columns that the policy does not name": "dropped" if policy.undeclared == "drop" else None,
+        "rows that row-level security hides": "left out" if policy.row_security == "accept" else None,
         "limits on levels": _level_limits(policy.quasi_identifiers),
     }
     return tuple((name, value) for name, value in settings.items() if value is not None)

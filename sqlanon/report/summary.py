@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from sqlanon.audit.beside import JudgedColumn
 from sqlanon.audit.null_bias import NullBias
 from sqlanon.audit.nulls import NullAudit
 from sqlanon.engines.duckdb.engine import VERSION as DUCKDB_VERSION
@@ -204,6 +205,8 @@ class RunSummary:
         nulls: what an attacker gains who takes NULLs for wildcards; None for a release without NULLs, or with very
             many classes.
         bias: how the columns change because records with a NULL are excluded (basic match).
+        beside: what is published beside the quasi-identifiers, with the records that are alone by it and those in
+            groups of fewer than k; None where they are not counted.
     """
 
     when: str
@@ -230,6 +233,7 @@ class RunSummary:
     warnings: tuple[str, ...] = ()
     nulls: NullAudit | None = None
     bias: NullBias | None = None
+    beside: tuple[tuple[JudgedColumn, tuple[int, int] | None], ...] = ()
     failure: FailureSummary | None = None
 
     @property
@@ -285,7 +289,13 @@ def summarize(release: Release, *, now: str | None = None) -> RunSummary:
         warnings=(*release.warnings, *refused),
         nulls=audited,
         bias=plan.null_bias(),
+        beside=_beside(plan),
     )
+
+
+def _beside(plan: Planned) -> tuple[tuple[JudgedColumn, tuple[int, int] | None], ...]:
+    alone = {columns[0]: (records, few) for columns, records, few in plan.beside_release.alone if len(columns) == 1}
+    return tuple((found, alone.get(found.name)) for found in plan.beside_source.columns if found.role != "drop")
 
 
 def summarize_failure(policy: Policy, error: SqlanonError, *, now: str | None = None) -> RunSummary:

@@ -49,6 +49,12 @@ NOT_PUBLISHED = {
     "local_recoding": {"failing_class": "suppressed: no node publishes it"},
 }
 """Reasons that read otherwise where several rules publish records, by kind: what no rule publishes forms no class."""
+BESIDE = (
+    "Nobody else's: the share of records whose value no other record has. Alone by it: the share of published records "
+    "that nobody shares the quasi-identifiers and this column with. Few by it: the share of those in such groups of "
+    "fewer than k."
+)
+"""What the figures of columns that are published as they are mean."""
 RULE = {"patterns": "pattern", "local_recoding": "node"}
 """The noun for a rule, by kind."""
 RULES = {"patterns": "Patterns", "local_recoding": "Nodes, local recoding"}

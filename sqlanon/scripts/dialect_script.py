@@ -8,16 +8,19 @@ it contains hierarchies.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from sqlanon.compiler.encoded_source import COVERED, EncodedColumn, branch
-from sqlanon.errors import UnsupportedError
+from sqlanon.engines.replay import analysis
+from sqlanon.engines.sqlite.joins import part_prefix
+from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.scripts.dialects.base import Dialect
-from sqlanon.scripts.dialects.rendering import check_names, render
+from sqlanon.scripts.dialects.rendering import check_distinct, check_names, render, render_rows
+from sqlanon.scripts.listed_rows import ROWS, ListedRows, as_file, check_folder
 from sqlanon.scripts.script_source import (
     check_relations,
     is_source,
@@ -27,14 +30,14 @@ from sqlanon.scripts.script_source import (
     with_entity,
 )
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import both, column, equal, named, number, table, total
+from sqlanon.sqltrees.trees import both, column, equal, named, number, row_number, table, total
 
 RELEASE = names.PREFIX + "release"
 """The table that a script publishes into; the operator renames it."""
 STAGED = names.PREFIX + "released_entities"
 """The rows of a release with their entities, for the audits alone."""
-ROWS = 500
-"""Most rows of one INSERT."""
+PARTS = 4096
+"""The parts that the rows of a release are shuffled in, where no database sorts them as a whole."""
 NEIGHBOURS = 8
 """Most nodes that are judged beside the chosen one."""
 
@@ -86,6 +89,11 @@ class ScriptStatement:
     title: str
     text: str
 
+    @property
+    def ended(self) -> str:
+        """The text as it stands in the script: a command of a shell ends with its line."""
+        return self.text if self.text.startswith(".") else self.text + ";"
+
 
 def neighbours(node: Node, heights: Sequence[int]) -> Iterator[Node]:
     """Yield the nodes that differ from ``node`` by one level of one attribute, the more special one first."""
@@ -106,17 +114,21 @@ def script_facts(catalog: Catalog, source: str | None) -> list[str]:
     ]
 
 
-def dialect_script(parts: ScriptParts, dialect: Dialect, *, source_table: str | None = None) -> str:
+def dialect_script(
+    parts: ScriptParts, dialect: Dialect, *, source_table: str | None = None, lookups: str | None = None
+) -> str:
     """Return the script of a plan in a dialect.
 
     Args:
         source_table: the name of the source in the warehouse; by default as the policy names it.
+        lookups: the folder of the files of ``lookup_files``, from which the script loads long lists of rows.
 
     Raises:
         UnsupportedError: the dialect cannot write a statement, a type or a name.
-        InputError: the policy names no table, and neither does ``source_table``.
+        InputError: the policy names no table, and neither does ``source_table``; or rows are too many to be listed.
     """
-    statements = list(script_statements(parts, dialect, source_table=source_table))
+    statements = list(script_statements(parts, dialect, source_table=source_table, lookups=lookups))
+    files = list(lookup_files(parts)) if lookups is not None else []
     head = [
         f"sqlanon: the SQL of a policy for {dialect.title}.",
         "For the operator: it holds the texts of hierarchies; it does not travel with the release.",
@@ -132,69 +144,164 @@ def dialect_script(parts: ScriptParts, dialect: Dialect, *, source_table: str | 
         f"The audits at the end say whether {RELEASE} meets the policy: each must give no row. They decide, because "
         "the table may hold other records than those above. Its name is for the time of the audits: rename it after.",
         *dialect.notes,
+        *([f"It loads {', '.join(files)} of {lookups}. {dialect.loads}"] if files else []),
     ]
     lines = "\n".join(f"-- {' '.join(line.split())}" for line in head)
-    numbered = [f"-- {i}. {item.title}\n{item.text};" for i, item in enumerate(statements, start=1)]
-    return "\n\n".join([lines, *numbered]) + "\n"
+    numbered = [f"-- {i}. {item.title}\n{item.ended}" for i, item in enumerate(statements, start=1)]
+    script = "\n\n".join([lines, *numbered]) + "\n"
+    if lookups is None and dialect.longest_script is not None and len(script.encode()) > dialect.longest_script:
+        raise InputError(
+            f"The script has {len(script.encode())} bytes, and {dialect.title} takes {dialect.longest_script}.",
+            hint="add --lookups FOLDER: hierarchies become CSV files there, which the script loads.",
+        )
+    return script
+
+
+def lookup_files(parts: ScriptParts) -> dict[str, str]:
+    """Return the files that a script with a folder for lookups loads: their names, and their texts."""
+    listed = [ListedRows.of(tree) for _, tree in _encoding(parts)]
+    return {item.name: item.file() for item in listed if item is not None and len(item.rows) > ROWS}
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes the statements of a script in its dialect.
+
+    Attributes:
+        source: the relation that was planned on, and ``records`` what stands in its place.
+        known: the relations that a statement may read.
+        indexed: the indexes that were created.
+    """
+
+    dialect: Dialect
+    source: exp.Expr
+    records: exp.Expr
+    known: set[tuple[str, ...]]
+    indexed: set[str] = field(default_factory=set)
+
+    def properties(self, tree: exp.Expr) -> list[exp.Expr]:
+        """Return the properties of a table of the script in the statement that creates it; of another none."""
+        temporary = [exp.TemporaryProperty()] if self.dialect.temporary else []
+        return [*temporary, *self.dialect.properties] if isinstance(tree, exp.Create) else []
+
+    def listed(self, title: str, listed: ListedRows, folder: str | None) -> Iterator[ScriptStatement]:
+        """Yield the statements of a table of listed rows, as INSERTs or from a file."""
+        if folder is None or not as_file(listed, self.dialect, folder):
+            for piece in listed.inserts():
+                yield from self.statements(title, piece, *self.properties(piece))
+            return
+        for piece in (listed.texts(), listed.unsigned()):
+            yield from self.statements(title, piece, *self.properties(piece))
+            if isinstance(piece.this, exp.Schema):
+                self.known.add((listed.loaded.name,))
+                for text in listed.loading(self.dialect, folder):
+                    yield ScriptStatement("load the file", text)
+        yield from self.statements("drop", exp.Drop(tables=[listed.loaded], kind="TABLE", exists=True))
+
+    def statements(self, title: str, tree: exp.Expr, *properties: exp.Expr) -> Iterator[ScriptStatement]:
+        """Yield the statements that the dialect has for one; ``properties`` are those of the table that it creates."""
+        titled = " ".join(title.split())
+        if _lists_rows(tree):
+            yield ScriptStatement(titled, render_rows(tree, self.dialect))
+            return
+        temporary = [exp.TemporaryProperty()] if self.dialect.temporary else []
+        for step, piece in self.dialect.steps(replace_source(tree, self.source, self.records)):
+            creates = isinstance(piece, exp.Create)
+            if creates and isinstance(piece.this, exp.Table):
+                self.known.add((piece.this.name,))
+            own = properties if step is None else temporary if creates and piece.args["kind"] == "TABLE" else ()
+            check_relations(piece, self.known)
+            text = render(piece, self.dialect, properties=own)
+            if text not in self.indexed:
+                yield ScriptStatement(titled if step is None else step, text)
+            if isinstance(piece.this, exp.Index) and not piece.this.args["table"].name.startswith(part_prefix):
+                self.indexed.add(text)
 
 
 def script_statements(
-    parts: ScriptParts, dialect: Dialect, *, source_table: str | None = None
+    parts: ScriptParts, dialect: Dialect, *, source_table: str | None = None, lookups: str | None = None
 ) -> Iterator[ScriptStatement]:
     """Yield the statements of the script, in order.
 
     Raises:
         UnsupportedError, InputError: as ``dialect_script``.
     """
-    _check_texts(parts, dialect)
-    check_names(parts.released, dialect, released=True)
+    check_folder(lookups, dialect)
+    _check_columns(parts, dialect)
     wanted = warehouse_table(parts.source_name, dialect, source_table)
     records = wanted if parts.entity is None else with_entity(wanted, parts.entity)
     created: list[exp.Table] = []
     known = {parts_of(wanted)}
-
     temporary = [exp.TemporaryProperty()] if dialect.temporary else []
-
-    def rendered(title: str, tree: exp.Expr, *properties: exp.Expr) -> ScriptStatement:
-        statement = replace_source(tree, parts.source, records)
-        check_relations(statement, known)
-        return ScriptStatement(" ".join(title.split()), render(statement, dialect, properties=properties))
+    writer = _Writer(dialect, parts.source, records, known)
+    rendered = writer.statements
 
     for position, text in enumerate(dialect.preamble):
         yield ScriptStatement("prepare the session" if not position else "and", text)
-    for title, tree in _encoding(parts):
+    encoding = list(_encoding(parts))
+    built = [relation for _, tree in encoding for relation in _built(tree, dialect, lookups)]
+    for relation in [*built, *([table(STAGED)] if parts.staged is not None else []), table(RELEASE)]:
+        # what a run that failed has left
+        yield from rendered(
+            "drop what is left of an earlier run", exp.Drop(tables=[relation], kind="TABLE", exists=True)
+        )
+    last_write = {_relation(tree).name: position for position, (_, tree) in enumerate(encoding)}
+    for position, (title, tree) in enumerate(encoding):
         if isinstance(tree, exp.Create):
             known.add((tree.this.name,))
             created.append(tree.this)
-        for piece in _split_rows(_without_wide_codes(tree, parts.items)):
-            creates = isinstance(piece, exp.Create)
-            yield rendered(title, piece, *([*temporary, *dialect.properties] if creates else ()))
+        listed = ListedRows.of(tree)
+        if listed is not None:
+            yield from writer.listed(title, listed, lookups)
+        else:
+            plain = _without_wide_codes(tree, parts.items).copy()
+            if isinstance(plain, exp.Create):
+                plain.set("properties", None)
+            yield from rendered(title, plain, *writer.properties(plain))
+        if dialect.analyzes and last_write[_relation(tree).name] == position:
+            yield from rendered("statistics for the planner", analysis(_relation(tree)))
     with_entities = " that are of an entity" if parts.entity is not None else ""
-    yield rendered(f"records of the source{with_entities}, and those that take part", parts.counts)
+    yield from rendered(f"records of the source{with_entities}, and those that take part", parts.counts)
     encoded = exp.select(named(total(column(names.COUNT)), "encoded")).from_(table(names.BASE))
-    yield rendered("records that were encoded", encoded)
-    listed = "; ".join(f"{i}: {node}" for i, node in enumerate(parts.nodes))
-    yield rendered(f"the verdicts of some nodes ({listed})", parts.batch)
+    yield from rendered("records that were encoded", encoded)
+    judged = "; ".join(f"{i}: {node}" for i, node in enumerate(parts.nodes))
+    yield from rendered(f"the verdicts of some nodes ({judged})", parts.batch)
     if parts.staged is not None:
         known.add((STAGED,))
         staged = exp.Create(this=table(STAGED), kind="TABLE", expression=parts.staged.copy())
         created.append(staged.this)
-        yield rendered("the rows of the release, with their entities", staged, *temporary, *dialect.properties)
+        yield from rendered("the rows of the release, with their entities", staged, *temporary, *dialect.properties)
+        if dialect.analyzes:
+            yield from rendered("statistics for the planner", analysis(table(STAGED)))
     for name, query in parts.staged_audits:
-        yield rendered(f"audit {name}, by entities: no row", query)
-    release = exp.Create(this=table(RELEASE), kind="TABLE", expression=parts.release.copy())
-    yield rendered("the release", release, *dialect.release_properties)
+        yield from rendered(f"audit {name}, by entities: no row", query)
+    rows = shuffled_in_parts(parts.release) if dialect.shuffles_in_parts else parts.release.copy()
+    release = exp.Create(this=table(RELEASE), kind="TABLE", expression=rows)
+    yield from rendered("the release", release, *dialect.release_properties)
     known.add((RELEASE,))
+    if dialect.analyzes:
+        yield from rendered("statistics for the planner", analysis(table(RELEASE)))
     for name, query in parts.audits:
         unless = ", if the table is the one that was planned on" if name == "row_count" else ""
-        yield rendered(f"audit {name}: no row{unless}", query)
+        yield from rendered(f"audit {name}: no row{unless}", query)
     if not dialect.temporary:
         for relation in created:
-            yield rendered("drop", exp.Drop(tables=[relation.copy()], kind="TABLE", exists=True))
+            yield from rendered("drop", exp.Drop(tables=[relation.copy()], kind="TABLE", exists=True))
 
 
-def _check_texts(parts: ScriptParts, dialect: Dialect) -> None:
-    """Raise UnsupportedError if a column has a type whose texts may not meet their hierarchy in the dialect."""
+def _built(tree: exp.Expr, dialect: Dialect, lookups: str | None) -> Iterator[exp.Expr]:
+    """Yield the tables that a statement of the encoding creates in a script."""
+    listed = ListedRows.of(tree)
+    if isinstance(tree, exp.Create):
+        yield tree.this.copy()
+    if listed is not None and as_file(listed, dialect, lookups):
+        yield listed.loaded
+
+
+def _check_columns(parts: ScriptParts, dialect: Dialect) -> None:
+    """Raise UnsupportedError if the dialect does not take a name, or has other texts for the type of a column."""
+    check_names(parts.released, dialect, released=True)
+    check_distinct(sorted({*parts.released, *parts.types, *([parts.entity] if parts.entity else [])}), dialect)
     for name, type_name in parts.types.items():
         base = "VARCHAR" if type_name.upper().startswith("ENUM") else type_name.split("(")[0].upper()
         if base not in dialect.texts:
@@ -237,26 +344,24 @@ def _without_wide_codes(tree: exp.Expr, items: Sequence[EncodedColumn]) -> exp.E
     return tree
 
 
-def _split_rows(tree: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield a statement, or, if it creates a table from listed rows, an empty table with declared types and INSERTs."""
-    if not isinstance(tree, exp.Create):
-        yield tree
-        return
-    creation = tree.copy()
-    creation.set("properties", None)
-    query = creation.expression
-    source = query.args.get("from_")
-    if not isinstance(query, exp.Select) or (source is not None and not isinstance(source.this, exp.Values)):
-        yield creation
-        return
-    columns = [
-        exp.ColumnDef(this=exp.to_identifier(item.alias, quoted=True), kind=item.this.args["to"].copy())
-        for item in query.expressions
-    ]
-    creation.set("this", exp.Schema(this=tree.this.copy(), expressions=columns))
-    creation.set("expression", None)
-    yield creation
-    rows = source.this.expressions if source is not None else []
-    for start in range(0, len(rows), ROWS):
-        chunk = exp.Values(expressions=[row.copy() for row in rows[start : start + ROWS]])
-        yield exp.Insert(this=tree.this.copy(), expression=chunk)
+def _lists_rows(tree: exp.Expr) -> bool:
+    return isinstance(tree, exp.Insert) and isinstance(tree.expression, exp.Values)
+
+
+def shuffled_in_parts(query: exp.Query) -> exp.Query:
+    """Return the rows of a query that is ordered at random in another random order, which no worker sorts as a whole.
+
+    Each row draws one of ``PARTS`` parts, and a place among the rows of its part. The condition on the place keeps the
+    planner from leaving it out.
+    """
+    drawn, place, part = (names.PREFIX + name for name in ("drawn", "place", "part"))
+    columns = [column(name) for name in query.named_selects]
+    plain = query.copy()
+    plain.set("order", None)
+    number_of_part = exp.cast(exp.Floor(this=exp.Mul(this=exp.Rand(), expression=number(PARTS))), "BIGINT")
+    draws = exp.select(*[item.copy() for item in columns], named(number_of_part, part), named(exp.Rand(), drawn))
+    placed = exp.select(
+        *[item.copy() for item in columns], named(row_number(column(drawn), partition=[column(part)]), place)
+    ).from_(draws.from_(plain.subquery("rows")).subquery("drawn"))
+    after = exp.GT(this=column(place), expression=number(0))
+    return exp.select(*columns).from_(placed.subquery("placed")).where(after)

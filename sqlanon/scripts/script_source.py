@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from sqlanon.engines.relation_names import relation_parts, table_reference
 from sqlanon.errors import InputError, UnsupportedError
-from sqlanon.scripts.dialects.base import Dialect
+from sqlanon.scripts.dialects.base import VERBATIM, Dialect
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import aliased, column
 
@@ -20,7 +20,8 @@ def warehouse_table(policy_name: str | None, dialect: Dialect, source_table: str
 
     Args:
         policy_name: the table as the policy names it: verbatim, unless it has a dot.
-        source_table: its name in the dialect's own syntax, which wins; what is not quoted there keeps its letters.
+        source_table: its name in the dialect's own syntax, which wins. What is not quoted there keeps its letters, or
+            is written in capitals where the dialect stores it so.
 
     Raises:
         InputError: no table is named, or the name cannot be read as that of one.
@@ -31,7 +32,12 @@ def warehouse_table(policy_name: str | None, dialect: Dialect, source_table: str
             "The policy reads a file, and no table of the warehouse is named.", hint="add --source-table NAME."
         )
     parts = relation_parts(written, dialect.writes, alone=not source_table)
-    return table_reference(parts)
+    relation = table_reference(parts)
+    if source_table and exp.Identifier in dialect.rules:
+        for part, given in zip(relation.parts, exp.to_table(source_table, dialect=dialect.writes).parts, strict=True):
+            part.set("this", part.name if given.args.get("quoted") else part.name.upper())
+            part.meta[VERBATIM] = True
+    return relation
 
 
 def parts_of(relation: exp.Table) -> tuple[str, ...]:

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from sqlglot import exp
 
 from sqlanon.audit.release import release_audits
 from sqlanon.compiler.batch import literal_batch
 from sqlanon.compiler.encode import record_counts
+from sqlanon.disk.writing import write_files
 from sqlanon.errors import UnsupportedError
 from sqlanon.plan.full_domain import Plan
 from sqlanon.publish.references import unplaced_audits
@@ -20,6 +23,7 @@ from sqlanon.scripts.dialect_script import (
     STAGED,
     ScriptParts,
     dialect_script,
+    lookup_files,
     neighbours,
     script_facts,
 )
@@ -28,19 +32,26 @@ from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, table
 
 
-def script_in(plan: Plan, dialect: str, *, source_table: str | None = None) -> str:
+def script_in(plan: Plan, dialect: str, *, source_table: str | None = None, lookups: str | None = None) -> str:
     """Return all SQL of a plan in a dialect (``dialects.DIALECTS``). It is for the operator: it contains hierarchies.
 
     These are the encoding, the verdicts of the chosen node and of its neighbours, the release, and its audits.
 
     Args:
         source_table: the name of the source in the warehouse; None: as the policy names it.
+        lookups: a folder; lists of more than 500 rows are written there as CSV files, which the script loads. The
+            script names it as it is given here.
 
     Raises:
         UnsupportedError: the dialect cannot write a statement, a type or a name.
-        InputError: no table is named.
+        InputError: no table is named; or a hierarchy has more than 10,000 rows, and there is no folder.
+        TargetError: the folder cannot be written.
     """
-    return dialect_script(script_parts(plan), dialect_named(dialect), source_table=source_table)
+    parts = script_parts(plan)
+    script = dialect_script(parts, dialect_named(dialect), source_table=source_table, lookups=lookups)
+    if lookups is not None:
+        write_files(Path(lookups), lookup_files(parts))
+    return script
 
 
 def script_parts(plan: Plan) -> ScriptParts:

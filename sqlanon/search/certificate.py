@@ -29,6 +29,15 @@ class Certificate:
     evaluated: int
     lattice_size: int
 
+    @property
+    def nearness(self) -> str:
+        """How near to the optimum the loss is proven to be, in a few words."""
+        if self.optimal:
+            return "proven optimal"
+        if self.gap is not None:
+            return f"within {self.gap:.2%} of the optimum"
+        return "no proof of how near to the optimum"
+
     def to_dict(self) -> dict[str, Any]:
         """Return all fields, for the operator."""
         return asdict(self)

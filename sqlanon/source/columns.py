@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
-from sqlanon.errors import InputError, SourceError, UnsupportedError
+from sqlanon.errors import InputError, SourceError, UnsupportedError, listing
 from sqlanon.policy import Policy
+from sqlanon.policy.hierarchy.builders import levels
+from sqlanon.policy.hierarchy.specs import Dates, Intervals
+from sqlanon.policy.suppression import encoded_policy
+from sqlanon.source.opening import Source
 from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import column
 
 SCALAR_TYPES = (
     "VARCHAR", "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT",
@@ -15,24 +20,61 @@ SCALAR_TYPES = (
 )  # fmt: skip
 
 
-def check_columns(policy: Policy, types: dict[str, str]) -> None:
+def match_columns(source: Source, wanted: Sequence[str]) -> list[str]:
+    """Return the exact names of columns of a source, matched in any case where no name is equal.
+
+    Raises:
+        SourceError: the source has no such column, or several that differ by case only.
+    """
+    matches = {name: names.matching(name, source.types) for name in wanted}
+    missing = [name for name, found in matches.items() if not found]
+    if missing:
+        raise SourceError(
+            f"The relation has no column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}.",
+            hint=_columns_hint(source, wanted),
+        )
+    several = [name for name, found in matches.items() if len(found) > 1]
+    if several:
+        raise SourceError(
+            f"Several columns are called {', '.join(map(repr, several))}, in different cases.",
+            hint="write the name as it stands in the relation.",
+        )
+    return [matches[name][0] for name in wanted]
+
+
+def _columns_hint(source: Source, known: Iterable[str]) -> str:
+    """Return a hint with the columns of a source. Those of a first line, which may be a record, are not repeated.
+
+    Args:
+        known: names that the user wrote.
+    """
+    if not source.header_line:
+        return f"its columns are {listing(source.types)}."
+    found = [name for name in dict.fromkeys(known) if name in source.types]
+    named = f", of those that were named {', '.join(map(repr, found))}" if found else ""
+    return (
+        f"it has {len(source.types)} columns{named}; check the delimiter, and that the first line of the file is a "
+        "header that names the columns."
+    )
+
+
+def check_columns(policy: Policy, source: Source) -> None:
     """Raise unless every declared column exists and every column of the source is declared (or ``undeclared: drop``).
 
     Raises:
         SourceError: a declared column is not in the source.
         InputError: a column of the source has no role.
-        UnsupportedError: a quasi-identifier has a type without a canonical text.
+        UnsupportedError: columns have types that cannot be served; all of them are named.
     """
+    types = source.types
     declared = dict.fromkeys(c.name for c in policy.columns)
     if policy.entity is not None:
         declared[policy.entity] = None
     missing = [name for name in declared if name not in types]
     if missing:
-        hint = f"its columns are {', '.join(map(repr, types))}; names are matched exactly."
-        if len(missing) >= len(policy.columns):  # its first line may be a record
-            hint = "check the table or, of a file, the format and that its first line names the columns."
         raise SourceError(
-            f"The source has no column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}.", hint=hint
+            f"The source has no column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}.",
+            hint=f"{_columns_hint(source, declared)} Names are matched exactly.",
         )
     refuse_prefix(types)
     undeclared = [name for name in types if name not in declared]
@@ -41,19 +83,45 @@ def check_columns(policy: Policy, types: dict[str, str]) -> None:
             f"The columns {', '.join(map(repr, undeclared))} of the source have no role in the policy.",
             hint="give each a role (quasi_identifier, keep, drop), or set undeclared: drop.",
         )
+    _refuse_unreadable(policy, source)
+    _refuse_types(policy, types)
+
+
+def _refuse_unreadable(policy: Policy, source: Source) -> None:
+    """Raise SourceError if the session may not read a column that the policy needs."""
+    needed = [c.name for c in policy.columns if c.role != "drop"]
+    needed += [name for name in (policy.entity, (policy.subset or {}).get("column")) if name is not None]
+    withheld = [name for name in dict.fromkeys(needed) if name in source.unreadable]
+    if withheld:
+        raise SourceError(
+            f"The role of the session may not read the column{'s' if len(withheld) > 1 else ''} "
+            f"{', '.join(map(repr, withheld))} of the source.",
+            hint="grant SELECT on them to the role, or give them the role drop in the policy.",
+        )
+
+
+def _refuse_types(policy: Policy, types: Mapping[str, str]) -> None:
+    """Raise UnsupportedError with every column whose type cannot be served: by its role, or by its hierarchy."""
+    faults: dict[str, str] = {}
     for item in (*policy.quasi_identifiers, *policy.sensitive):
+        base = _base_type(types[item.name])
         if not is_scalar(types[item.name]):
-            raise UnsupportedError(
-                f"Column {item.name!r} has the type {_base_type(types[item.name])}, which cannot be "
-                f"{_article(item.role)}.",
-                hint="cast it to text in a view of the source, or give the column the role drop.",
+            faults[f"Column {item.name!r} has the type {base}, which cannot be {_article(item.role)}."] = (
+                "cast it to text in a view of the source, or give the column the role drop."
             )
     if policy.entity is not None and not is_scalar(types[policy.entity]):
-        raise UnsupportedError(
-            f"Column {policy.entity!r} has the type {_base_type(types[policy.entity])}, which cannot identify "
-            "entities.",
-            hint="cast it to text in a view of the source.",
-        )
+        faults[
+            f"Column {policy.entity!r} has the type {_base_type(types[policy.entity])}, which cannot identify entities."
+        ] = "cast it to text in a view of the source."
+    encoded = encoded_policy(policy)  # where patterns are asked for, others than the policy's own
+    for item in (*encoded.quasi_identifiers, *encoded.sensitive):
+        if isinstance(item.hierarchy, Intervals | Dates) and is_scalar(types[item.name]):
+            try:
+                levels(item.hierarchy, column(item.name), without_enum(types[item.name]), longest=1)
+            except InputError as error:
+                faults[f"Column {item.name!r}: {error.message}"] = error.hint
+    if faults:
+        raise UnsupportedError(" ".join(faults), hint=" ".join(dict.fromkeys(faults.values())))
 
 
 def is_scalar(type_name: str) -> bool:

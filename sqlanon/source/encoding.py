@@ -7,8 +7,8 @@ Domain sizes and leaves still count everything that a hierarchy lists.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from sqlglot import exp
@@ -21,26 +21,35 @@ from sqlanon.engines.base import Engine
 from sqlanon.errors import HierarchyError, InputError, SourceChangedError, UncoveredValuesError, UnsupportedError
 from sqlanon.lattice.catalog import Attribute, Catalog, SensitiveAttribute
 from sqlanon.policy import Column, Policy
+from sqlanon.policy.hierarchy.specs import lists_its_values
 from sqlanon.source.columns import without_enum
-from sqlanon.source.lookups import list_rows, lists_its_values, uncovered_query
+from sqlanon.source.lookups import list_rows, refuse_header, uncovered_query
 from sqlanon.source.packing import MeasuredColumn, fields_of, pack
 from sqlanon.source.subset import with_membership
+from sqlanon.source.widths import with_width
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, count_rows, is_null, or_zero, table, union_all
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """An encoded source: its catalog, the source with its lookups, and the types of all columns of the source."""
+    """An encoded source: its catalog, the source with its lookups, the types of all columns of the source, and what was
+    found of the quasi-identifiers and sensitive columns when their hierarchies met it."""
 
     catalog: Catalog
     source: EncodedSource
     types: dict[str, str]
     warnings: tuple[str, ...]
+    columns: Mapping[str, MeasuredColumn] = field(default_factory=dict)
 
 
-def encode_source(engine: Engine, relation: exp.Expr, policy: Policy, types: dict[str, str]) -> Encoding:
+def encode_source(
+    engine: Engine, relation: exp.Expr, policy: Policy, types: dict[str, str], *, numbered: bool = False
+) -> Encoding:
     """Load the hierarchies, encode the source and return its catalog.
+
+    Args:
+        numbered: the lookups number their values and texts (``encode.numbered``).
 
     Raises:
         HierarchyError: a hierarchy is not a tree, or is incomplete.
@@ -60,11 +69,11 @@ def encode_source(engine: Engine, relation: exp.Expr, policy: Policy, types: dic
         _measure(engine, source, position, spec, policy, types[spec.name], warnings)
         for position, spec in enumerate((*quasi, *policy.sensitive))
     ]
-    _refuse_uncovered(policy, measured, relation)
+    _refuse_uncovered(engine, policy, measured, relation)
 
     items, masks, words = pack(measured)
     source = replace(source, items=items)
-    sensitive_attributes = _write_lookups(engine, source, measured, masks, words)
+    sensitive_attributes = _write_lookups(engine, source, measured, masks, words, numbered=numbered)
     base_rows = engine.create("base", names.BASE, encode.base(source, words))
     uncovered = _count_uncovered(engine, source, policy, measured)
     encoded = engine.run("reconcile", encode.encoded_records())[0][0]
@@ -98,7 +107,7 @@ def encode_source(engine: Engine, relation: exp.Expr, policy: Policy, types: dic
     )
     if attributes:
         engine.load("load masks", names.MASKS, pa.table(_mask_columns(catalog)))
-    return Encoding(catalog, source, types, tuple(warnings))
+    return Encoding(catalog, source, types, tuple(warnings), {fact.spec.name: fact for fact in measured})
 
 
 def _number_entities(engine: Engine, relation: exp.Expr, policy: Policy, types: dict[str, str]) -> EntityColumn | None:
@@ -140,8 +149,11 @@ def _measure(
         entity=source.entity.text() if source.entity is not None and is_sensitive else None,
     )
     engine.create("distinct values", names.distinct_values(position), distinct)
+    spec, lengths = with_width(engine, source, position, spec, type_name, policy)
     height = list_rows(engine, position, spec, type_name, warnings, policy.extensions)
     listed, null_rows, roots, root, clashes = engine.run("hierarchy facts", encode.hierarchy_facts(position, height))[0]
+    if roots == 2 and listed > 2:
+        refuse_header(engine, position, spec, height)
     nulls = engine.run(
         "null records",
         exp.select(column(names.COUNT)).from_(table(names.distinct_values(position))).where(is_null(column("value"))),
@@ -182,10 +194,11 @@ def _measure(
         uncovered_values=uncovered_values,
         uncovered_records=int(uncovered_records),
         single_root=single_root is not None,
+        lengths=lengths,
     )
 
 
-def _refuse_uncovered(policy: Policy, measured: Sequence[MeasuredColumn], relation: exp.Expr) -> None:
+def _refuse_uncovered(engine: Engine, policy: Policy, measured: Sequence[MeasuredColumn], relation: exp.Expr) -> None:
     """Raise UncoveredValuesError if a column holds values without a row, and must not."""
     uncovered = {
         fact.spec.name: fact for fact in measured if fact.uncovered_values and policy.uncovered_of(fact.spec) == "error"
@@ -193,7 +206,7 @@ def _refuse_uncovered(policy: Policy, measured: Sequence[MeasuredColumn], relati
     if not uncovered:
         return
     counts = {name: (fact.uncovered_values, fact.uncovered_records) for name, fact in uncovered.items()}
-    queries = {name: uncovered_query(relation, fact.spec, fact.item.type) for name, fact in uncovered.items()}
+    queries = {name: uncovered_query(engine, relation, fact.spec, fact.item.type) for name, fact in uncovered.items()}
     summary = "; ".join(
         f"column {name!r}: {values} values in {records} records" for name, (values, records) in counts.items()
     )
@@ -215,12 +228,15 @@ def _write_lookups(
     measured: Sequence[MeasuredColumn],
     masks: Sequence[Sequence[Sequence[int]]],
     words: int,
+    *,
+    numbered: bool,
 ) -> tuple[SensitiveAttribute, ...]:
     """Write the lookups, the leaves of the quasi-identifiers and the distributions of the sensitive columns."""
     tallest = max((item.height for item in source.items if not item.sensitive), default=0)
     sensitive_attributes: list[SensitiveAttribute] = []
     for position, (item, fact) in enumerate(zip(source.items, measured, strict=True)):
-        engine.create("lookup", names.lookup(position), encode.lookup(_branches(position), item, words))
+        lookup = encode.lookup(_branches(position), item, words)
+        engine.create("lookup", names.lookup(position), encode.numbered(lookup, item) if numbered else lookup)
         if item.sensitive:
             counted = names.COUNT if source.entity is None else "entities"
             place = len(sensitive_attributes)

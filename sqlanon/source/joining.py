@@ -13,12 +13,14 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from sqlanon.errors import EngineError, InputError, SourceError
+from sqlanon.errors import EngineError, InputError, SourceError, listing
 from sqlanon.policy import Join, Policy
 from sqlanon.policy.hierarchy import specs
 from sqlanon.source.columns import refuse_prefix
-from sqlanon.source.files import Reading
-from sqlanon.source.opening import Source, attached_as, closed_on_error, open_source, other_relation, stamp
+from sqlanon.source.csv_types import wanted_types
+from sqlanon.source.files import Reading, Records
+from sqlanon.source.opening import Source, attached_as, closed_on_error, open_source, other_records, stamp
+from sqlanon.source.rights import with_readable_columns, with_visible_rows
 from sqlanon.source.spark import Cluster
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import aliased, column, count_distinct, count_rows, equal, named, not_null, number, table
@@ -33,6 +35,8 @@ class _Side:
     relation: exp.Expr
     types: Mapping[str, str]
     title: str
+    header_line: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def open_policy_source(source: object, policy: Policy, *, writable: bool = False) -> Source:
@@ -43,14 +47,16 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
         SourceError: a source cannot be read or joined.
     """
     if source is None:
-        if policy.source is None and (policy.engine.name != "spark" or policy.table is None):
-            raise InputError("There is no source.", hint="add the key source to the policy, or pass one.")
-        source = policy.resolve(policy.source) if policy.source is not None else None
+        if policy.source is None and not policy.files and (policy.engine.name != "spark" or policy.table is None):
+            raise InputError("There is no source.", hint="add the key source (or files) to the policy, or pass one.")
+        source = (
+            policy.resolve(policy.source) if policy.source is not None else policy.patterns if policy.files else None
+        )
     engine = policy.engine
     opened = open_source(
         source,
         policy.table,
-        reading=Reading(policy.csv, policy.formats, policy.extensions),
+        reading=Reading(policy.csv, policy.formats, policy.extensions, wanted_types(policy), needs_records=True),
         settings=engine.embedded,
         writable=writable,
         cluster=Cluster(engine.master, engine.settings) if engine.name == "spark" else None,
@@ -64,6 +70,8 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
             opened.engine.require("ordered_distance")
         read = (opened.relation, *_tables_beside(opened, policy))
         opened = replace(opened, read=read, other_files=policy.read_files)
+        opened = with_visible_rows(opened, accepted=policy.row_security == "accept")
+        opened = with_readable_columns(opened)
         return _joined(opened, policy) if policy.join else opened
 
 
@@ -81,6 +89,7 @@ def _joined(opened: Source, policy: Policy) -> Source:
     stamps = tuple(stamp(file) for file in files if attached_as(opened.engine, file) is None)
     with opened.engine.detaching():
         sides = [_other(opened, policy, position, join) for position, join in enumerate(policy.join)]
+        opened = replace(opened, header_line=opened.header_line or any(side.header_line for side in sides))
         _refuse_clashes(opened, sides, policy)
         warnings = _join(opened, sides, policy)
     relation = table(names.JOINED)
@@ -89,7 +98,7 @@ def _joined(opened: Source, policy: Policy) -> Source:
         relation=relation,
         types=dict(opened.engine.columns(relation)),
         stamps=tuple(dict.fromkeys((*opened.stamps, *stamps))),
-        warnings=tuple(warnings),
+        warnings=(*opened.warnings, *(note for side in sides for note in side.notes), *warnings),
     )
 
 
@@ -102,7 +111,7 @@ def _join(opened: Source, sides: Sequence[_Side], policy: Policy) -> list[str]:
     available = {name: (BEFORE, type_name) for name, type_name in opened.types.items()}
     for position, (join, side) in enumerate(zip(policy.join, sides, strict=True)):
         alias = f"{OTHER}_{position}"
-        condition = _matching(join, side, available, alias, policy)
+        condition = _matching(join, side, available, alias, policy, header_line=opened.header_line)
         _refuse_repeated_keys(opened, join, side)
         query = query.join(aliased(side.relation, alias), on=condition, join_type="left", copy=False)
         keys = [right for _, right in join.key]
@@ -133,12 +142,14 @@ def _other(opened: Source, policy: Policy, position: int, join: Join) -> _Side:
     failure = ""
     try:
         if join.source is None:
-            relation: exp.Expr = opened.engine.source_table(str(join.table))
+            found, header_line = Records(opened.engine.source_table(str(join.table))), False
         else:
-            reading = Reading(join.csv, join.formats, policy.extensions)
+            reading = Reading(join.csv, join.formats, policy.extensions, wanted_types(policy))
             path = policy.resolve(join.source)
-            relation = other_relation(opened, path, join.table, reading, name=names.joined_part(position))
-        return _Side(relation, dict(opened.engine.columns(relation)), title)
+            found = other_records(opened, path, join.table, reading, name=names.joined_part(position))
+            header_line = reading.has_header_line(Path(path))
+        types = dict(opened.engine.columns(found.relation))
+        return _Side(found.relation, types, title, header_line, found.notes)
     except EngineError as error:
         failure = error.message
     raise SourceError(
@@ -154,7 +165,7 @@ def _refuse_clashes(opened: Source, sides: Sequence[_Side], policy: Policy) -> N
         if missing:
             raise SourceError(
                 f"The joined source {side.title!r} has no column {', '.join(map(repr, missing))}.",
-                hint=f"{_columns(side.types, policy)} check its key.",
+                hint=f"{_columns(side.types, policy, header_line=side.header_line)} check its key.",
             )
         keys = [right for _, right in join.key]
         listed += [name for name in side.types if name not in keys]
@@ -168,16 +179,24 @@ def _refuse_clashes(opened: Source, sides: Sequence[_Side], policy: Policy) -> N
         )
 
 
-def _columns(types: Iterable[str], policy: Policy) -> str:
-    """Return the columns of a source, for a hint; none when the policy names none: its first line may be a record."""
+def _columns(types: Iterable[str], policy: Policy, *, header_line: bool) -> str:
+    """Return the columns of a source, for a hint; of a first line, which may be a record, those of the policy alone."""
+    if not header_line:
+        return f"its columns are {listing(types)};"
     known = {column.name for column in policy.columns}.union(*(pair for join in policy.join for pair in join.key))
     if known.isdisjoint(types):
         return "check its format, and that its first line names the columns (csv: {header: false} for none);"
-    return f"its columns are {', '.join(map(repr, types))};"
+    return f"of its columns the policy names {listing(name for name in types if name in known)};"
 
 
 def _matching(
-    join: Join, side: _Side, available: Mapping[str, tuple[str, str]], alias: str, policy: Policy
+    join: Join,
+    side: _Side,
+    available: Mapping[str, tuple[str, str]],
+    alias: str,
+    policy: Policy,
+    *,
+    header_line: bool,
 ) -> exp.Expr:
     """Return the condition of a join: equal keys, as texts where their types differ; a NULL matches nothing."""
     conditions = []
@@ -185,7 +204,7 @@ def _matching(
         if left not in available:
             raise SourceError(
                 f"What {side.title!r} is joined to has no column {left!r}.",
-                hint=f"{_columns(available, policy)} write key: {{column: its name there}}.",
+                hint=f"{_columns(available, policy, header_line=header_line)} write key: {{column: its name there}}.",
             )
         owner, type_name = available[left]
         pair: list[exp.Expr] = [column(left, owner), column(right, alias)]

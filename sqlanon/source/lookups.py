@@ -11,16 +11,18 @@ from sqlglot import exp
 
 from sqlanon.compiler import encode
 from sqlanon.engines.base import Engine
+from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.engines.duckdb.files import listing_file
+from sqlanon.engines.standalone import standalone
 from sqlanon.errors import HierarchyError, attempt
 from sqlanon.policy import Column
 from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.hierarchy.builders import levels as builder_levels
-from sqlanon.policy.hierarchy.readers import check_rows, read_rows
+from sqlanon.policy.hierarchy.readers import check_rows, read_hierarchy
 from sqlanon.policy.hierarchy.specs import (
     ExtensionHierarchy,
     FileHierarchy,
     Groups,
-    HierarchySpec,
     Levels,
     Redact,
     Suppress,
@@ -29,11 +31,6 @@ from sqlanon.policy.hierarchy.specs import (
 from sqlanon.source.columns import without_enum
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import canonical, column, count_rows, is_null, named, not_null, or_zero, table
-
-
-def lists_its_values(hierarchy: HierarchySpec | None) -> bool:
-    """Return True for a hierarchy that lists the values that it knows, whatever the source holds."""
-    return isinstance(hierarchy, FileHierarchy | Groups | Levels | TableHierarchy)
 
 
 def list_rows(
@@ -52,7 +49,7 @@ def list_rows(
         foreign = attempt(_builder_of(spec), create, HierarchyError)
     rows: Sequence[tuple[str | None, ...]]
     if isinstance(hierarchy, FileHierarchy):
-        rows = read_rows(hierarchy.path, hierarchy.delimiter, hierarchy.null, hierarchy.encoding)
+        rows = read_hierarchy(hierarchy)
     elif isinstance(hierarchy, Levels | Groups):
         rows = hierarchy.rows
     elif isinstance(hierarchy, TableHierarchy):
@@ -77,6 +74,23 @@ def list_rows(
     )
     engine.load("load hierarchy", names.listed(position), data)
     return height
+
+
+def refuse_header(engine: Engine, position: int, spec: Column, height: int) -> None:
+    """Raise HierarchyError if the first row of a hierarchy file reads like the names of its levels.
+
+    The hierarchy has two roots, one of them in this row only; no text of the row stands in another one, and the column
+    has no such value.
+    """
+    hierarchy = spec.hierarchy
+    if not isinstance(hierarchy, FileHierarchy) or hierarchy.header is not None or height == 1:
+        return
+    if engine.run("check header", encode.header_rows(position, height))[0][0]:
+        raise HierarchyError(
+            f"The first line of the hierarchy file {hierarchy.path.name!r} of column {spec.name!r} reads like a "
+            "header: its texts stand nowhere else in the file, and the column has no such value.",
+            hint="say header: true beside the file, or remove the line; header: false says that it is a row.",
+        )
 
 
 def table_rows(engine: Engine, name: str, column_name: str) -> list[tuple[str | None, ...]]:
@@ -121,7 +135,8 @@ def _builder_of(spec: Column) -> str:
 def _list_built(engine: Engine, position: int, spec: Column, type_name: str, foreign: Any) -> int:
     values = names.distinct_values(position)
     lengths = exp.select(or_zero(exp.Max(this=exp.Length(this=column("value"))))).from_(table(values))
-    longest = engine.run("longest value", lengths)[0][0]
+    has_width = isinstance(spec.hierarchy, Redact) and spec.hierarchy.width is not None
+    longest = 1 if has_width else engine.run("longest value", lengths)[0][0]
     wants_text = isinstance(spec.hierarchy, Redact | Suppress) or getattr(foreign, "by_text", False)
     by_text = without_enum(type_name) == "VARCHAR" or wants_text
     assert spec.hierarchy is not None
@@ -170,25 +185,27 @@ def _foreign_levels(spec: Column, builder: Any, value: exp.Expr, type_name: str,
     return [exp.cast(item, "VARCHAR") for item in levels]
 
 
-def uncovered_query(source: exp.Expr, spec: Column, type_name: str) -> str:
-    """Return a query for the operator that lists the values of a column that its hierarchy does not."""
+def uncovered_query(engine: Engine, source: exp.Expr, spec: Column, type_name: str) -> str:
+    """Return a query for the operator that lists the values of a column that its hierarchy does not.
+
+    A file is compared where the database reads files; elsewhere all values are listed.
+    """
     text = canonical(spec.name, type_name)
     query = exp.select(named(text, "value"), named(count_rows(), "records")).from_(source.copy())
     query = query.where(not_null(text.copy()))
     hierarchy = spec.hierarchy
-    if isinstance(hierarchy, FileHierarchy):
-        options = {
-            "delim": exp.Literal.string(hierarchy.delimiter),
-            "header": exp.false(),
-            "all_varchar": exp.true(),
-            "names": exp.Array(expressions=[exp.Literal.string("listed")]),
-        }
-        arguments: list[exp.Expr] = [exp.Literal.string(str(hierarchy.path))]
-        arguments += [exp.PropertyEQ(this=exp.to_identifier(key), expression=value) for key, value in options.items()]
-        reader = exp.Table(this=exp.Anonymous(this="read_csv", expressions=arguments))
-        listed = exp.select(column("listed")).from_(reader)
+    listed: exp.Select | None = None
+    if isinstance(hierarchy, FileHierarchy) and isinstance(engine, DuckDBEngine):
+        listed = exp.select(column("listed")).from_(listing_file(hierarchy.path, hierarchy.delimiter))
+        listed = listed.where(not_null(column("listed")))
+    elif isinstance(hierarchy, TableHierarchy):
+        relation = engine.source_table(hierarchy.table)
+        value, kind = engine.columns(relation)[0]
+        listed = exp.select(canonical(value, kind)).from_(relation)
+        listed = listed.where(not_null(canonical(value, kind)))
+    if listed is not None:
         query = query.where(exp.Not(this=exp.In(this=text.copy(), query=listed.subquery())))
-    return query.group_by(text.copy()).sql(dialect="duckdb", identify=True)
+    return standalone(engine, query.group_by(text.copy()))
 
 
 def list_ancestors(engine: Engine, position: int, rows: Sequence[tuple[str | None, ...]]) -> exp.Expr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -15,17 +16,25 @@ from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb.engine import DuckDBEngine, is_connection
 from sqlanon.engines.duckdb.files import parquet_relation
 from sqlanon.engines.sqlite.engine import MAIN, SQLiteEngine, is_sqlite
-from sqlanon.errors import EngineError, InputError, SourceChangedError, SourceError, UnsupportedError
-from sqlanon.policy.paths import is_connection_text, is_database, is_file, is_folder, is_server, is_url
-from sqlanon.source.files import Reading
-from sqlanon.source.spark import Cluster, is_session, parquet_files, start_engine
+from sqlanon.errors import (
+    EngineError,
+    InputError,
+    SourceChangedError,
+    SourceError,
+    SqlanonError,
+    UnsupportedError,
+    listing,
+)
+from sqlanon.policy.paths import FilePatterns, is_connection_text, is_database, is_file, is_folder, is_server, is_url
+from sqlanon.source.files import Reading, Records
+from sqlanon.source.spark import Cluster, is_session, parquet_files, spark_path, start_engine
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import table
 
 ATTACHED = "sqlanon_source"
 
-Stamp = tuple[Path, int, int]
-"""A file, when it was last written to (nanoseconds), and its size."""
+Stamp = tuple[Path, int, int, int, int]
+"""A file, when it was last written to and changed (nanoseconds), its size and its inode: a file that took its place has
+another, whatever its date."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,9 @@ class Source:
         read, other_files: further relations and files of the policy, such as hierarchies; nothing is published there.
         warnings: what the user should know.
         borrowed: the engine works on an open connection of the user's.
+        unreadable: columns that the session has no right to read; ``relation`` lacks them then.
+        stored: the relation of the database itself, where ``relation`` lists columns of it.
+        header_line: the columns are named by the first line of a file, which may be a record.
     """
 
     engine: Engine
@@ -52,12 +64,20 @@ class Source:
     read: tuple[exp.Expr, ...] = ()
     other_files: tuple[Path, ...] = ()
     borrowed: bool = False
+    unreadable: tuple[str, ...] = ()
+    stored: exp.Expr | None = None
+    header_line: bool = False
 
     def __enter__(self) -> Source:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.engine.close()
+
+    @property
+    def readable(self) -> dict[str, str]:
+        """The types of the columns that the session may read."""
+        return {name: kind for name, kind in self.types.items() if name not in self.unreadable}
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -88,13 +108,14 @@ def open_source(
     writable: bool = False,
     cluster: Cluster | None = None,
 ) -> Source:
-    """Open ``source``: a path, the URL of a server, or an open connection of DuckDB or session of Spark.
+    """Open ``source``: a path, patterns, the URL of a server, or an open connection of DuckDB or session of Spark.
 
     Args:
         table_name: the relation of a database, schema-qualified allowed.
         reading: how files are read.
         writable: open a database file for writing, because the release goes into it.
-        cluster: of Spark, that reads the source: a folder, file or pattern of Parquet; None is a table of its catalog.
+        cluster: of Spark, that reads the source: a folder or file of Parquet, or a pattern; None is a table of its
+            catalog.
 
     Raises:
         SourceError: there is no such file or table, or it cannot be read.
@@ -107,6 +128,8 @@ def open_source(
         engine = DuckDBEngine(connection=source)  # type: ignore[arg-type]
         with closed_on_error(engine):
             return replace(_table_source(engine, table_name), borrowed=True)
+    if isinstance(source, FilePatterns):
+        return _open_patterns(source, reading or Reading(), settings)
     if not isinstance(source, str | Path):
         raise SourceError(
             f"A source of the type {type(source).__name__} cannot be read.",
@@ -126,17 +149,17 @@ def open_source(
     if not is_file(path):
         raise SourceError(
             f"There is no source file {path.name!r} in {str(path.parent)!r}.",
-            hint="check the key source; relative paths are relative to the policy file.",
+            hint="check the name and the folder.",
         )
     if not is_database(path.name):
-        return _open_file(path, reading or Reading(), settings)
+        return _open_files((path,), path, reading or Reading(), settings)
     if is_sqlite(path):
         return _open_sqlite(path, table_name, writable)
     return _open_duckdb(path, table_name, settings, writable)
 
 
-def other_relation(opened: Source, path: str, table_name: str | None, reading: Reading, *, name: str) -> exp.Expr:
-    """Return another relation, read beside an open source: a table of the same database, or of another file.
+def other_records(opened: Source, path: str, table_name: str | None, reading: Reading, *, name: str) -> Records:
+    """Return the records of a relation beside an open source: a table of the same database, or of another file.
 
     A database that is attached already is not attached again, which DuckDB would refuse.
 
@@ -163,14 +186,14 @@ def other_relation(opened: Source, path: str, table_name: str | None, reading: R
             hint="make it the first source, or export the table to Parquet.",
         )
     if not is_database(file.name):
-        return _records(engine, file, reading, into=name)
+        return reading.records(engine, file, into=name)
     if not table_name:
         raise SourceError(f"{file.name!r} is a database, and no table of it is named.", hint="name the table too.")
     catalog = attached_as(engine, file)
     if catalog is None:
         catalog = names.unused(name, [database for database, *_ in engine.databases()])
         engine.attach(file, catalog, read_only=True)
-    return engine.source_table(table_name, catalog)
+    return Records(engine.source_table(table_name, catalog))
 
 
 def attached_as(engine: Engine, file: Path) -> str | None:
@@ -214,15 +237,17 @@ def _open_server(url: str, table_name: str | None) -> Source:
         )
     engine = PostgresEngine(url)
     with closed_on_error(engine):
+        engine.hold()
         return _table_source(engine, table_name)
 
 
 def _open_sqlite(path: Path, table_name: str | None, writable: bool) -> Source:
     """Return a SQLite file, whose engine knows when another connection writes to it."""
-    stamps = () if writable else (stamp(path),)
     engine = SQLiteEngine(path, read_only=not writable)
     with closed_on_error(engine):
-        return _table_source(engine, table_name, path, MAIN, stamps)
+        if not writable:  # one who publishes into the file may have to wait for a writer, and reads anew then
+            engine.hold()
+        return _table_source(engine, table_name, path, MAIN)
 
 
 def _open_duckdb(path: Path, table_name: str | None, settings: Mapping[str, Any] | None, writable: bool) -> Source:
@@ -251,8 +276,8 @@ def _open_spark(source: object, table_name: str | None, cluster: Cluster | None)
             opened = _table_source(engine, table_name)
             stamps = tuple(stamp(file) for file in engine.local_files(opened.relation))
             return replace(opened, stamps=stamps, borrowed=is_session(source))
-        stamps = tuple(stamp(file) for file in parquet_files(str(source)))
-        relation = engine.read_parquet(names.STAGED, str(source))
+        stamps = tuple(stamp(file) for file in parquet_files(source))
+        relation = engine.read_parquet(names.STAGED, spark_path(source))
         return Source(engine, relation, dict(engine.columns(relation)), None, None, stamps)
 
 
@@ -260,10 +285,10 @@ def _open_folder(path: Path, settings: Mapping[str, Any] | None) -> Source:
     """Return a folder of Parquet files, as a cluster writes it: one relation."""
     engine = DuckDBEngine(settings=settings)
     with closed_on_error(engine):
-        files = parquet_files(str(path))
+        files = parquet_files(path)
         stamps = tuple(stamp(file) for file in files)
         try:
-            relation = parquet_relation(files)
+            relation = parquet_relation(files, partitioned=True)
             return Source(engine, relation, dict(engine.columns(relation)), path, None, stamps)
         except EngineError as error:
             kind = error.kind
@@ -273,29 +298,40 @@ def _open_folder(path: Path, settings: Mapping[str, Any] | None) -> Source:
         )
 
 
-def _open_file(path: Path, reading: Reading, settings: Mapping[str, Any] | None) -> Source:
-    """Return a file that an embedded DuckDB reads, or a file format."""
-    stamps = (stamp(path),)
+def _open_patterns(patterns: FilePatterns, reading: Reading, settings: Mapping[str, Any] | None) -> Source:
+    """Return the files that patterns name as one source."""
+    files = patterns.files()
+    if not files:
+        raise SourceError(
+            f"There is no file that the key files names ({', '.join(patterns.patterns)}).",
+            hint="check the patterns; relative ones are relative to the policy file, and ** is any number of folders.",
+        )
+    return _open_files(files, Path(patterns.absolute()[0]), reading, settings)
+
+
+def _open_files(files: tuple[Path, ...], path: Path, reading: Reading, settings: Mapping[str, Any] | None) -> Source:
+    """Return files that an embedded DuckDB reads, or a file format, as one source; ``path`` is what it is called."""
+    stamps = tuple(map(stamp, files))
     engine = DuckDBEngine(settings=settings)
     with closed_on_error(engine):
         try:
-            relation = _records(engine, path, reading, into=names.STAGED)
-            return Source(engine, relation, dict(engine.columns(relation)), path, None, stamps)
+            found = reading.records(engine, *files, into=names.STAGED)
+            types = dict(engine.columns(found.relation))
+            if found.count == 0 and reading.needs_records:
+                raise SourceError(
+                    f"The file {path.name!r} holds no records, only the names of its columns.",
+                    hint="check how it was written; csv: {header: false} says that its first line is a record.",
+                )
+            header_line = reading.has_header_line(files[0])
+            return Source(
+                engine, found.relation, types, path, None, stamps, warnings=found.notes, header_line=header_line
+            )
         except EngineError as error:
             kind = error.kind
         raise SourceError(
             f"The file {path.name!r} cannot be read ({kind}).",
             hint="check its format; for CSV declare csv: {delimiter: …, quote: …, encoding: …}.",
         )
-
-
-def _records(engine: DuckDBEngine, path: Path, reading: Reading, *, into: str) -> exp.Expr:
-    """Return the relation of a file; texts are parsed once, into a table of ours."""
-    relation = reading.relation(engine, path, into=into)
-    if reading.format_of(path) is not None or path.suffix.lower() in (".parquet", ".pq"):
-        return relation
-    engine.create("stage", into, exp.select("*").from_(relation))
-    return table(into)
 
 
 def _table_source(
@@ -311,7 +347,10 @@ def _table_source(
         SourceError: no table is named, or it cannot be read.
     """
     if not table_name:
-        raise SourceError("The policy names no table of the database.", hint="add the key table.")
+        raise SourceError(
+            "The source is a database, and no table of it is named.",
+            hint=tables_hint(engine, "") or "name one: table, or schema.table.",
+        )
     relation = engine.source_table(table_name)
     try:
         types = dict(engine.columns(relation))
@@ -319,7 +358,22 @@ def _table_source(
         failure = error.message
     else:
         return Source(engine, relation, types, path, target_catalog, stamps)
-    raise SourceError(f"The table cannot be read. {failure}", hint="check the key table (schema.table is allowed).")
+    raise SourceError(
+        f"The table {table_name!r} cannot be read. {failure}",
+        hint=tables_hint(engine, table_name) or "check its name (schema.table is allowed), and your rights.",
+    )
+
+
+def tables_hint(engine: Engine, wanted: str) -> str:
+    """Return a hint with the tables of a source; empty if ``wanted`` is one of them, or none is known."""
+    listed: list[str] = []
+    with suppress(SqlanonError):
+        listed = engine.relations()
+    if not listed or wanted in listed:
+        return ""
+    close = difflib.get_close_matches(wanted, listed, 1)
+    meant = f"did you mean {close[0]!r}? " if close else ""
+    return f"{meant}the source has {listing(listed)}."
 
 
 @contextmanager
@@ -337,5 +391,5 @@ def stamp(path: Path) -> Stamp:
     try:
         status = path.stat()
     except OSError:
-        return (path, 0, -1)
-    return (path, status.st_mtime_ns, status.st_size)
+        return (path, 0, 0, -1, 0)
+    return (path, status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)

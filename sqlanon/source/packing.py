@@ -20,6 +20,7 @@ class MeasuredColumn:
     Attributes:
         bits, widths, keeps_type: per level: of a branch number, distinct values, whether its texts read as the type.
         uncovered_values, uncovered_records: those without a row of the hierarchy.
+        lengths: how many records have a value of which length, where the width of the hierarchy follows from it.
     """
 
     spec: Column
@@ -31,6 +32,7 @@ class MeasuredColumn:
     uncovered_values: int
     uncovered_records: int
     single_root: bool
+    lengths: tuple[tuple[int, int], ...] = ()
 
 
 def pack(measured: Sequence[MeasuredColumn]) -> tuple[tuple[EncodedColumn, ...], list[list[list[int]]], int]:

@@ -13,10 +13,11 @@ from sqlglot import exp
 
 from sqlanon.compiler import subset as compiler
 from sqlanon.engines.base import Engine
-from sqlanon.errors import EngineError, InputError, SourceError
+from sqlanon.errors import EngineError, InputError, SourceError, listing
 from sqlanon.policy import Policy
 from sqlanon.policy.paths import is_file
 from sqlanon.source.columns import without_enum
+from sqlanon.source.csv_types import Wanted, is_read_as
 from sqlanon.source.files import Reading
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, count_if, is_null, named, table
@@ -40,16 +41,20 @@ def with_membership(engine: Engine, source: exp.Expr, policy: Policy, types: Map
                 f"There is no subset file {path.name!r} in {str(path.absolute().parent)!r}.",
                 hint="check subset.file; relative paths are relative to the policy file.",
             )
-        csv = {**policy.csv, **{k: v for k, v in subset.items() if k != "file"}}
-        reading = Reading(csv, policy.formats, policy.extensions)
-        relation = reading.relation(engine, path.absolute(), into=names.SUBSET)
+        csv = {**policy.csv, "types": None, **{k: v for k, v in subset.items() if k != "file"}}
+        wanted = {name: Wanted(kind) for name, kind in types.items() if is_read_as(kind)}
+        reading = Reading(csv, policy.formats, policy.extensions, wanted)
+        relation = reading.records(engine, path.absolute(), into=names.SUBSET).relation
     else:
         relation = engine.source_table(subset["table"])
     found = _columns(engine, relation)
     foreign = [name for name in found if name not in types]
     if foreign or not found:
+        lacking = f"the columns {listing(foreign)}" if foreign else "no columns"
+        if "file" in subset and foreign:  # its first line may be a record
+            lacking = f"{len(foreign)} of {len(found)} columns"
         raise SourceError(
-            f"The subset has the columns {', '.join(map(repr, foreign)) or 'none'}, which the source lacks.",
+            f"The subset has {lacking}, which the source lacks.",
             hint="give it columns of the source only (all of them, or a key); check the delimiter of a CSV file.",
         )
     shared = [(name, without_enum(types[name])) for name in found]

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 PREFIX = "sqlanon_"
 STAGED = PREFIX + "staged"
+READ_LIVE = PREFIX + "read_live"
+"""The rows of a live view as they were read once, for its audits."""
 JOINED = PREFIX + "joined"
 """The records of a source and of what was joined to it by key."""
 CARRIED = PREFIX + "carried"
@@ -50,6 +52,8 @@ ENTITIES = PREFIX + "entities"
 """The entities of a source, by their canonical texts, with their numbers."""
 STAGED_RELEASE = PREFIX + "staged_release"
 """The released rows with their entities, which are audited before the release is written without them."""
+BESIDE = PREFIX + "beside"
+"""The published records with what is judged beside their quasi-identifiers."""
 COPIED = PREFIX + "copied"
 """The rows that a release must be a copy of, where another engine audits it."""
 MEMBER = PREFIX + "member"
@@ -85,6 +89,8 @@ grain = namer(PREFIX + "grain")
 """Name of the view of a grain that a batch is judged from, so that the text of a batch never names a snapshot."""
 level = namer("level")
 """Name of the column that holds the published text of a level."""
+text_number = namer("text")
+"""Name of the column that numbers the texts of a level (verification)."""
 key = namer("key")
 """Name of the column that holds a word of the packed path code."""
 mask = namer("mask")
@@ -99,6 +105,12 @@ def least_costs(position: int, level_number: int) -> str:
 def snapshot(node: Sequence[int]) -> str:
     """Return the name of the snapshot at ``node``; it depends on the node alone, never on a threshold."""
     return f"{PREFIX}snapshot_" + "_".join(map(str, node))
+
+
+def matching(wanted: str, among: Iterable[str]) -> list[str]:
+    """Return the name itself if it is ``among`` some names, else those that differ from it by case only."""
+    known = [*among]
+    return [wanted] if wanted in known else [name for name in known if name.casefold() == wanted.casefold()]
 
 
 def unused(wanted: str, taken: Iterable[str]) -> str:

@@ -9,6 +9,10 @@ from sqlglot import exp
 
 from sqlanon.sqltrees import names
 
+COMPUTED_FIRST = "computed_first"
+"""The mark of a part of a statement that is computed before anything is joined to it (``cte``)."""
+FLOATS = ("FLOAT", "DOUBLE", "REAL")
+"""The types with NaN and with two zeros."""
 TRIMMED = "TRIM_SCALE"
 """The function that takes the zeros from the end of a DECIMAL; an engine with DECIMALs without a scale has it."""
 
@@ -147,13 +151,21 @@ def wide_sum(value: exp.Expr) -> exp.Expr:
     return exp.cast(or_zero(exp.Sum(this=value)), "HUGEINT")
 
 
-def cte(name: str, query: exp.Query, *, materialized: bool = False) -> exp.CTE:
-    """Return ``"name" AS (query)``."""
-    return exp.CTE(
+def cte(name: str, query: exp.Query, *, materialized: bool = False, computed_first: bool = False) -> exp.CTE:
+    """Return ``"name" AS (query)``.
+
+    Args:
+        materialized: its rows are kept while the statement runs.
+        computed_first: nothing that is joined to it is joined before its own relations are. A planner that would do
+            otherwise has a fence written for it; its rows need not be kept.
+    """
+    part = exp.CTE(
         this=query,
         alias=exp.TableAlias(this=exp.to_identifier(name, quoted=True)),
         materialized=materialized or None,
     )
+    part.meta.update({COMPUTED_FIRST: True} if computed_first else {})
+    return part
 
 
 def drop_columns(query: exp.Select, unwanted: Collection[str]) -> None:
@@ -211,11 +223,12 @@ def with_id(query: exp.Select) -> exp.Select:
 def canonical(name: str, type_name: str, table_name: str | None = None) -> exp.Expr:
     """Return the canonical text of a source column, by which it meets its hierarchy.
 
-    Values that are equal have one text: floats are added to 0 first, so that -0.0 reads like 0.0, and a DECIMAL without
-    a scale of its own, in which each value has its own, loses the zeros at its end (1.00 reads like 1). Texts are
-    compared byte by byte. NULL stays NULL.
+    Values that are equal have one text: floats are added to 0 first, so that -0.0 reads like 0.0, NaN has no sign
+    (DuckDB writes that of inf - inf, on some processors, as -nan), and a DECIMAL without a scale of its own, in which
+    each value has its own, loses the zeros at its end (1.00 reads like 1). Texts are compared byte by byte, whatever
+    the collation of their column: every engine writes a cast to VARCHAR so. NULL stays NULL.
     """
-    return exp.cast(_one_of_equals(column(name, table_name), type_name), "VARCHAR")
+    return _without_sign(exp.cast(_one_of_equals(column(name, table_name), type_name), "VARCHAR"), type_name)
 
 
 def own_text(name: str, type_name: str, table_name: str | None = None) -> exp.Expr:
@@ -223,10 +236,18 @@ def own_text(name: str, type_name: str, table_name: str | None = None) -> exp.Ex
 
     A collation that ignores case makes one of texts that differ in case.
     """
-    return exp.cast(_one_of_equals(column(name, table_name), type_name), "TEXT")
+    return _without_sign(exp.cast(_one_of_equals(column(name, table_name), type_name), "TEXT"), type_name)
+
+
+def _without_sign(text: exp.Expr, type_name: str) -> exp.Expr:
+    """Return the text of a float without the sign that NaN may have."""
+    if type_name.upper() not in FLOATS:
+        return text
+    signed, plain = exp.Literal.string("-nan"), exp.Literal.string("nan")
+    return exp.Replace(this=text, expression=signed, replacement=plain)
 
 
 def _one_of_equals(value: exp.Expr, type_name: str) -> exp.Expr:
-    if type_name.upper() in ("FLOAT", "DOUBLE", "REAL"):
+    if type_name.upper() in FLOATS:
         return exp.Add(this=value, expression=number(0))
     return exp.Anonymous(this=TRIMMED, expressions=[value]) if type_name.upper() == "DECIMAL" else value

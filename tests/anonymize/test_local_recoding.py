@@ -25,6 +25,7 @@ from random_worlds import document, load, random_world
 import sqlanon
 from sqlanon.compiler.encoded_source import COVERED
 from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.engines.journal import Step
 from sqlanon.lattice.nodes import Node
 from sqlanon.plan.recoding import insertion, sequence, state
 from sqlanon.plan.recoding.insertion import ChosenNodes, choose
@@ -411,18 +412,30 @@ def test_evaluations_and_time_are_limited(plan: Any) -> None:
 
 @pytest.mark.slow
 def test_an_interruption_ends_with_what_was_found(plan: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    reported: list[tuple[int, float]] = []
-    whole = chosen(plan, watch=lambda evaluated, loss: reported.append((evaluated, loss)))
-    assert reported[-1][0] == whole.evaluated and reported[0][1] == whole.start
+    reported: list[Step] = []
+    journal = engine_of(plan).journal
+    journal.watched_by(reported.append)
+    whole = chosen(plan)
+    reported = [step for step in reported if not step.statement]
+    assert {step.phase for step in reported} == {"inserting nodes"}
+    assert reported[-1].done == whole.evaluated and reported[0].loss == whole.start
+    assert all(after.done - before.done <= insertion.AT_ONCE for before, after in pairwise(reported))
 
-    def interrupting(evaluated: int, loss: float) -> None:
-        if len(engine_of(plan).journal.entries) > stop:
+    def interrupting(step: Step) -> None:
+        if not step.statement and len(journal.entries) > stop:
             raise KeyboardInterrupt
 
+    journal.watched_by(interrupting)
+
     stop = len(engine_of(plan).journal.entries) + 40
-    found = chosen(plan, watch=interrupting)
+    with pytest.raises(sqlanon.Interrupted) as raised:
+        chosen(plan)
+    assert raised.value.incumbent is not None and whole.loss < raised.value.incumbent["loss"] < whole.start
+    stop = len(engine_of(plan).journal.entries) + 40
+    found = chosen(plan, limits=SearchOptions(on_interrupt="publish"))
     assert found.stopped == "interrupted" and len(found.nodes) > 1
     assert found.evaluated < whole.evaluated
+    journal.watched_by(None)
     check_choice(plan, found, 6)
 
 

@@ -44,6 +44,8 @@ def policy_of(transformation: dict[str, Any], k: int = 3, **changes: Any) -> sql
         "privacy": [{"type": "k_anonymity", "k": k}],
         "transformation": transformation,
     }
+    if "e" in changes.get("columns", document["columns"]):
+        document["accept"] = ["e"]
     return sqlanon.Policy.from_dict({**document, **changes})
 
 
@@ -391,6 +393,7 @@ def test_given_nodes_are_tried_in_their_order(tmp_path: Path) -> None:
             "b": {"role": "keep"},
             "c": {"role": "keep"},
         },
+        "accept": ["c"],
         "privacy": [{"type": "k_anonymity", "k": 3}],
     }
     first: list[tuple[int, ...]] = []

@@ -25,8 +25,9 @@ from sqlglot import exp
 
 import sqlanon
 from sqlanon.compiler.batch import roll_up
-from sqlanon.engines.base import FEATURES, Engine, Job, rows_of
+from sqlanon.engines.base import FEATURES, Engine, Job
 from sqlanon.engines.described import capability_table
+from sqlanon.engines.replay import rows_of
 from sqlanon.errors import AuditError, EngineError, SourceChangedError, TargetError, UnsupportedError
 from sqlanon.evaluate import evaluator, snapshots
 from sqlanon.models import MODELS

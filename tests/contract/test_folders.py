@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,7 @@ def policy(source: Path, **changes: Any) -> sqlanon.Policy:
                 "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 10}}},
                 "note": {"role": "keep"},
             },
+            "accept": ["note"],
             "privacy": [{"type": "k_anonymity", "k": 3}],
             **changes,
         }
@@ -76,3 +79,41 @@ def test_a_file_that_changed_meanwhile_stops_the_release(folder: Path, tmp_path:
         with pytest.raises(sqlanon.errors.SourceChangedError):
             plan.publish()
     assert not target.exists()
+
+
+def test_the_walk_ends_at_the_first_file_that_is_no_parquet(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "a.csv").write_text(SECRET)
+    for name in ("b", "c"):
+        (folder / name).mkdir()
+    seen: list[str] = []
+    walk = os.walk
+
+    def counted(top: Path, **options: Any) -> Iterator[Any]:
+        for path, folders, names in walk(top, **options):
+            seen.append(str(path))
+            yield path, folders, names
+
+    monkeypatch.setattr(os, "walk", counted)
+    with pytest.raises(SourceError, match="no Parquet files"):
+        sqlanon.plan(None, policy(folder))
+    assert seen == [str(folder)]
+
+
+@pytest.mark.parametrize("source", ["/", "/proc"])
+def test_the_root_of_the_disk_is_no_source(source: str, folder: Path) -> None:
+    with pytest.raises(SourceError, match="no Parquet files"):
+        sqlanon.plan(source, policy(folder))
+
+
+def test_a_folder_that_cannot_be_listed_is_an_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scandir = os.scandir
+
+    def refusing(path: Any) -> Any:
+        if Path(path).name == "deep":
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    (folder / "deep").mkdir()
+    monkeypatch.setattr(os, "scandir", refusing)
+    with pytest.raises(SourceError, match=r"cannot be listed: Permission denied"):
+        sqlanon.plan(None, policy(folder))

@@ -156,7 +156,7 @@ def test_types_are_told_in_the_words_of_policies(postgres: Server) -> None:
         assert engine.columns(table("typed")) == [(str(i), word) for i, word in enumerate(expected.values())]
     finally:
         engine.close()
-        owner.run("drop", "DROP TYPE public.mood")
+        owner.run("drop", "DROP TYPE public.mood CASCADE")  # the server tidies up after the session has gone
         owner.close()
 
 
@@ -542,3 +542,17 @@ def test_columns_of_other_types_meet_their_builders(postgres: Server) -> None:
         "suppression_limit": 0.1,
     }
     assert compare(postgres, data, document, 5) > 0
+
+
+def test_every_table_that_is_created_has_statistics(engine: Any) -> None:
+    """Without ANALYZE, which the server never runs on a temporary table, each join would be planned in the dark."""
+    data = pa.table({"a": pa.array(range(300), pa.int64())})
+    engine.load("load", "t", data)
+    engine.append("append", "t", data)
+    engine.create("create", "u", everything("t"))
+    engine.insert("insert", "u", everything("t"))
+    known = (
+        "SELECT relname, CAST(reltuples AS BIGINT) FROM pg_class WHERE relnamespace = pg_my_temp_schema() ORDER BY 1"
+    )
+    assert engine.run("statistics", known) == [("t", 600), ("u", 1200)]
+    assert [name for name, _ in engine.replay].count("analyze") == 4

@@ -187,7 +187,7 @@ def test_readers_see_the_view_and_nothing_else(clinic: Server) -> None:
     output = {"view": VIEW, "owner": "keeper", "readers": ["analyst"]}
     with sqlanon.anonymize(None, policy(output=output)) as release:
         assert release.output == {"view": VIEW}
-        assert release.warnings == ()
+        assert not any("readers" in warning for warning in release.warnings)
         count = release.ledger.published
     assert rows(clinic, f"SELECT count(*) FROM {VIEW}", "analyst") == [(count,)]
     for hidden in ("anon.patients_released", SOURCE):

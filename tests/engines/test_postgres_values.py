@@ -36,7 +36,6 @@ from sqlanon.sqltrees.trees import column
 postgres_engine = pytest.importorskip(
     "sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed"
 )
-refuse_session = pytest.importorskip("sqlanon.engines.postgres.errors").refuse_session
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver of PostgreSQL is not installed")
 
 SECRET = "canary-7f3a"
@@ -468,12 +467,6 @@ def test_a_text_that_drivers_connect_with_is_not_repeated(text: str, tmp_path: P
         assert SECRET not in str(raised.value)
     with pytest.raises(SourceError, match=r"year=2024\.parquet"):
         sqlanon.anonymize(str(tmp_path / "year=2024.parquet"), sqlanon.Policy.from_dict(document))
-
-
-def test_a_session_that_took_too_long_to_open_was_not_refused() -> None:
-    with pytest.raises(InputError, match="did not open a session") as raised:
-        refuse_session("57014", "the statement was cancelled")
-    assert "statement_timeout" in raised.value.hint
 
 
 def test_a_subset_is_found_by_equal_numbers(source: Callable[..., None], execute: Execute) -> None:

@@ -18,7 +18,7 @@ from sqlglot import exp
 import sqlanon
 from sqlanon import Output
 from sqlanon.engines.base import Place
-from sqlanon.errors import AuditError, SourceChangedError, SourceError, TargetError, UnsupportedError
+from sqlanon.errors import AuditError, PolicyError, SourceChangedError, SourceError, TargetError, UnsupportedError
 from sqlanon.plan.full_domain import Plan
 from sqlanon.sqltrees.trees import column, named, number
 
@@ -68,6 +68,7 @@ def document(**changes: Any) -> dict[str, Any]:
             "illness": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
             "name": {"role": "drop"},
         },
+        "accept": ["number"],
         "privacy": [{"type": "k_anonymity", "k": 5}],
         "suppression_limit": 0.05,
         **changes,
@@ -113,8 +114,8 @@ def test_a_release_is_a_folder_of_shuffled_files_that_tell_nothing_of_the_source
         assert str(folder).encode() not in file.read_bytes()
     papers = {f"release.parquet.{paper}.json" for paper in ("manifest", "certificate")}
     assert {entry.name for entry in tmp_path.iterdir()} == {"release.parquet"} | papers
-    for odd in (target, tmp_path / "release.csv", folder, folder.parent):
-        with pytest.raises(TargetError):
+    for odd, wrong in ((target, TargetError), (tmp_path / "release.csv", TargetError), (folder, PolicyError)):
+        with pytest.raises(wrong):
             planned.publish(Output("file", str(odd)))
     assert {entry.name for entry in tmp_path.iterdir()} == {"release.parquet"} | papers
 
@@ -222,20 +223,22 @@ def replayed(spark: Any, made: Any) -> int:
 
 def test_a_source_that_changed_meanwhile_is_not_published(folder: Path, spark: Any, tmp_path: Path) -> None:
     """The files are read by a cluster that the policy names; one that runs already is taken."""
-    source, target = tmp_path / "source", tmp_path / "release.parquet"
+    holder, target = tmp_path / "holder.parquet", tmp_path / "release.parquet"
+    source = holder / "source.parquet"
     shutil.copytree(folder, source)
     policy = sqlanon.Policy.from_dict(document(source=str(source), engine={"name": "spark", "master": "local[1]"}))
     with sqlanon.plan(None, policy) as found_plan:
         assert found_plan.catalog.records == ROWS
         assert replayed(spark, found_plan) == found_plan.ledger.published
-        for odd, wrong in ((source / "release.parquet", "folder that is the source"), (tmp_path, "holds the source")):
+        for odd, wrong in ((source / "release.parquet", "folder that is the source"), (holder, "holds the source")):
             with pytest.raises(TargetError, match=wrong):
                 found_plan.publish(Output("file", str(odd)))
         first = min(source.iterdir())
         os.utime(first, ns=(0, 0))
         with pytest.raises(SourceChangedError, match="changed"):
             found_plan.publish(Output("file", str(target)))
-    assert [entry.name for entry in tmp_path.iterdir()] == ["source"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["holder.parquet"]
+    assert [entry.name for entry in holder.iterdir()] == ["source.parquet"]
 
 
 def test_a_target_that_is_taken_is_refused_before_any_work(
@@ -256,6 +259,18 @@ def test_a_target_that_is_taken_is_refused_before_any_work(
             sqlanon.anonymize(spark.session, sqlanon.Policy.from_dict(asked))
 
 
+def test_a_path_is_that_folder_and_patterns_have_a_key_of_their_own(tmp_path: Path, spark: Any) -> None:
+    for name, zips in (("q[12]", ["1"]), ("q1", ["2", "2"]), ("q2", ["3", "3"])):
+        (tmp_path / name).mkdir()
+        parquet.write_table(pa.table({"zip": zips}), tmp_path / name / "0.parquet")
+    zips = {"zip": {"role": "keep"}}
+    for source, records in (({"source": "q[12]"}, 1), ({"files": "q[12]/*.parquet"}, 4)):
+        asked = document(columns=zips, accept=[], privacy=[{"type": "k_anonymity", "k": 1}], **source)
+        asked["engine"] = {"name": "spark", "master": "local[1]"}
+        with sqlanon.anonymize(None, sqlanon.Policy.from_dict(asked, base_directory=tmp_path)) as release:
+            assert release.ledger.records == records
+
+
 def test_a_source_that_is_no_parquet_is_refused(tmp_path: Path, spark: Any) -> None:
     source = tmp_path / "source"
     source.mkdir()
@@ -270,5 +285,5 @@ def test_a_source_that_is_no_parquet_is_refused(tmp_path: Path, spark: Any) -> N
     policy = sqlanon.Policy.from_dict(
         document(source="source", engine={"name": "spark", "master": "local[1]"}), base_directory=tmp_path
     )
-    with pytest.raises(SourceError, match="1 of the 2"):
+    with pytest.raises(SourceError, match="no Parquet files"):
         sqlanon.plan(None, policy)

@@ -133,20 +133,42 @@ def test_a_failed_publication_leaves_the_file_as_it_was(tmp_path: Path, monkeypa
     assert path.read_bytes() == before
 
 
-@pytest.mark.slow
-def test_a_file_that_others_write_to_meanwhile_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_others_write_to_meanwhile_is_refused_if_the_release_goes_into_it(tmp_path: Path) -> None:
     path = patients(tmp_path / "clinic.db")
-    for output in ({"table": "released"}, {"file": str(tmp_path / "release.csv")}):
-        with sqlanon.plan(path, policy(output=output)) as plan:
-            with closing(sqlite3.connect(path)) as other:
-                other.execute("INSERT INTO patients SELECT * FROM patients WHERE zip = '8000' LIMIT 1")
-                other.execute("DELETE FROM patients WHERE rowid = (SELECT MAX(rowid) FROM patients)")
-                other.commit()
-            with pytest.raises(SourceChangedError):
-                plan.publish()
-    assert not (tmp_path / "release.csv").exists()
+    with sqlanon.plan(path, policy(output={"table": "released"})) as plan:
+        with closing(sqlite3.connect(path)) as other:
+            other.execute("INSERT INTO patients SELECT * FROM patients WHERE zip = '8000' LIMIT 1")
+            other.execute("DELETE FROM patients WHERE rowid = (SELECT MAX(rowid) FROM patients)")
+            other.commit()
+        with pytest.raises(SourceChangedError):
+            plan.publish()
     with closing(sqlite3.connect(path)) as other:
         assert other.execute("SELECT name FROM sqlite_schema").fetchall() == [("patients",)]
+
+
+def test_a_file_with_a_write_ahead_log_is_released_as_it_was_when_the_run_began(tmp_path: Path) -> None:
+    path = patients(tmp_path / "clinic.db")
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA journal_mode = wal")
+        with sqlanon.plan(path, policy(output={"file": str(tmp_path / "release.csv")})) as plan:
+            records = plan.ledger.records
+            other.execute("DELETE FROM patients")
+            other.commit()
+            with plan.publish() as release:
+                assert release.to_arrow().num_rows == release.ledger.published > 0
+                assert release.ledger.records == records
+        assert other.execute("SELECT COUNT(*) FROM patients").fetchall() == [(0,)]
+
+
+def test_a_file_with_a_rollback_journal_lets_writers_wait_for_the_end_of_a_run(tmp_path: Path) -> None:
+    path = patients(tmp_path / "clinic.db")
+    with closing(sqlite3.connect(path, timeout=0)) as other:
+        with sqlanon.plan(path, policy(output={"file": str(tmp_path / "release.csv")})) as plan:
+            with pytest.raises(sqlite3.OperationalError, match="locked"), other:
+                other.execute("DELETE FROM patients")
+            plan.publish()
+        with other:
+            other.execute("DELETE FROM patients")
 
 
 def test_a_file_that_somebody_else_holds_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

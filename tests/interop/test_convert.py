@@ -42,7 +42,8 @@ report: r.html
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "h.csv").write_text('x;*\ny;*\n;*\n"";*\nx;*\n')
-    (tmp_path / "here" / "diagnoses.csv").write_text("flu;*\n")
+    (tmp_path / "here" / "hierarchies").mkdir()
+    (tmp_path / "here" / "hierarchies" / "diagnosis.csv").write_text("flu;*\n")
     (tmp_path / "here" / "p.yaml").write_text(POLICY)
     return tmp_path / "here"
 
@@ -57,7 +58,7 @@ def test_a_policy_becomes_a_definition_and_comes_back(folder: Path) -> None:
     convert(folder / "q.yaml", folder / "q.xml")
     assert (folder / "q.xml").read_bytes() == (folder / "p.xml").read_bytes()
     assert sorted(path.name for path in folder.iterdir()) == sorted(
-        ["diagnoses.csv", "h.csv", "p.xml", "p.yaml", "q.xml", "q.yaml"]
+        ["h.csv", "hierarchies", "p.xml", "p.yaml", "q.xml", "q.yaml"]
     )
 
 
@@ -176,7 +177,7 @@ def test_endings_decide_and_unknown_ones_are_refused(folder: Path) -> None:
         convert(folder / "p.yaml", folder / "p.toml")
     with pytest.raises(InputError, match="cannot be read"):
         convert(folder / "none.yaml", folder / "p.xml")
-    with pytest.raises(TargetError, match="could not be written"):
+    with pytest.raises(TargetError, match="is not there"):
         convert(folder / "p.yaml", folder / "no" / "such" / "folder" / "p.yaml")
 
 
@@ -221,3 +222,11 @@ def test_texts_come_back_from_yaml_and_json_as_they_are(values: list[str], words
 def test_whole_policies_come_back_from_yaml(document: dict) -> None:
     data = write_definition(document)
     assert typed(yaml.safe_load(WRITERS[".yaml"](data, []))) == typed(parse_definition(data, "d"))
+
+
+def test_a_target_that_is_there_names_the_option_that_replaces_it(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text("columns: {a: {role: keep}}\nprivacy: []\n")
+    (tmp_path / "p.json").write_text("mine")
+    with pytest.raises(sqlanon.TargetError, match="--replace"):
+        convert(tmp_path / "p.yaml", tmp_path / "p.json")
+    assert (tmp_path / "p.json").read_text() == "mine"

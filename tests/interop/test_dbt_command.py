@@ -102,7 +102,7 @@ def document(source: str, **changes: Any) -> dict[str, Any]:
     }
     return {
         "version": 1, "source": source, "table": "clinic.patients", "columns": columns,
-        "privacy": [{"type": "k_anonymity", "k": K}], "suppression_limit": 0.1, **changes,
+        "accept": ["id"], "privacy": [{"type": "k_anonymity", "k": K}], "suppression_limit": 0.1, **changes,
     }  # fmt: skip
 
 
@@ -180,7 +180,9 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def build(engine: Engine, folder: Path) -> Built:
-    for statement in ("CREATE SCHEMA clinic", created(), inserted(records(), engine.adapter)):
+    copied = "CREATE TABLE registry.visits AS SELECT * FROM clinic.patients"
+    filled = inserted(records(), engine.adapter)
+    for statement in ("CREATE SCHEMA clinic", created(), filled, "CREATE SCHEMA registry", copied):
         engine.execute(statement)
     to = folder / "project"
     policies = {"patients": document(engine.source), "chosen": presence(engine.source)}
@@ -188,10 +190,11 @@ def build(engine: Engine, folder: Path) -> Built:
     for name, made in policies.items():
         (folder / f"{name}.yml").write_text(yaml.safe_dump(made, sort_keys=False))
     output = sqlanon(folder / "patients.yml", "--to", str(to))
-    relation = ("--source", "source('clinic', 'patients')")
     more = ("--name", "chosen_released", "--materialized", "view", "--with-values")
-    sqlanon(folder / "chosen.yml", "--to", str(to), *relation, *more)
-    sqlanon(folder / "persons.yml", "--to", str(to), *relation, "--name", "persons_released")
+    sqlanon(folder / "chosen.yml", "--to", str(to), *more)
+    sqlanon(folder / "persons.yml", "--to", str(to), "--name", "persons_released")
+    other = document(engine.source, table="registry.visits")
+    sqlanon(policy_file(folder, other), "--to", str(to))
     published = {f"{name}_released": released(made, folder) for name, made in policies.items()}
     wanted: list[tuple[str, ...]] = [("dbt", "deps"), ("dbt", "build")]
     wanted += [keep(engine, name, "kept") for name in NAMES]
@@ -248,6 +251,15 @@ def test_every_generated_test_passes_before_and_after_records_came(built: Built)
             *asked
         }
         assert {"persons_released_classes", "persons_released_suppressed", "patients_released_l_diverse_1"} <= {*asked}
+
+
+def test_releases_of_one_table_and_of_another_schema_stand_in_one_project(built: Built) -> None:
+    for step in ("build", "rebuild"):
+        names = (*NAMES, "visits_released")
+        assert {built.steps[step].status(name) for name in names} == {"success"}
+    shared = yaml.safe_load((built.folder / "models" / "sqlanon_sources.yml").read_text())
+    tables = {source["name"]: source["tables"] for source in shared["sources"]}
+    assert tables == {"clinic": [{"name": "patients"}], "registry": [{"name": "visits"}]}
 
 
 def classes(rows: Sequence[Record]) -> dict[Record, list[Record]]:
@@ -464,6 +476,111 @@ def test_a_seed_that_is_not_needed_any_more_goes(warehouse: Path, tmp_path: Path
     assert len(list((to / "seeds").iterdir())) == 1
 
 
+def declarations(project: Path) -> Counter[tuple[str, str]]:
+    """How often the files of a project declare each table: dbt accepts one time."""
+    found: Counter[tuple[str, str]] = Counter()
+    for path in (project / "models").rglob("*.yml"):
+        for source in yaml.safe_load(path.read_text()).get("sources", []):
+            found.update((source["name"], table["name"]) for table in source["tables"])
+    return found
+
+
+SHARED = "models/sqlanon_sources.yml"
+PATIENTS = ("clinic", "patients")
+NUMBERS = ("clinic", "numbers")
+
+
+@pytest.fixture
+def numbers(warehouse: Path, tmp_path: Path) -> Path:
+    """A policy for another table of the same schema."""
+    (tmp_path / "numbers").mkdir()
+    columns = {"n": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}}
+    keys = {"version": 1, "source": str(warehouse), "table": "clinic.numbers", "columns": columns, "undeclared": "drop"}
+    return policy_file(tmp_path / "numbers", {**keys, "privacy": [{"type": "k_anonymity", "k": 2}]})
+
+
+def test_each_table_is_declared_once(warehouse: Path, numbers: Path, tmp_path: Path) -> None:
+    policy, to = policy_file(tmp_path, document(str(warehouse))), tmp_path / "project"
+    first = sqlanon(policy, "--to", str(to))
+    assert SHARED in first.splitlines() and "from the profile 'patients_released'" in first
+    text = (to / SHARED).read_text()
+    again = sqlanon(policy, "--to", str(to), "--name", "second")
+    assert declarations(to) == {PATIENTS: 1} and SHARED not in again.splitlines() and "the profile" not in again
+    sqlanon(numbers, "--to", str(to))
+    assert declarations(to) == {PATIENTS: 1, NUMBERS: 1}
+    sqlanon(policy, "--to", str(to))  # its files are still its own, though another release changed the shared one
+    manifest = json.loads((to / "patients_released.sqlanon.json").read_text())
+    assert SHARED not in manifest["files"]
+    for path, digest in manifest["files"].items():
+        assert hashlib.sha256((to / path).read_bytes()).hexdigest() == digest
+    (to / SHARED).write_text(text)
+    sqlanon(numbers, "--to", str(to))
+    assert declarations(to) == {PATIENTS: 1, NUMBERS: 1}
+
+
+def test_a_table_that_the_project_declares_is_refused_until_it_is_named(warehouse: Path, tmp_path: Path) -> None:
+    policy, to = policy_file(tmp_path, document(str(warehouse))), tmp_path / "project"
+    theirs = to / "models" / "staging" / "schema.yaml"
+    theirs.parent.mkdir(parents=True)
+    text = "sources: [{name: clinic, tables: [{name: patients, description: mine}, {name: wards}]}, 5]\n"
+    theirs.write_text(text)
+    for forced in ((), ("--force",)):
+        output = refused(policy, "--to", str(to), *forced)
+        assert "models/staging/schema.yaml" in output and "--source \"source('clinic', 'patients')\"" in output
+        assert [path.name for path in to.iterdir()] == ["models"]
+    sqlanon(policy, "--to", str(to), "--source", "source('clinic', 'patients')")
+    assert theirs.read_text() == text and not (to / SHARED).exists()
+
+
+def test_what_a_person_declares_later_leaves_the_shared_file(warehouse: Path, numbers: Path, tmp_path: Path) -> None:
+    policy, to = policy_file(tmp_path, document(str(warehouse))), tmp_path / "project"
+    for made, name in ((policy, "first"), (policy, "second"), (numbers, "third")):
+        sqlanon(made, "--to", str(to), "--name", name)
+    (to / "models" / "mine.yml").write_text("sources: [{name: clinic, tables: [{name: patients}]}]")
+    sqlanon(policy, "--to", str(to), "--name", "first", "--source", "source('clinic', 'patients')")
+    assert declarations(to) == {PATIENTS: 1, NUMBERS: 1}
+    (to / "models" / "mine.yml").write_text("sources: [{name: clinic, tables: [{name: patients}, {name: numbers}]}]")
+    output = sqlanon(numbers, "--to", str(to), "--name", "third", "--source", "source('clinic', 'numbers')")
+    assert f"removed: {SHARED}" in output and not (to / SHARED).exists()
+
+
+def test_a_table_that_no_release_declares_any_more_leaves_the_shared_file(
+    warehouse: Path, numbers: Path, tmp_path: Path
+) -> None:
+    policy, to = policy_file(tmp_path, document(str(warehouse))), tmp_path / "project"
+    for made, name in ((policy, "first"), (policy, "second"), (numbers, "third")):
+        sqlanon(made, "--to", str(to), "--name", name)
+    elsewhere = ("--source", "ref('patients')", "--force")
+    sqlanon(policy, "--to", str(to), "--name", "first", *elsewhere)
+    assert declarations(to) == {PATIENTS: 1, NUMBERS: 1}
+    sqlanon(policy, "--to", str(to), "--name", "second", *elsewhere)
+    assert declarations(to) == {NUMBERS: 1}
+
+
+def test_a_shared_file_that_a_person_changed_is_theirs(warehouse: Path, numbers: Path, tmp_path: Path) -> None:
+    policy, to = policy_file(tmp_path, document(str(warehouse))), tmp_path / "project"
+    sqlanon(policy, "--to", str(to))
+    mine = (to / SHARED).read_text() + "    description: mine\n"
+    (to / SHARED).write_text(mine)
+    sqlanon(policy, "--to", str(to))  # which needs no change of it
+    assert SHARED in refused(numbers, "--to", str(to))
+    assert (to / SHARED).read_text() == mine and not (to / "models" / "numbers_released.sql").exists()
+    sqlanon(numbers, "--to", str(to), "--force")
+    assert declarations(to) == {PATIENTS: 1, NUMBERS: 1} and "mine" not in (to / SHARED).read_text()
+
+
+def test_a_model_of_other_records_is_not_replaced(warehouse: Path, numbers: Path, tmp_path: Path) -> None:
+    """Tables of one name in two schemas have models of one name, unless the command says another."""
+    policy, to = policy_file(tmp_path, document(str(warehouse))), tmp_path / "project"
+    sqlanon(policy, "--to", str(to), "--name", "released")
+    model = (to / "models" / "released.sql").read_text()
+    output = refused(numbers, "--to", str(to), "--name", "released")
+    assert "release of other records" in output and "--name" in output
+    assert (to / "models" / "released.sql").read_text() == model
+    sqlanon(numbers, "--to", str(to), "--name", "released", "--force")
+    assert declarations(to) == {NUMBERS: 1}
+
+
 def test_a_manifest_does_not_say_what_is_removed(warehouse: Path, tmp_path: Path) -> None:
     """It may have come with a project of somebody else's: no file is removed that this release would not write."""
     policy, to = policy_file(tmp_path, document(str(warehouse))), tmp_path / "project"
@@ -510,35 +627,15 @@ def test_null_and_the_empty_text_differ_in_a_seed() -> None:
 
 def test_a_name_is_plain(warehouse: Path, tmp_path: Path) -> None:
     policy = policy_file(tmp_path, document(str(warehouse)))
-    for name in ("a b", "../x", "é", "a" * 41, ""):
+    for name in ("a b", "../x", "é", "a" * 41):
         assert "is not plain" in refused(policy, "--to", str(tmp_path / "project"), "--name", name)
+    assert SHARED.removeprefix("models/") in refused(policy, "--to", str(tmp_path), "--name", "sqlanon_sources")
 
 
 def test_what_cannot_be_written_names_the_folder_only(warehouse: Path, tmp_path: Path) -> None:
     policy = policy_file(tmp_path, document(str(warehouse)))
     (tmp_path / "file").write_text("")
     assert "'file' cannot be written" in refused(policy, "--to", str(tmp_path / "file"))
-
-
-def test_the_policy_of_the_docs_is_written(tmp_path: Path) -> None:
-    """The example of docs/dbt.md, on data that fits it."""
-    text = (Path(__file__).parents[2] / "docs" / "dbt.md").read_text(encoding="utf-8")
-    blocks = [block.split("```")[0] for block in text.split("```yaml\n")[1:]]
-    [example] = [block for block in blocks if "clinic" in block]
-    made = yaml.safe_load(example)
-    with duckdb.connect(str(tmp_path / made["source"])) as connection:
-        connection.execute("CREATE SCHEMA clinic")
-        connection.execute(
-            "CREATE TABLE clinic.patients AS SELECT range AS patient_id, 20 + range % 40 AS age, "
-            "CAST(1000 + range % 7 * 10 AS VARCHAR) AS zip, range % 11 % 5 AS diagnosis FROM range(500)"
-        )
-    (tmp_path / "hierarchies").mkdir()
-    ages = (f"{age};{age // 10 * 10}-{age // 10 * 10 + 9};*" for age in range(20, 60))
-    (tmp_path / "hierarchies" / "age.csv").write_text("\n".join(ages))
-    (tmp_path / "policy.yaml").write_text(example, encoding="utf-8")
-    output = sqlanon(tmp_path / "policy.yaml", "--to", str(tmp_path / "project"))
-    for path in ("models/patients_released.sql", "seeds/patients_released_lookup_0.csv", "packages.yml"):
-        assert path in output.splitlines() and (tmp_path / "project" / path).exists()
 
 
 @pytest.mark.parametrize("entity", [None, "person"])

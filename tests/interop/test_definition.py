@@ -33,7 +33,8 @@ SMALL = {"columns": {"a": QUASI}, "privacy": [{"type": "k_anonymity", "k": 2}]}
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("definitions")
     (folder / "h.csv").write_text("1;*\n2;*\n")
-    (folder / "diagnoses.csv").write_text("flu;*\n")
+    (folder / "hierarchies").mkdir()
+    (folder / "hierarchies" / "diagnosis.csv").write_text("flu;*\n")
     return folder
 
 
@@ -292,12 +293,12 @@ MUTATIONS = [
      "parameters/suppression-count/@value", "at least 0"),
     ('time-limit="60"', 'gap="1"', "parameters/search/@gap", "below 1"),
     ('<nulls value="extended"/>', '<nulls value="never"/>', "parameters/nulls/@value", "extended, basic"),
-    ('<report path="report.html"/>', '<engine threads="0"/>', "parameters/engine/@threads", "at least 1"),
-    ('<report path="report.html"/>', '<reprt path="report.html"/>',
+    ('<report path="patients.html"/>', '<engine threads="0"/>', "parameters/engine/@threads", "at least 1"),
+    ('<report path="patients.html"/>', '<reprt path="report.html"/>',
      "parameters/reprt", "expected here: quality, report"),
     ('<csv delimiter=";"/>', '<csv header="yes"/>', "datasources/datasource/csv/@header", "true or false"),
     ('<key column="patient" joined="id"/>', "<!-- -->", "datasources/join", "key of the join"),
-    ('<file path="released.parquet"/>', '<file path="a"/><view name="b"/>', "output/view", "not in its place"),
+    ('<file path="patients.parquet"/>', '<file path="a"/><view name="b"/>', "output/view", "not in its place"),
     ('priority="2"', 'priority="-2"', "attributes/k-attribute[1]/@priority", "at least 0"),
     ('priority="2"', 'wieght="2"', "attributes/k-attribute[1]/@wieght", "priority"),
     ('hierarchy="zip"/>', "/>", "attributes/k-attribute[3]/@hierarchy", "missing"),
@@ -313,9 +314,9 @@ MUTATIONS = [
     ('information-loss="0.4"', 'information-loss="-1"',
      "hierarchies/hierarchy[1]/levels/level[3]/@information-loss", "at least 0"),
     ('fanouts="2 2"', 'fanouts="2 1"', "hierarchies/hierarchy[1]/intervals/@fanouts", "at least 2"),
-    ('<value name="widowed"/>', f'<value name="single" x="{CANARY}"/>',
+    ('<value name="divorced"/>', f'<value name="single" x="{CANARY}"/>',
      f"{TREE}/value/value[1]/value[2]/@x", "not known here"),
-    ('<value name="widowed"/>', '<value name="single"/>', f"{TREE}/value/value[1]/value[1]", "more than once"),
+    ('<value name="divorced"/>', '<value name="single"/>', f"{TREE}/value/value[1]/value[1]", "more than once"),
     ('<value name="married"/>', '<value name="m"><value name="n"/></value>',
      f"{TREE}/value/value[2]/value/value", "another depth"),
     (REDACT, '<rows><row><value name="a"/></row><row><value name="b"/><null/></row><row><null/></row></rows>',

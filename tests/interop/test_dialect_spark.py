@@ -23,7 +23,8 @@ def test_the_script_publishes_what_duckdb_does(spark: Any) -> None:
     columns = {name: POLICY["columns"][name] for name in SMALL}
     levels = columns["city"]["hierarchy"]["levels"]
     cities = {"levels": {name: [f"{text}${{spark.app.name}}" for text in texts] for name, texts in levels.items()}}
-    policy = {**POLICY, "columns": {**columns, "city": {**columns["city"], "hierarchy": cities, "min_level": 1}}}
+    columns["city"] = {**columns["city"], "hierarchy": cities, "min_level": 1}
+    policy = {**POLICY, "columns": columns, "accept": []}
     session = spark.session
     session.conf.set("spark.sql.variable.substitute", "true")
     declared = ", ".join(f"`{name}` {TYPES[kind]}" for name, kind in table.columns.items())

@@ -53,6 +53,7 @@ def policy(**changes: Any) -> sqlanon.Policy:
             "s": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
             "id": {"role": "keep"},
         },
+        "accept": ["id"],
         "privacy": [{"type": "k_anonymity", "k": 3}],
         "suppression_limit": 0.5,
         "output": {"live_view": "anon.v", "readers": ["analyst"]},
@@ -154,3 +155,20 @@ def test_no_function_of_a_reader_sees_a_suppressed_record(clinic: Server) -> Non
     execute(clinic, f"CREATE OR REPLACE VIEW anon.v AS {reported}")
     with pytest.raises(dbapi.Error, match="seen"):  # the same without: the function sees what is suppressed
         execute(clinic, spying, asked[0], user="analyst")
+
+
+def test_a_view_is_read_once_for_all_of_its_audits(clinic: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them would join, sort and shuffle the whole source again."""
+    from sqlanon.engines.postgres.engine import PostgresEngine
+
+    made = world()
+    made.rows = [{"q0": LISTED[n % 3], "s": "ab"[n % 2], "flag": None, "person": None, "id": n} for n in range(12)]
+    write(clinic, made)
+    sent: list[str] = []
+    execute_text = PostgresEngine._text
+    monkeypatch.setattr(
+        PostgresEngine, "_text", lambda self, statement: sent.append(execute_text(self, statement)) or sent[-1]
+    )
+    sqlanon.anonymize(None, policy()).close()
+    reads = [text for text in sent if 'FROM "anon"."v"' in text]
+    assert len(reads) == 1 and len([text for text in sent if 'FROM "sqlanon_read_live"' in text]) > 1

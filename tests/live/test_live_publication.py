@@ -65,7 +65,8 @@ def world_with_policy(random: Random) -> tuple[World, dict[str, Any]]:
     columns["s"] = {"role": "sensitive", "models": diverse} if wanted.l else {"role": "keep"}
     columns["id"] = {"role": "keep"}
     document = {
-        "table": "t", "undeclared": "drop", "uncovered": "suppress", "columns": columns, "privacy": privacy,
+        "table": "t", "accept": ["id"], "undeclared": "drop", "uncovered": "suppress", "columns": columns,
+        "privacy": privacy,
         "suppression_limit": 1, "nulls": "basic" if wanted.basic else "extended", "output": {"live_view": "anon.v"},
     }  # fmt: skip
     world = World(lookups, wanted)
@@ -261,7 +262,7 @@ def test_the_time_zone_of_a_reader_loses_nothing(connection: duckdb.DuckDBPyConn
         "at": {"role": "quasi_identifier", "hierarchy": {"dates": ["month"]}, "min_level": 1, "max_level": 1},
         "i": {"role": "keep"},
     }
-    sqlanon.anonymize(connection, policy(table="t", columns=columns)).close()
+    sqlanon.anonymize(connection, policy(table="t", columns=columns, accept=["i"])).close()
     rows = rows_of(connection)
     connection.execute("SET TimeZone = 'America/New_York'")
     assert sum(rows.values()) == 40 and rows_of(connection) == rows
@@ -547,7 +548,7 @@ def test_the_command_fails_with_the_code_of_the_error(folder: Path) -> None:
 
 def test_explain_prints_the_select_of_the_view(folder: Path) -> None:
     code, output = command("explain", folder / "policy.json")
-    text = output.partition("-- its live view\n")[2]
+    text = output.partition("-- its live view, which reads the tables that a run creates beside it\n")[2]
     assert code == 0 and "COUNT(*) OVER" in text and '"anon"."v_lookup_0"' in text
     command("run", folder / "policy.json")
     with duckdb.connect() as reader:
@@ -572,6 +573,7 @@ def test_every_key_of_a_policy_was_thought_of() -> None:
         "columns", "privacy", "source", "table", "csv", "formats", "join", "undeclared", "uncovered",
         "suppression_limit", "suppression_count", "nulls", "quality", "search", "suppressed", "transformation",
         "output", "if_exists", "report", "engine", "version", "base_directory", "extensions", "file", "entity",
+        "accept", "files", "row_security",
     }  # fmt: skip
     assert {field.name for field in fields(sqlanon.Policy)} == known
 

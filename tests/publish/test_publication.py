@@ -16,15 +16,15 @@ from effort import fast_of
 from publications import CANARY, QUERY, ROWS, run
 from sqlglot import exp
 
+import sqlanon
 from sqlanon.audit.models import audit_of
 from sqlanon.engines.duckdb.engine import DuckDBEngine
-from sqlanon.engines.duckdb.files import file_relation
 from sqlanon.errors import AuditError, SourceChangedError, SqlanonError, TargetError
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import Output
 from sqlanon.policy.formats.xml import Xml
-from sqlanon.publish.manifest import write_manifest
 from sqlanon.publish.targets import Target, check_target
+from sqlanon.source.opening import open_source
 
 KINDS = ["table", "view", "release.duckdb", "release.parquet", "release.csv", "release.xml"]
 
@@ -63,8 +63,8 @@ def read(kind: str, directory: Path) -> list[tuple[Any, ...]]:
             return opened.execute(f"SELECT * FROM {name}").fetchall()
     if path.suffix == ".xml":
         return list(zip(*Xml().read(path, {}).read_all().to_pydict().values()))
-    relation = exp.select("*").from_(file_relation(path, {})).sql(dialect="duckdb")
-    return duckdb.connect().execute(relation).fetchall()
+    with open_source(path, None) as written:
+        return written.engine.run("rows", exp.select("*").from_(written.relation))
 
 
 def leftovers(directory: Path) -> list[str]:
@@ -100,7 +100,7 @@ def test_a_target_that_exists_is_refused_or_replaced(engine: DuckDBEngine, tmp_p
         run(engine, kind, tmp_path)
     manifest = tmp_path / f"{kind}.manifest.json"
     if "." in kind:
-        write_manifest({"old": 1}, manifest)
+        manifest.write_text("{}")
     half = QUERY + " WHERE id < 1000"
     run(engine, kind, tmp_path, sql=half, published=1000, if_exists="replace")
     assert not manifest.exists()
@@ -195,13 +195,6 @@ def test_kill_in_the_middle_leaves_no_target_and_the_next_run_cleans_up(
     engine.close()
     assert len(read(kind, tmp_path)) == ROWS
     assert leftovers(tmp_path) == ([kind] if "." in kind else [])
-
-
-def test_the_partial_file_of_a_living_process_is_left_alone(engine: DuckDBEngine, tmp_path: Path) -> None:
-    living = tmp_path / f".release.csv.sqlanon-{os.getppid()}-ab.partial.csv"
-    living.touch()
-    run(engine, "release.csv", tmp_path)
-    assert living.exists()
 
 
 @pytest.mark.parametrize("kind", KINDS[2:])
@@ -317,9 +310,26 @@ def test_one_column_of_nulls_survives(engine: DuckDBEngine, tmp_path: Path, kind
     assert (rows.count((None,)), rows.count(("",))) == (ROWS // 2, ROWS // 4)
 
 
-def test_a_failed_manifest_leaves_the_release(engine: DuckDBEngine, tmp_path: Path) -> None:
+def test_a_folder_where_a_paper_goes_leaves_the_old_release(engine: DuckDBEngine, tmp_path: Path) -> None:
     run(engine, "release.csv", tmp_path)
     (tmp_path / "release.csv.manifest.json").mkdir()
-    with pytest.raises(TargetError):
-        write_manifest({}, tmp_path / "release.csv.manifest.json")
+    before = (tmp_path / "release.csv").read_bytes()
+    with pytest.raises(TargetError, match="a folder, where a paper"):
+        run(engine, "release.csv", tmp_path, if_exists="replace")
     assert leftovers(tmp_path) == ["release.csv", "release.csv.manifest.json"]
+    assert (tmp_path / "release.csv").read_bytes() == before
+
+
+def test_a_file_that_took_the_place_of_the_source_is_noticed_whatever_its_date_and_size(tmp_path: Path) -> None:
+    source, other = tmp_path / "source.parquet", tmp_path / "other.parquet"
+    for path, value in ((source, "a"), (other, "b")):
+        duckdb.sql(f"SELECT 'x' AS x, '{value}' AS kept FROM range(9)").write_parquet(str(path))
+    assert source.stat().st_size == other.stat().st_size
+    columns = {"x": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}, "kept": {"role": "keep"}}
+    chosen = {"columns": columns, "privacy": [{"type": "k_anonymity", "k": 2}], "output": {"file": "out.parquet"}}
+    with sqlanon.plan(source, sqlanon.Policy.from_dict(chosen, base_directory=tmp_path)) as plan:
+        os.utime(other, ns=(source.stat().st_atime_ns, source.stat().st_mtime_ns))
+        other.replace(source)
+        with pytest.raises(SourceChangedError, match="changed or disappeared"):
+            plan.publish()
+    assert not (tmp_path / "out.parquet").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -199,6 +200,7 @@ def test_a_number_that_is_none_is_refused(connection, skewed, tmp_path: Path, nu
 
 @pytest.mark.slow
 def test_an_interrupt_while_boxes_are_cut_leaves_a_proof(connection, skewed, tmp_path: Path, monkeypatch) -> None:
+    policy = replace(skewed.policy, search=replace(skewed.policy.search, on_interrupt="publish"))
     for turn in (2, 5, 11):
         calls = iter(range(10_000))
 
@@ -209,7 +211,7 @@ def test_an_interrupt_while_boxes_are_cut_leaves_a_proof(connection, skewed, tmp
 
         with monkeypatch.context() as patched:
             patched.setattr(Branching, "cut", cut)
-            with sqlanon.plan(connection, skewed.policy) as found_plan:
+            with sqlanon.plan(connection, policy) as found_plan:
                 certified(found_plan, tmp_path / "certificate.json")
         assert found_plan.certificate.gap > 0
         assert sqlanon.verify(tmp_path / "certificate.json", skewed.policy, connection).holds
@@ -239,3 +241,42 @@ def test_what_is_no_certificate_is_an_error_that_says_so(plan, connection, tmp_p
         sqlanon.verify(path, plan.policy, connection)
     with pytest.raises(sqlanon.InputError):
         sqlanon.verify(tmp_path / "missing.json", plan.policy, connection)
+
+
+def test_another_policy_is_refused_before_the_source_is_opened(connection, skewed, tmp_path: Path) -> None:
+    with sqlanon.plan(connection, skewed.policy) as found_plan:
+        certified(found_plan, tmp_path / "certificate.json")
+    keys = skewed.policy.to_dict()
+    others = [
+        {"privacy": [{"type": "k_anonymity", "k": 77}]},
+        {"suppression_limit": 0.5},
+        {"nulls": "basic"},
+        {"quality": {"measure": "height"}},
+        {"columns": {name: {**column, "weight": 2} for name, column in keys["columns"].items()}},
+    ]
+    for other in others:
+        base = {key: value for key, value in keys.items() if not (key.startswith("suppression") and key in str(other))}
+        policy = sqlanon.Policy.from_dict({**base, "source": "not_there.parquet", **other})
+        found = sqlanon.verify(tmp_path / "certificate.json", policy)
+        assert not found.holds and found.nodes == 0, other
+        [fault] = found.faults
+        assert "another policy" in fault
+    same = sqlanon.Policy.from_dict({**keys, "search": {"strategy": "flash"}, "if_exists": "replace"})
+    assert sqlanon.verify(tmp_path / "certificate.json", same, connection).holds
+
+
+def test_another_policy_of_an_older_certificate_is_noticed_at_the_first_node(
+    connection, skewed, tmp_path: Path
+) -> None:
+    """It says nothing of its question but the fingerprint of the whole policy; no fault is said twice."""
+    with sqlanon.plan(connection, skewed.policy) as found_plan:
+        document = certified(found_plan, tmp_path / "certificate.json")
+    assert len(document["nodes"]) > 1
+    del document["question_fingerprint"]
+    write_proof({**document, "sha256": digest(document)}, tmp_path / "certificate.json")
+    assert sqlanon.verify(tmp_path / "certificate.json", skewed.policy, connection).holds
+    other = replace(skewed.policy, privacy=(sqlanon.KAnonymity(77),))
+    steps = []
+    found = sqlanon.verify(tmp_path / "certificate.json", other, connection, watch=steps.append)
+    assert not found.holds and {step.done for step in steps if step.phase == "judging"} == {1}
+    assert len(set(found.faults)) == len(found.faults)

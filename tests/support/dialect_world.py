@@ -49,6 +49,7 @@ POLICY: dict[str, Any] = {
         },
         "note": {"role": "keep"},
     },
+    "accept": ["note"],
     "privacy": [{"type": "k_anonymity", "k": 4}],
     "suppression_limit": 0.1,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of a statement."""
+"""Ctrl-C, or another signal, in the middle of a statement."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def interrupted_after(seconds: float) -> Iterator[None]:
-    """Send SIGINT to this process after some seconds, and every two seconds again until the block is left.
+def interrupted_after(seconds: float, number: int = signal.SIGINT) -> Iterator[None]:
+    """Send a signal to this process after some seconds, and every two seconds again until the block is left.
 
     One signal is not always enough: Python drops a KeyboardInterrupt that is raised while it collects garbage.
     """
@@ -19,7 +19,7 @@ def interrupted_after(seconds: float) -> Iterator[None]:
     def send() -> None:
         pause = seconds
         while not left.wait(pause):
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
             pause = 2.0
 
     thread = threading.Thread(target=send)

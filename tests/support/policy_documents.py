@@ -69,14 +69,17 @@ hierarchies = st.one_of(
     some(origin=exact, labels=st.sampled_from(["range", "start"]), fanouts=st.lists(st.just(2), max_size=3)).flatmap(
         lambda options: exact.map(lambda width: {"intervals": {"width": width, **options}})
     ),
-    some(direction=st.sampled_from(["left", "right"]), char=st.sampled_from("*#<é"), steps=st.integers(1, 5)).map(
-        lambda options: {"redact": options}
-    ),
+    some(
+        direction=st.sampled_from(["left", "right"]),
+        char=st.sampled_from("*#<é"),
+        steps=st.integers(1, 5),
+        width=st.integers(1, 9),
+    ).map(lambda options: {"redact": options}),
     st.sampled_from(
         [
             {"dates": ["month", "year"]}, {"dates": {"levels": ["day"]}}, {"dates": {}}, {"suppress": {}}, "h.csv",
             {"suppress": None}, {"file": "h.csv"},
-            {"file": "h.csv", "delimiter": "\t", "null": "", "encoding": "ascii"},
+            {"file": "h.csv", "delimiter": "\t", "null": "", "encoding": "ascii"}, {"file": "h.csv", "header": False},
             {"table": "s.t"},
         ]
     ),
@@ -113,7 +116,15 @@ columns = st.one_of(
     st.sampled_from([{"role": "keep"}, {"role": "drop"}, {"role": "keep", "weight": 2.5}]),
 )
 csv = some(
-    delimiter=st.sampled_from([";", "\t", "<"]), null=texts, quote=st.just("'"), encoding=names, header=st.booleans()
+    delimiter=st.sampled_from([";", "\t", "<"]),
+    null=texts,
+    quote=st.just("'"),
+    encoding=names,
+    header=st.booleans(),
+    skip=st.integers(0, 9),
+    types=st.dictionaries(names, st.sampled_from(["BIGINT", "decimal(18, 2)", "TIMESTAMP WITH TIME ZONE"]), max_size=2),
+    date_format=st.just("%d.%m.%Y"),
+    timestamp_format=st.just("%d.%m.%Y %H:%M"),
 )
 xml = some(record=st.just("person"), null=texts)
 joins = st.lists(
@@ -191,6 +202,7 @@ def documents(draw: st.DrawFn) -> dict:
     document |= draw(
         some(
             version=st.just(1),
+            files=st.sampled_from(["visits/*.csv", ["a/*.csv", "/b/**/c?.csv"]]),
             source=st.sampled_from(["s.csv", "s.xml", "https://x/y?a=1&b=2"]),
             table=names,
             csv=csv,
@@ -198,6 +210,7 @@ def documents(draw: st.DrawFn) -> dict:
             join=joins,
             entity=names.map("who {}".format),
             undeclared=st.sampled_from(["error", "drop"]),
+            row_security=st.sampled_from(["refuse", "accept"]),
             uncovered=st.sampled_from(["error", "top", "suppress"]),
             nulls=st.sampled_from(["extended", "basic"]),
             suppressed=st.sampled_from(["drop", "redact"]),
@@ -205,6 +218,7 @@ def documents(draw: st.DrawFn) -> dict:
             quality=some(measure=st.sampled_from(["loss", "height"]), aggregate=st.sampled_from([None, "sum"])),
             search=some(
                 where=st.sampled_from(["auto", "engine", "local"]),
+                on_interrupt=st.sampled_from(["discard", "publish"]),
                 strategy=st.sampled_from(["auto", "anon"]),
                 time_limit=numbers,
                 max_evaluations=st.none(),
@@ -216,6 +230,7 @@ def documents(draw: st.DrawFn) -> dict:
                     {"view": 'a"b.c'},
                     {"table": "t", "owner": "<o>"},
                     {"file": "o.parquet"},
+                    {"file": "o.csv", "mode": "0640"},
                     {"view": "v", "owner": 'o"', "readers": ["r", "&"]},
                     {"live_view": "s.v", "readers": ["no"]},
                 ]
@@ -228,7 +243,11 @@ def documents(draw: st.DrawFn) -> dict:
             ),
         )
     )
+    if "files" in document:  # in the place of a source
+        document = {key: value for key, value in document.items() if key not in ("source", "table")}
     document |= draw(transformations(document))
+    shown = [name for name, column in document["columns"].items() if column["role"] in ("keep", "sensitive")]
+    document |= draw(st.sampled_from([{}, {"accept": shown}, {"accept": shown[-1:]}]))
     return document | draw(
         st.sampled_from([{}, {"suppression_limit": 0.05}, {"suppression_limit": "0.050"}, {"suppression_count": 3}])
     )

@@ -57,7 +57,7 @@ def execute(server: Server, *statements: str, user: str | None = None) -> list[t
     with closing(dbapi.connect(server.uri(user=user), autocommit=True)) as connection, connection.cursor() as cursor:
         for statement in statements:
             cursor.execute(statement)
-        return cursor.fetchall() if statements[-1].startswith("SELECT") else []
+        return cursor.fetchall() if statements[-1].startswith(("SELECT", "WITH")) else []
 
 
 def binaries() -> Path | None:

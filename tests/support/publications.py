@@ -27,7 +27,7 @@ def run(engine: DuckDBEngine, kind: str, directory: Path, **changes: Any) -> Any
     query = parse_one(changes.pop("sql", QUERY), dialect="duckdb")
     name = changes.pop("target", str(directory / kind) if "." in kind else f"anon.{kind}")
     target = Target(
-        Output("file" if "." in kind else kind, name),
+        Output("file" if "." in kind else kind, name, mode=changes.pop("mode", None)),
         if_exists=changes.pop("if_exists", "error"),
         catalog=changes.pop("catalog", "src"),
         source_path=changes.pop("source_path", directory / "source.duckdb"),
@@ -41,5 +41,6 @@ def run(engine: DuckDBEngine, kind: str, directory: Path, **changes: Any) -> Any
     }
     redacted = changes.pop("redacted", None)
     verify_source = changes.pop("verify_source", lambda: None)
+    papers = changes.pop("papers", None)
     claim = ReleaseClaim(**{**options, **changes})
-    return publish(engine, target, query, claim, redacted=redacted, verify_source=verify_source)
+    return publish(engine, target, query, claim, redacted=redacted, verify_source=verify_source, papers=papers)

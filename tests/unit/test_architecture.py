@@ -9,7 +9,7 @@ import sqlanon
 
 PACKAGE = Path(sqlanon.__file__).parent
 ROOMS = (
-    "version", "errors", "parameters",
+    "version", "errors", "parameters", "interrupts", "disk",
     "sqltrees", "lattice", "models", "measures", "search", "policy", "compiler", "engines", "audit", "source",
     "evaluate", "publish", "plan", "report", "scripts",
     "anonymizer", "refreshing", "verification", "testing", "extending", "", "commands", "cli",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import re
+import json
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
@@ -45,7 +48,30 @@ def small_document(**keys: Any) -> dict[str, Any]:
     return {"columns": {"q": QUASI, "d": {"role": "keep"}}, "privacy": [{"type": "k_anonymity", "k": 5}], **keys}
 
 
-def test_the_policy_of_the_readme(base: Path) -> None:
+HOSPITAL = """\
+source: hospital.duckdb
+table: discharges
+columns:
+  patient_id: {role: drop}
+  sex:        {role: quasi_identifier, hierarchy: {suppress: {}}}
+  age:        {role: quasi_identifier, hierarchy: {intervals: {width: 5, fanouts: [2, 2], lower: 0, upper: 100}}}
+  zip:        {role: quasi_identifier, hierarchy: {redact: {direction: right, char: "*"}}}
+  admitted:   {role: quasi_identifier, hierarchy: {dates: [month, quarter, year]}}
+  diagnosis:
+    role: sensitive
+    models: [{type: t_closeness, t: 0.3, distance: hierarchical}, {type: entropy_l_diversity, l: 3}]
+    hierarchy: {file: diagnosis.csv}
+  stay:       {role: keep}
+privacy: [{type: k_anonymity, k: 5}]
+suppression_limit: 0.05
+nulls: extended
+quality: {measure: loss}
+output: {file: released.parquet}
+if_exists: replace
+"""
+
+
+def test_a_whole_policy_is_the_one_of_a_file(base: Path) -> None:
     built = sqlanon.Policy(
         source="hospital.duckdb",
         table="discharges",
@@ -71,7 +97,7 @@ def test_the_policy_of_the_readme(base: Path) -> None:
         if_exists="replace",
         base_directory=base,
     )
-    document = yaml.safe_load(re.search(r"```yaml\n(source: hospital.*?)```", README, re.DOTALL)[1])
+    document = yaml.safe_load(HOSPITAL)
     same(built, document, base)
     assert built.suppression_limit == Decimal("0.05")
     # a certificate holds the fingerprint of its policy: it must not change between versions
@@ -219,17 +245,24 @@ def test_other_parts(fields: dict[str, Any], keys: dict[str, Any], base: Path) -
 @pytest.mark.parametrize(
     "fields, key, cure",
     [
-        ({"columns": (Column("q", "quasi_identifier", {"redact": {}}),)}, "columns.q.hierarchy", "sqlanon.Redact()"),
-        ({"columns": {"q": QUASI}}, "columns", "Policy.from_dict"),
-        ({"columns": (QUASI,)}, "columns[0]", "sqlanon.Column"),
-        ({"columns": (Column.sensitive("s", {"type": "x"}),)}, "columns.s.models", "sqlanon.TCloseness"),
+        ({"columns": (Column("q", "quasi_identifier", {"redact": []}),)}, "columns.q.hierarchy.redact", "direction"),
+        ({"columns": (Column("q", "quasi_identifier", ["redact"]),)}, "columns.q.hierarchy", "choose one of file"),
+        ({"columns": "q"}, "columns", "role"),
+        ({"columns": (QUASI,)}, "columns", "role"),
+        ({"columns": (Column.sensitive("s", {"type": "x"}),)}, "columns.s.models[0].type", "choose one of"),
+        ({"columns": (Column.sensitive("s", "t_closeness"),)}, "columns.s.models", "sqlanon.TCloseness"),
         ({"columns": (Column.keep(5),)}, "columns[0]", "quotes"),
-        ({"privacy": [{"type": "k_anonymity", "k": 5}]}, "privacy[0]", "sqlanon.KAnonymity(5)"),
-        ({"output": "released.parquet"}, "output", "sqlanon.Output.file"),
+        ({"privacy": [{"k": 5}]}, "privacy[0]", "{type: k_anonymity, k: 5}"),
+        ({"privacy": "k_anonymity"}, "privacy", "{type: k_anonymity, k: 5}"),
+        ({"privacy": 5}, "privacy", "sqlanon.KAnonymity(5)"),
+        ({"output": "released"}, "output.file", ".parquet"),
+        ({"output": 5}, "output", "sqlanon.Output.file"),
         ({"output": Output.file("released.xlsx")}, "output.file", ".parquet"),
-        ({"quality": "loss"}, "quality", "sqlanon.Quality"),
-        ({"search": {"strategy": "ola"}}, "search", "sqlanon.SearchOptions"),
-        ({"engine": "spark"}, "engine", "sqlanon.EngineOptions"),
+        ({"quality": "loss"}, "quality", "measure"),
+        ({"quality": 5}, "quality", "sqlanon.Quality"),
+        ({"search": {"strategie": "ola"}}, "search.strategie", "'strategy'"),
+        ({"engine": "spark"}, "engine", "name"),
+        ({"transformation": "patterns"}, "transformation.type", "{type: patterns}"),
         ({"join": ["v.csv"]}, "join[0]", "sqlanon.Join"),
         ({"suppression_limit": 1.5}, "suppression_limit", "between 0"),
         ({"suppression_limit": float("nan")}, "suppression_limit", "between 0"),
@@ -263,11 +296,71 @@ def test_relative_paths_stand_where_the_policy_stands(base: Path) -> None:
     assert replace(built, base_directory=Path("/")) == built
 
 
-@pytest.mark.parametrize("policy", ["policy.yaml", Path("policy.yaml"), {"columns": {}}])
+@pytest.mark.parametrize(
+    ("keys", "fields"),
+    [
+        ({"columns": {"q": QUASI, "s": {"role": "keep"}}}, {"columns": {"q": QUASI, "s": Column.keep("x")}}),
+        ({"columns": {"q": QUASI}}, {"columns": Column("q", "quasi_identifier", {"suppress": {}})}),
+        (
+            {"columns": {"q": {**QUASI, "hierarchy": "diagnosis.csv"}}},
+            {"columns": [Column("q", "quasi_identifier", Path("diagnosis.csv"))]},
+        ),
+        (
+            {"columns": {"q": {**QUASI, "hierarchy": {"suppress": {}, "information_loss": [0, 1]}}}},
+            {"columns": [Column("q", "quasi_identifier", {"suppress": {}, "information_loss": np.array([0, 1])})]},
+        ),
+        (
+            {"columns": {"s": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]}}},
+            {"columns": [Column("s", "sensitive", models={"type": "distinct_l_diversity", "l": np.int64(2)})]},
+        ),
+        ({"privacy": [{"type": "k_anonymity", "k": 7}]}, {"privacy": KAnonymity(np.int32(7))}),
+        ({"privacy": [{"type": "k_anonymity", "k": 7}]}, {"privacy": {"type": "k_anonymity", "k": 7}}),
+        ({"output": {"file": "r.parquet"}}, {"output": "r.parquet"}),
+        ({"output": {"file": "r.parquet"}}, {"output": Path("r.parquet")}),
+        ({"output": {"view": "v", "readers": ["a"]}}, {"output": {"view": "v", "readers": "a"}}),
+        ({"quality": {"measure": "precision"}}, {"quality": {"measure": "precision"}}),
+        ({"search": {"time_limit": 2.5}}, {"search": sqlanon.SearchOptions(time_limit=np.float32(2.5))}),
+        ({"engine": {"threads": 2}}, {"engine": {"threads": np.uint8(2)}}),
+        (
+            {"transformation": {"type": "local_recoding", "nodes": 3}},
+            {"transformation": {"type": "local_recoding", "nodes": np.int64(3)}},
+        ),
+        ({"join": [{"source": "v.csv", "key": "q"}]}, {"join": [{"source": Path("v.csv"), "key": "q"}]}),
+        ({"source": "x.csv", "report": "r.html"}, {"source": Path("x.csv"), "report": Path("r.html")}),
+        *[
+            ({"suppression_limit": "0.05"}, {"suppression_limit": given})
+            for given in (0.05, Decimal("0.050"), "0.05", Fraction(1, 20), np.float64(0.05), np.float32(0.05))
+        ],
+    ],
+)  # fmt: skip
+def test_parts_are_taken_as_the_keys_of_a_policy_file(keys: dict[str, Any], fields: dict[str, Any], base: Path) -> None:
+    same(small(base, **fields), small_document(**keys), base)
+
+
+@pytest.fixture
+def policy_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A policy file in the working directory, beside its source and a certificate."""
+    (tmp_path / "t.csv").write_text("q\n1\n1\n")
+    document = {"source": "t.csv", "columns": {"q": QUASI}, "privacy": [{"type": "k_anonymity", "k": 2}]}
+    (tmp_path / "policy.json").write_text(json.dumps(document))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "policy.json"
+
+
+@pytest.mark.parametrize("form", [str, Path, lambda path: json.loads(path.read_text())])
+def test_a_policy_is_taken_as_a_path_or_as_keys(form: Callable[[Path], Any], policy_file: Path) -> None:
+    given = form(policy_file)
+    with sqlanon.anonymize(None, given) as release, sqlanon.plan(Path("t.csv"), given) as plan:
+        assert release.levels == plan.solution.levels == {"q": 0}
+    for call in (sqlanon.recode, sqlanon.refresh):
+        with pytest.raises(sqlanon.InputError, match=r"transformation|live view"):
+            call(None, given)
+
+
+@pytest.mark.parametrize("policy", [None, 5, [], object()])
 def test_what_is_no_policy_is_refused(policy: Any) -> None:
-    calls = [sqlanon.anonymize, sqlanon.plan, sqlanon.recode, sqlanon.refresh]
-    for call in calls:
-        with pytest.raises(sqlanon.InputError, match="read it with"):
+    for call in (sqlanon.anonymize, sqlanon.plan, sqlanon.recode, sqlanon.refresh):
+        with pytest.raises(sqlanon.InputError, match=r"give a sqlanon\.Policy"):
             call(None, policy)
-    with pytest.raises(sqlanon.InputError, match="read it with"):
+    with pytest.raises(sqlanon.InputError, match=r"give a sqlanon\.Policy"):
         sqlanon.verify("certificate.json", policy)

@@ -55,7 +55,7 @@ def test_redact_masks_from_one_side_and_is_a_tree(direction: str, values: list[s
     with duckdb.connect() as connection:
         text_table(connection, ["a"], [(v,) for v in values])
         levels = levels_of(connection, {"redact": {"direction": direction}})
-    longest = max(1, *map(len, values))
+    longest = max(1, sorted(map(len, values))[-2:][0])  # of the longest value alone nothing is shown
     for value, texts in levels.items():
         for i, text in enumerate(texts[1:], start=1):
             kept = value[: longest - i] if direction == "right" else value[max(0, len(value) - (longest - i)) :]

@@ -228,12 +228,14 @@ HOSTILE = st.text(alphabet="ab*é日😀'\"\\; \n", max_size=6)
     st.sampled_from(["left", "right"]),
     st.sampled_from(["*", "a", "'", "\\", "é", "😀"]),
     st.none() | st.integers(1, 8),
+    st.none() | st.integers(1, 8),
 )
 def test_redact_equals_plain_python_and_is_a_tree(
-    values: list[str | None], direction: str, char: str, steps: int | None
+    values: list[str | None], direction: str, char: str, steps: int | None, width: int | None
 ) -> None:
     longest = max([1, *(len(value) for value in values if value is not None)])
-    rows = build(Redact(direction, char, steps), "VARCHAR", values, longest)
+    rows = build(Redact(direction, char, steps, width), "VARCHAR", values, longest)
+    longest = width or longest
     count = min(steps or longest, longest)
     for value, row in zip(values, rows, strict=True):
         expected: list[str | None] = []

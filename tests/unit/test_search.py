@@ -57,10 +57,19 @@ def test_ctrl_c_keeps_the_incumbent_and_tells_the_gap(plan: sqlanon.Plan) -> Non
     built = Interrupted(
         plan._session.source.engine, plan.catalog, plan._session.snapshots, plan._problem, plan.policy.models
     )
-    found = run_search(plan._problem, built, SearchOptions())
+    found = run_search(plan._problem, built, SearchOptions(on_interrupt="publish"))
     verdict, certificate = found.verdict, found.certificate
     assert not certificate.optimal and 0 < certificate.gap <= 1
     assert certificate.lower_bound <= plan.certificate.loss <= verdict.loss
+    built.batches = 0
+    with pytest.raises(sqlanon.Interrupted) as raised:
+        run_search(plan._problem, built, SearchOptions())
+    assert raised.value.incumbent == {
+        "levels": plan.catalog.levels(verdict.node),
+        "loss": verdict.loss,
+        "lower_bound": certificate.lower_bound,
+        "gap": certificate.gap,
+    }
 
 
 def test_stopped_before_any_solution_is_an_error_of_its_own(plan: sqlanon.Plan) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,15 @@ from sqlanon.engines.duckdb import dialect
 from sqlanon.engines.duckdb.dialect import DIALECT, quoted
 from sqlanon.engines.duckdb.errors import describe, hint
 from sqlanon.engines.duckdb.lanes import Lane, Lanes
-from sqlanon.engines.relation_names import relation_parts, table_reference
+from sqlanon.engines.duckdb.private import PrivateRelations
+from sqlanon.engines.duckdb.spill import Spill
+from sqlanon.engines.relation_names import relation_parts, table_reference, written_name
 from sqlanon.engines.sqlstate import WITHHELD
 from sqlanon.engines.texts import DUCKDB
 from sqlanon.errors import EngineError, InputError
-from sqlanon.sqltrees.trees import equal
+from sqlanon.interrupts import interruptible
+from sqlanon.sqltrees.names import PREFIX
+from sqlanon.sqltrees.trees import equal, number
 
 VERSION = duckdb.__version__
 
@@ -39,7 +44,8 @@ class DuckDBEngine(Engine):
         connection: an open connection of the user's; the engine works on a cursor of it, whose temporary
             tables no other session sees. None opens a database in memory: it has no other session, so its tables need
             not be temporary, and several cursors can read them side by side (``run_many``).
-        settings: ``memory_limit``, ``threads``, ``temp_directory``; only for a database of our own.
+        settings: ``memory_limit``, ``threads``, ``temp_directory``; only for a database of our own. What does not fit
+            into memory is encrypted in a private folder (``spill``); a connection of the user's keeps its own settings.
 
     Raises:
         InputError: a setting is refused by DuckDB.
@@ -69,21 +75,28 @@ class DuckDBEngine(Engine):
         self.source_catalog: str | None = None
         self._attached: list[str] = []
         self._own = connection is None
+        self._private: PrivateRelations | None = None
+        self.settings = {name: value for name, value in (settings or {}).items() if value is not None}
+        self._spill = Spill(self.settings.get("temp_directory")) if connection is None else None
+        self._collated = False
+        """A column of a table that may be read declares a collation."""
         failure: tuple[str, str] | None = None
         try:
-            if connection is None:
-                config = {name: value for name, value in (settings or {}).items() if value is not None}
-                config.setdefault("preserve_insertion_order", "false")
-                self._connection = duckdb.connect(":memory:", config=config)
-            else:
+            if self._spill is not None:
+                self._connection = self._spill.connect(self.settings)
+            elif connection is not None:
                 self._connection = connection.cursor()
+                self._private = PrivateRelations(connection, self._connection)
             self._connection.execute("SET SESSION TimeZone = 'UTC'")
+            self._connection.execute("SET SESSION default_collation = ''")  # the user's own may merge texts that differ
             self._connection.execute("SET enable_progress_bar = false")  # it would be printed to standard output
             self._lanes = Lanes(self._connection, own=self._own)
             self.lanes = len(self._lanes)
         except duckdb.Error as error:
             failure = describe(error)
         if failure:
+            if self._spill is not None:
+                self._spill.remove()
             raise InputError(
                 f"DuckDB refused the connection or the engine settings ({failure[0]}: {failure[1]}).",
                 hint="check the keys memory_limit, threads and temp_directory of engine.",
@@ -92,9 +105,26 @@ class DuckDBEngine(Engine):
     def close(self) -> None:
         self._lanes.close()
         self._connection.close()
+        if self._spill is not None:
+            self._spill.remove()
 
     def render(self, statement: exp.Expr, *, pretty: bool = False) -> str:
-        return dialect.render(statement, pretty=pretty)
+        return dialect.render(statement, pretty=pretty, collated=self._collated)
+
+    def portable(self, statement: exp.Expr, *, pretty: bool = False) -> str:
+        statement = statement.copy()
+        for table in statement.find_all(exp.Table):
+            if table.catalog and table.catalog == self.source_catalog:  # our name for the file
+                table.set("catalog", None)
+        return self.render(statement, pretty=pretty)
+
+    def before(self, text: str) -> list[str]:
+        attached = (item for _, item in self.replay if isinstance(item, exp.Attach))
+        others = [item.copy() for item in attached if item.this.alias != self.source_catalog]
+        needed = [item for item in others if quoted(item.this.alias) + "." in text]
+        for item in needed:
+            item.set("exists", True)
+        return [self.render(item) + ";" for item in needed]
 
     def run(self, name: str, statement: exp.Expr | str, parameters: Sequence[Any] = ()) -> list[Row]:
         text = self._text(statement)
@@ -103,7 +133,7 @@ class DuckDBEngine(Engine):
 
     def run_many(self, name: str, jobs: Sequence[Job]) -> list[list[Row]]:
         def run_job(lane: Lane, job: Job) -> list[Row]:
-            rows: list[Row] = self._guard(name, lambda: lane.run(job, list(job.parameters)))
+            rows: list[Row] = self._guard(name, lambda: lane.run(job, list(job.parameters)), lane.cursor)
             return rows
 
         return self._lanes.run(jobs, run_job)
@@ -116,12 +146,14 @@ class DuckDBEngine(Engine):
         table: pa.Table = self._guard(name, lambda: self._connection.sql(text, params=[]).to_arrow_table())
         return table
 
-    def _guard(self, name: str, fetch: Callable[[], Any]) -> Any:
-        """Run a statement by ``fetch`` under its name."""
+    def _guard(self, name: str, fetch: Callable[[], Any], connection: duckdb.DuckDBPyConnection | None = None) -> Any:
+        """Run a statement by ``fetch`` under its name, on a connection (the engine's own, by default)."""
         failure: tuple[str, str] | None = None
+        running = connection or self._connection
         with self.journal.timed(name):
             try:
-                return fetch()
+                # a thread of DuckDB's that waits for the others does not look for signals
+                return interruptible(fetch, running.interrupt)
             except duckdb.InterruptException:
                 pass
             except duckdb.Error as error:
@@ -209,16 +241,62 @@ class DuckDBEngine(Engine):
 
     def source_table(self, name: str, catalog: str | None = None) -> exp.Table:
         parts = relation_parts(name, DIALECT)
+        if catalog is None and (found := self._private_relation(parts)) is not None:
+            return found
+        self._collated = self._collated or self._collates()
         if len(parts) == 1 and catalog is None:
             parts = [*self.default_schema, *parts]
+            if not self._own and parts[-1].casefold().startswith(PREFIX):  # our temporary tables would hide it
+                parts = [*self._current()[: 3 - len(parts)], *parts]
         catalog = catalog or self.source_catalog
         if catalog and len(parts) < 3:
             parts = [catalog, *(parts if len(parts) == 2 else ["main", *parts])]
         return table_reference(parts)
 
-    def place(self, parts: Sequence[str], target_catalog: str | None) -> Place:
+    def _private_relation(self, parts: Sequence[str]) -> exp.Table | None:
+        """Return the copy of a relation that only the user's connection sees; None if the name means another one.
+
+        Raises:
+            InputError: the connection has an unfinished result, and no other relation has this name.
+        """
+        if self._private is None:
+            return None
+        try:
+            found = self._guard("private relations", partial(self._private.find, parts))
+        except EngineError as error:
+            if error.kind != "ResourceInUseException":
+                raise
+        else:
+            if found is None:
+                return None
+            if found.casefold().startswith(PREFIX):
+                raise InputError(f"The relation {found!r} has the prefix of our own.", hint="give it another name.")
+            return self._private.copy(found, partial(self._guard, f"copy {found}"))
+        try:
+            self.columns(table_reference(list(parts)))
+        except EngineError:
+            pass
+        else:
+            return None
+        raise InputError(
+            f"The relation {'.'.join(parts)!r} is not in the database, and the connection has an unfinished result, so "
+            "that its temporary relations cannot be looked at.",
+            hint="fetch the result to its end first.",
+        )
+
+    def _collates(self) -> bool:
+        """Return True if a table has a column with a collation: no catalog of DuckDB says of which."""
+        declares = exp.ILike(this=exp.column("sql", quoted=True), expression=exp.Literal.string("% COLLATE %"))
+        found = exp.select(number(1)).from_(exp.Anonymous(this="duckdb_tables")).where(declares).limit(1)
+        return bool(self.run("collations", found))
+
+    def _current(self) -> list[str]:
+        """Return the current database and schema."""
         where = exp.select(exp.func("current_database"), exp.func("current_schema"))
-        catalog, schema = map(str, self.run("current schema", where)[0])
+        return list(map(str, self.run("current schema", where)[0]))
+
+    def place(self, parts: Sequence[str], target_catalog: str | None) -> Place:
+        catalog, schema = self._current()
         if target_catalog is not None and target_catalog.casefold() != catalog.casefold():
             catalog, schema = target_catalog, "main"
         if self.default_schema:
@@ -250,6 +328,20 @@ class DuckDBEngine(Engine):
         ]
         listed = exp.select(exp.column("sql", quoted=True)).from_(exp.Anonymous(this=f"duckdb_{kind}s"))
         return self.run("existing", listed.where(*conditions))
+
+    def relations(self) -> list[str]:
+        here = self._current()
+        home = (self.source_catalog, "main") if self.source_catalog is not None else tuple(map(str, here))
+        found = []
+        for kind in ("table", "view"):
+            columns = [exp.column(name, quoted=True) for name in ("database_name", "schema_name", f"{kind}_name")]
+            listed = exp.select(*columns).from_(exp.Anonymous(this=f"duckdb_{kind}s"))
+            found += self.run("relations", listed.where(exp.Not(this=exp.column("internal", quoted=True))))
+        parts = [list(map(str, row)) for row in found if self.source_catalog in (None, row[0])]
+        parts = [row for row in parts if not row[2].casefold().startswith(PREFIX)]
+        alone = (home, ("temp", "main"))
+        near = [row[2:] if (row[0], row[1]) in alone else row[1:] if row[0] == home[0] else row for row in parts]
+        return sorted(written_name(row, DIALECT) for row in near)
 
     def databases(self) -> list[tuple[str, str | None, bool]]:
         columns = [exp.column(name, quoted=True) for name in ("database_name", "path", "readonly")]

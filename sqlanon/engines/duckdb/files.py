@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -13,52 +13,114 @@ from sqlglot import exp
 from sqlanon.engines.duckdb.dialect import quoted
 from sqlanon.errors import SourceError
 
+GLOB = "*?["
+"""Characters that make a pattern of a path."""
 
-def file_relation(path: Path, csv: Mapping[str, Any]) -> exp.Expr:
-    """Return the table function that reads a Parquet or CSV file; CSV is read as text.
 
-    Only an unquoted empty field of a CSV file is NULL, unless ``csv`` has a ``null`` text. No line is a comment: DuckDB
-    would leave out records whose first text begins with ``#``.
+def literal_path(path: Path) -> str:
+    """Return the text by which DuckDB reads this very file, whatever characters its path has.
+
+    >>> literal_path(Path("/data/q[12]?.csv"))
+    '/data/q[[]12][?].csv'
 
     Raises:
-        SourceError: the file's ending is not known.
+        SourceError: it has a backslash beside a character of patterns, which DuckDB cannot express.
     """
-    suffix = path.suffix.lower()
-    if suffix in (".parquet", ".pq"):
-        return parquet_relation([path])
-    if suffix in (".csv", ".tsv", ".txt"):
-        options: dict[str, exp.Expr] = {
-            "delim": exp.Literal.string(csv.get("delimiter") or ("\t" if suffix == ".tsv" else ",")),
-            "quote": exp.Literal.string(csv.get("quote") or '"'),
-            "nullstr": exp.Literal.string(csv.get("null") or ""),
-            "encoding": exp.Literal.string(csv.get("encoding") or "utf-8"),
-            "header": exp.Boolean(this=csv.get("header", True)),
-            "all_varchar": exp.true(),
-            "allow_quoted_nulls": exp.false(),
-            "null_padding": exp.false(),
-            "strict_mode": exp.true(),
-            "comment": exp.Literal.string(""),
-        }
-        if not csv.get("header", True):
-            options["skip"] = exp.Literal.number(0)  # with a header, blank lines may stand before it
-        arguments: list[exp.Expr] = [exp.Literal.string(str(path))]
-        arguments += [exp.PropertyEQ(this=exp.to_identifier(name), expression=value) for name, value in options.items()]
-        return exp.Table(this=exp.Anonymous(this="read_csv", expressions=arguments))
-    raise SourceError(
-        f"The source file {path.name!r} has an ending that is not known.",
-        hint="give a .duckdb, .db, .parquet, .csv, .tsv or .xml file, or an open DuckDB connection.",
-    )
+    text = str(path)
+    if not any(character in text for character in GLOB):
+        return text
+    if "\\" in text:
+        raise SourceError(
+            f"The path of {path.name!r} has a backslash and a *, ? or [, so that DuckDB cannot read it.",
+            hint="rename the file or its folder.",
+        )
+    return "".join(f"[{character}]" if character in GLOB else character for character in text)
 
 
-def parquet_relation(files: Sequence[Path]) -> exp.Expr:
-    """Return the table function that reads Parquet files with the same columns."""
-    listed: list[exp.Expr] = [exp.Literal.string(str(file)) for file in files]
+@dataclass(frozen=True, slots=True)
+class CsvForm:
+    """How a CSV file is written; the defaults are what a release is.
+
+    Attributes:
+        null: the text that, unquoted, is NULL.
+        skip: lines above the header, or above the first record.
+        compression: ``none``, ``gzip`` or ``zstd``.
+    """
+
+    delimiter: str = ","
+    quote: str = '"'
+    null: str = ""
+    encoding: str = "utf-8"
+    header: bool = True
+    skip: int = 0
+    compression: str = "none"
+
+
+def csv_relation(files: Sequence[Path], columns: Sequence[str], form: CsvForm, *, ordered: bool = False) -> exp.Table:
+    """Return the table function that reads CSV files as text, with nothing about it left to be sniffed.
+
+    No line is a comment: DuckDB would leave out records whose first text begins with ``#``.
+
+    Args:
+        columns: of the files, in order; their headers are passed over.
+        ordered: the records come in their order, by one thread.
+    """
+    texts = [
+        exp.PropertyEQ(this=exp.Literal.string(name), expression=exp.Literal.string("VARCHAR")) for name in columns
+    ]
+    options: dict[str, exp.Expr] = {
+        "columns": exp.Struct(expressions=texts),
+        "auto_detect": exp.false(),
+        "delim": exp.Literal.string(form.delimiter),
+        "quote": exp.Literal.string(form.quote),
+        "escape": exp.Literal.string(form.quote),
+        "nullstr": exp.Literal.string(form.null),
+        "encoding": exp.Literal.string(form.encoding),
+        "header": exp.Boolean(this=form.header),
+        "skip": exp.Literal.number(form.skip),
+        "compression": exp.Literal.string(form.compression),
+        "hive_partitioning": exp.false(),
+        "allow_quoted_nulls": exp.false(),
+        "null_padding": exp.false(),
+        "strict_mode": exp.true(),
+        "comment": exp.Literal.string(""),
+    }
+    if ordered:
+        options["parallel"] = exp.false()
+    return _reader("read_csv", files, options)
+
+
+def listing_file(path: Path, delimiter: str) -> exp.Table:
+    """Return the table function that reads the first field of each line of a hierarchy file, as ``listed``."""
+    options: dict[str, exp.Expr] = {
+        "delim": exp.Literal.string(delimiter),
+        "header": exp.false(),
+        "all_varchar": exp.true(),
+        "names": exp.Array(expressions=[exp.Literal.string("listed")]),
+    }
+    return _reader("read_csv", [path], options)
+
+
+def parquet_relation(files: Sequence[Path], *, partitioned: bool = False) -> exp.Table:
+    """Return the table function that reads Parquet files with the same columns.
+
+    Args:
+        partitioned: folders called ``key=value`` are columns; otherwise a path says nothing about its records.
+    """
+    return _reader("read_parquet", files, {} if partitioned else {"hive_partitioning": exp.false()})
+
+
+def _reader(function: str, files: Sequence[Path], options: Mapping[str, exp.Expr]) -> exp.Table:
+    listed: list[exp.Expr] = [exp.Literal.string(literal_path(file)) for file in files]
     read = listed[0] if len(listed) == 1 else exp.Array(expressions=listed)
-    return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[read]))
+    named = [exp.PropertyEQ(this=exp.to_identifier(name), expression=value) for name, value in options.items()]
+    return exp.Table(this=exp.Anonymous(this=function, expressions=[read, *named]))
 
 
-def write_table(path: Path, table: str, data: pa.Table) -> None:
-    """Write an Arrow table into a DuckDB file, which is created if it does not exist."""
+def write_table(path: Path, table: str, batches: Iterable[pa.Table]) -> None:
+    """Write Arrow tables of the same columns, one at least, into a DuckDB file, which is created if it is not there."""
     with duckdb.connect(str(path)) as connection:
-        connection.register("data", data)
-        connection.execute(f"CREATE TABLE {quoted(table)} AS SELECT * FROM data")
+        for number, data in enumerate(batches):
+            connection.register("data", data)
+            into = f"INSERT INTO {quoted(table)}" if number else f"CREATE TABLE {quoted(table)} AS"
+            connection.execute(f"{into} SELECT * FROM data")

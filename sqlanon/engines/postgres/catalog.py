@@ -28,6 +28,18 @@ SESSION = (
     "pg_catalog.current_setting('transaction_read_only'), pg_catalog.current_schemas(false)"
 )
 """The server's version, whether the session only reads, and the schemas in which the role looks for relations."""
+NAMED = (
+    "SELECT pg_catalog.set_config(name, 'sqlanon', false) FROM pg_catalog.pg_settings "
+    "WHERE name = 'application_name' AND setting = ''"
+)
+"""Whoever watches the server sees whose session it is, unless the user gave it a name."""
+WATCHED = "SELECT pg_catalog.set_config('client_connection_check_interval', '2s', false)"
+"""A client that is killed leaves no statement running; an error where the server's platform cannot notice that."""
+PATIENT = (
+    "SELECT pg_catalog.set_config(name, '0', false) FROM pg_catalog.pg_settings "
+    "WHERE name IN ('idle_in_transaction_session_timeout', 'transaction_timeout')"
+)
+"""A run is one transaction, which waits while nodes are judged elsewhere."""
 TIMEOUT = "SELECT CAST(setting AS BIGINT) FROM pg_catalog.pg_settings WHERE name = 'statement_timeout'"
 
 
@@ -47,6 +59,18 @@ def kind_of(ask: Ask, schema: str, name: str) -> str | None:
     return "type" if ask("existing", types, [schema, name]) else None
 
 
+def readable_relations(ask: Ask) -> list[tuple[str, str]]:
+    """Return schema and name of the relations that the role can read a column of, those of the server left out."""
+    kinds = ", ".join(f"'{kind}'" for kind in READABLE)
+    query = (
+        "SELECT nspname, relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace "
+        f"WHERE relkind IN ({kinds}) AND nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%' "
+        "AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') "
+        "AND pg_catalog.has_any_column_privilege(c.oid, 'SELECT')"
+    )
+    return [(str(schema), str(name)) for schema, name in ask("relations", query, [])]
+
+
 def schemas_with(ask: Ask, name: str, schemas: Sequence[str]) -> set[str]:
     """Return those of some schemas that have a relation of this name which can be read."""
     marks = ", ".join(f"${place}" for place in range(2, len(schemas) + 2))
@@ -56,6 +80,62 @@ def schemas_with(ask: Ask, name: str, schemas: Sequence[str]) -> set[str]:
         f"WHERE relname = $1 AND relkind IN ({kinds}) AND nspname IN ({marks})"
     )
     return {str(row[0]) for row in ask("find table", query, [name, *schemas])}
+
+
+def columns_of(ask: Ask, schema: str, name: str) -> list[tuple[str, str, int, bool]]:
+    """Return name, type, modifier of the type and whether it is an ENUM, for each column of a relation, in order.
+
+    No right on the relation is needed. A domain is the type beneath it, as it is in results.
+    """
+    query = (
+        "WITH RECURSIVE found(place, title, type, modifier) AS (SELECT a.attnum, a.attname, a.atttypid, a.atttypmod "
+        "FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid "
+        "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+        "WHERE n.nspname = $1 AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped "
+        "UNION ALL SELECT place, title, typbasetype, typtypmod FROM found "
+        "JOIN pg_catalog.pg_type t ON t.oid = type AND typtype = 'd') "
+        "SELECT title, typname, modifier, typtype = 'e' FROM found "
+        "JOIN pg_catalog.pg_type t ON t.oid = type AND typtype <> 'd' ORDER BY place"
+    )
+    return [(str(title), str(kind), int(modifier), bool(enum)) for title, kind, modifier, enum in ask(
+        "describe", query, [schema, name]
+    )]  # fmt: skip
+
+
+def unreadable_columns(ask: Ask, schema: str, name: str) -> list[str]:
+    """Return the columns of a relation that the session's role has no right to read."""
+    query = (
+        "SELECT a.attname FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid "
+        "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+        "WHERE n.nspname = $1 AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped "
+        "AND NOT pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT') ORDER BY a.attnum"
+    )
+    return [str(title) for (title,) in ask("rights", query, [schema, name])]
+
+
+def hides_rows(ask: Ask, schema: str, name: str) -> bool:
+    """Return True if row-level security, of a relation or of one beneath it as far as views show, applies to the role.
+
+    What stands beneath a view is read with the rights of the view's owner, unless the view is a security_invoker. A
+    materialized view is read as it is stored. (A setting of the session refuses what this query cannot see, such as
+    what a function reads.)
+    """
+    query = (
+        "WITH RECURSIVE beneath(oid, reader) AS (SELECT c.oid, r.oid FROM pg_catalog.pg_class c "
+        "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+        "JOIN pg_catalog.pg_roles r ON r.rolname = current_user WHERE n.nspname = $1 AND c.relname = $2 "
+        "UNION SELECT d.refobjid, CASE WHEN EXISTS (SELECT 1 FROM pg_catalog.pg_options_to_table(v.reloptions) "
+        "WHERE option_name = 'security_invoker' AND CAST(option_value AS boolean)) THEN reader ELSE v.relowner END "
+        "FROM beneath JOIN pg_catalog.pg_class v ON v.oid = beneath.oid AND v.relkind = 'v' "
+        "JOIN pg_catalog.pg_rewrite w ON w.ev_class = v.oid "
+        "JOIN pg_catalog.pg_depend d ON d.classid = CAST('pg_catalog.pg_rewrite' AS pg_catalog.regclass) "
+        "AND d.objid = w.oid AND d.refclassid = CAST('pg_catalog.pg_class' AS pg_catalog.regclass)) "
+        "SELECT 1 FROM beneath JOIN pg_catalog.pg_class c ON c.oid = beneath.oid "
+        "JOIN pg_catalog.pg_roles r ON r.oid = reader WHERE c.relrowsecurity AND NOT r.rolsuper "
+        "AND NOT r.rolbypassrls AND (c.relforcerowsecurity OR NOT pg_catalog.pg_has_role(r.oid, c.relowner, 'USAGE')) "
+        "LIMIT 1"
+    )
+    return bool(ask("row security", query, [schema, name]))
 
 
 def has_row_security(ask: Ask, schema: str, name: str) -> bool:

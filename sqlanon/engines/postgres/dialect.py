@@ -13,6 +13,7 @@ from sqlglot.generators.postgres import PostgresGenerator
 
 from sqlanon.engines.rendering import SETTINGS, UNSIGNED, OwnMethods, generate, same_texts
 from sqlanon.errors import UnsupportedError
+from sqlanon.sqltrees.trees import COMPUTED_FIRST
 
 DIALECT = "postgres"
 LONGEST_NAME = 63
@@ -28,6 +29,22 @@ TYPES: dict[exp.DType, str] = {
     **UNSIGNED,
 }
 """The types that hold all values of integers that PostgreSQL lacks."""
+
+WHOLE_DIGITS: dict[exp.DType, int] = {
+    exp.DType.SMALLINT: 4,
+    exp.DType.INT: 9,
+    exp.DType.BIGINT: 18,
+    exp.DType.INT128: 38,
+}
+"""The digits that every number of so many fits a type with."""
+_DAY = "[1-9][0-9]{3}-((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)"
+DAYS: dict[exp.DType, str] = {
+    exp.DType.DATE: f"^{_DAY}$",
+    exp.DType.TIMESTAMP: f"^{_DAY} ([01][0-9]|2[0-3])(:[0-5][0-9]){{2}}(\\.[0-9]{{1,6}})?$",
+}
+"""Patterns of days and moments that the calendar has."""
+NO_NUMBER = "[][(),*<>=]"
+"""The pattern of texts that hold a character which no number has: labels of intervals, masks, roots."""
 
 NAMED_TYPES: dict[str, str] = {
     "bool": "BOOLEAN",
@@ -60,6 +77,16 @@ class PostgresWriter(OwnMethods, PostgresGenerator, replaces=REPLACED):
     def placeholder_sql(self, expression: exp.Placeholder) -> str:
         return _MARK
 
+    def cte_sql(self, expression: exp.CTE) -> str:
+        """End a part that is computed first by OFFSET 0, which the planner joins nothing beneath.
+
+        It may join a relation by the first word of a key before it has joined the lookup that the second comes from.
+        """
+        if expression.meta.get(COMPUTED_FIRST):
+            expression = expression.copy()
+            expression.set("this", expression.this.offset(0, copy=False))
+        return super().cte_sql(expression)
+
     def datatype_sql(self, expression: exp.DataType) -> str:
         known = expression.this
         if known == exp.DType.VARCHAR and not expression.expressions:
@@ -88,11 +115,24 @@ class PostgresWriter(OwnMethods, PostgresGenerator, replaces=REPLACED):
         return f"pg_temp.{ANY_VALUE}({self.sql(expression, 'this')})"
 
     def trycast_sql(self, expression: exp.TryCast) -> str:
-        """Call a function of the session's own, which gives NULL where the text does not read as the type."""
+        """Cast what certainly reads as the type; leave the rest to a function of the session's own, which gives NULL
+        where the cast fails, and takes a subtransaction for each value."""
         wanted = self.sql(expression, "to")
         type_name = self.sql(exp.Literal.string(wanted))
         text = self.sql(exp.cast(expression.this, "VARCHAR"))
-        return f"pg_temp.{TRY_CAST}({text}, {type_name}, CAST(NULL AS {wanted}))"
+        kind = expression.to.this
+        if kind in (exp.DType.VARCHAR, exp.DType.TEXT) and not expression.to.expressions:
+            return text
+        if kind == exp.DType.INT128 and isinstance(expression.this, exp.Floor):
+            whole = self.sql(expression, "this")  # NaN is above all numbers
+            return f"CASE WHEN ABS({whole}) < 1e38 THEN CAST({text} AS {wanted}) END"
+        slowly = f"pg_temp.{TRY_CAST}({text}, {type_name}, CAST(NULL AS {wanted}))"
+        readable = readable_texts(expression.to)
+        if readable is None:
+            return slowly
+        never = f"WHEN {text} ~ {self.sql(exp.Literal.string(NO_NUMBER))} THEN NULL "
+        certainly = f"WHEN {text} ~ {self.sql(exp.Literal.string(readable))} THEN CAST({text} AS {wanted}) "
+        return f"CASE {certainly}{never if kind not in DAYS else ''}ELSE {slowly} END"
 
     def anonymous_sql(self, expression: exp.Anonymous) -> str:
         """Write the functions that builders of hierarchies call by DuckDB's names."""
@@ -129,15 +169,37 @@ class PostgresWriter(OwnMethods, PostgresGenerator, replaces=REPLACED):
         return super().join_sql(expression, join_op)
 
 
-def render(statement: exp.Expr, *, pretty: bool = False) -> str:
+def readable_texts(wanted: exp.DataType) -> str | None:
+    """Return a pattern of texts that are certain to read as a type, if there is one: not of all that do."""
+    kind = wanted.this
+    if kind in WHOLE_DIGITS:
+        return f"^-?[0-9]{{1,{WHOLE_DIGITS[kind]}}}$"
+    if kind == exp.DType.DECIMAL and wanted.expressions:
+        sizes = [int(size.name) for size in wanted.expressions]
+        before = sizes[0] - (sizes[1] if len(sizes) > 1 else 0) - 1  # rounding up may take one more
+        return f"^-?[0-9]{{1,{before}}}(\\.[0-9]+)?$" if before > 0 else None
+    if kind in (exp.DType.DECIMAL, exp.DType.FLOAT, exp.DType.DOUBLE):
+        return "^-?[0-9]{1,30}(\\.[0-9]{1,30})?$"
+    return DAYS.get(kind)
+
+
+class PortablePostgres(PostgresWriter):
+    """The writer for sessions without our aggregate: any value is the first of a list."""
+
+    def anyvalue_sql(self, expression: exp.AnyValue) -> str:
+        value = self.sql(expression, "this")
+        return f"(ARRAY_AGG({value}) FILTER (WHERE NOT {value} IS NULL))[1]"
+
+
+def render(statement: exp.Expr, *, pretty: bool = False, writer: type[PostgresWriter] = PostgresWriter) -> str:
     """Return the text of ``statement``: every identifier quoted, parameters numbered ``$1``… in the order of the text.
 
     Raises:
         UnsupportedError: PostgreSQL lacks something, or an identifier is too long.
     """
     check_names(node.name for node in statement.find_all(exp.Identifier))
-    writer = PostgresWriter(dialect=Postgres(), pretty=pretty, **SETTINGS)
-    pieces = generate(writer, statement, "PostgreSQL").split(_MARK)
+    own = writer(dialect=Postgres(), pretty=pretty, **SETTINGS)
+    pieces = generate(own, statement, "PostgreSQL").split(_MARK)
     if len(pieces) - 1 != sum(1 for _ in statement.find_all(exp.Placeholder)):
         raise UnsupportedError(
             "A text of the policy holds the character NUL, which PostgreSQL does not store.", hint="leave it out."

@@ -7,34 +7,34 @@ tables are temporary, private to the session, and gone with it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from typing import Any
 
 import adbc_driver_manager as adbc
 import pyarrow as pa
-from adbc_driver_postgresql import dbapi
 from sqlglot import exp
 
-from sqlanon.engines.base import Capabilities, Lack, Place, Row
+from sqlanon.engines.base import SNAPSHOT, Capabilities, Lack, Place, Row
 from sqlanon.engines.postgres import catalog as pg_catalog
 from sqlanon.engines.postgres import dialect, files
 from sqlanon.engines.postgres.dialect import DIALECT, HELPERS, NAMED_TYPES, check_names, quoted
-from sqlanon.engines.postgres.errors import describe, hint, refuse_session
-from sqlanon.engines.postgres.values import decimals, precision, values
-from sqlanon.engines.relation_names import relation_parts, table_reference
+from sqlanon.engines.postgres.errors import describe
+from sqlanon.engines.postgres.session import PostgresSession
+from sqlanon.engines.postgres.values import decimals, modifier, precision, values
+from sqlanon.engines.relation_names import relation_parts, table_reference, written_name
 from sqlanon.engines.rendering import INSTEAD
 from sqlanon.engines.serial import SerialEngine
 from sqlanon.engines.sqlstate import WITHHELD
 from sqlanon.engines.texts import POSTGRES
-from sqlanon.errors import TargetError, UnsupportedError
+from sqlanon.errors import EngineError, TargetError, UnsupportedError
 from sqlanon.sqltrees.names import CARRIED
 from sqlanon.sqltrees.trees import table as working_table
 
 OLDEST = 150000
 """The oldest ``server_version_num`` that the tests run on."""
-CANCELLED = "57014"
-"""The SQLSTATE of a statement that was cancelled: by the user, or because it took too long."""
 SETTINGS = {
     "search_path": "pg_catalog",
     "TimeZone": "UTC",
@@ -45,12 +45,20 @@ SETTINGS = {
     "standard_conforming_strings": "on",
     "enable_nestloop": "off",
     "jit": "off",
+    "row_security": "off",
 }
 """The settings of the session, so that the text of a value does not depend on the role or the server.
 
 PostgreSQL keeps no statistics about several expressions together: for a join of seven lookups it expected one row,
 compared each record with each value, and took 50 times as long as hashing does. So nested loops are off. Their cost
-then looks so high that every statement would be compiled: so ``jit`` is off too."""
+then looks so high that every statement would be compiled: so ``jit`` is off too. ``row_security`` off
+shows no more rows: a statement from which row-level security would hide some is an error."""
+
+
+GONE = ("08", "57")
+"""The classes of errors after which a session is gone."""
+READING = ("SELECT", "WITH")
+"""How statements begin that write nothing."""
 
 
 class PostgresEngine(SerialEngine):
@@ -99,21 +107,16 @@ class PostgresEngine(SerialEngine):
     )
     preamble = HELPERS
     temporary_schema = "pg_temp."
+    analyzes = True
 
     def __init__(self, uri: str = "postgresql://") -> None:
         super().__init__()
         self._timeout = math.inf
-        failure: tuple[str, str] | None = None
-        try:
-            self._connection = dbapi.connect(uri, autocommit=True)
-        except adbc.Error as error:
-            failure = describe(error)
-        if failure:
-            refuse_session(*failure)
+        self._session = PostgresSession(uri)
         try:
             self._prepare()
         except BaseException:
-            self._connection.close()
+            self.close()
             raise
 
     def _prepare(self) -> None:
@@ -139,15 +142,25 @@ class PostgresEngine(SerialEngine):
         self.default_schema = tuple(str(schema) for schema in schemas)
         for setting in SETTINGS.items():
             self.run("session", "SELECT pg_catalog.set_config($1, $2, false)", setting)
+        self.run("session", pg_catalog.NAMED)
+        self.run("session", pg_catalog.PATIENT)
+        with suppress(EngineError):
+            self.run("session", pg_catalog.WATCHED)
         for helper in HELPERS:
             self.run("session", helper)
         self._timeout = self.run("session", pg_catalog.TIMEOUT)[0][0] / 1000 or math.inf
 
     def close(self) -> None:
-        self._connection.close()
+        self._session.close()
 
     def render(self, statement: exp.Expr, *, pretty: bool = False) -> str:
         return dialect.render(statement, pretty=pretty)
+
+    def portable(self, statement: exp.Expr, *, pretty: bool = False) -> str:
+        return dialect.render(statement, pretty=pretty, writer=dialect.PortablePostgres)
+
+    def before(self, text: str) -> list[str]:
+        return [f"{helper};" for helper in HELPERS if dialect.TRY_CAST in text and dialect.TRY_CAST in helper]
 
     def run(self, name: str, statement: exp.Expr | str, parameters: Sequence[Any] = ()) -> list[Row]:
         # a NUMERIC without a fraction is an int
@@ -163,34 +176,75 @@ class PostgresEngine(SerialEngine):
 
     def _fetch(self, name: str, statement: exp.Expr | str, parameters: Sequence[Any]) -> pa.Table:
         bound = [Decimal(p) if isinstance(p, int) and not -(2**63) <= p < 2**63 else p for p in parameters]
+        text = self._text(statement)
 
         def fetch(cursor: Any) -> pa.Table:
-            cursor.execute(self._text(statement), bound or None)
+            cursor.execute(text, bound or None)
             return cursor.fetch_arrow_table()
 
-        return self._guard(name, fetch)
+        return self._guard(name, fetch, reads=text.startswith(READING))
 
-    def _guard(self, name: str, work: Callable[[Any], Any]) -> Any:
-        """Run a statement by ``work`` with a cursor, under its name."""
-        failure: tuple[str, str]
+    def _guard(self, name: str, work: Callable[[Any], Any], *, reads: bool = False) -> Any:
+        """Run a statement by ``work`` with a cursor, under its name; ``reads`` says that it writes nothing."""
+        return self._guarded(name, lambda: self._session.call(work, reads=reads))
+
+    def _guarded(self, name: str, work: Callable[[], Any]) -> Any:
+        """Call the driver by ``work``, under the name of a statement.
+
+        Raises:
+            EngineError: the server refused it, or is gone.
+        """
+        failure: tuple[str, str, str]
         with self.journal.timed(name):
+            start = time.perf_counter()
             try:
-                with self._connection.cursor() as cursor:
-                    return work(cursor)
+                return work()
             except adbc.Error as error:
-                failure = describe(error)
+                failure = describe(error, too_slow=time.perf_counter() - start >= self._timeout)
             except pa.ArrowException:  # the driver's rows, while they are read
-                failure = ("HY000", WITHHELD)
-        kind, message = failure
-        seconds = self.journal.entries[-1].seconds
-        if kind == CANCELLED and seconds < self._timeout:  # the driver passes Ctrl-C to the server
-            raise KeyboardInterrupt
-        raise self._refusal(name, kind, message, hint(kind))
+                failure = ("HY000", WITHHELD, "run `sqlanon explain` to see the statement.")
+        raise self._refusal(name, *failure)
+
+    # -- one state of the source ---------------------------------------------------------------------------------------
+
+    def hold(self) -> None:
+        self._guarded("hold", self._session.hold)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        if not self._session.holds:
+            with super().transaction():
+                yield
+            return
+        try:
+            with self._session.savepoint("sqlanon_publication"):
+                yield
+        except BaseException:
+            self._forget_relations()
+            raise
+        lost = ""
+        try:
+            self._guarded("commit", self._session.commit)
+        except EngineError as error:
+            if error.kind[:2] not in GONE:
+                raise
+            lost = error.kind
+        if lost:
+            message = "the connection was lost while the release was committed: it may be in place, or not"
+            raise self._refusal("commit", lost, message, "look for it before you run again.")
+
+    # -- working tables ------------------------------------------------------------------------------------------------
 
     def _ingest(self, name: str, table: str, data: pa.Table, *, new: bool) -> None:
         check_names([table, *data.column_names])
         mode = "create" if new else "append"
         self._guard(name, lambda cursor: cursor.adbc_ingest(table, data, mode=mode, temporary=True))
+
+    def create(self, name: str, table: str, query: exp.Query | str, *, replayed: bool = True) -> int:
+        if name != SNAPSHOT or not self._session.holds:
+            return super().create(name, table, query, replayed=replayed)
+        with self._session.savepoint("sqlanon_snapshot"):  # whoever interrupts a search may publish what it has found
+            return super().create(name, table, query, replayed=replayed)
 
     def _create_as(self, name: str, table: str, query: exp.Query | str) -> int:
         text = f"CREATE TEMPORARY TABLE {quoted(table)} AS {self._text(query)}"
@@ -202,33 +256,44 @@ class PostgresEngine(SerialEngine):
         rows: int = self._guard(name, execute)
         return rows
 
+    def read_once(self, name: str, table: str, relation: exp.Expr) -> exp.Expr:
+        self.create(name, table, self.render(exp.select("*").from_(relation.copy())))
+        return working_table(table)
+
     def drop(self, table: str) -> None:
+        if self._session.failed:
+            return  # an error took it already
         self._forget_views(table)
         self.run("drop", f"DROP TABLE IF EXISTS {self._working_table(table)} CASCADE")  # with the views of jobs
 
     def columns(self, relation: exp.Expr) -> list[tuple[str, str]]:
+        # the catalog knows them without a right on the relation, where SELECT * needs one on every column
+        found = [] if (named := _named(relation)) is None else pg_catalog.columns_of(self.run, *named)
+        if found:
+            return [(title, _word(kind, precision(declared), enum)) for title, kind, declared, enum in found]
         query = exp.select("*").from_(relation).limit(0)
         data = self._fetch("describe", query, ())
-        kinds = self._kinds(list(data.schema))
+        own = [(field.metadata or {}).get(b"POSTGRESQL:type", b"unknown").decode() for field in data.schema]
+        enums = self._enums({kind for kind in own if kind not in NAMED_TYPES and kind != "numeric"})
+        kinds = [_word(kind, precision(modifier(f)), kind in enums) for kind, f in zip(own, data.schema, strict=True)]
         return list(zip(data.column_names, kinds, strict=True))
 
-    def _kinds(self, fields: Sequence[Any]) -> list[str]:
-        """Return the types of fields in the words of policies."""
-        own = [(field.metadata or {}).get(b"POSTGRESQL:type", b"unknown").decode() for field in fields]
-        others = sorted({kind for kind in own if kind not in NAMED_TYPES and kind != "numeric"})
-        enums: set[str] = set()
-        if others:
-            marks = ", ".join(f"${i}" for i in range(1, len(others) + 1))
-            query = f"SELECT typname FROM pg_catalog.pg_type WHERE typtype = 'e' AND typname IN ({marks})"
-            enums = {row[0] for row in self.run("describe", query, others)}
-        kinds = []
-        for kind, field in zip(own, fields, strict=True):
-            if kind == "numeric":
-                size = precision(field)
-                kinds.append(f"DECIMAL({size[0]},{size[1]})" if size else "DECIMAL")
-            else:
-                kinds.append("ENUM" if kind in enums else NAMED_TYPES.get(kind, kind.upper()))
-        return kinds
+    def _enums(self, kinds: set[str]) -> set[str]:
+        """Return those of some types that are ENUMs."""
+        if not kinds:
+            return set()
+        marks = ", ".join(f"${i}" for i in range(1, len(kinds) + 1))
+        query = f"SELECT typname FROM pg_catalog.pg_type WHERE typtype = 'e' AND typname IN ({marks})"
+        return {row[0] for row in self.run("describe", query, sorted(kinds))}
+
+    def unreadable(self, relation: exp.Expr) -> list[str]:
+        return [] if (named := _named(relation)) is None else pg_catalog.unreadable_columns(self.run, *named)
+
+    def hides_rows(self, relation: exp.Expr) -> bool:
+        return (named := _named(relation)) is not None and pg_catalog.hides_rows(self.run, *named)
+
+    def accept_visible_rows(self) -> None:
+        self.run("session", "SET row_security = on")
 
     def source_table(self, name: str, catalog: str | None = None) -> exp.Table:
         if catalog is not None:
@@ -256,6 +321,11 @@ class PostgresEngine(SerialEngine):
 
     def existing(self, where: Place) -> str | None:
         return pg_catalog.kind_of(self.run, where.schema, where.name)
+
+    def relations(self) -> list[str]:
+        found = pg_catalog.readable_relations(self.run)
+        near = [row[1:] if row[0] in self.default_schema else row for row in found]
+        return sorted(written_name(row, DIALECT) for row in near)
 
     def check_roles(self, where: Place, owner: str | None, readers: Sequence[str]) -> None:
         pg_catalog.check_roles(self.run, where.schema, owner, readers)
@@ -325,3 +395,15 @@ class PostgresEngine(SerialEngine):
             return self.arrow("release", exp.select("*").from_(working_table(CARRIED)))
         finally:
             self.drop(CARRIED)
+
+
+def _named(relation: exp.Expr) -> tuple[str, str] | None:
+    """Return the schema and the name of a relation of the database; None for a working table, or a query."""
+    return (relation.db, relation.name) if isinstance(relation, exp.Table) and relation.db else None
+
+
+def _word(kind: str, size: tuple[int, int] | None, enum: bool) -> str:
+    """Return a type of PostgreSQL in the words of policies."""
+    if kind == "numeric":
+        return f"DECIMAL({size[0]},{size[1]})" if size else "DECIMAL"
+    return "ENUM" if enum else NAMED_TYPES.get(kind, kind.upper())

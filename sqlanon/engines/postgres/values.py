@@ -11,12 +11,16 @@ WIDEST = 76
 """The digits of the widest decimal of Arrow."""
 
 
-def precision(field: Any) -> tuple[int, int] | None:
-    """Return digits and decimal places of a NUMERIC; None if it has no bound.
+def modifier(field: Any) -> int:
+    """Return the modifier of a field's type, as the catalog has it; -1 without one."""
+    return int((field.metadata or {}).get(b"POSTGRESQL:typmod", b"-1"))
+
+
+def precision(declared: int) -> tuple[int, int] | None:
+    """Return digits and decimal places of a NUMERIC by its modifier; None if it has no bound.
 
     They are (5, 0) for (3, -2), and (4, 4) for (2, 4): types that hold its values and that other databases have too.
     """
-    declared = int((field.metadata or {}).get(b"POSTGRESQL:typmod", b"-1"))
     if declared < 4:
         return None
     digits, scale = (declared - 4) >> 16 & 0xFFFF, (declared - 4) & 0x7FF
@@ -45,7 +49,7 @@ def decimals(column: pa.ChunkedArray, field: Any) -> pa.ChunkedArray:
     """Return a NUMERIC with a declared precision as a decimal of Arrow."""
     if not _is_numeric(field):
         return column
-    texts, size = column.cast(pa.string()), precision(field)
+    texts, size = column.cast(pa.string()), precision(modifier(field))
     if size is None or size[0] > WIDEST:
         return texts
     numbers = [None if text is None else Decimal(text) for text in texts.to_pylist()]

@@ -28,7 +28,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from sqlglot import exp
 
-from sqlanon.engines.base import Row, Statement, temporary_table
+from sqlanon.disk.folders import PrivateFolder, spill_folder
+from sqlanon.engines.base import Row, Statement
+from sqlanon.engines.replay import temporary_table
 from sqlanon.engines.spark import dialect, values
 from sqlanon.engines.spark.dialect import quoted, type_word
 from sqlanon.engines.spark.errors import describe, quiet
@@ -80,7 +82,7 @@ class SparkEngine(SparkPlaces):
         """The queries of each working table, and its entry in the replayable script."""
         self._group = f"sqlanon-{uuid4()}"
         self._started: SparkSession | None = None
-        self._scratch: Path | None = None
+        self._scratch: PrivateFolder | None = None
         failure: tuple[str, str, str] | None = None
         try:
             if session is None:
@@ -101,13 +103,14 @@ class SparkEngine(SparkPlaces):
         self._held = HeldTables(self.journal)
 
     def _start(self, master: str, settings: Mapping[str, str]) -> SparkSession:
-        self._scratch = Path(tempfile.mkdtemp(prefix="sqlanon-spark-"))
-        (self._scratch / "log4j2.properties").write_text(LOGGING)
+        self._scratch = spill_folder(Path(tempfile.gettempdir()))
+        scratch = self._scratch.path
+        (scratch / "log4j2.properties").write_text(LOGGING)
         chosen = {
             **STARTED,
-            "spark.driver.extraJavaOptions": f"{DRIVER} -Dlog4j.configurationFile={self._scratch}/log4j2.properties",
-            "spark.sql.warehouse.dir": f"{self._scratch}/warehouse",
-            "spark.local.dir": str(self._scratch),
+            "spark.driver.extraJavaOptions": f"{DRIVER} -Dlog4j.configurationFile={scratch}/log4j2.properties",
+            "spark.sql.warehouse.dir": f"{scratch}/warehouse",
+            "spark.local.dir": str(scratch),
             **settings,
         }
         conf = SparkConf().setMaster(master).setAppName("sqlanon").setAll(list(chosen.items()))
@@ -149,7 +152,7 @@ class SparkEngine(SparkPlaces):
                 shutil.rmtree(work / application)
                 work.rmdir()
         if self._scratch is not None:
-            shutil.rmtree(self._scratch, ignore_errors=True)
+            self._scratch.remove()
             self._scratch = None
 
     def render(self, statement: exp.Expr, *, pretty: bool = False) -> str:

@@ -9,6 +9,7 @@ MASTER = "local-cluster[2,1,1024]"
 """Two executors with a core and 1,024 MiB each, on this machine."""
 STARTED = {
     "spark.ui.enabled": "false",
+    "spark.io.encryption.enabled": "true",  # of what does not fit into memory, and of shuffles
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "OFF",
     "spark.executor.syncLogLevel.enabled": "true",

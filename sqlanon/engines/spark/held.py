@@ -60,9 +60,9 @@ class HeldTables(DuckDBEngine):
         self._here.add(table)
         super().load(name, table, data, replayed=replayed)
 
-    def create(self, name: str, table: str, query: exp.Query | str) -> int:
+    def create(self, name: str, table: str, query: exp.Query | str, *, replayed: bool = True) -> int:
         self._here.add(table)
-        return super().create(name, table, query)
+        return super().create(name, table, query, replayed=replayed)
 
     def drop(self, table: str) -> None:
         self._here.discard(table)

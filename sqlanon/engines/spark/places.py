@@ -138,6 +138,9 @@ class SparkPlaces(SerialEngine):
         here = (str(self._session.catalog.currentCatalog()), str(self._session.catalog.currentDatabase()))
         return Place(*here[: 3 - len(parts)], *parts)
 
+    def relations(self) -> list[str]:
+        return sorted(str(row[1]) for row in self.run("relations", "SHOW TABLES"))
+
     def existing(self, where: Place) -> str | None:
         if where.catalog == OWN_CATALOG and not (
             PLAIN_NAME.fullmatch(where.schema) and PLAIN_NAME.fullmatch(where.name)

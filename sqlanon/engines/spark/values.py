@@ -6,9 +6,6 @@ from typing import Any
 
 import pyarrow as pa
 
-LARGEST_PRECISION = 38
-"""The digits of the widest decimal of Spark."""
-
 
 def with_spark_types(data: pa.Table) -> pa.Table:
     """Return the rows of an Arrow table in types that Spark has: unsigned integers widened, dictionaries as values."""

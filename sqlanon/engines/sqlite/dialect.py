@@ -15,6 +15,7 @@ from sqlglot.dialects.sqlite import SQLite
 from sqlglot.generators.sqlite import SQLiteGenerator
 
 from sqlanon.engines.rendering import SETTINGS, OwnMethods, generate
+from sqlanon.engines.sqlite.joins import pinned
 from sqlanon.errors import UnsupportedError
 from sqlanon.sqltrees.trees import equal
 
@@ -194,17 +195,8 @@ class SQLiteWriter(OwnMethods, SQLiteGenerator, replaces=(exp.AnyValue, exp.TryC
         return f"(SELECT {named} FROM (VALUES {rows})) AS {self.sql(alias, 'this')}"
 
     def select_sql(self, expression: exp.Select) -> str:
-        """Keep LEFT JOINs in their order. For = in WHERE, here or around, the planner would take them for inner joins
-        and begin with every combination of rows: IS stands in its place, and LIMIT -1 keeps conditions out."""
-        if not any(join.side == "LEFT" for join in expression.args.get("joins") or ()):
-            return super().select_sql(expression)
-        inner = isinstance(expression.parent, exp.CTE | exp.Subquery) and not expression.args.get("limit")
-        expression = expression.copy()
-        where = expression.args.get("where")
-        for part in list(where.this.flatten()) if where is not None else []:
-            if isinstance(part, exp.EQ) and part.find_ancestor(exp.Where, exp.Or, exp.Not) is where:
-                part.replace(exp.Is(this=part.this.copy(), expression=part.expression.copy()))
-        return super().select_sql(expression.limit(-1, copy=False) if inner else expression)
+        """Join in the order that is written: the planner would begin with every combination of rows of the lookups."""
+        return super().select_sql(pinned(expression, nested=isinstance(expression.parent, exp.CTE | exp.Subquery)))
 
     def join_sql(self, expression: exp.Join, join_op: str | None = None) -> str:
         """Write ASOF as the row with the greatest value that is not above; the values of such a column differ."""
@@ -227,6 +219,32 @@ class SQLiteWriter(OwnMethods, SQLiteGenerator, replaces=(exp.AnyValue, exp.TryC
         join.set("method", None)
         join.set("on", equal(other.copy(), found.subquery()))
         return join
+
+
+class PortableSQLite(SQLiteWriter):
+    """The writer for sessions without our functions: conversions and products are SQLite's own and are not checked."""
+
+    def length_sql(self, expression: exp.Length) -> str:
+        return self.func("LENGTH", expression.this)
+
+    def struct_sql(self, expression: exp.Struct) -> str:
+        values = [item.expression if isinstance(item, exp.PropertyEQ) else item for item in expression.expressions]
+        return " || ',' || ".join(self.func("QUOTE", value) for value in values)
+
+    def _called(self, function: str, value: exp.Expr, wanted: exp.DataType) -> str:
+        kind = "INTEGER" if wanted.this in INTEGERS else "REAL" if wanted.this in FLOATS else "TEXT"
+        return f"CAST({self.sql(value)} AS {kind})"
+
+    def _text(self, value: exp.Expr) -> str:
+        return self.sql(value)
+
+    def _whole(self, value: exp.Expr) -> str:
+        return self.sql(value)
+
+    def _checked(self, expression: exp.Binary, sign: str) -> str:
+        sides = [expression.this, expression.expression]
+        left, right = (f"({self.sql(side)})" if isinstance(side, exp.Binary) else self.sql(side) for side in sides)
+        return f"({left} {sign} {right})"
 
 
 def _number(value: exp.Expr) -> str | None:
@@ -283,13 +301,13 @@ def _number_copies(statement: exp.Expr) -> exp.Expr:
     return statement
 
 
-def render(statement: exp.Expr, *, pretty: bool = False) -> str:
+def render(statement: exp.Expr, *, pretty: bool = False, writer: type[SQLiteWriter] = SQLiteWriter) -> str:
     """Return the text of ``statement``, every identifier quoted.
 
     Raises:
         UnsupportedError: SQLite lacks something.
     """
-    return generate(SQLiteWriter(dialect=SQLite(), pretty=pretty, **SETTINGS), _number_copies(statement), "SQLite")
+    return generate(writer(dialect=SQLite(), pretty=pretty, **SETTINGS), _number_copies(statement), "SQLite")
 
 
 def quoted(name: str) -> str:

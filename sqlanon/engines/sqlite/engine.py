@@ -8,8 +8,8 @@ convert in silence (``dialect``); what hierarchies compute beyond 64 bits is com
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,11 +19,12 @@ from sqlglot import exp
 
 from sqlanon.engines.base import Capabilities, Lack, Place, Row
 from sqlanon.engines.duckdb.engine import DuckDBEngine
-from sqlanon.engines.relation_names import relation_parts, table_reference
+from sqlanon.engines.relation_names import relation_parts, table_reference, written_name
 from sqlanon.engines.serial import SerialEngine
 from sqlanon.engines.sqlite import dialect
 from sqlanon.engines.sqlite.dialect import DIALECT, compare_bytes, quoted
 from sqlanon.engines.sqlite.errors import REFUSALS, TOO_MANY_TABLES, describe, hint
+from sqlanon.engines.sqlite.joins import index_on, joined_columns, parts_as_tables
 from sqlanon.engines.sqlite.values import Functions, arrow_column, declared, stored, type_word
 from sqlanon.errors import EngineError, HierarchyError, InputError, SourceError, TargetError, UnsupportedError
 from sqlanon.sqltrees.data_types import data_type
@@ -104,6 +105,8 @@ class SQLiteEngine(SerialEngine):
         self._functions = Functions()
         self._known_columns: dict[str, list[tuple[str, str]]] = {}
         """The columns of working tables, with the types that their query declared."""
+        self._indexes: set[tuple[str, tuple[str, ...]]] = set()
+        """The working tables with an index, and its columns."""
         failure: tuple[str, str] | None = None
         try:
             self._connection = _connect(path, read_only=self.read_only)
@@ -134,6 +137,11 @@ class SQLiteEngine(SerialEngine):
     def _data_version(self) -> int:
         return int(self.run("data version", "PRAGMA main.data_version")[0][0])
 
+    def hold(self) -> None:
+        # the first read of a transaction fixes what all of its statements read
+        self.run("hold", "BEGIN")
+        self.run("hold", "SELECT COUNT(*) FROM main.sqlite_schema")
+
     def unchanged(self) -> bool:
         return self._data_version() == self._version
 
@@ -143,9 +151,16 @@ class SQLiteEngine(SerialEngine):
     # -- statements ----------------------------------------------------------------------------------------------------
 
     def render(self, statement: exp.Expr, *, pretty: bool = False) -> str:
+        return dialect.render(self._bytewise(statement), pretty=pretty)
+
+    def portable(self, statement: exp.Expr, *, pretty: bool = False) -> str:
+        return dialect.render(self._bytewise(statement), pretty=pretty, writer=dialect.PortableSQLite)
+
+    def _bytewise(self, statement: exp.Expr) -> exp.Expr:
+        """Return a statement whose source is compared byte by byte, with the columns of every star listed."""
         if any(table.db for table in statement.find_all(exp.Table)):
             statement = compare_bytes(statement.copy(), self._source_columns)
-        return dialect.render(self._listed(statement), pretty=pretty)
+        return self._listed(statement)
 
     def _source_columns(self, table: exp.Table) -> list[str] | None:
         query = "SELECT name FROM pragma_table_xinfo(?, ?) WHERE hidden <> 1"
@@ -177,9 +192,39 @@ class SQLiteEngine(SerialEngine):
         return statement
 
     def run(self, name: str, statement: exp.Expr | str, parameters: Sequence[Any] = ()) -> list[Row]:
+        if isinstance(statement, exp.Expr) and not parameters:
+            with self._parts(name, statement) as whole:
+                return self.run(name, self.render(whole))
         text = self._text(statement)
         rows: list[Row] = self._guard(name, lambda: self._connection.execute(text, list(parameters)).fetchall())
         return rows
+
+    @contextmanager
+    def _parts(self, name: str, statement: exp.Expr) -> Iterator[exp.Expr]:
+        """Create the parts of a statement that are computed once, and yield the statement that reads them."""
+        parts, whole = parts_as_tables(statement)
+        try:
+            for part, query in parts:
+                self.drop(part)
+                self.run(name, f"CREATE TEMPORARY TABLE {quoted(part)} AS {self.prepared(query)}")
+            self._index(whole)
+            yield whole
+        finally:
+            for part, _ in parts:
+                self.drop(part)
+
+    def prepared(self, statement: exp.Expr) -> str:
+        self._index(statement)
+        return self.render(statement)
+
+    def _index(self, statement: exp.Expr) -> None:
+        """Create the indexes by which a statement finds rows of working tables, where they are not there already."""
+        for found in joined_columns(statement):
+            relation, columns = found
+            query = "SELECT 1 FROM sqlite_temp_schema WHERE type = 'table' AND name = ?"
+            if found not in self._indexes and self.run("existing", query, [relation]):
+                self.run("index", dialect.render(index_on(relation, columns)))
+                self._indexes.add(found)
 
     def _guard(self, name: str, work: Callable[[], Any]) -> Any:
         """Run a statement by ``work`` under its name.
@@ -247,17 +292,18 @@ class SQLiteEngine(SerialEngine):
         self._guard(name, fill)
 
     def _create_as(self, name: str, table: str, query: exp.Query | str) -> int:
-        text = self._text(query)
-        known = None if isinstance(query, str) else self._describe(self._plain(query))
+        if not isinstance(query, str):
+            known = self._describe(self._plain(query))
+            with self._parts(name, query) as whole:
+                rows = self._create_as(name, table, self.render(whole))
+            self._known_columns[table] = known
+            return rows
 
         def fill() -> int:
-            self._connection.execute(f"CREATE TEMPORARY TABLE {quoted(table)} AS {text}")
+            self._connection.execute(f"CREATE TEMPORARY TABLE {quoted(table)} AS {query}")
             return int(self._connection.execute(f"SELECT COUNT(*) FROM {self._working_table(table)}").fetchone()[0])
 
-        rows: int = self._guard(name, fill)
-        if known is not None:
-            self._known_columns[table] = known
-        return rows
+        return int(self._guard(name, fill))
 
     def compute(
         self, name: str, table: str, query: exp.Query, *, over: str, of: str, type_name: str, by_text: bool
@@ -290,6 +336,7 @@ class SQLiteEngine(SerialEngine):
 
     def drop(self, table: str) -> None:
         self._known_columns.pop(table, None)
+        self._indexes = {found for found in self._indexes if found[0] != table}
         super().drop(table)
 
     def drop_column(self, table: str, column: str) -> None:
@@ -300,6 +347,7 @@ class SQLiteEngine(SerialEngine):
     def _forget_relations(self) -> None:
         super()._forget_relations()
         self._known_columns.clear()
+        self._indexes.clear()
 
     # -- what there is -------------------------------------------------------------------------------------------------
 
@@ -373,6 +421,10 @@ class SQLiteEngine(SerialEngine):
             table.set("db", None)
         text = dialect.render(query)
         self.run("create view", f"CREATE VIEW {dialect.render(where.table)} AS {text}")
+
+    def relations(self) -> list[str]:
+        found = self.run("relations", "SELECT name FROM main.sqlite_schema WHERE type IN ('table', 'view')")
+        return sorted(written_name([str(row[0])], DIALECT) for row in found if not str(row[0]).startswith("sqlite_"))
 
     def databases(self) -> list[tuple[str, str | None, bool]]:
         return [(MAIN, str(self.path) if self.path else None, self.read_only)]

@@ -28,6 +28,7 @@ import pyarrow as pa
 from sqlanon.compiler import patterns as compiler
 from sqlanon.engines.base import Engine
 from sqlanon.errors import UnsupportedError
+from sqlanon.evaluate.driver import interrupted
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.plan.patterns.bounds import pattern_table
 from sqlanon.plan.patterns.greedy import Assignment, forget, greedy, uses
@@ -38,6 +39,7 @@ from sqlanon.plan.patterns.shares import Share, stretches
 from sqlanon.plan.patterns.solver import highs_module
 from sqlanon.policy import SearchOptions
 from sqlanon.policy.pattern_order import Pattern, weight
+from sqlanon.search.certificate import Certificate
 from sqlanon.sqltrees import names
 
 
@@ -68,6 +70,9 @@ class CostProof:
     programs: int
 
 
+SUPPRESSED_CELLS = "suppressed_cells"
+"""The loss of a solution by patterns: the share of the cells that are suppressed, by the weights of their columns. It
+is the measure ``loss`` where every column has two values at least."""
 Words = tuple[Ints, ...]
 """The keys of the row types of the input, by word."""
 
@@ -93,8 +98,8 @@ def exactly(
         weights: of the columns; decimals are taken as they are written. None: all 1.
         left_over: whether fully suppressed records may be fewer than k.
         most: of the records left over; None: any number. It is kept if it can be.
-        limits: ``time_limit`` of the solver, in seconds, and ``gap``, relative: HiGHS stops in each part of the program
-            when the cost is within it of its bound.
+        limits: ``time_limit`` of the solver, in seconds, ``gap``, relative: HiGHS stops in each part of the program
+            when the cost is within it of its bound, and ``on_interrupt``.
 
     Returns:
         What is done to the records, and what is known of the optimum. Of the assignment, ``tried`` counts the patterns
@@ -104,6 +109,7 @@ def exactly(
         InputError: the weights do not fit the columns, or are too large for exact sums.
         UnsupportedError: ``highspy`` is not installed, there are too many pairs of a row type and a pattern, or a
             hierarchy has several roots.
+        Interrupted: the user stopped the solver, and the limits do not say that this ends it.
     """
     highs_module()
     if any(catalog.masks(catalog.top)):
@@ -119,6 +125,7 @@ def exactly(
     left_over = left_over and most != 0
     start = greedy(engine, catalog, patterns, k, weights=weights, left_over=left_over)
     listed = [*patterns.ordered(weights), *([] if allowed else [everything])]
+    engine.journal.report("solving")
     words, table, begun = _fetched(engine, catalog, start, listed)
     strict = not left_over and allowed and start.records >= k
     run = _ExactRun(table, begun, start, listed, allowed, k, weights, limits)
@@ -206,6 +213,10 @@ class _ExactRun:
             start=self.begun,
             limits=limits,
         )
+        if found.interrupted and self.limits.on_interrupt == "discard":
+            raise interrupted(f"{found.nodes} nodes of HiGHS", None if surcharge else self._reached(found, factor))
+        if found.interrupted:
+            self.limits = replace(self.limits, time_limit=0.0)  # what is still to be solved takes what is known
         return found.assignment, CostProof(
             cost=found.cost / factor,
             bound=found.bound / factor,
@@ -216,6 +227,15 @@ class _ExactRun:
             seconds=time.monotonic() - self.began,
             nodes=found.nodes,
             programs=found.programs,
+        )
+
+    def _reached(self, found: ExactSolution, factor: int) -> Certificate:
+        """Return what is known of the solution at which the user stopped the solver."""
+        patterns = len(self.listed) - (not self.member)
+        cells = int(self.table.counts.sum()) * weight(self.listed[-1], self.weights) * factor
+        loss, bound = (float(amount / cells) if cells else 0.0 for amount in (found.cost, found.bound))
+        return Certificate(
+            SUPPRESSED_CELLS, None, loss, bound, found.gap, found.optimal, "patterns_exact", patterns, patterns
         )
 
     def within(self, most: int, shares: Sequence[Share], free: CostProof) -> tuple[Sequence[Share], CostProof]:

@@ -225,6 +225,9 @@ class _GreedyRun:
         first = 0  # number of the first pattern that was loaded but not tried
         while self._enough():
             self._in_time()
+            self.engine.journal.report(
+                "trying patterns", done=self.tried, total=self.patterns.size, unit="patterns tried"
+            )
             if first == len(self.loaded) and not self._load(list(islice(coming, MOST_PATTERNS))):
                 return
             last = min(first + max(1, BLOCK_PAIRS // self.rows), len(self.loaded)) - 1

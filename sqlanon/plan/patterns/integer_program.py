@@ -39,7 +39,7 @@ from sqlanon.plan.patterns.shares import Share, broken
 from sqlanon.plan.patterns.solver import HighsModel, highs_module
 from sqlanon.policy import SearchOptions
 
-Status = Literal["optimal", "gap reached", "time limit", "not proven"]
+Status = Literal["optimal", "gap reached", "time limit", "interrupted", "not proven"]
 _NONE = np.iinfo(np.int64).max
 """The price of a component without a known solution."""
 NO_LIMITS = SearchOptions()
@@ -59,9 +59,11 @@ class ExactSolution:
         assignment: the shares, by row type, then pattern.
         seconds: of the whole call.
         nodes: of the search trees of HiGHS; 0 when it was not needed.
-        status: ``not proven`` when HiGHS ended without a limit but its bound, less the tolerance, is below the cost.
+        status: ``interrupted`` by the user, which ends HiGHS like a limit; ``not proven`` when it ended without a limit
+            but its bound, less the tolerance, is below the cost.
         programs: components that HiGHS had to solve.
         started_at: the cost of the start, None without one or when it is no solution.
+        interrupted: the user stopped the solver, whatever the status.
     """
 
     cost: int
@@ -74,6 +76,7 @@ class ExactSolution:
     status: Status
     programs: int
     started_at: int | None
+    interrupted: bool
 
 
 def solve(
@@ -88,6 +91,8 @@ def solve(
     limits: SearchOptions = NO_LIMITS,
 ) -> ExactSolution:
     """Assign a pattern to every record, so that the weights of the suppressed cells sum to the least possible.
+
+    An interrupt ends HiGHS like the time limit; the caller decides what it means (``interrupted``).
 
     Args:
         table: the row types and their records.
@@ -140,6 +145,7 @@ def solve(
         status="optimal" if cost == bound else run.reason,
         programs=run.programs,
         started_at=None if begun is None else given.price(begun) * step,
+        interrupted=run.interrupted,
     )
 
 
@@ -164,6 +170,7 @@ class _SolverRun:
     nodes: int = 0
     programs: int = 0
     reason: Status = "not proven"
+    interrupted: bool = False
 
     def solved(self, given: Program, starts: Sequence[Ints]) -> tuple[Ints, int]:
         """Return the records of each pair, and a lower bound of the cost."""
@@ -190,11 +197,12 @@ class _SolverRun:
         limit = self.limits.time_limit
         rest = math.inf if limit is None else self.began + limit - time.monotonic()
         records, bound = begun, low
-        if rest > 0:
+        if rest > 0 and not self.interrupted:
             model = HighsModel(self.highs, part)
             found, proven = model.optimum(begun, rest, float(self.limits.gap))
             self.nodes += model.nodes
             self.programs += 1
+            self.interrupted = model.interrupted
             if model.status == self.highs.HighsModelStatus.kInfeasible and begun is None:
                 raise NoSolutionError(
                     f"No assignment gives every row type of the output {part.k} records.",
@@ -205,12 +213,16 @@ class _SolverRun:
                 records = found
             if records is not None and low <= proven <= part.price(records):
                 bound = proven
-            if model.status == self.highs.HighsModelStatus.kTimeLimit:
+            if self.interrupted:
+                self.reason = "interrupted"
+            elif model.status == self.highs.HighsModelStatus.kTimeLimit:
                 self.reason = "time limit"
             elif self.limits.gap > 0 and self.reason == "not proven":
                 self.reason = "gap reached"
-        else:
+        elif not self.interrupted:
             self.reason = "time limit"
+        if records is None and self.interrupted:
+            raise KeyboardInterrupt
         if records is None:
             raise SearchStoppedError(
                 f"HiGHS found no assignment{'' if limit is None else f' in {limit} seconds'}.",

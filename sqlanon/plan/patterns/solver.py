@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sqlanon.errors import UnsupportedError
+from sqlanon.interrupts import interruptible
 from sqlanon.plan.patterns.reductions import Bools, Ints, Program, total
 
 if TYPE_CHECKING:
@@ -61,9 +62,13 @@ class HighsModel:
         self.bound_groups = np.flatnonzero(~part.free)
         self.nodes = 0
         self.status: highspy.HighsModelStatus | None = None
+        self.interrupted = False
 
     def optimum(self, begun: Ints | None, seconds: float, gap: float) -> tuple[Ints | None, int]:
-        """Return the records of the pairs, None when none were found, and a lower bound of the cost."""
+        """Return the records of the pairs, None when none were found, and a lower bound of the cost.
+
+        An interrupt ends it like the time limit, and is noted (``interrupted``).
+        """
         part, number = self.part, len(self.part.row)
         solver = self._passed()
         slack = NEAR + 1e-7 * int(part.counts.sum()) + 1e-9 * int((part.counts * part.cost.max()).sum())
@@ -75,7 +80,11 @@ class HighsModel:
             used = total(part.group, begun, len(part.cost))[self.bound_groups] > 0
             values = np.concatenate([begun, used]).astype(np.float64)
             solver.setSolution(len(values), np.arange(len(values), dtype=np.int32), values)
-        solver.run()
+        solver.HandleUserInterrupt = True
+        try:
+            interruptible(solver.run, solver.cancelSolve)
+        except KeyboardInterrupt:
+            self.interrupted = True
         info = solver.getInfo()
         self.status = solver.getModelStatus()
         self.nodes = max(0, int(info.mip_node_count))

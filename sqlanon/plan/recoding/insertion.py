@@ -17,16 +17,18 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sqlanon.compiler.question import Question
 from sqlanon.engines.base import Engine
+from sqlanon.evaluate.driver import interrupted
 from sqlanon.lattice.nodes import Node
 from sqlanon.plan.recoding.kept import check_measure, check_models
 from sqlanon.plan.recoding.state import Candidate, State, opened
 from sqlanon.policy import SearchOptions
 from sqlanon.search.base import TIE, Problem
+from sqlanon.search.certificate import Certificate
 
 NO_LIMITS = SearchOptions()
 NEARLY = 0.01
@@ -35,11 +37,10 @@ ROUND = 24
 """Old gains that are judged anew at once."""
 ROUNDS = 8
 """How often in a step old gains are judged anew."""
+AT_ONCE = 64
+"""Candidates that are judged at once, at most, so that whoever watches sees that something is done."""
 CLIMBS = 3
 """Candidates whose neighbours are climbed in a step."""
-
-Watch = Callable[[int, float], None]
-"""Called after every batch with the candidates judged so far and the loss reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,27 +73,48 @@ def choose(
     most: int,
     seed: int,
     limits: SearchOptions = NO_LIMITS,
-    watch: Watch | None = None,
 ) -> ChosenNodes:
     """Choose at most so many nodes for the records of the base.
 
-    Ctrl-C ends the choice with what was found so far.
+    An interrupt ends the choice with what was found so far, if the limits say so (``on_interrupt``).
 
     Args:
         engine: where the base of the problem's catalog stands.
         start: a node that meets the policy.
         most: nodes of the sequence, at least 1.
         seed: of what is left to chance.
-        limits: ``time_limit``, in seconds, and ``max_evaluations``, candidate sequences.
+        limits: ``time_limit``, in seconds, ``max_evaluations``, candidate sequences, and ``on_interrupt``.
 
     Raises:
         UnsupportedError: the measure does not add over cells, or a model is about classes of a population.
+        Interrupted: the user interrupted the choice, and the limits do not say that this ends it.
     """
     check_models(problem)
     check_measure(problem)
     with opened(engine, problem, question, seed) as state:
-        choice = _Choice(state, most, random.Random(seed), limits, watch)
+        choice = _Choice(state, most, random.Random(seed), limits)
         return choice.found(start)
+
+
+def batched(nodes: Sequence[Node], most: int) -> Iterator[Sequence[Node]]:
+    """Yield nodes, so many at once."""
+    for first in range(0, len(nodes), most):
+        yield nodes[first : first + most]
+
+
+def unproven(problem: Problem, loss: float, evaluated: int) -> Certificate:
+    """Return the certificate of a local recoding, of which nothing is proven."""
+    return Certificate(
+        measure=problem.measure.name,
+        aggregate=problem.measure.aggregate,
+        loss=loss,
+        lower_bound=None,
+        gap=None,
+        optimal=False,
+        strategy="local_recoding",
+        evaluated=evaluated,
+        lattice_size=problem.lattice.size,
+    )
 
 
 class _Stopped(Exception):
@@ -107,7 +129,6 @@ class _Choice:
     most: int
     chance: random.Random
     limits: SearchOptions
-    watch: Watch | None
     loss: float = 1.0
     fresh: dict[Node, Candidate] = field(default_factory=dict)
     old: dict[Node, float] = field(default_factory=dict)
@@ -119,6 +140,7 @@ class _Choice:
         first = self.state.judge([start])[0]
         self.loss = first.loss
         self.state.accept(first)
+        self._report()
         try:
             self.state.advance(0)
             while len(self.state.nodes) < self.most and self._step():
@@ -127,6 +149,9 @@ class _Choice:
             stopped = str(reason)
             self._insert_best()
         except KeyboardInterrupt:
+            if self.limits.on_interrupt == "discard":
+                reached = unproven(self.state.problem, self.loss, self.state.evaluated)
+                raise interrupted(f"{self.state.evaluated} sets of nodes", reached) from None
             stopped = "interrupted"
             self._insert_best()
         return ChosenNodes(
@@ -136,6 +161,12 @@ class _Choice:
             gains=tuple(self.gains),
             evaluated=self.state.evaluated,
             stopped=stopped,
+        )
+
+    def _report(self) -> None:
+        """Say how far the choice is, to whoever watches."""
+        self.state.engine.journal.report(
+            "inserting nodes", done=self.state.evaluated, unit="sets of nodes judged", loss=self.loss
         )
 
     def _step(self) -> bool:
@@ -217,11 +248,11 @@ class _Choice:
         room = len(wanted)
         if most is not None:
             room = max(most - self.state.evaluated, 0)
-        for candidate in self.state.judge(wanted[:room]):
-            self.fresh[candidate.node] = candidate
-            self.old[candidate.node] = self._gain(candidate.node)
-        if self.watch is not None:
-            self.watch(self.state.evaluated, self.loss)
+        for some in batched(wanted[:room], AT_ONCE):
+            for candidate in self.state.judge(some):
+                self.fresh[candidate.node] = candidate
+                self.old[candidate.node] = self._gain(candidate.node)
+            self._report()
         if room < len(wanted):
             raise _Stopped("evaluations")
         return len(wanted)

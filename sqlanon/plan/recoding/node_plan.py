@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from secrets import randbits
 
 from sqlanon.compiler.question import Question
 from sqlanon.errors import AuditError, HierarchyError
-from sqlanon.evaluate.driver import Watcher
 from sqlanon.evaluate.problem import build_problem
 from sqlanon.evaluate.session import Session
 from sqlanon.lattice.nodes import Node
 from sqlanon.models import least_size
 from sqlanon.plan.full_domain import search_plan
-from sqlanon.plan.recoding.insertion import choose
+from sqlanon.plan.recoding.insertion import choose, unproven
 from sqlanon.plan.recoding.recoded_plan import RecodedPlan, accounted, load_rules
 from sqlanon.plan.recoding.rules import Recoding
 from sqlanon.plan.recoding.sequence import first_fit
 from sqlanon.policy import LocalRecoding
-from sqlanon.search.base import TIE, Problem, Progress
-from sqlanon.search.certificate import Certificate
+from sqlanon.search.base import TIE, Problem
 
 PREDICTABLE = (
     "Records are recoded locally: who knows or guesses the order of the nodes learns from a record's own node that "
@@ -31,24 +29,25 @@ DRAWN = "Nodes that gain about as much were drawn with a seed that is not publis
 GIVEN = "The order is the one that the policy gives: keep it secret."
 
 
-def nodes_plan(session: Session, watch: Watcher | None = None) -> RecodedPlan:
+def nodes_plan(session: Session) -> RecodedPlan:
     """Return the plan of the local recoding that the session's policy asks for.
 
     Raises:
         NoSolutionError: no single node meets the policy; or the given nodes suppress more than it allows.
         SearchStoppedError: a limit was reached before any solution was found.
+        Interrupted: see ``run_search`` and ``choose``.
         HierarchyError: a given node has a level that a hierarchy does not have, or that the policy rules out.
     """
     asked = session.policy.transformation
     assert isinstance(asked, LocalRecoding)
     if isinstance(asked.nodes, int):
-        return _chosen(session, asked.nodes, randbits(63) if asked.seed is None else asked.seed, watch)
+        return _chosen(session, asked.nodes, randbits(63) if asked.seed is None else asked.seed)
     return _given(session, asked.nodes)
 
 
-def _chosen(session: Session, most: int, seed: int, watch: Watcher | None) -> RecodedPlan:
+def _chosen(session: Session, most: int, seed: int) -> RecodedPlan:
     """Choose nodes by what they gain over the best single node."""
-    full_domain = search_plan(session, watch)
+    full_domain = search_plan(session)
     start = time.perf_counter()
     problem, question, limits = full_domain.problem, full_domain.question, session.policy.search
     if limits.time_limit is not None:
@@ -61,7 +60,6 @@ def _chosen(session: Session, most: int, seed: int, watch: Watcher | None) -> Re
         most=most,
         seed=seed,
         limits=limits,
-        watch=None if watch is None else _progress_watch(watch, full_domain.search),
     )
     recoding = first_fit(session.engine, problem, question, found.nodes)
     planned = _plan(session, problem, recoding, full_domain.certificate.evaluated)
@@ -83,17 +81,6 @@ def _chosen(session: Session, most: int, seed: int, watch: Watcher | None) -> Re
     )
 
 
-def _progress_watch(watch: Watcher, progress: Progress) -> Callable[[int, float], None]:
-    """Return a watcher of the choice that reports it as progress of the search before."""
-    best = progress.incumbent
-
-    def report(evaluated: int, loss: float) -> None:
-        now = None if best is None else replace(best, loss=loss)
-        watch(Progress(evaluated=progress.evaluated + evaluated, incumbent=now))
-
-    return report
-
-
 def _given(session: Session, asked: Sequence[Mapping[str, int]]) -> RecodedPlan:
     """Take the nodes of the policy, in its order."""
     start, policy = time.perf_counter(), session.policy
@@ -113,17 +100,7 @@ def _plan(session: Session, problem: Problem, recoding: Recoding, evaluated: int
     assert recoding.loss is not None
     return RecodedPlan(
         catalog=problem.catalog,
-        certificate=Certificate(
-            measure=problem.measure.name,
-            aggregate=problem.measure.aggregate,
-            loss=recoding.loss,
-            lower_bound=None,
-            gap=None,
-            optimal=False,
-            strategy="local_recoding",
-            evaluated=evaluated,
-            lattice_size=problem.lattice.size,
-        ),
+        certificate=unproven(problem, recoding.loss, evaluated),
         seconds=session.seconds,
         warnings=(),
         kind="local_recoding",

@@ -21,7 +21,7 @@ from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.models import least_size
 from sqlanon.plan.patterns.bounds import pattern_table
-from sqlanon.plan.patterns.exact_assignment import exactly
+from sqlanon.plan.patterns.exact_assignment import SUPPRESSED_CELLS, exactly
 from sqlanon.plan.patterns.greedy import Assignment, greedy
 from sqlanon.plan.patterns.pattern_set import PatternSet, constrained, listed
 from sqlanon.plan.recoding.recoded_plan import RecodedPlan, accounted, load_rules
@@ -33,13 +33,10 @@ from sqlanon.search.base import Problem
 from sqlanon.search.certificate import Certificate
 from sqlanon.sqltrees import names
 
-MEASURE = "suppressed_cells"
-"""The loss of a solution by patterns: the share of the cells that are suppressed, by the weights of their columns. It
-is the measure ``loss`` where every column has two values at least."""
 MOST_PATTERNS = 4096
 """Patterns that are tried one after the other, for models besides k-anonymity."""
 PREDICTABLE = (
-    "Patterns recode locally: a record that suppresses more tells that the patterns before its own failed for it "
+    "Patterns recode locally: a record that suppresses more shows that the patterns before its own failed for it "
     "(refinement attack), and the order of the patterns is {order}. Full domain, the default, is not open to this."
 )
 
@@ -72,10 +69,12 @@ def patterns_plan(session: Session) -> RecodedPlan:
 
     Raises:
         NoSolutionError: more records would be left over than the policy allows.
+        Interrupted: the user stopped the solver.
         UnsupportedError: there are too many patterns for the solver or the models, or no solver is installed.
     """
     start, asked = time.perf_counter(), session.policy.transformation
     assert isinstance(asked, Patterns)
+    session.engine.journal.report("trying patterns")
     problem, models = build_problem(session.engine, session.encoding, session.encoded_policy)
     catalog = problem.catalog
     seed = None
@@ -165,7 +164,7 @@ def pattern_node(catalog: Catalog, pattern: Pattern) -> Node:
 
 
 def _certificate(strategy: str, tried: int, patterns: int) -> Certificate:
-    return Certificate(MEASURE, None, 0.0, None, None, False, strategy, tried, patterns)
+    return Certificate(SUPPRESSED_CELLS, None, 0.0, None, None, False, strategy, tried, patterns)
 
 
 def _all_cells(catalog: Catalog) -> float:

@@ -6,7 +6,7 @@ statement over both (``compiler.recoded``), however the rules were chosen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,13 +103,13 @@ class RecodedPlan(PublishablePlan):
         levels = [f"{name} {level}" for name, level in self.catalog.levels(rule.node).items() if level]
         return ", ".join(levels) or "level 0 everywhere"
 
-    def _release_query(self, *, entities: bool = False) -> exp.Query:
+    def _release_query(self, *, entities: bool = False, published: Mapping[str, str] | None = None) -> exp.Query:
         encoding = self._session.encoding
         return compiler.recoded_release(
             encoding.source,
             self.catalog,
             self.published_levels,
-            published=self.released,
+            published=self.released if published is None else published,
             split=self._split,
         )
 

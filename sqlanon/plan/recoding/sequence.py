@@ -88,6 +88,7 @@ class _FirstFitRun:
                 if not self._enough():
                     break
                 check_time(self.deadline, "nodes")
+                self.engine.journal.report("assigning records", done=position, total=len(self.nodes), unit="nodes")
                 self._fit(position)
             self.engine.create("assigned", names.ASSIGNED, compiler.assigned(self.question))
             found = self.engine.run("records by rule", compiler.published(self.question))

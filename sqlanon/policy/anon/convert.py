@@ -7,9 +7,7 @@ result is read back and compared before it gets its name.
 from __future__ import annotations
 
 import json
-import os
 import re
-import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace as replaced
 from decimal import Decimal
@@ -18,15 +16,16 @@ from typing import Any
 
 import yaml
 
+from sqlanon.disk.writing import whole_file
 from sqlanon.errors import Fault, InputError, PolicyError, TargetError
 from sqlanon.policy.anon.definition_reading import not_kept, parse_definition
 from sqlanon.policy.anon.definition_values import binary, with_decimals
 from sqlanon.policy.anon.definition_writing import write_definition
 from sqlanon.policy.anon.relocation import relocated
+from sqlanon.policy.documents import read_document
 from sqlanon.policy.extensions import NOTHING, Extensions
-from sqlanon.policy.hierarchy.readers import check_rows, read_rows
+from sqlanon.policy.hierarchy.readers import check_rows, read_hierarchy
 from sqlanon.policy.hierarchy.specs import FileHierarchy
-from sqlanon.policy.parsing import read_document
 from sqlanon.policy.paths import same_file
 from sqlanon.policy.policy import Policy
 from sqlanon.policy.writing import document as keys_of
@@ -65,7 +64,10 @@ def convert(
     """
     write = _writer(source, target)
     if target.exists() and not replace:
-        raise TargetError(f"The target {target.name!r} exists.", hint="choose another name, or allow to replace it.")
+        raise TargetError(
+            f"The target {target.name!r} exists.",
+            hint="choose another name, or say --replace (in Python: replace=True).",
+        )
     document = read_document(source)
     before = Policy.from_dict(document, base_directory=source.absolute().parent, extensions=extensions)
     before = replaced(before, file=source.absolute())
@@ -134,7 +136,7 @@ def _inlined(document: Mapping[str, Any], policy: Policy, remarks: list[str]) ->
     for column in policy.columns:
         spec = column.hierarchy
         if isinstance(spec, FileHierarchy):
-            rows = check_rows(read_rows(spec.path, spec.delimiter, spec.null, spec.encoding), column.name).rows
+            rows = check_rows(read_hierarchy(spec), column.name).rows
             given = columns[column.name]["hierarchy"]
             kept = {key: given[key] for key in ("information_loss",) if isinstance(given, Mapping) and key in given}
             hierarchy = {"levels": {row[0]: list(row[1:]) for row in rows}, **kept}
@@ -201,16 +203,7 @@ WRITERS: Mapping[str, Callable[[bytes, list[str]], bytes]] = {
 
 
 def _publish(data: bytes, target: Path, check: Callable[[Path], None]) -> None:
-    """Write under a temporary name, check, rename; whatever happens, only the target stays."""
-    temporary = target.with_name(f".{target.stem}.{secrets.token_hex(4)}{target.suffix}")
-    try:
-        temporary.write_bytes(data)
-        check(temporary)
-        os.replace(temporary, target)
-    except OSError as error:
-        raise TargetError(
-            f"The target {target.name!r} could not be written ({error.strerror}).",
-            hint="check that the folder exists and can be written to.",
-        ) from None
-    finally:
-        temporary.unlink(missing_ok=True)
+    """Write in a private folder, check, put in place; whatever happens, only the target stays."""
+    with whole_file(target) as partial:
+        partial.write_bytes(data)
+        check(partial)

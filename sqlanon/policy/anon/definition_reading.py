@@ -80,6 +80,7 @@ def _document(root: etree._Element, faults: list[Fault]) -> dict[str, Any]:
         "columns": {str(item.get("name")): _column(item, trees, faults) for item in attributes},
         **({} if attributes.get("entity") is None else {"entity": attributes.get("entity")}),
         "undeclared": attributes.get("undeclared", "drop"),
+        **({} if attributes.get("row_security") is None else {"row_security": attributes.get("row_security")}),
         **given,
         **_output(output),
     }
@@ -112,6 +113,8 @@ def _model(element: etree._Element, faults: list[Fault]) -> dict[str, Any]:
 def _datasources(section: etree._Element, faults: list[Fault]) -> dict[str, Any]:
     source = section.find("datasource")
     keys = {} if source is None else _source(source, words.SOURCE, faults)
+    if source is not None and (patterns := [item.get("pattern") for item in source.iterchildren("files")]):
+        keys["files"] = patterns
     joins = [_join(item, faults) for item in section.iterchildren("join")]
     return {**keys, "join": joins} if joins else keys
 
@@ -147,6 +150,8 @@ def _output(section: etree._Element) -> dict[str, Any]:
         targets[tag.replace("-", "_")] = item.get(words.OUTPUTS[tag])
         if (owner := item.get("owner")) is not None:
             targets["owner"] = owner
+        if (mode := item.get("mode")) is not None:
+            targets["mode"] = mode
         if len(item):
             targets["readers"] = [reader.get("name") for reader in item]
     keys: dict[str, Any] = {"output": targets or None, "if_exists": section.get("if-exists")}

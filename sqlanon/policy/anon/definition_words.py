@@ -30,7 +30,7 @@ SIMPLE: Mapping[str, tuple[str, str, Kind]] = {
 
 SETTINGS: Mapping[str, Table] = {
     "transformation": table(type=TEXT, solver=TEXT, nodes=WHOLE, at_most=WHOLE, outliers=FLAG, ties=TEXT, seed=WHOLE),
-    "search": table(strategy=TEXT, time_limit=NUMBER, max_evaluations=WHOLE, gap=NUMBER, where=TEXT),
+    "search": table(strategy=TEXT, time_limit=NUMBER, max_evaluations=WHOLE, gap=NUMBER, where=TEXT, on_interrupt=TEXT),
     "quality": table(measure=TEXT, aggregate=TEXT),
     "engine": table(name=TEXT, memory_limit=TEXT, threads=WHOLE, temp_directory=TEXT, master=TEXT),
 }
@@ -43,8 +43,8 @@ PARAMETERS = (
 """The keys of both, in the order of the schema; the element privacy stands before them, options after them."""
 
 TOP_KEYS = (
-    "version", "source", "table", "csv", "join", "columns", "entity", "undeclared", "privacy", "output", "if_exists",
-    *PARAMETERS,
+    "version", "source", "files", "table", "csv", "join", "columns", "entity", "undeclared", "row_security", "privacy",
+    "output", "if_exists", *PARAMETERS,
 )  # fmt: skip
 """Keys of a policy with a place of their own; any other is the options of a file format, or an option."""
 
@@ -70,7 +70,16 @@ MODELS: Mapping[str, Table] = {
 }
 """Models that have elements of their own, called like them with dashes; any other is a ``<model type=…>``."""
 
-CSV = table(delimiter=TEXT, null=TEXT, quote=TEXT, encoding=TEXT, header=FLAG)
+CSV = table(
+    delimiter=TEXT,
+    null=TEXT,
+    quote=TEXT,
+    encoding=TEXT,
+    header=FLAG,
+    skip=WHOLE,
+    date_format=TEXT,
+    timestamp_format=TEXT,
+)
 FORMATS: Mapping[str, Table] = {"csv": CSV, "xml": table(record=TEXT, null=TEXT)}
 """File formats that have elements of their own; any other is a ``<format name=…>``."""
 SOURCE: Table = {"source": XmlAttribute("path", TEXT), "table": XmlAttribute("table", TEXT)}
@@ -97,9 +106,9 @@ ATTRIBUTE: Table = {
     "uncovered": XmlAttribute("uncovered", TEXT),
 }
 
-FILE: Table = {"file": XmlAttribute("path", TEXT), **table(delimiter=TEXT, null=TEXT, encoding=TEXT)}
+FILE: Table = {"file": XmlAttribute("path", TEXT), **table(delimiter=TEXT, null=TEXT, encoding=TEXT, header=FLAG)}
 BUILDERS: Mapping[str, Table] = {
-    "redact": table(direction=TEXT, char=TEXT, steps=WHOLE),
+    "redact": table(direction=TEXT, char=TEXT, steps=WHOLE, width=WHOLE),
     "intervals": table(width=EXACT, fanouts=WHOLES, origin=EXACT, lower=EXACT, upper=EXACT, labels=TEXT),
     "dates": table(levels=WORDS),
     "suppress": {},

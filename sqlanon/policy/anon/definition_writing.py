@@ -49,8 +49,9 @@ def _definition(document: Mapping[str, Any], faults: list[Fault]) -> etree._Elem
     _output(etree.SubElement(root, "output"), document, faults)
     attributes, hierarchies = etree.SubElement(root, "attributes"), etree.SubElement(root, "hierarchies")
     put(attributes, "undeclared", str(document.get("undeclared", "error")), "undeclared", faults)
-    if document.get("entity") is not None:
-        put(attributes, "entity", str(document["entity"]), "entity", faults)
+    for key in ("entity", "row_security"):
+        if document.get(key) is not None:
+            put(attributes, key, str(document[key]), key, faults)
     names: dict[bytes, str] = {}
     for name, column in items(mapping(document.get("columns"), "columns", faults), "columns", faults):
         given = mapping(column, f"columns.{name}", faults)
@@ -110,9 +111,13 @@ def _datasources(section: etree._Element, document: Mapping[str, Any], faults: l
     formats = {k: v for k, v in document.items() if k == "csv" or k not in words.TOP_KEYS}
     source = {key: document[key] for key in words.SOURCE if document.get(key) is not None}
     formats = {key: value for key, value in formats.items() if isinstance(value, Mapping)}
-    if source or formats:
+    patterns = document.get("files")
+    patterns = [patterns] if isinstance(patterns, str) else listed(patterns, "files", faults)
+    if source or formats or patterns:
         element = etree.SubElement(section, "datasource")
         write_mapping(element, source, words.SOURCE, "source", faults)
+        for number, pattern in enumerate(patterns):
+            put(etree.SubElement(element, "files"), "pattern", str(pattern), f"files[{number}]", faults)
         _formats(element, formats, "", faults)
     for number, item in enumerate(listed(document.get("join"), "join", faults)):
         key = f"join[{number}]"
@@ -151,7 +156,7 @@ def _formats(element: etree._Element, formats: Mapping[str, Any], prefix: str, f
 
 def _output(section: etree._Element, document: Mapping[str, Any], faults: list[Fault]) -> None:
     given = dict(mapping(document.get("output"), "output", faults))
-    owner, readers = given.pop("owner", None), given.pop("readers", None)
+    owner, readers, mode = (given.pop(key, None) for key in ("owner", "readers", "mode"))
     for kind, target in given.items():
         tag = str(kind).replace("_", "-")
         if tag in words.OUTPUTS and isinstance(target, str):
@@ -159,6 +164,8 @@ def _output(section: etree._Element, document: Mapping[str, Any], faults: list[F
             put(child, words.OUTPUTS[tag], target, f"output.{kind}", faults)
             if owner is not None:
                 put(child, "owner", str(owner), "output.owner", faults)
+            if mode is not None:
+                put(child, "mode", str(mode), "output.mode", faults)
             roles = [readers] if isinstance(readers, str) else listed(readers, "output.readers", faults)
             for number, reader in enumerate(roles):
                 put(etree.SubElement(child, "reader"), "name", str(reader), f"output.readers[{number}]", faults)

@@ -22,6 +22,7 @@ def relocated(document: Mapping[str, Any], old: Path, new: Path) -> tuple[Mappin
     move = _Move(old, new)
     changes: Mapping[str, Callable[[Any], Any]] = {
         "source": move.path,
+        "files": lambda files: [move.path(item) for item in files] if isinstance(files, list) else move.path(files),
         "report": move.path,
         "output": move.file,
         "join": lambda joins: [

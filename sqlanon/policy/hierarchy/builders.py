@@ -34,6 +34,8 @@ FLOATS = ("FLOAT", "DOUBLE")
 MAX_DIGITS = 37
 LIMIT = 10**37
 """Largest integer that intervals compute with: sums of five of them fit INT128."""
+SHORT = 18
+"""Digits of a DECIMAL, and of a power of ten, whose product every engine computes exactly."""
 FAR = 10**15
 """Largest number of intervals from the origin at which a DOUBLE quotient is wrong by less than 1."""
 
@@ -65,7 +67,7 @@ def levels(spec: HierarchySpec, value: exp.Expr, type_name: str, *, longest: int
 
     Args:
         value: an expression of the type ``type_name`` (a DuckDB type); the canonical text for ``redact``.
-        longest: length of the longest value as text, in characters.
+        longest: length of the longest value as text, in characters; ``redact`` may have a width of its own.
 
     Raises:
         UnsupportedError: the builder cannot serve the type.
@@ -86,12 +88,13 @@ def _unless_null(value: exp.Expr, result: exp.Expr) -> exp.Expr:
 
 
 def _redact(spec: Redact, value: exp.Expr, longest: int) -> list[exp.Expr]:
-    """Return levels: level i keeps the first (last) ``longest - i`` characters, padded to ``longest`` with the mask.
+    """Return levels: level i keeps the first (last) ``width - i`` characters, padded to ``width`` with the mask.
 
-    A tree: with T the text of level i, level i + 1 is the padding of T's first longest - i - 1 characters, since
+    A tree: with T the text of level i, level i + 1 is the padding of T's first width - i - 1 characters, since
     padding first and cutting later gives what cutting first and padding later gives. So it depends on T alone, also
-    for values that hold the mask character.
+    for values that hold the mask character, and for those that are longer than ``width``.
     """
+    longest = longest if spec.width is None else spec.width
     cut, pad = ("LEFT", "RPAD") if spec.direction == "right" else ("RIGHT", "LPAD")
     count = min(spec.steps or longest, longest)
     result: list[exp.Expr] = []
@@ -178,7 +181,8 @@ def _intervals(spec: Intervals, value: exp.Expr, type_name: str) -> list[exp.Exp
             exp.If(this=_bind("ABS(:bucket) > :reach", bucket=_bucket(spec, number), reach=reach), true=_far()),
         ]
     else:
-        number = _floored(value, scale) if boundless else _scaled(value, scale)
+        short = boundless or (_decimal_digits(type_name) <= SHORT and scale <= SHORT)
+        number = _floored(value, scale, "INT128" if boundless else "BIGINT") if short else _scaled(value, scale)
         index = _bind("(:number - :shift) // :width", number=number, shift=shift, width=width)
         outside = "(:number BETWEEN :least AND :most) IS NOT TRUE"
         far = exp.If(this=_bind(outside, number=number, least=-LIMIT, most=LIMIT), true=_far())
@@ -273,6 +277,12 @@ def _decimal_scale(type_name: str) -> int:
     return int(type_name.rstrip(")").split(",")[-1]) if "," in type_name else 0
 
 
+def _decimal_digits(type_name: str) -> int:
+    """Return the digits of a DECIMAL; of another type more than ``SHORT``."""
+    name, _, sizes = type_name.upper().partition("(")
+    return int(sizes.rstrip(")").split(",")[0]) if name == "DECIMAL" and sizes else SHORT + 1
+
+
 def _far() -> exp.Expr:
     return exp.Literal.string("far")
 
@@ -294,9 +304,12 @@ def _scaled(value: exp.Expr, scale: int) -> exp.Expr:
     return _bind("CAST(REPLACE(CAST(:decimal AS VARCHAR), '.', '') AS INT128)", decimal=decimal)
 
 
-def _floored(value: exp.Expr, scale: int) -> exp.Expr:
-    """Return the greatest integer at or below value * 10^scale (edges and bounds are multiples); NULL if too large."""
-    whole = _bind("FLOOR(:value * :unit)", value=value, unit=10**scale)
+def _floored(value: exp.Expr, scale: int, integer: str) -> exp.Expr:
+    """Return the greatest integer at or below value * 10^scale (edges and bounds are multiples); NULL if too large.
+
+    Of a DECIMAL of few digits the product is exact, and takes a third of the time of its digits as a text.
+    """
+    whole = _bind("FLOOR(:value * :unit)", integer, value=value, unit=10**scale)
     return exp.TryCast(this=whole, to=exp.DataType.build("INT128", dialect="duckdb"))
 
 

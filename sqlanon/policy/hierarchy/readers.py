@@ -1,7 +1,7 @@
 """Reading hierarchies from ARX-style CSV files, and checking that their rows form a tree.
 
-A file has no header; its fields are the original value, then level 1, 2, … Only an unquoted empty field is NULL,
-as in CSV sources. No message holds a value: lines, levels and counts only.
+The fields of a row are the original value, then level 1, 2, … Only an unquoted empty field is NULL, as in CSV
+sources. No message holds a value: lines, levels and counts only.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sqlanon.errors import HierarchyError
+from sqlanon.policy.hierarchy.specs import FileHierarchy
 
 Row = tuple[str | None, ...]
 QUOTE = '"'
+DELIMITERS = (",", ";", "\t", "|")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +28,16 @@ class CheckedRows:
     collapsed: int
 
 
-def read_rows(path: Path, delimiter: str, null: str | None, encoding: str) -> list[Row]:
+def read_rows(path: Path, delimiter: str, null: str | None, encoding: str, *, header: bool = False) -> list[Row]:
     """Return the rows of a hierarchy file; blank lines are skipped.
 
     Args:
         null: a text that, unquoted, stands for NULL beside the unquoted empty field; None for no such text.
+        header: the first line names the levels, and is no row.
 
     Raises:
-        HierarchyError: the file cannot be read, the delimiter is unusable, or a quoted field does not end well.
+        HierarchyError: the file cannot be read, the delimiter is unusable or another one, or a quoted field does not
+            end well.
     """
     if len(delimiter) != 1 or delimiter in '"\r\n':
         raise HierarchyError(
@@ -53,10 +57,34 @@ def read_rows(path: Path, delimiter: str, null: str | None, encoding: str) -> li
             f"The hierarchy file {path.name!r} cannot be read: {failure}.", hint="check its path and its encoding."
         )
     nulls = {"", null} if null is not None else {""}
+    rows = _rows(text, delimiter, nulls, path.name)
+    if len(rows) > 1 and all(len(row) == 1 for row in rows):
+        _refuse_other_delimiter(text, delimiter, nulls, path.name)
+    return rows[1:] if header else rows
+
+
+def read_hierarchy(spec: FileHierarchy) -> list[Row]:
+    """Return the rows of the file of a hierarchy (``read_rows``)."""
+    return read_rows(spec.path, spec.delimiter, spec.null, spec.encoding, header=bool(spec.header))
+
+
+def _rows(text: str, delimiter: str, nulls: set[str], name: str) -> list[Row]:
     if QUOTE in text:
-        return _quoted_rows(text, delimiter, nulls, path.name)
+        return _quoted_rows(text, delimiter, nulls, name)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return [tuple([None if field in nulls else field for field in line.split(delimiter)]) for line in lines if line]
+
+
+def _refuse_other_delimiter(text: str, delimiter: str, nulls: set[str], name: str) -> None:
+    """Raise HierarchyError if rows of one field have several by another delimiter, all as many."""
+    for other in DELIMITERS:
+        if other != delimiter and other in text:
+            widths = set(map(len, _rows(text, other, nulls, name)))
+            if len(widths) == 1 and widths != {1}:
+                raise HierarchyError(
+                    f"The hierarchy file {name!r} has one field in a line, but as many {other!r} in every line.",
+                    hint=f"say delimiter: {other!r} beside the file (--delimiter), or put the values in quotes.",
+                )
 
 
 def _quoted_rows(text: str, delimiter: str, nulls: set[str], name: str) -> list[Row]:

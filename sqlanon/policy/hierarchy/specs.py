@@ -13,7 +13,8 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
-from sqlanon.parameters import character, whole
+from sqlanon.parameters import character, text, whole
+from sqlanon.policy.plain import DEEPEST, plain, set_plain
 
 Rows = tuple[tuple[str | None, ...], ...]
 Exact = int | float | str | Decimal
@@ -41,9 +42,10 @@ def exact(value: Any) -> Any:
     >>> exact(0.1), exact("0.10"), exact(True)
     (Decimal('0.1'), Decimal('0.10'), True)
     """
+    value = plain(value)
     try:
         return value if value is None or isinstance(value, bool) else Decimal(str(value))
-    except InvalidOperation:
+    except (InvalidOperation, ValueError):  # ValueError: a number of thousands of digits
         return value
 
 
@@ -53,16 +55,17 @@ def is_list(value: Any) -> bool:
 
 
 def _set(spec: object, **values: Any) -> None:
-    """Set the fields of a frozen object that is under construction."""
+    """Set the fields of a frozen object that is under construction, with plain values."""
     for name, value in values.items():
-        object.__setattr__(spec, name, value)
+        object.__setattr__(spec, name, value if isinstance(value, Path) else plain(value))
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class FileHierarchy:
-    """A CSV file in the style of ARX, without header: original value, then level 1, 2, …
+    """A CSV file in the style of ARX: original value, then level 1, 2, …
 
-    A relative path is relative to the policy's ``base_directory``. ``null`` is a text that stands for NULL.
+    A relative path is relative to the policy's ``base_directory``. ``null`` is a text that stands for NULL. ``header``
+    says whether the first line names the levels; without it there is none, and a line that reads like one is refused.
     """
 
     kind: ClassVar[str] = "file"
@@ -70,19 +73,39 @@ class FileHierarchy:
     delimiter: str
     null: str | None
     encoding: str
+    header: bool | None
 
     def __init__(
-        self, path: str | Path, delimiter: str = ";", null: str | None = None, encoding: str = "utf-8"
+        self,
+        path: str | Path,
+        delimiter: str = ";",
+        null: str | None = None,
+        encoding: str = "utf-8",
+        header: bool | None = None,
     ) -> None:
+        path = plain(path)
         _set(self, path=Path(path) if isinstance(path, str) else path, delimiter=delimiter, null=null)
-        _set(self, encoding=encoding)
+        _set(self, encoding=encoding, header=header)
 
     def faults(self) -> Found:
-        """Yield a path that is none, and a delimiter of more than one character."""
+        """Yield a path that is none, and options that are not of their kind."""
         if not isinstance(self.path, Path) or not self.path.name:
             yield "", "This is not a path.", "give the path of an ARX-style CSV file."
-        elif character()(self.delimiter):
+        if character()(self.delimiter):
             yield "delimiter", "This is not one character.", 'say delimiter: ";", for example.'
+        if self.header is not None and not isinstance(self.header, bool):
+            yield "header", "This is neither true nor false.", "say header: true if the first line names the levels."
+        if self.null is not None and (hint := text(empty=True)(self.null)):
+            yield "null", "This is not a text.", hint
+        if not _is_encoding(self.encoding):
+            yield "encoding", "This is not an encoding of text.", "say encoding: utf-8, or cp1252, for example."
+
+
+def _is_encoding(name: Any) -> bool:
+    try:
+        return isinstance("".encode(name), bytes)
+    except (LookupError, TypeError, ValueError):
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +114,9 @@ class TableHierarchy:
 
     kind: ClassVar[str] = "table"
     table: str
+
+    def __post_init__(self) -> None:
+        set_plain(self)
 
     def faults(self) -> Found:
         """Yield a name that is none."""
@@ -109,9 +135,11 @@ class Levels:
     rows: Rows
 
     def __init__(self, levels: Mapping[Any, Any]) -> None:
+        levels = plain(levels)
         given = levels.items() if isinstance(levels, Mapping) else ()
-        listed = ((value, *above) if is_list(above) else (value, above) for value, above in given)
-        _set(self, rows=tuple(tuple(map(canonical_text, row)) for row in listed))
+        listed = [(value, *above) if is_list(above) else (value, above) for value, above in given]
+        nested = any(isinstance(cell, Mapping | list | tuple) for row in listed for cell in row)
+        _set(self, rows=() if nested else tuple(tuple(map(canonical_text, row)) for row in listed))
 
     def faults(self) -> Found:
         """Yield an empty mapping, and values with different numbers of levels."""
@@ -129,7 +157,7 @@ class Groups:
     rows: Rows
 
     def __init__(self, groups: Mapping[Any, Any] | Sequence[Any]) -> None:
-        _set(self, rows=tuple(_group_rows(groups, ("*",)) or ()))
+        _set(self, rows=tuple(_group_rows(plain(groups), ("*",)) or ()))
 
     def faults(self) -> Found:
         """Yield what is no tree, and values at different depths."""
@@ -142,7 +170,7 @@ class Groups:
 
 def _group_rows(node: Any, above: tuple[str | None, ...]) -> list[tuple[str | None, ...]] | None:
     """Return the rows below a group; None if it is no tree."""
-    if isinstance(node, Mapping) and node:
+    if isinstance(node, Mapping) and node and len(above) <= DEEPEST:
         parts = [_group_rows(child, (canonical_text(name), *above)) for name, child in node.items()]
         return None if any(part is None for part in parts) else [row for part in parts for row in part or ()]
     if not is_list(node) or any(isinstance(leaf, Mapping | list) for leaf in node):
@@ -154,13 +182,20 @@ def _group_rows(node: Any, above: tuple[str | None, ...]) -> list[tuple[str | No
 class Redact:
     """Mask one more character a level; ``direction`` is the side that is masked first.
 
-    ``steps`` is the number of levels; None: as many as the longest value has characters.
+    Attributes:
+        steps: the number of levels; None: as many as a text has characters.
+        width: characters of every text from level 1 on: shorter values are filled up with ``char``, longer ones cut.
+            None: as many as the values of enough records have (``source.widths``).
     """
 
     kind: ClassVar[str] = "redact"
     direction: Literal["left", "right"] = "right"
     char: str = "*"
     steps: int | None = None
+    width: int | None = None
+
+    def __post_init__(self) -> None:
+        set_plain(self)
 
     def faults(self) -> Found:
         """Yield options out of their range."""
@@ -168,8 +203,9 @@ class Redact:
             yield "direction", "This is not a side.", "say left or right."
         if character()(self.char):
             yield "char", "This is not one character.", 'say char: "*", for example.'
-        if self.steps is not None and (hint := whole(1)(self.steps)):
-            yield "steps", "This is not a whole number in the range.", hint
+        for name, value in (("steps", self.steps), ("width", self.width)):
+            if value is not None and (hint := whole(1)(value)):
+                yield name, "This is not a whole number in the range.", hint
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -267,6 +303,9 @@ class ExtensionHierarchy:
     kind: str
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        set_plain(self)
+
     def faults(self) -> Found:
         """Yield nothing: the builder judges its options."""
         yield from ()
@@ -275,5 +314,12 @@ class ExtensionHierarchy:
 HierarchySpec = (
     FileHierarchy | TableHierarchy | Levels | Groups | Redact | Intervals | Dates | Suppress | ExtensionHierarchy
 )
+
+
+def lists_its_values(hierarchy: HierarchySpec | None) -> bool:
+    """Return True for a hierarchy that lists the values that it knows, whatever the source holds."""
+    return isinstance(hierarchy, FileHierarchy | Groups | Levels | TableHierarchy)
+
+
 KINDS = ("file", "table", "levels", "redact", "intervals", "dates", "groups", "suppress")
 """What a policy calls the kinds that are built in, in the order of the documentation."""

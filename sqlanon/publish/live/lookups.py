@@ -18,9 +18,9 @@ from sqlanon.engines.base import Engine
 from sqlanon.errors import SourceChangedError
 from sqlanon.lattice.nodes import Node
 from sqlanon.policy import Policy
-from sqlanon.policy.hierarchy.specs import HierarchySpec
+from sqlanon.policy.hierarchy.specs import HierarchySpec, lists_its_values
 from sqlanon.source.encoding import Encoding
-from sqlanon.source.lookups import list_rows, lists_its_values
+from sqlanon.source.lookups import list_rows
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.data_types import data_type
 from sqlanon.sqltrees.trees import canonical, column, count_rows, equal, is_null, named, number, same, table, union_all

@@ -15,8 +15,10 @@ from sqlglot import exp
 
 from sqlanon.audit.release import ReleaseClaim, audit_entities, audit_release
 from sqlanon.compiler.live import KEY, TEXT, VALUE, FrozenColumn, LiveView, live_view, member_flag, refuse_models
-from sqlanon.engines.base import Engine, Place, rows_of
+from sqlanon.engines.base import Engine, Place
+from sqlanon.engines.replay import rows_of
 from sqlanon.errors import EngineError, InputError, SourceChangedError, TargetError, UnsupportedError
+from sqlanon.interrupts import no_return
 from sqlanon.policy import Output, Policy
 from sqlanon.publish.live.facts import Fact
 from sqlanon.publish.live.lookups import has_lookup
@@ -131,7 +133,7 @@ def _refuse_types(opened: Source, policy: Policy) -> None:
 
 def source_place(opened: Source) -> Place | None:
     """Return the full name of a source that is a relation of a database; None for a file."""
-    relation = opened.relation
+    relation = opened.stored or opened.relation
     lies = opened.path is None or opened.target_catalog is not None
     if not lies or not isinstance(relation, exp.Table) or not isinstance(relation.this, exp.Identifier):
         return None
@@ -228,14 +230,17 @@ def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> None:
             listed = [column(key) for key in (VALUE, TEXT, *([KEY] if name in by_value else []))]
             query = exp.select(*listed).from_(rows.copy()).order_by(column(VALUE))
             engine.run("write lookup", _table(lookup, query))
+            engine.analyze(lookup.table)
         engine.run("write facts", _table(where.named(where.name + FROZEN), rows_of(_facts_table(facts))))
         engine.create_view(where, live_view(draft.view))
-        _audit(engine, where.table, draft)
-        _audit_entities(engine, draft)
+        with engine.journal.phase("auditing"):
+            _audit(engine, where.table, draft)
+            _audit_entities(engine, draft)
         draft.verify_source()
         engine.hand_over(where, beneath, draft.output.owner, draft.output.readers)
         if draft.output.owner is not None:
             _refuse_owner(engine, where, draft)
+        no_return()
 
 
 def _refuse_owner(engine: Engine, where: Place, draft: LiveDraft) -> None:
@@ -284,6 +289,8 @@ def _facts_table(facts: Sequence[Fact]) -> pa.Table:
 
 
 def _audit(engine: Engine, relation: exp.Expr, draft: LiveDraft) -> None:
+    # read once: every audit would join, sort and shuffle the whole source again
+    relation = engine.read_once("read live view", names.READ_LIVE, relation)
     rows = _count(engine, "count written rows", relation)
     if rows != draft.claim.published:
         raise SourceChangedError(
@@ -293,6 +300,7 @@ def _audit(engine: Engine, relation: exp.Expr, draft: LiveDraft) -> None:
         )
     claim = draft.claim if draft.view.entity is None else draft.claim.without_models()
     audit_release(engine, relation, claim)
+    engine.drop(names.READ_LIVE)
 
 
 def _audit_entities(engine: Engine, draft: LiveDraft) -> None:

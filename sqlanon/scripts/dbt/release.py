@@ -15,13 +15,13 @@ from sqlanon.models.distinct_l_diversity import DistinctLDiversity
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.plan.full_domain import Plan
 from sqlanon.policy import Policy
+from sqlanon.policy.hierarchy.specs import lists_its_values
 from sqlanon.publish.live.lookups import has_lookup, with_key
 from sqlanon.publish.live.view import frozen_view, refuse_policy
 from sqlanon.scripts.dbt.rules import computed_lookup, refuse_extension, refuse_settings
 from sqlanon.scripts.dbt.seeds import seed
 from sqlanon.scripts.dbt.statements import broken_classes, needs_source, too_many_suppressed
 from sqlanon.scripts.dbt.template import TEXTS, Call, ref, refuse_signs, written
-from sqlanon.source.lookups import lists_its_values
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, named, table
 
@@ -38,7 +38,7 @@ class DbtRelease:
         name: of the model; those of seeds and tests begin with it.
         dialect: one of ``template.DIALECTS``.
         source: the relation of the records in the dbt project.
-        declares: the source is described in the yml of the model too.
+        declares: the project does not declare the source; the file of all its sources does (``sources``).
         view: what the model publishes of ``source``.
         lookups: seeds by name.
         policy: limits are taken from it.
@@ -101,7 +101,7 @@ def dbt_release(
             if materialized == "view":
                 refuse_settings(spec, types[spec.name], TEXTS[dialect])
             lookup = computed_lookup(
-                source.relation, spec, types[spec.name], level, longest=_longest(plan, position),
+                source.relation, plan.encoded_column(spec), types[spec.name], level,
                 root=_root(plan, position), released=released[spec.name],
             )  # fmt: skip
         quasi.append(FrozenColumn(spec.name, types[spec.name], lookup, signed=listed, by_value=by_value and listed))
@@ -114,13 +114,6 @@ def dbt_release(
 def _rows(plan: Plan, rows: exp.Query) -> Lookup:
     query = exp.select(column(VALUE), column(TEXT)).from_(rows.subquery("rows")).order_by(column(VALUE))
     return tuple((value, text) for value, text in plan.source.engine.run("read lookup", query))
-
-
-def _longest(plan: Plan, position: int) -> int:
-    """Return the number of characters of the longest value of a quasi-identifier."""
-    longest = exp.Max(this=exp.Length(this=column(VALUE)))
-    query = exp.select(exp.Coalesce(this=longest, expressions=[exp.Literal.number(0)]))
-    return max(1, int(plan.source.engine.run("longest value", query.from_(table(names.lookup(position))))[0][0]))
 
 
 def _root(plan: Plan, position: int) -> str | None:
@@ -168,12 +161,9 @@ def _headed(config: str, statement: str) -> str:
 
 
 def properties(release: DbtRelease) -> dict[str, Any]:
-    """Return the properties of a release: the source, the model with its tests, and the seeds with their types."""
+    """Return the properties of a release: the model with its tests, and the seeds with their types."""
     text = {"duckdb": "varchar", "postgres": "text"}[release.dialect]
     documents: dict[str, Any] = {"version": 2}
-    if release.declares and release.source.function == "source":
-        schema, relation = release.source.names
-        documents["sources"] = [{"name": schema, "schema": schema, "tables": [{"name": relation}]}]
     documents["models"] = [{"name": release.name, "data_tests": _tests(release)}]
     config = {"column_types": {VALUE: text, TEXT: text}, "quote_columns": True}
     if release.lookups:

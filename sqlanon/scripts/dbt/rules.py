@@ -2,8 +2,7 @@
 
     SELECT value, <the level> AS text FROM (SELECT <canonical text> AS value, … FROM source GROUP BY 1)
 
-It serves later values too. A value that is longer than all that were planned with has no level of ``redact``, whose
-texts are as long as the longest: it has no row, and so it is suppressed.
+It serves later values too. Those that are longer than the texts of ``redact`` are cut, as when it was planned.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from sqlanon.engines.texts import TextFacts
 from sqlanon.errors import UnsupportedError
 from sqlanon.policy import Column
 from sqlanon.policy.hierarchy.builders import levels as builder_levels
-from sqlanon.policy.hierarchy.specs import Dates, ExtensionHierarchy, HierarchySpec, Intervals, Redact
+from sqlanon.policy.hierarchy.specs import Dates, ExtensionHierarchy, HierarchySpec, Intervals
 from sqlanon.sqltrees.data_types import data_type
-from sqlanon.sqltrees.trees import canonical, column, named, number, same, when
+from sqlanon.sqltrees.trees import canonical, column, named, same, when
 
 _RAW, _DISTINCT, _COMPUTED = "raw", "distinct_values", "computed"
 
@@ -42,13 +41,12 @@ def refuse_settings(spec: Column, type_name: str, texts: TextFacts) -> None:
 
 
 def computed_lookup(
-    source: exp.Expr, spec: Column, type_name: str, level: int, *, longest: int, root: str | None, released: str
+    source: exp.Expr, spec: Column, type_name: str, level: int, *, root: str | None, released: str
 ) -> exp.Expr:
     """Return the lookup of a quasi-identifier at a level above 0, read from the source itself.
 
     Args:
         type_name: the type of the column of the source.
-        longest: the number of characters of the longest value that was planned with.
         root: what is published for NULL; None publishes NULL.
         released: the type of the column of the release; a text that does not read the same in it has no row.
 
@@ -60,14 +58,11 @@ def computed_lookup(
     assert hierarchy is not None
     by_text = type_name == "VARCHAR" or not isinstance(hierarchy, Intervals | Dates)
     value = column(VALUE if by_text else _RAW)
-    text = builder_levels(hierarchy, value, "VARCHAR" if by_text else type_name, longest=longest)[level - 1]
+    text = builder_levels(hierarchy, value, "VARCHAR" if by_text else type_name, longest=1)[level - 1]
     is_null = exp.Is(this=column(VALUE), expression=exp.null())
     for_null = exp.Literal.string(root) if root is not None else exp.null()
     cell = when(is_null, exp.cast(for_null, "VARCHAR"), exp.cast(text, "VARCHAR"))
     found = exp.select(column(VALUE), named(cell, TEXT)).from_(_values(source, spec.name, type_name, raw=not by_text))
-    if isinstance(hierarchy, Redact):
-        fits = exp.LTE(this=exp.Length(this=column(VALUE)), expression=number(longest))
-        found = found.where(exp.or_(is_null.copy(), fits))
     if released != "VARCHAR":
         back = exp.TryCast(this=column(TEXT), to=data_type(released))
         reads = same(exp.cast(back, "VARCHAR"), column(TEXT))

@@ -6,7 +6,7 @@ it is, and a warehouse would be the first to report it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -42,6 +42,9 @@ Rule = Same | Lacks | Rewrite
 TypeName = str | Same | Lacks
 """How a type is written: by its name there, by the name that sqlglot gives it, or not at all."""
 
+VERBATIM = "verbatim"
+"""The mark of an identifier that a person wrote in quotes: it keeps its letters in every dialect."""
+
 ASOF = Lacks("an ASOF JOIN, which the ordered distance of t-closeness needs", "use the distance equal or hierarchical.")
 WIDE = Lacks(
     "integers beyond 64 bits as literals, which such intervals are computed with",
@@ -72,6 +75,15 @@ TYPES: Final[Mapping[exp.DType, str]] = {
 """The names of types in most dialects; the timestamp without a time zone has another in each."""
 
 
+Step = tuple[str | None, exp.Expr]
+"""One of several statements that take the place of one, with its title; None for that which returns or writes rows."""
+
+
+def alone(statement: exp.Expr) -> Iterable[Step]:
+    """Return the statement as the only one."""
+    return [(None, statement)]
+
+
 def always(node: exp.Expr) -> exp.Expr:
     """Return TRUE: no date is infinite."""
     return exp.true()
@@ -95,12 +107,18 @@ class Dialect:
         properties: further properties of our tables in CREATE TABLE.
         release_properties: properties of the release in CREATE TABLE.
         longest_name: most bytes of a name; None: no limit that matters.
+        longest_script: most bytes of a script; None: no limit that matters.
         refused_characters: what no column of a release may have in its name.
         preamble: statements that the script begins with, in the dialect.
         notes: what the reader of a script must know, a sentence each.
         wide_literals: it reads integers beyond 64 bits as they are written.
         asof: it has an ASOF JOIN.
         write: writes a tree, in place of ``rules`` and sqlglot's generator.
+        shuffles_in_parts: an ORDER BY of all rows is not kept, or sorted by one worker, so that the rows of the release
+            are shuffled part by part.
+        steps: the statements that take the place of one.
+        loads: how the files of ``sql/load`` reach the database, a sentence; None: it loads none.
+        analyzes: the planner knows nothing of the values of a new table before ANALYZE.
     """
 
     name: str
@@ -115,12 +133,17 @@ class Dialect:
     properties: tuple[exp.Expr, ...] = ()
     release_properties: tuple[exp.Expr, ...] = ()
     longest_name: int | None = None
+    longest_script: int | None = None
     refused_characters: str = ""
     preamble: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     wide_literals: bool = False
     asof: bool = False
     write: Callable[[exp.Expr], str] | None = None
+    analyzes: bool = False
+    shuffles_in_parts: bool = False
+    steps: Callable[[exp.Expr], Iterable[Step]] = alone
+    loads: str | None = None
 
     def rule(self, node: exp.Expr) -> Rule | None:
         """Return how a node is written; None if it was not checked."""
@@ -137,6 +160,7 @@ ARGUMENTS: Mapping[type[exp.Expr], frozenset[str]] = {
         exp.Abs: "this",
         exp.Add: "this expression",
         exp.Alias: "this alias",
+        exp.Analyze: "tables",
         exp.And: "this expression",
         exp.Anonymous: "this expressions",
         exp.AnyValue: "this",
@@ -154,7 +178,7 @@ ARGUMENTS: Mapping[type[exp.Expr], frozenset[str]] = {
         exp.ColumnDef: "this kind",
         exp.Concat: "expressions safe coalesce",
         exp.Count: "this big_int",
-        exp.Create: "this kind expression properties",
+        exp.Create: "this kind expression properties exists",
         exp.CTE: "this alias materialized",
         exp.DataType: "this expressions nullable",
         exp.DataTypeParam: "this",
@@ -173,6 +197,8 @@ ARGUMENTS: Mapping[type[exp.Expr], frozenset[str]] = {
         exp.Having: "this",
         exp.Identifier: "this quoted",
         exp.If: "this true",
+        exp.Index: "this table params",
+        exp.IndexParameters: "columns",
         exp.Insert: "this expression",
         exp.IntDiv: "this expression",
         exp.Is: "this expression",

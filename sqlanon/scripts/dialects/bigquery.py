@@ -51,13 +51,15 @@ BIGQUERY = Dialect(
         exp.DType.TIMESTAMP: "DATETIME",
     },
     patterns=periods("FORMAT_DATE", {pattern: pattern for pattern in PATTERNS}, format_first=True),
+    shuffles_in_parts=True,
     longest_name=300,
+    longest_script=1 << 20,
     refused_characters='!"$()*,./;?@[\\]^`{}~',
+    loads="Copy the files into a bucket first (gcloud storage cp) and put its name in place of YOUR-BUCKET.",
     notes=(
         "Run it as one script (a multi-statement query): its tables are temporary. The release is not, and goes into "
         "the default dataset of the query, which must be set.",
-        "BigQuery keeps no order of stored rows: the ORDER BY of the release is no promise, and its rows may stand in "
-        "the order of the source, which can tell whose they are. Give readers a copy that is clustered by published "
-        "columns (CLUSTER BY), or what SELECT * FROM it ORDER BY RAND() returns.",
+        "The rows of the release are shuffled in random parts, which many workers sort side by side; BigQuery keeps no "
+        "order of stored rows.",
     ),
 )

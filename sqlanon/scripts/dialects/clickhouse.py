@@ -72,6 +72,7 @@ CLICKHOUSE = Dialect(
         exp.Order(expressions=[exp.Anonymous(this="tuple")]),
     ),
     preamble=("SET join_use_nulls = 1", "SET prefer_column_name_to_alias = 1"),
+    loads="FROM INFILE is read by clickhouse-client, and its paths begin where that was started.",
     notes=(
         "Run it in one session: its tables are temporary, and its settings decide that a LEFT JOIN gives NULL and that "
         "a name is a column before it is an alias.",

@@ -32,6 +32,7 @@ DATABRICKS = Dialect(
     temporary=False,
     longest_name=255,
     refused_characters=" ,;{}()\n\t=",
+    loads="Copy the files into a volume first (databricks fs cp) and put its path in place of /Volumes/YOUR-….",
     notes=(
         "Its tables are ordinary ones of the current schema, dropped at the end: views would be computed anew by each "
         "statement that reads them. Two runs at once need two schemas.",
@@ -45,5 +46,6 @@ SPARK = replace(
     writes="spark",
     properties=(exp.FileFormatProperty(this=exp.var("PARQUET")),),
     release_properties=(exp.FileFormatProperty(this=exp.var("PARQUET")),),
+    loads="The paths of the files are Spark's: a shared file system's, where it runs on several computers.",
     preamble=("SET spark.sql.variable.substitute=false",),
 )

@@ -27,10 +27,12 @@ POSTGRES = Dialect(
     patterns=dict.fromkeys(PATTERNS, SAME),
     longest_name=LONGEST_NAME,
     preamble=HELPERS,
+    loads="\\copy is a command of psql, and its paths begin where that was started.",
     notes=(
         "Run it in one session: two functions and the tables are temporary, and go with it. "
         "The role needs TEMPORARY on the database.",
     ),
     wide_literals=True,
+    analyzes=True,
     write=partial(render, pretty=True),
 )  # fmt: skip

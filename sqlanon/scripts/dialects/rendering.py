@@ -27,13 +27,27 @@ def render(statement: exp.Expr, dialect: Dialect, *, properties: Sequence[exp.Ex
     """
     tree = typed_functions(statement.copy())
     check(tree, dialect)
-    tree = _rewrite(tree, dialect) if dialect.write is None else statement.copy()
+    tree = rewritten(tree, dialect) if dialect.write is None else statement.copy()
     if properties:
         tree.set("properties", exp.Properties(expressions=[item.copy() for item in properties]))
     if dialect.write is not None:
         return dialect.write(tree)
     generator = SqlglotDialect.get_or_raise(dialect.writes).generator(pretty=True, **SETTINGS)
     return generate(generator, tree, dialect.title, hint=UNCHECKED)
+
+
+def render_rows(statement: exp.Expr, dialect: Dialect) -> str:
+    """Return the text of an INSERT of literals, whose nodes need no rule: there may be many.
+
+    Raises:
+        UnsupportedError: the dialect cannot write it.
+    """
+    if dialect.write is not None:
+        return dialect.write(statement)
+    check_names([statement.this.name], dialect)
+    generator = SqlglotDialect.get_or_raise(dialect.writes).generator(pretty=True, **SETTINGS)
+    written = exp.Insert(this=rewritten(statement.this.copy(), dialect), expression=statement.expression)
+    return generate(generator, written, dialect.title, hint=UNCHECKED)
 
 
 def typed_functions(tree: exp.Expr) -> exp.Expr:
@@ -65,6 +79,19 @@ def check_names(names: Iterable[str], dialect: Dialect, *, released: bool = Fals
             raise UnsupportedError(
                 f"{dialect.title}: {name!r} cannot be the name of a column, because of {', '.join(map(repr, found))}.",
                 hint="rename it in a view of the source.",
+            )
+
+
+def check_distinct(names: Iterable[str], dialect: Dialect) -> None:
+    """Raise UnsupportedError if two names are one as the dialect writes them."""
+    owners: dict[str, str] = {}
+    for name in names:
+        stored = rewritten(exp.to_identifier(name, quoted=True), dialect).name
+        other = owners.setdefault(stored, name)
+        if other != name:
+            raise UnsupportedError(
+                f"{dialect.title}: the columns {other!r} and {name!r} would both be called {stored!r}.",
+                hint="rename one in a view of the source, here and there.",
             )
 
 
@@ -104,7 +131,7 @@ def _unchecked(what: str, dialect: Dialect) -> UnsupportedError:
     return UnsupportedError(f"A statement uses {what}, which is not checked for {dialect.title}.", hint=UNCHECKED)
 
 
-def _rewrite(tree: exp.Expr, dialect: Dialect) -> exp.Expr:
+def rewritten(tree: exp.Expr, dialect: Dialect) -> exp.Expr:
     """Return the tree by the dialect's rules, leaves first: a rule meets arguments that are in the dialect already."""
     for node in reversed(list(tree.bfs())):
         new = _rewrite_node(node, dialect)

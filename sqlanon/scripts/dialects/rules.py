@@ -8,7 +8,7 @@ from functools import reduce
 from sqlglot import exp
 
 from sqlanon.engines.rendering import same_texts
-from sqlanon.scripts.dialects.base import DECIMAL_INTERVALS, WEEKS, Rewrite, Rule
+from sqlanon.scripts.dialects.base import DECIMAL_INTERVALS, VERBATIM, WEEKS, Rewrite, Rule
 from sqlanon.sqltrees.trees import number, when
 
 PATTERNS = ("%Y-%m-%d", "%Y-%m", "%Y", "%G-W%V")
@@ -120,10 +120,19 @@ def number_cast(node: exp.Expr) -> exp.Expr:
     return node
 
 
+def in_capitals(node: exp.Expr) -> exp.Expr:
+    """Write a plain name in capitals, as a database stores it that was created without quotes; others as they are."""
+    plain = node.name.isascii() and node.name.isidentifier() and node.name == node.name.lower()
+    if plain and VERBATIM not in node.meta:
+        node.set("this", node.name.upper())
+    return node
+
+
 def placed_in_integers(node: exp.Expr) -> exp.Expr:
     """Cast start and length of SUBSTRING to INT."""
     for name in ("start", "length"):
-        node.set(name, exp.cast(node.args[name], "INT"))
+        if node.args.get(name) is not None:
+            node.set(name, exp.cast(node.args[name], "INT"))
     return node
 
 
@@ -142,12 +151,6 @@ def named_columns(node: exp.Expr) -> exp.Expr:
 def plain_part(node: exp.Expr) -> exp.Expr:
     """Leave AS MATERIALIZED out of a WITH: a hint that changes no row."""
     node.set("materialized", None)
-    return node
-
-
-def materialized_part(node: exp.Expr) -> exp.Expr:
-    """Compute a part of a WITH once."""
-    node.set("materialized", True)
     return node
 
 

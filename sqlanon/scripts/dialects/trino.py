@@ -42,12 +42,11 @@ TRINO = Dialect(
     },
     patterns=periods("DATE_FORMAT", {**{pattern: pattern for pattern in PATTERNS}, "%G-W%V": "%x-W%v"}),
     temporary=False,
+    shuffles_in_parts=True,
     notes=(
         "Trino has no temporary tables: those of the script are ordinary ones of the current schema, dropped at the "
         "end. Two runs at once need two schemas, and the connector must be able to write.",
         "Trino folds names to small letters, quoted ones too.",
-        "Trino leaves out the ORDER BY of a CREATE TABLE, so that the rows of the release may stand in the order of "
-        "the source, which can tell whose they are. Give readers a table that is sorted by published columns "
-        "(sorted_by, where the connector has it), or what SELECT * FROM it ORDER BY RANDOM() returns.",
+        "The rows of the release are shuffled in random parts: Trino leaves out the ORDER BY of a CREATE TABLE.",
     ),
 )

@@ -13,7 +13,94 @@ SET join_use_nulls = 1;
 -- 2. and
 SET prefer_column_name_to_alias = 1;
 
--- 3. distinct values
+-- 3. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_values_0";
+
+-- 4. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_listed_0";
+
+-- 5. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_lookup_0_branches";
+
+-- 6. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_values_1";
+
+-- 7. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_listed_1";
+
+-- 8. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_lookup_1_branches";
+
+-- 9. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_values_2";
+
+-- 10. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_listed_2";
+
+-- 11. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_lookup_2_branches";
+
+-- 12. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_values_3";
+
+-- 13. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_listed_3";
+
+-- 14. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_lookup_3_branches";
+
+-- 15. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_values_4";
+
+-- 16. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_listed_4";
+
+-- 17. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_lookup_4_branches";
+
+-- 18. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_values_5";
+
+-- 19. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_listed_5";
+
+-- 20. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_lookup_5_branches";
+
+-- 21. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_lookup_0";
+
+-- 22. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_leaf";
+
+-- 23. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_lookup_1";
+
+-- 24. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_lookup_2";
+
+-- 25. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_lookup_3";
+
+-- 26. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_lookup_4";
+
+-- 27. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_lookup_5";
+
+-- 28. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_overall_0";
+
+-- 29. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_base";
+
+-- 30. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_masks";
+
+-- 31. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_release";
+
+-- 32. distinct values
 CREATE TEMPORARY TABLE "sqlanon_values_0"
 ENGINE=Memory AS
 SELECT
@@ -24,7 +111,7 @@ FROM "people"
 GROUP BY
   CAST("city" AS Nullable(String));
 
--- 4. load hierarchy
+-- 33. load hierarchy
 CREATE TEMPORARY TABLE "sqlanon_listed_0" (
   "level_0" Nullable(String),
   "level_1" Nullable(String),
@@ -33,7 +120,7 @@ CREATE TEMPORARY TABLE "sqlanon_listed_0" (
 )
 ENGINE=Memory;
 
--- 5. load hierarchy
+-- 34. load hierarchy
 INSERT INTO "sqlanon_listed_0"
 VALUES
   ('Graz', 'south', '*', 0),
@@ -41,7 +128,7 @@ VALUES
   ('Linz', 'north', '*', 2),
   ('', 'north', '*', 3);
 
--- 6. branches
+-- 35. branches
 CREATE TEMPORARY TABLE "sqlanon_lookup_0_branches"
 ENGINE=Memory AS
 SELECT
@@ -125,18 +212,18 @@ FROM (
     ON "v"."value" IS NOT DISTINCT FROM "h"."level_0"
 ) AS "joined";
 
--- 7. distinct values
+-- 36. distinct values
 CREATE TEMPORARY TABLE "sqlanon_values_1"
 ENGINE=Memory AS
 SELECT
   CAST("age" AS Nullable(String)) AS "value",
-  any("age") AS "raw",
+  MIN("age") AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS Nullable(Int64)) AS "n"
 FROM "people"
 GROUP BY
   CAST("age" AS Nullable(String));
 
--- 8. build hierarchy
+-- 37. build hierarchy
 CREATE TEMPORARY TABLE "sqlanon_listed_1"
 ENGINE=Memory AS
 SELECT
@@ -238,7 +325,7 @@ WHERE
     "value" IS NULL
   );
 
--- 9. branches
+-- 38. branches
 CREATE TEMPORARY TABLE "sqlanon_lookup_1_branches"
 ENGINE=Memory AS
 SELECT
@@ -343,18 +430,18 @@ FROM (
     ON "v"."value" IS NOT DISTINCT FROM "h"."level_0"
 ) AS "joined";
 
--- 10. distinct values
+-- 39. distinct values
 CREATE TEMPORARY TABLE "sqlanon_values_2"
 ENGINE=Memory AS
 SELECT
   CAST("seen" AS Nullable(String)) AS "value",
-  any("seen") AS "raw",
+  MIN("seen") AS "raw",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS Nullable(Int64)) AS "n"
 FROM "people"
 GROUP BY
   CAST("seen" AS Nullable(String));
 
--- 11. build hierarchy
+-- 40. build hierarchy
 CREATE TEMPORARY TABLE "sqlanon_listed_2"
 ENGINE=Memory AS
 SELECT
@@ -393,7 +480,7 @@ WHERE
     "value" IS NULL
   );
 
--- 12. branches
+-- 41. branches
 CREATE TEMPORARY TABLE "sqlanon_lookup_2_branches"
 ENGINE=Memory AS
 SELECT
@@ -519,7 +606,7 @@ FROM (
     ON "v"."value" IS NOT DISTINCT FROM "h"."level_0"
 ) AS "joined";
 
--- 13. distinct values
+-- 42. distinct values
 CREATE TEMPORARY TABLE "sqlanon_values_3"
 ENGINE=Memory AS
 SELECT
@@ -530,7 +617,7 @@ FROM "people"
 GROUP BY
   CAST("zip" AS Nullable(String));
 
--- 14. build hierarchy
+-- 43. build hierarchy
 CREATE TEMPORARY TABLE "sqlanon_listed_3"
 ENGINE=Memory AS
 SELECT
@@ -544,7 +631,7 @@ WHERE
     "value" IS NULL
   );
 
--- 15. branches
+-- 44. branches
 CREATE TEMPORARY TABLE "sqlanon_lookup_3_branches"
 ENGINE=Memory AS
 SELECT
@@ -649,7 +736,7 @@ FROM (
     ON "v"."value" IS NOT DISTINCT FROM "h"."level_0"
 ) AS "joined";
 
--- 16. distinct values
+-- 45. distinct values
 CREATE TEMPORARY TABLE "sqlanon_values_4"
 ENGINE=Memory AS
 SELECT
@@ -660,7 +747,7 @@ FROM "people"
 GROUP BY
   CAST("order" AS Nullable(String));
 
--- 17. build hierarchy
+-- 46. build hierarchy
 CREATE TEMPORARY TABLE "sqlanon_listed_4"
 ENGINE=Memory AS
 SELECT
@@ -673,7 +760,7 @@ WHERE
     "value" IS NULL
   );
 
--- 18. branches
+-- 47. branches
 CREATE TEMPORARY TABLE "sqlanon_lookup_4_branches"
 ENGINE=Memory AS
 SELECT
@@ -757,7 +844,7 @@ FROM (
     ON "v"."value" IS NOT DISTINCT FROM "h"."level_0"
 ) AS "joined";
 
--- 19. distinct values
+-- 48. distinct values
 CREATE TEMPORARY TABLE "sqlanon_values_5"
 ENGINE=Memory AS
 SELECT
@@ -774,7 +861,7 @@ FROM (
 GROUP BY
   CAST("disease" AS Nullable(String));
 
--- 20. list values
+-- 49. list values
 CREATE TEMPORARY TABLE "sqlanon_listed_5"
 ENGINE=Memory AS
 SELECT
@@ -785,7 +872,7 @@ WHERE
     "value" IS NULL
   );
 
--- 21. branches
+-- 50. branches
 CREATE TEMPORARY TABLE "sqlanon_lookup_5_branches"
 ENGINE=Memory AS
 SELECT
@@ -827,7 +914,7 @@ FROM (
     ON "v"."value" IS NOT DISTINCT FROM "h"."level_0"
 ) AS "joined";
 
--- 22. lookup
+-- 51. lookup
 CREATE TEMPORARY TABLE "sqlanon_lookup_0"
 ENGINE=Memory AS
 SELECT
@@ -848,7 +935,7 @@ FROM "sqlanon_lookup_0_branches"
 WHERE
   "branch_0" < 2 AND "branch_1" < 4 AND "branch_2" < 1;
 
--- 23. leaf
+-- 52. leaf
 CREATE TEMPORARY TABLE "sqlanon_leaf"
 ENGINE=Memory AS
 SELECT
@@ -899,7 +986,7 @@ WHERE
 GROUP BY
   bitAnd("key_0", 0);
 
--- 24. lookup
+-- 53. lookup
 CREATE TEMPORARY TABLE "sqlanon_lookup_1"
 ENGINE=Memory AS
 SELECT
@@ -925,7 +1012,7 @@ FROM "sqlanon_lookup_1_branches"
 WHERE
   "branch_0" < 16 AND "branch_1" < 2 AND "branch_2" < 8 AND "branch_3" < 1;
 
--- 25. leaf
+-- 54. leaf
 INSERT INTO "sqlanon_leaf"
 SELECT
   CAST(1 AS Nullable(Int64)) AS "attribute",
@@ -991,7 +1078,7 @@ WHERE
 GROUP BY
   bitAnd("key_0", 0);
 
--- 26. lookup
+-- 55. lookup
 CREATE TEMPORARY TABLE "sqlanon_lookup_2"
 ENGINE=Memory AS
 SELECT
@@ -1026,7 +1113,7 @@ WHERE
   AND "branch_3" < 2
   AND "branch_4" < 1;
 
--- 27. leaf
+-- 56. leaf
 INSERT INTO "sqlanon_leaf"
 SELECT
   CAST(2 AS Nullable(Int64)) AS "attribute",
@@ -1108,7 +1195,7 @@ WHERE
 GROUP BY
   bitAnd("key_0", 0);
 
--- 28. lookup
+-- 57. lookup
 CREATE TEMPORARY TABLE "sqlanon_lookup_3"
 ENGINE=Memory AS
 SELECT
@@ -1130,7 +1217,7 @@ FROM "sqlanon_lookup_3_branches"
 WHERE
   "branch_0" < 1 AND "branch_1" < 4 AND "branch_2" < 1 AND "branch_3" < 1;
 
--- 29. leaf
+-- 58. leaf
 INSERT INTO "sqlanon_leaf"
 SELECT
   CAST(3 AS Nullable(Int64)) AS "attribute",
@@ -1196,7 +1283,7 @@ WHERE
 GROUP BY
   bitAnd("key_0", 0);
 
--- 30. lookup
+-- 59. lookup
 CREATE TEMPORARY TABLE "sqlanon_lookup_4"
 ENGINE=Memory AS
 SELECT
@@ -1217,7 +1304,7 @@ FROM "sqlanon_lookup_4_branches"
 WHERE
   "branch_0" < 2 AND "branch_1" < 2 AND "branch_2" < 1;
 
--- 31. leaf
+-- 60. leaf
 INSERT INTO "sqlanon_leaf"
 SELECT
   CAST(4 AS Nullable(Int64)) AS "attribute",
@@ -1267,7 +1354,7 @@ WHERE
 GROUP BY
   bitAnd("key_0", 0);
 
--- 32. lookup
+-- 61. lookup
 CREATE TEMPORARY TABLE "sqlanon_lookup_5"
 ENGINE=Memory AS
 SELECT
@@ -1283,7 +1370,7 @@ FROM "sqlanon_lookup_5_branches"
 WHERE
   "branch_0" < 4 AND "covered" = 1;
 
--- 33. overall
+-- 62. overall
 CREATE TEMPORARY TABLE "sqlanon_overall_0"
 ENGINE=Memory AS
 SELECT
@@ -1322,7 +1409,7 @@ FROM (
   ) AS "cumulated"
 ) AS "measured";
 
--- 34. base
+-- 63. base
 CREATE TEMPORARY TABLE "sqlanon_base"
 ENGINE=Memory AS
 SELECT
@@ -1354,11 +1441,11 @@ LEFT JOIN "sqlanon_lookup_4" AS "sqlanon_lookup_4"
 LEFT JOIN "sqlanon_lookup_5" AS "sqlanon_lookup_5"
   ON CAST("source"."disease" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_5"."value"
 WHERE
-  "sqlanon_lookup_0"."covered" = 1
-  AND "sqlanon_lookup_1"."covered" = 1
-  AND "sqlanon_lookup_2"."covered" = 1
-  AND "sqlanon_lookup_3"."covered" = 1
-  AND "sqlanon_lookup_4"."covered" = 1
+  COALESCE("sqlanon_lookup_0"."covered", 0) <> 0
+  AND COALESCE("sqlanon_lookup_1"."covered", 0) <> 0
+  AND COALESCE("sqlanon_lookup_2"."covered", 0) <> 0
+  AND COALESCE("sqlanon_lookup_3"."covered", 0) <> 0
+  AND COALESCE("sqlanon_lookup_4"."covered", 0) <> 0
   AND TRUE
 GROUP BY
   bitOr(
@@ -1375,7 +1462,7 @@ GROUP BY
     "sqlanon_lookup_5"."key_0"
   );
 
--- 35. load masks
+-- 64. load masks
 CREATE TEMPORARY TABLE "sqlanon_masks" (
   "attribute" Nullable(Int64),
   "level" Nullable(Int64),
@@ -1384,7 +1471,7 @@ CREATE TEMPORARY TABLE "sqlanon_masks" (
 )
 ENGINE=Memory;
 
--- 36. load masks
+-- 65. load masks
 INSERT INTO "sqlanon_masks"
 VALUES
   (0, 0, '0', 7),
@@ -1407,18 +1494,18 @@ VALUES
   (4, 1, '1', 4194304),
   (4, 2, '2', 0);
 
--- 37. records of the source, and those that take part
+-- 66. records of the source, and those that take part
 SELECT
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS Nullable(Int64)) AS "records",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS Nullable(Int64)) AS "included"
 FROM "people";
 
--- 38. records that were encoded
+-- 67. records that were encoded
 SELECT
   CAST(COALESCE(SUM("n"), 0) AS Nullable(Int64)) AS "encoded"
 FROM "sqlanon_base";
 
--- 39. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
+-- 68. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
 WITH "nodes" AS (
   SELECT
     CAST(0 AS Nullable(Int64)) AS "node",
@@ -1651,7 +1738,7 @@ GROUP BY
   "failing"."node",
   "failing"."attribute";
 
--- 40. the release
+-- 69. the release
 CREATE TABLE "sqlanon_release"
 ENGINE=MergeTree
 ORDER BY tuple() AS
@@ -1707,11 +1794,11 @@ FROM (
       LEFT JOIN "sqlanon_lookup_4" AS "sqlanon_lookup_4"
         ON CAST("source"."order" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_4"."value"
       WHERE
-        "sqlanon_lookup_0"."covered" = 1
-        AND "sqlanon_lookup_1"."covered" = 1
-        AND "sqlanon_lookup_2"."covered" = 1
-        AND "sqlanon_lookup_3"."covered" = 1
-        AND "sqlanon_lookup_4"."covered" = 1
+        COALESCE("sqlanon_lookup_0"."covered", 0) <> 0
+        AND COALESCE("sqlanon_lookup_1"."covered", 0) <> 0
+        AND COALESCE("sqlanon_lookup_2"."covered", 0) <> 0
+        AND COALESCE("sqlanon_lookup_3"."covered", 0) <> 0
+        AND COALESCE("sqlanon_lookup_4"."covered", 0) <> 0
         AND TRUE
     ), "parts" AS (
       SELECT
@@ -1833,14 +1920,14 @@ FROM (
 ORDER BY
   randCanonical();
 
--- 41. audit row_count: no row, if the table is the one that was planned on
+-- 70. audit row_count: no row, if the table is the one that was planned on
 SELECT
   COUNT(*) AS "rows_found"
 FROM "sqlanon_release" AS "release"
 HAVING
   COUNT(*) <> 226;
 
--- 42. audit small_classes: no row
+-- 71. audit small_classes: no row
 SELECT
   COUNT(*) AS "records"
 FROM "sqlanon_release" AS "release"
@@ -1853,7 +1940,7 @@ GROUP BY
 HAVING
   COUNT(*) BETWEEN 1 AND 4 - 1;
 
--- 43. audit distinct_l_diversity of disease: no row
+-- 72. audit distinct_l_diversity of disease: no row
 SELECT
   COUNT(*) AS "records"
 FROM "sqlanon_release" AS "release"
@@ -1867,7 +1954,7 @@ HAVING
   COUNT(*) > 0
   AND COUNT(DISTINCT "release"."disease") + MAX(CASE WHEN "release"."disease" IS NULL THEN 1 ELSE 0 END) < 2;
 
--- 44. audit t_closeness_equal of disease: no row
+-- 73. audit t_closeness_equal of disease: no row
 SELECT
   CAST(SUM("sqlanon_count") AS Nullable(Int64)) AS "records"
 FROM (
@@ -1919,7 +2006,7 @@ HAVING
     )
   ) + 1 - SUM(COALESCE("sqlanon_share", 0)) AS Nullable(Float64)) / 2 > CAST(0.35 AS Nullable(Float64)) + 1e-11;
 
--- 45. audit untranslated_values of city: no row
+-- 74. audit untranslated_values of city: no row
 SELECT
   "released"."sqlanon_records" AS "records"
 FROM (
@@ -1944,7 +2031,7 @@ LEFT JOIN (
 WHERE
   "texts"."listed" IS NULL;
 
--- 46. audit untranslated_values of age: no row
+-- 75. audit untranslated_values of age: no row
 SELECT
   "released"."sqlanon_records" AS "records"
 FROM (
@@ -1969,7 +2056,7 @@ LEFT JOIN (
 WHERE
   "texts"."listed" IS NULL;
 
--- 47. audit untranslated_values of seen: no row
+-- 76. audit untranslated_values of seen: no row
 SELECT
   "released"."sqlanon_records" AS "records"
 FROM (
@@ -1994,7 +2081,7 @@ LEFT JOIN (
 WHERE
   "texts"."listed" IS NULL;
 
--- 48. audit untranslated_values of zip: no row
+-- 77. audit untranslated_values of zip: no row
 SELECT
   "released"."sqlanon_records" AS "records"
 FROM (
@@ -2019,7 +2106,7 @@ LEFT JOIN (
 WHERE
   "texts"."listed" IS NULL;
 
--- 49. audit untranslated_values of order: no row
+-- 78. audit untranslated_values of order: no row
 SELECT
   "released"."sqlanon_records" AS "records"
 FROM (

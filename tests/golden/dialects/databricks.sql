@@ -6,7 +6,94 @@
 -- The audits at the end say whether sqlanon_release meets the policy: each must give no row. They decide, because the table may hold other records than those above. Its name is for the time of the audits: rename it after.
 -- Its tables are ordinary ones of the current schema, dropped at the end: views would be computed anew by each statement that reads them. Two runs at once need two schemas.
 
--- 1. distinct values
+-- 1. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_values_0`;
+
+-- 2. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_listed_0`;
+
+-- 3. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_lookup_0_branches`;
+
+-- 4. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_values_1`;
+
+-- 5. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_listed_1`;
+
+-- 6. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_lookup_1_branches`;
+
+-- 7. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_values_2`;
+
+-- 8. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_listed_2`;
+
+-- 9. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_lookup_2_branches`;
+
+-- 10. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_values_3`;
+
+-- 11. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_listed_3`;
+
+-- 12. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_lookup_3_branches`;
+
+-- 13. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_values_4`;
+
+-- 14. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_listed_4`;
+
+-- 15. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_lookup_4_branches`;
+
+-- 16. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_values_5`;
+
+-- 17. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_listed_5`;
+
+-- 18. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_lookup_5_branches`;
+
+-- 19. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_lookup_0`;
+
+-- 20. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_leaf`;
+
+-- 21. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_lookup_1`;
+
+-- 22. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_lookup_2`;
+
+-- 23. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_lookup_3`;
+
+-- 24. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_lookup_4`;
+
+-- 25. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_lookup_5`;
+
+-- 26. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_overall_0`;
+
+-- 27. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_base`;
+
+-- 28. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_masks`;
+
+-- 29. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_release`;
+
+-- 30. distinct values
 CREATE TABLE `sqlanon_values_0` AS
 SELECT
   CAST(`city` AS STRING) AS `value`,
@@ -16,7 +103,7 @@ FROM `people`
 GROUP BY
   CAST(`city` AS STRING);
 
--- 2. load hierarchy
+-- 31. load hierarchy
 CREATE TABLE `sqlanon_listed_0` (
   `level_0` STRING,
   `level_1` STRING,
@@ -24,7 +111,7 @@ CREATE TABLE `sqlanon_listed_0` (
   `place` BIGINT
 );
 
--- 3. load hierarchy
+-- 32. load hierarchy
 INSERT INTO `sqlanon_listed_0`
 VALUES
   ('Graz', 'south', '*', 0),
@@ -32,7 +119,7 @@ VALUES
   ('Linz', 'north', '*', 2),
   ('', 'north', '*', 3);
 
--- 4. branches
+-- 33. branches
 CREATE TABLE `sqlanon_lookup_0_branches` AS
 SELECT
   *,
@@ -101,17 +188,17 @@ FROM (
     ON `v`.`value` IS NOT DISTINCT FROM `h`.`level_0`
 ) AS `joined`;
 
--- 5. distinct values
+-- 34. distinct values
 CREATE TABLE `sqlanon_values_1` AS
 SELECT
   CAST(`age` AS STRING) AS `value`,
-  ANY_VALUE(`age`) AS `raw`,
+  MIN(`age`) AS `raw`,
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `n`
 FROM `people`
 GROUP BY
   CAST(`age` AS STRING);
 
--- 6. build hierarchy
+-- 35. build hierarchy
 CREATE TABLE `sqlanon_listed_1` AS
 SELECT
   `value` AS `level_0`,
@@ -202,7 +289,7 @@ FROM `sqlanon_values_1`
 WHERE
   NOT `value` IS NULL;
 
--- 7. branches
+-- 36. branches
 CREATE TABLE `sqlanon_lookup_1_branches` AS
 SELECT
   *,
@@ -288,17 +375,17 @@ FROM (
     ON `v`.`value` IS NOT DISTINCT FROM `h`.`level_0`
 ) AS `joined`;
 
--- 8. distinct values
+-- 37. distinct values
 CREATE TABLE `sqlanon_values_2` AS
 SELECT
   CAST(`seen` AS STRING) AS `value`,
-  ANY_VALUE(`seen`) AS `raw`,
+  MIN(`seen`) AS `raw`,
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `n`
 FROM `people`
 GROUP BY
   CAST(`seen` AS STRING);
 
--- 9. build hierarchy
+-- 38. build hierarchy
 CREATE TABLE `sqlanon_listed_2` AS
 SELECT
   `value` AS `level_0`,
@@ -330,7 +417,7 @@ FROM `sqlanon_values_2`
 WHERE
   NOT `value` IS NULL;
 
--- 10. branches
+-- 39. branches
 CREATE TABLE `sqlanon_lookup_2_branches` AS
 SELECT
   *,
@@ -433,7 +520,7 @@ FROM (
     ON `v`.`value` IS NOT DISTINCT FROM `h`.`level_0`
 ) AS `joined`;
 
--- 11. distinct values
+-- 40. distinct values
 CREATE TABLE `sqlanon_values_3` AS
 SELECT
   CAST(`zip` AS STRING) AS `value`,
@@ -443,7 +530,7 @@ FROM `people`
 GROUP BY
   CAST(`zip` AS STRING);
 
--- 12. build hierarchy
+-- 41. build hierarchy
 CREATE TABLE `sqlanon_listed_3` AS
 SELECT
   `value` AS `level_0`,
@@ -454,7 +541,7 @@ FROM `sqlanon_values_3`
 WHERE
   NOT `value` IS NULL;
 
--- 13. branches
+-- 42. branches
 CREATE TABLE `sqlanon_lookup_3_branches` AS
 SELECT
   *,
@@ -540,7 +627,7 @@ FROM (
     ON `v`.`value` IS NOT DISTINCT FROM `h`.`level_0`
 ) AS `joined`;
 
--- 14. distinct values
+-- 43. distinct values
 CREATE TABLE `sqlanon_values_4` AS
 SELECT
   CAST(`order` AS STRING) AS `value`,
@@ -550,7 +637,7 @@ FROM `people`
 GROUP BY
   CAST(`order` AS STRING);
 
--- 15. build hierarchy
+-- 44. build hierarchy
 CREATE TABLE `sqlanon_listed_4` AS
 SELECT
   `value` AS `level_0`,
@@ -560,7 +647,7 @@ FROM `sqlanon_values_4`
 WHERE
   NOT `value` IS NULL;
 
--- 16. branches
+-- 45. branches
 CREATE TABLE `sqlanon_lookup_4_branches` AS
 SELECT
   *,
@@ -629,7 +716,7 @@ FROM (
     ON `v`.`value` IS NOT DISTINCT FROM `h`.`level_0`
 ) AS `joined`;
 
--- 17. distinct values
+-- 46. distinct values
 CREATE TABLE `sqlanon_values_5` AS
 SELECT
   CAST(`disease` AS STRING) AS `value`,
@@ -645,7 +732,7 @@ FROM (
 GROUP BY
   CAST(`disease` AS STRING);
 
--- 18. list values
+-- 47. list values
 CREATE TABLE `sqlanon_listed_5` AS
 SELECT
   `value` AS `level_0`
@@ -653,7 +740,7 @@ FROM `sqlanon_values_5`
 WHERE
   NOT `value` IS NULL;
 
--- 19. branches
+-- 48. branches
 CREATE TABLE `sqlanon_lookup_5_branches` AS
 SELECT
   *,
@@ -688,7 +775,7 @@ FROM (
     ON `v`.`value` IS NOT DISTINCT FROM `h`.`level_0`
 ) AS `joined`;
 
--- 20. lookup
+-- 49. lookup
 CREATE TABLE `sqlanon_lookup_0` AS
 SELECT
   `value`,
@@ -713,7 +800,7 @@ FROM `sqlanon_lookup_0_branches`
 WHERE
   `branch_0` < 2 AND `branch_1` < 4 AND `branch_2` < 1;
 
--- 21. leaf
+-- 50. leaf
 CREATE TABLE `sqlanon_leaf` AS
 SELECT
   CAST(0 AS BIGINT) AS `attribute`,
@@ -763,7 +850,7 @@ WHERE
 GROUP BY
   `key_0` & 0;
 
--- 22. lookup
+-- 51. lookup
 CREATE TABLE `sqlanon_lookup_1` AS
 SELECT
   `value`,
@@ -794,7 +881,7 @@ FROM `sqlanon_lookup_1_branches`
 WHERE
   `branch_0` < 16 AND `branch_1` < 2 AND `branch_2` < 8 AND `branch_3` < 1;
 
--- 23. leaf
+-- 52. leaf
 INSERT INTO `sqlanon_leaf`
 SELECT
   CAST(1 AS BIGINT) AS `attribute`,
@@ -860,7 +947,7 @@ WHERE
 GROUP BY
   `key_0` & 0;
 
--- 24. lookup
+-- 53. lookup
 CREATE TABLE `sqlanon_lookup_2` AS
 SELECT
   `value`,
@@ -901,7 +988,7 @@ WHERE
   AND `branch_3` < 2
   AND `branch_4` < 1;
 
--- 25. leaf
+-- 54. leaf
 INSERT INTO `sqlanon_leaf`
 SELECT
   CAST(2 AS BIGINT) AS `attribute`,
@@ -983,7 +1070,7 @@ WHERE
 GROUP BY
   `key_0` & 0;
 
--- 26. lookup
+-- 55. lookup
 CREATE TABLE `sqlanon_lookup_3` AS
 SELECT
   `value`,
@@ -1006,7 +1093,7 @@ FROM `sqlanon_lookup_3_branches`
 WHERE
   `branch_0` < 1 AND `branch_1` < 4 AND `branch_2` < 1 AND `branch_3` < 1;
 
--- 27. leaf
+-- 56. leaf
 INSERT INTO `sqlanon_leaf`
 SELECT
   CAST(3 AS BIGINT) AS `attribute`,
@@ -1072,7 +1159,7 @@ WHERE
 GROUP BY
   `key_0` & 0;
 
--- 28. lookup
+-- 57. lookup
 CREATE TABLE `sqlanon_lookup_4` AS
 SELECT
   `value`,
@@ -1097,7 +1184,7 @@ FROM `sqlanon_lookup_4_branches`
 WHERE
   `branch_0` < 2 AND `branch_1` < 2 AND `branch_2` < 1;
 
--- 29. leaf
+-- 58. leaf
 INSERT INTO `sqlanon_leaf`
 SELECT
   CAST(4 AS BIGINT) AS `attribute`,
@@ -1147,7 +1234,7 @@ WHERE
 GROUP BY
   `key_0` & 0;
 
--- 30. lookup
+-- 59. lookup
 CREATE TABLE `sqlanon_lookup_5` AS
 SELECT
   `value`,
@@ -1164,7 +1251,7 @@ FROM `sqlanon_lookup_5_branches`
 WHERE
   `branch_0` < 4 AND `covered` = 1;
 
--- 31. overall
+-- 60. overall
 CREATE TABLE `sqlanon_overall_0` AS
 SELECT
   *,
@@ -1204,7 +1291,7 @@ FROM (
   ) AS `cumulated`
 ) AS `measured`;
 
--- 32. base
+-- 61. base
 CREATE TABLE `sqlanon_base` AS
 SELECT
   `sqlanon_lookup_0`.`key_0` | `sqlanon_lookup_1`.`key_0` | `sqlanon_lookup_2`.`key_0` | `sqlanon_lookup_3`.`key_0` | `sqlanon_lookup_4`.`key_0` | `sqlanon_lookup_5`.`key_0` AS `key_0`,
@@ -1223,16 +1310,16 @@ LEFT JOIN `sqlanon_lookup_4` AS `sqlanon_lookup_4`
 LEFT JOIN `sqlanon_lookup_5` AS `sqlanon_lookup_5`
   ON CAST(`source`.`disease` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_5`.`value`
 WHERE
-  `sqlanon_lookup_0`.`covered` = 1
-  AND `sqlanon_lookup_1`.`covered` = 1
-  AND `sqlanon_lookup_2`.`covered` = 1
-  AND `sqlanon_lookup_3`.`covered` = 1
-  AND `sqlanon_lookup_4`.`covered` = 1
+  COALESCE(`sqlanon_lookup_0`.`covered`, 0) <> 0
+  AND COALESCE(`sqlanon_lookup_1`.`covered`, 0) <> 0
+  AND COALESCE(`sqlanon_lookup_2`.`covered`, 0) <> 0
+  AND COALESCE(`sqlanon_lookup_3`.`covered`, 0) <> 0
+  AND COALESCE(`sqlanon_lookup_4`.`covered`, 0) <> 0
   AND TRUE
 GROUP BY
   `sqlanon_lookup_0`.`key_0` | `sqlanon_lookup_1`.`key_0` | `sqlanon_lookup_2`.`key_0` | `sqlanon_lookup_3`.`key_0` | `sqlanon_lookup_4`.`key_0` | `sqlanon_lookup_5`.`key_0`;
 
--- 33. load masks
+-- 62. load masks
 CREATE TABLE `sqlanon_masks` (
   `attribute` BIGINT,
   `level` BIGINT,
@@ -1240,7 +1327,7 @@ CREATE TABLE `sqlanon_masks` (
   `mask_0` BIGINT
 );
 
--- 34. load masks
+-- 63. load masks
 INSERT INTO `sqlanon_masks`
 VALUES
   (0, 0, '0', 7),
@@ -1263,18 +1350,18 @@ VALUES
   (4, 1, '1', 4194304),
   (4, 2, '2', 0);
 
--- 35. records of the source, and those that take part
+-- 64. records of the source, and those that take part
 SELECT
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `records`,
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `included`
 FROM `people`;
 
--- 36. records that were encoded
+-- 65. records that were encoded
 SELECT
   CAST(COALESCE(SUM(`n`), 0) AS BIGINT) AS `encoded`
 FROM `sqlanon_base`;
 
--- 37. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
+-- 66. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
 WITH `nodes` AS (
   SELECT
     CAST(0 AS BIGINT) AS `node`,
@@ -1505,7 +1592,7 @@ GROUP BY
   `failing`.`node`,
   `failing`.`attribute`;
 
--- 38. the release
+-- 67. the release
 CREATE TABLE `sqlanon_release` AS
 SELECT
   `city`,
@@ -1549,11 +1636,11 @@ FROM (
       LEFT JOIN `sqlanon_lookup_4` AS `sqlanon_lookup_4`
         ON CAST(`source`.`order` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_4`.`value`
       WHERE
-        `sqlanon_lookup_0`.`covered` = 1
-        AND `sqlanon_lookup_1`.`covered` = 1
-        AND `sqlanon_lookup_2`.`covered` = 1
-        AND `sqlanon_lookup_3`.`covered` = 1
-        AND `sqlanon_lookup_4`.`covered` = 1
+        COALESCE(`sqlanon_lookup_0`.`covered`, 0) <> 0
+        AND COALESCE(`sqlanon_lookup_1`.`covered`, 0) <> 0
+        AND COALESCE(`sqlanon_lookup_2`.`covered`, 0) <> 0
+        AND COALESCE(`sqlanon_lookup_3`.`covered`, 0) <> 0
+        AND COALESCE(`sqlanon_lookup_4`.`covered`, 0) <> 0
         AND TRUE
     ), `parts` AS (
       SELECT
@@ -1673,14 +1760,14 @@ FROM (
 ORDER BY
   RAND();
 
--- 39. audit row_count: no row, if the table is the one that was planned on
+-- 68. audit row_count: no row, if the table is the one that was planned on
 SELECT
   COUNT(*) AS `rows_found`
 FROM `sqlanon_release` AS `release`
 HAVING
   COUNT(*) <> 226;
 
--- 40. audit small_classes: no row
+-- 69. audit small_classes: no row
 SELECT
   COUNT(*) AS `records`
 FROM `sqlanon_release` AS `release`
@@ -1693,7 +1780,7 @@ GROUP BY
 HAVING
   COUNT(*) BETWEEN 1 AND 4 - 1;
 
--- 41. audit distinct_l_diversity of disease: no row
+-- 70. audit distinct_l_diversity of disease: no row
 SELECT
   COUNT(*) AS `records`
 FROM `sqlanon_release` AS `release`
@@ -1707,7 +1794,7 @@ HAVING
   COUNT(*) > 0
   AND COUNT(DISTINCT `release`.`disease`) + MAX(CASE WHEN `release`.`disease` IS NULL THEN 1 ELSE 0 END) < 2;
 
--- 42. audit t_closeness_equal of disease: no row
+-- 71. audit t_closeness_equal of disease: no row
 SELECT
   CAST(SUM(`sqlanon_count`) AS BIGINT) AS `records`
 FROM (
@@ -1757,7 +1844,7 @@ HAVING
     ABS(CAST(`sqlanon_count` AS DOUBLE) / `sqlanon_size` - COALESCE(`sqlanon_share`, 0))
   ) + 1 - SUM(COALESCE(`sqlanon_share`, 0)) AS DOUBLE) / 2 > CAST(0.35 AS DOUBLE) + 1e-11;
 
--- 43. audit untranslated_values of city: no row
+-- 72. audit untranslated_values of city: no row
 SELECT
   `released`.`sqlanon_records` AS `records`
 FROM (
@@ -1782,7 +1869,7 @@ LEFT JOIN (
 WHERE
   `texts`.`listed` IS NULL;
 
--- 44. audit untranslated_values of age: no row
+-- 73. audit untranslated_values of age: no row
 SELECT
   `released`.`sqlanon_records` AS `records`
 FROM (
@@ -1807,7 +1894,7 @@ LEFT JOIN (
 WHERE
   `texts`.`listed` IS NULL;
 
--- 45. audit untranslated_values of seen: no row
+-- 74. audit untranslated_values of seen: no row
 SELECT
   `released`.`sqlanon_records` AS `records`
 FROM (
@@ -1832,7 +1919,7 @@ LEFT JOIN (
 WHERE
   `texts`.`listed` IS NULL;
 
--- 46. audit untranslated_values of zip: no row
+-- 75. audit untranslated_values of zip: no row
 SELECT
   `released`.`sqlanon_records` AS `records`
 FROM (
@@ -1857,7 +1944,7 @@ LEFT JOIN (
 WHERE
   `texts`.`listed` IS NULL;
 
--- 47. audit untranslated_values of order: no row
+-- 76. audit untranslated_values of order: no row
 SELECT
   `released`.`sqlanon_records` AS `records`
 FROM (
@@ -1882,86 +1969,86 @@ LEFT JOIN (
 WHERE
   `texts`.`listed` IS NULL;
 
--- 48. drop
+-- 77. drop
 DROP TABLE IF EXISTS `sqlanon_values_0`;
 
--- 49. drop
+-- 78. drop
 DROP TABLE IF EXISTS `sqlanon_listed_0`;
 
--- 50. drop
+-- 79. drop
 DROP TABLE IF EXISTS `sqlanon_lookup_0_branches`;
 
--- 51. drop
+-- 80. drop
 DROP TABLE IF EXISTS `sqlanon_values_1`;
 
--- 52. drop
+-- 81. drop
 DROP TABLE IF EXISTS `sqlanon_listed_1`;
 
--- 53. drop
+-- 82. drop
 DROP TABLE IF EXISTS `sqlanon_lookup_1_branches`;
 
--- 54. drop
+-- 83. drop
 DROP TABLE IF EXISTS `sqlanon_values_2`;
 
--- 55. drop
+-- 84. drop
 DROP TABLE IF EXISTS `sqlanon_listed_2`;
 
--- 56. drop
+-- 85. drop
 DROP TABLE IF EXISTS `sqlanon_lookup_2_branches`;
 
--- 57. drop
+-- 86. drop
 DROP TABLE IF EXISTS `sqlanon_values_3`;
 
--- 58. drop
+-- 87. drop
 DROP TABLE IF EXISTS `sqlanon_listed_3`;
 
--- 59. drop
+-- 88. drop
 DROP TABLE IF EXISTS `sqlanon_lookup_3_branches`;
 
--- 60. drop
+-- 89. drop
 DROP TABLE IF EXISTS `sqlanon_values_4`;
 
--- 61. drop
+-- 90. drop
 DROP TABLE IF EXISTS `sqlanon_listed_4`;
 
--- 62. drop
+-- 91. drop
 DROP TABLE IF EXISTS `sqlanon_lookup_4_branches`;
 
--- 63. drop
+-- 92. drop
 DROP TABLE IF EXISTS `sqlanon_values_5`;
 
--- 64. drop
+-- 93. drop
 DROP TABLE IF EXISTS `sqlanon_listed_5`;
 
--- 65. drop
+-- 94. drop
 DROP TABLE IF EXISTS `sqlanon_lookup_5_branches`;
 
--- 66. drop
+-- 95. drop
 DROP TABLE IF EXISTS `sqlanon_lookup_0`;
 
--- 67. drop
+-- 96. drop
 DROP TABLE IF EXISTS `sqlanon_leaf`;
 
--- 68. drop
+-- 97. drop
 DROP TABLE IF EXISTS `sqlanon_lookup_1`;
 
--- 69. drop
+-- 98. drop
 DROP TABLE IF EXISTS `sqlanon_lookup_2`;
 
--- 70. drop
+-- 99. drop
 DROP TABLE IF EXISTS `sqlanon_lookup_3`;
 
--- 71. drop
+-- 100. drop
 DROP TABLE IF EXISTS `sqlanon_lookup_4`;
 
--- 72. drop
+-- 101. drop
 DROP TABLE IF EXISTS `sqlanon_lookup_5`;
 
--- 73. drop
+-- 102. drop
 DROP TABLE IF EXISTS `sqlanon_overall_0`;
 
--- 74. drop
+-- 103. drop
 DROP TABLE IF EXISTS `sqlanon_base`;
 
--- 75. drop
+-- 104. drop
 DROP TABLE IF EXISTS `sqlanon_masks`;

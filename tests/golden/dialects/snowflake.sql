@@ -4,129 +4,216 @@
 -- Distinct values by column, and by level of the quasi-identifiers: city 5 > 3 > 1; age 47 > 7 > 5 > 1; seen 125 > 6 > 4 > 2 > 1; zip 3 > 3 > 1 > 1; order 3 > 2 > 1; disease 4.
 -- Quasi-identifying values of the table that no hierarchy lists, or that these widths have no room for, have no row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class, but for the audits it does.
 -- The audits at the end say whether sqlanon_release meets the policy: each must give no row. They decide, because the table may hold other records than those above. Its name is for the time of the audits: rename it after.
--- Names are quoted as the policy writes them, and Snowflake stores a name that was not quoted in capitals.
+-- Names of small letters, digits and underscores are written in capitals, as Snowflake stores what is not quoted; others as the policy writes them.
 -- A date must read YYYY-MM-DD as text (DATE_OUTPUT_FORMAT, its default).
 
--- 1. distinct values
-CREATE TEMPORARY TABLE "sqlanon_values_0" AS
-SELECT
-  CAST("city" AS VARCHAR) AS "value",
-  CAST("city" AS VARCHAR) AS "raw",
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "n"
-FROM "people"
-GROUP BY
-  CAST("city" AS VARCHAR);
+-- 1. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_VALUES_0";
 
--- 2. load hierarchy
-CREATE TEMPORARY TABLE "sqlanon_listed_0" (
-  "level_0" VARCHAR,
-  "level_1" VARCHAR,
-  "level_2" VARCHAR,
-  "place" BIGINT
+-- 2. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_LISTED_0";
+
+-- 3. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_LOOKUP_0_BRANCHES";
+
+-- 4. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_VALUES_1";
+
+-- 5. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_LISTED_1";
+
+-- 6. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_LOOKUP_1_BRANCHES";
+
+-- 7. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_VALUES_2";
+
+-- 8. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_LISTED_2";
+
+-- 9. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_LOOKUP_2_BRANCHES";
+
+-- 10. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_VALUES_3";
+
+-- 11. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_LISTED_3";
+
+-- 12. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_LOOKUP_3_BRANCHES";
+
+-- 13. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_VALUES_4";
+
+-- 14. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_LISTED_4";
+
+-- 15. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_LOOKUP_4_BRANCHES";
+
+-- 16. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_VALUES_5";
+
+-- 17. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_LISTED_5";
+
+-- 18. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_LOOKUP_5_BRANCHES";
+
+-- 19. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_LOOKUP_0";
+
+-- 20. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_LEAF";
+
+-- 21. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_LOOKUP_1";
+
+-- 22. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_LOOKUP_2";
+
+-- 23. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_LOOKUP_3";
+
+-- 24. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_LOOKUP_4";
+
+-- 25. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_LOOKUP_5";
+
+-- 26. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_OVERALL_0";
+
+-- 27. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_BASE";
+
+-- 28. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_MASKS";
+
+-- 29. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_RELEASE";
+
+-- 30. distinct values
+CREATE TEMPORARY TABLE "SQLANON_VALUES_0" AS
+SELECT
+  CAST("CITY" AS VARCHAR) AS "VALUE",
+  CAST("CITY" AS VARCHAR) AS "RAW",
+  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "N"
+FROM "PEOPLE"
+GROUP BY
+  CAST("CITY" AS VARCHAR);
+
+-- 31. load hierarchy
+CREATE TEMPORARY TABLE "SQLANON_LISTED_0" (
+  "LEVEL_0" VARCHAR,
+  "LEVEL_1" VARCHAR,
+  "LEVEL_2" VARCHAR,
+  "PLACE" BIGINT
 );
 
--- 3. load hierarchy
-INSERT INTO "sqlanon_listed_0"
+-- 32. load hierarchy
+INSERT INTO "SQLANON_LISTED_0"
 VALUES
   ('Graz', 'south', '*', 0),
   ('O\'Hara\\', 'south', '*', 1),
   ('Linz', 'north', '*', 2),
   ('', 'north', '*', 3);
 
--- 4. branches
-CREATE TEMPORARY TABLE "sqlanon_lookup_0_branches" AS
+-- 33. branches
+CREATE TEMPORARY TABLE "SQLANON_LOOKUP_0_BRANCHES" AS
 SELECT
   *,
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_1" ORDER BY "level_0") - 1 AS "branch_0",
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_2" ORDER BY "level_1") - 1 AS "branch_1",
-  DENSE_RANK() OVER (PARTITION BY "covered" ORDER BY "level_2") - 1 AS "branch_2"
+  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_1" ORDER BY "LEVEL_0") - 1 AS "BRANCH_0",
+  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_2" ORDER BY "LEVEL_1") - 1 AS "BRANCH_1",
+  DENSE_RANK() OVER (PARTITION BY "COVERED" ORDER BY "LEVEL_2") - 1 AS "BRANCH_2"
 FROM (
   SELECT
-    "v"."value",
-    "v"."n",
+    "V"."VALUE",
+    "V"."N",
     CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN NULL
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."level_0"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEVEL_0"
       ELSE NULL
-    END AS "level_0",
+    END AS "LEVEL_0",
     CAST(CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN 1
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."leaves_0"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEAVES_0"
       ELSE 5
-    END AS BIGINT) AS "leaves_0",
+    END AS BIGINT) AS "LEAVES_0",
     CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN NULL
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."level_1"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEVEL_1"
       ELSE NULL
-    END AS "level_1",
+    END AS "LEVEL_1",
     CAST(CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN 1
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."leaves_1"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEAVES_1"
       ELSE 5
-    END AS BIGINT) AS "leaves_1",
+    END AS BIGINT) AS "LEAVES_1",
     CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN '*'
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."level_2"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEVEL_2"
       ELSE NULL
-    END AS "level_2",
+    END AS "LEVEL_2",
     CAST(CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN 5
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."leaves_2"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEAVES_2"
       ELSE 5
-    END AS BIGINT) AS "leaves_2",
-    CASE WHEN "v"."value" IS NULL OR NOT "h"."is_listed" IS NULL THEN 1 ELSE 0 END AS "covered"
-  FROM "sqlanon_values_0" AS "v"
+    END AS BIGINT) AS "LEAVES_2",
+    CASE WHEN "V"."VALUE" IS NULL OR NOT "H"."IS_LISTED" IS NULL THEN 1 ELSE 0 END AS "COVERED"
+  FROM "SQLANON_VALUES_0" AS "V"
   LEFT JOIN (
     SELECT
-      "level_0" AS "level_0",
-      "level_1" AS "level_1",
-      "level_2" AS "level_2",
-      COUNT(*) OVER (PARTITION BY "level_0") AS "leaves_0",
-      COUNT(*) OVER (PARTITION BY "level_1") AS "leaves_1",
-      5 AS "leaves_2",
-      1 AS "is_listed"
-    FROM "sqlanon_listed_0"
-  ) AS "h"
-    ON "v"."value" IS NOT DISTINCT FROM "h"."level_0"
-) AS "joined";
+      "LEVEL_0" AS "LEVEL_0",
+      "LEVEL_1" AS "LEVEL_1",
+      "LEVEL_2" AS "LEVEL_2",
+      COUNT(*) OVER (PARTITION BY "LEVEL_0") AS "LEAVES_0",
+      COUNT(*) OVER (PARTITION BY "LEVEL_1") AS "LEAVES_1",
+      5 AS "LEAVES_2",
+      1 AS "IS_LISTED"
+    FROM "SQLANON_LISTED_0"
+  ) AS "H"
+    ON "V"."VALUE" IS NOT DISTINCT FROM "H"."LEVEL_0"
+) AS "JOINED";
 
--- 5. distinct values
-CREATE TEMPORARY TABLE "sqlanon_values_1" AS
+-- 34. distinct values
+CREATE TEMPORARY TABLE "SQLANON_VALUES_1" AS
 SELECT
-  CAST("age" AS VARCHAR) AS "value",
-  ANY_VALUE("age") AS "raw",
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "n"
-FROM "people"
+  CAST("AGE" AS VARCHAR) AS "VALUE",
+  MIN("AGE") AS "RAW",
+  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "N"
+FROM "PEOPLE"
 GROUP BY
-  CAST("age" AS VARCHAR);
+  CAST("AGE" AS VARCHAR);
 
--- 6. build hierarchy
-CREATE TEMPORARY TABLE "sqlanon_listed_1" AS
+-- 35. build hierarchy
+CREATE TEMPORARY TABLE "SQLANON_LISTED_1" AS
 SELECT
-  "value" AS "level_0",
+  "VALUE" AS "LEVEL_0",
   CASE
-    WHEN "raw" IS NULL
+    WHEN "RAW" IS NULL
     THEN NULL
     WHEN (
-      CAST("raw" AS BIGINT)
+      CAST("RAW" AS BIGINT)
     ) < (
       CAST(20 AS BIGINT)
     )
     THEN '<20'
     WHEN (
-      CAST("raw" AS BIGINT)
+      CAST("RAW" AS BIGINT)
     ) >= (
       CAST(60 AS BIGINT)
     )
@@ -139,10 +226,10 @@ SELECT
               CAST((
                 (
                   (
-                    CAST("raw" AS BIGINT)
+                    CAST("RAW" AS BIGINT)
                   ) - CAST(-8589934620 AS BIGINT)
                 ) - MOD((
-                  CAST("raw" AS BIGINT)
+                  CAST("RAW" AS BIGINT)
                 ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
               ) / NULLIF((
                 CAST(10 AS BIGINT)
@@ -151,10 +238,10 @@ SELECT
               CAST((
                 (
                   (
-                    CAST("raw" AS BIGINT)
+                    CAST("RAW" AS BIGINT)
                   ) - CAST(-8589934620 AS BIGINT)
                 ) - MOD((
-                  CAST("raw" AS BIGINT)
+                  CAST("RAW" AS BIGINT)
                 ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
               ) / NULLIF((
                 CAST(10 AS BIGINT)
@@ -174,10 +261,10 @@ SELECT
               CAST((
                 (
                   (
-                    CAST("raw" AS BIGINT)
+                    CAST("RAW" AS BIGINT)
                   ) - CAST(-8589934620 AS BIGINT)
                 ) - MOD((
-                  CAST("raw" AS BIGINT)
+                  CAST("RAW" AS BIGINT)
                 ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
               ) / NULLIF((
                 CAST(10 AS BIGINT)
@@ -186,10 +273,10 @@ SELECT
               CAST((
                 (
                   (
-                    CAST("raw" AS BIGINT)
+                    CAST("RAW" AS BIGINT)
                   ) - CAST(-8589934620 AS BIGINT)
                 ) - MOD((
-                  CAST("raw" AS BIGINT)
+                  CAST("RAW" AS BIGINT)
                 ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
               ) / NULLIF((
                 CAST(10 AS BIGINT)
@@ -202,18 +289,18 @@ SELECT
         ) + CAST(-8589934610 AS BIGINT)
       ) AS VARCHAR)
     ) || ')'
-  END AS "level_1",
+  END AS "LEVEL_1",
   CASE
-    WHEN "raw" IS NULL
+    WHEN "RAW" IS NULL
     THEN NULL
     WHEN (
-      CAST("raw" AS BIGINT)
+      CAST("RAW" AS BIGINT)
     ) < (
       CAST(20 AS BIGINT)
     )
     THEN '<20'
     WHEN (
-      CAST("raw" AS BIGINT)
+      CAST("RAW" AS BIGINT)
     ) >= (
       CAST(60 AS BIGINT)
     )
@@ -226,10 +313,10 @@ SELECT
               CAST((
                 (
                   (
-                    CAST("raw" AS BIGINT)
+                    CAST("RAW" AS BIGINT)
                   ) - CAST(-8589934620 AS BIGINT)
                 ) - MOD((
-                  CAST("raw" AS BIGINT)
+                  CAST("RAW" AS BIGINT)
                 ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
               ) / NULLIF((
                 CAST(10 AS BIGINT)
@@ -238,10 +325,10 @@ SELECT
               CAST((
                 (
                   (
-                    CAST("raw" AS BIGINT)
+                    CAST("RAW" AS BIGINT)
                   ) - CAST(-8589934620 AS BIGINT)
                 ) - MOD((
-                  CAST("raw" AS BIGINT)
+                  CAST("RAW" AS BIGINT)
                 ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
               ) / NULLIF((
                 CAST(10 AS BIGINT)
@@ -261,10 +348,10 @@ SELECT
               CAST((
                 (
                   (
-                    CAST("raw" AS BIGINT)
+                    CAST("RAW" AS BIGINT)
                   ) - CAST(-8589934620 AS BIGINT)
                 ) - MOD((
-                  CAST("raw" AS BIGINT)
+                  CAST("RAW" AS BIGINT)
                 ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
               ) / NULLIF((
                 CAST(10 AS BIGINT)
@@ -273,10 +360,10 @@ SELECT
               CAST((
                 (
                   (
-                    CAST("raw" AS BIGINT)
+                    CAST("RAW" AS BIGINT)
                   ) - CAST(-8589934620 AS BIGINT)
                 ) - MOD((
-                  CAST("raw" AS BIGINT)
+                  CAST("RAW" AS BIGINT)
                 ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
               ) / NULLIF((
                 CAST(10 AS BIGINT)
@@ -289,1047 +376,1047 @@ SELECT
         ) + CAST(-8589934600 AS BIGINT)
       ) AS VARCHAR)
     ) || ')'
-  END AS "level_2",
-  CASE WHEN "raw" IS NULL THEN NULL ELSE '*' END AS "level_3"
-FROM "sqlanon_values_1"
+  END AS "LEVEL_2",
+  CASE WHEN "RAW" IS NULL THEN NULL ELSE '*' END AS "LEVEL_3"
+FROM "SQLANON_VALUES_1"
 WHERE
-  NOT "value" IS NULL;
+  NOT "VALUE" IS NULL;
 
--- 7. branches
-CREATE TEMPORARY TABLE "sqlanon_lookup_1_branches" AS
+-- 36. branches
+CREATE TEMPORARY TABLE "SQLANON_LOOKUP_1_BRANCHES" AS
 SELECT
   *,
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_1" ORDER BY "level_0") - 1 AS "branch_0",
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_2" ORDER BY "level_1") - 1 AS "branch_1",
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_3" ORDER BY "level_2") - 1 AS "branch_2",
-  DENSE_RANK() OVER (PARTITION BY "covered" ORDER BY "level_3") - 1 AS "branch_3"
+  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_1" ORDER BY "LEVEL_0") - 1 AS "BRANCH_0",
+  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_2" ORDER BY "LEVEL_1") - 1 AS "BRANCH_1",
+  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_3" ORDER BY "LEVEL_2") - 1 AS "BRANCH_2",
+  DENSE_RANK() OVER (PARTITION BY "COVERED" ORDER BY "LEVEL_3") - 1 AS "BRANCH_3"
 FROM (
   SELECT
-    "v"."value",
-    "v"."n",
+    "V"."VALUE",
+    "V"."N",
     CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN NULL
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."level_0"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEVEL_0"
       ELSE NULL
-    END AS "level_0",
+    END AS "LEVEL_0",
     CAST(CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN 1
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."leaves_0"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEAVES_0"
       ELSE 47
-    END AS BIGINT) AS "leaves_0",
+    END AS BIGINT) AS "LEAVES_0",
     CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN NULL
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."level_1"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEVEL_1"
       ELSE NULL
-    END AS "level_1",
+    END AS "LEVEL_1",
     CAST(CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN 1
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."leaves_1"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEAVES_1"
       ELSE 47
-    END AS BIGINT) AS "leaves_1",
+    END AS BIGINT) AS "LEAVES_1",
     CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN NULL
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."level_2"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEVEL_2"
       ELSE NULL
-    END AS "level_2",
+    END AS "LEVEL_2",
     CAST(CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN 1
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."leaves_2"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEAVES_2"
       ELSE 47
-    END AS BIGINT) AS "leaves_2",
+    END AS BIGINT) AS "LEAVES_2",
     CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN '*'
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."level_3"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEVEL_3"
       ELSE NULL
-    END AS "level_3",
+    END AS "LEVEL_3",
     CAST(CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN 47
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."leaves_3"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEAVES_3"
       ELSE 47
-    END AS BIGINT) AS "leaves_3",
-    CASE WHEN "v"."value" IS NULL OR NOT "h"."is_listed" IS NULL THEN 1 ELSE 0 END AS "covered"
-  FROM "sqlanon_values_1" AS "v"
+    END AS BIGINT) AS "LEAVES_3",
+    CASE WHEN "V"."VALUE" IS NULL OR NOT "H"."IS_LISTED" IS NULL THEN 1 ELSE 0 END AS "COVERED"
+  FROM "SQLANON_VALUES_1" AS "V"
   LEFT JOIN (
     SELECT
-      "level_0" AS "level_0",
-      "level_1" AS "level_1",
-      "level_2" AS "level_2",
-      "level_3" AS "level_3",
-      COUNT(*) OVER (PARTITION BY "level_0") AS "leaves_0",
-      COUNT(*) OVER (PARTITION BY "level_1") AS "leaves_1",
-      COUNT(*) OVER (PARTITION BY "level_2") AS "leaves_2",
-      47 AS "leaves_3",
-      1 AS "is_listed"
-    FROM "sqlanon_listed_1"
-  ) AS "h"
-    ON "v"."value" IS NOT DISTINCT FROM "h"."level_0"
-) AS "joined";
+      "LEVEL_0" AS "LEVEL_0",
+      "LEVEL_1" AS "LEVEL_1",
+      "LEVEL_2" AS "LEVEL_2",
+      "LEVEL_3" AS "LEVEL_3",
+      COUNT(*) OVER (PARTITION BY "LEVEL_0") AS "LEAVES_0",
+      COUNT(*) OVER (PARTITION BY "LEVEL_1") AS "LEAVES_1",
+      COUNT(*) OVER (PARTITION BY "LEVEL_2") AS "LEAVES_2",
+      47 AS "LEAVES_3",
+      1 AS "IS_LISTED"
+    FROM "SQLANON_LISTED_1"
+  ) AS "H"
+    ON "V"."VALUE" IS NOT DISTINCT FROM "H"."LEVEL_0"
+) AS "JOINED";
 
--- 8. distinct values
-CREATE TEMPORARY TABLE "sqlanon_values_2" AS
+-- 37. distinct values
+CREATE TEMPORARY TABLE "SQLANON_VALUES_2" AS
 SELECT
-  CAST("seen" AS VARCHAR) AS "value",
-  ANY_VALUE("seen") AS "raw",
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "n"
-FROM "people"
+  CAST("SEEN" AS VARCHAR) AS "VALUE",
+  MIN("SEEN") AS "RAW",
+  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "N"
+FROM "PEOPLE"
 GROUP BY
-  CAST("seen" AS VARCHAR);
+  CAST("SEEN" AS VARCHAR);
 
--- 9. build hierarchy
-CREATE TEMPORARY TABLE "sqlanon_listed_2" AS
+-- 38. build hierarchy
+CREATE TEMPORARY TABLE "SQLANON_LISTED_2" AS
 SELECT
-  "value" AS "level_0",
+  "VALUE" AS "LEVEL_0",
   CASE
-    WHEN "raw" IS NULL
+    WHEN "RAW" IS NULL
     THEN NULL
-    ELSE CASE WHEN TRUE THEN TO_CHAR("raw", 'YYYY-MM') ELSE CAST("raw" AS VARCHAR) END
-  END AS "level_1",
+    ELSE CASE WHEN TRUE THEN TO_CHAR("RAW", 'YYYY-MM') ELSE CAST("RAW" AS VARCHAR) END
+  END AS "LEVEL_1",
   CASE
-    WHEN "raw" IS NULL
-    THEN NULL
-    ELSE CASE
-      WHEN TRUE
-      THEN TO_CHAR("raw", 'YYYY') || '-Q' || CAST(QUARTER("raw") AS VARCHAR)
-      ELSE CAST("raw" AS VARCHAR)
-    END
-  END AS "level_2",
-  CASE
-    WHEN "raw" IS NULL
+    WHEN "RAW" IS NULL
     THEN NULL
     ELSE CASE
       WHEN TRUE
-      THEN CAST(CAST(FLOOR(CAST(YEAR("raw") AS DOUBLE) / CAST(10 AS DOUBLE)) AS BIGINT) * 10 AS VARCHAR) || 's'
-      ELSE CAST("raw" AS VARCHAR)
+      THEN TO_CHAR("RAW", 'YYYY') || '-Q' || CAST(QUARTER("RAW") AS VARCHAR)
+      ELSE CAST("RAW" AS VARCHAR)
     END
-  END AS "level_3",
-  CASE WHEN "raw" IS NULL THEN NULL ELSE '*' END AS "level_4"
-FROM "sqlanon_values_2"
+  END AS "LEVEL_2",
+  CASE
+    WHEN "RAW" IS NULL
+    THEN NULL
+    ELSE CASE
+      WHEN TRUE
+      THEN CAST(CAST(FLOOR(CAST(YEAR("RAW") AS DOUBLE) / CAST(10 AS DOUBLE)) AS BIGINT) * 10 AS VARCHAR) || 's'
+      ELSE CAST("RAW" AS VARCHAR)
+    END
+  END AS "LEVEL_3",
+  CASE WHEN "RAW" IS NULL THEN NULL ELSE '*' END AS "LEVEL_4"
+FROM "SQLANON_VALUES_2"
 WHERE
-  NOT "value" IS NULL;
+  NOT "VALUE" IS NULL;
 
--- 10. branches
-CREATE TEMPORARY TABLE "sqlanon_lookup_2_branches" AS
+-- 39. branches
+CREATE TEMPORARY TABLE "SQLANON_LOOKUP_2_BRANCHES" AS
 SELECT
   *,
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_1" ORDER BY "level_0") - 1 AS "branch_0",
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_2" ORDER BY "level_1") - 1 AS "branch_1",
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_3" ORDER BY "level_2") - 1 AS "branch_2",
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_4" ORDER BY "level_3") - 1 AS "branch_3",
-  DENSE_RANK() OVER (PARTITION BY "covered" ORDER BY "level_4") - 1 AS "branch_4"
+  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_1" ORDER BY "LEVEL_0") - 1 AS "BRANCH_0",
+  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_2" ORDER BY "LEVEL_1") - 1 AS "BRANCH_1",
+  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_3" ORDER BY "LEVEL_2") - 1 AS "BRANCH_2",
+  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_4" ORDER BY "LEVEL_3") - 1 AS "BRANCH_3",
+  DENSE_RANK() OVER (PARTITION BY "COVERED" ORDER BY "LEVEL_4") - 1 AS "BRANCH_4"
 FROM (
   SELECT
-    "v"."value",
-    "v"."n",
+    "V"."VALUE",
+    "V"."N",
     CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN NULL
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."level_0"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEVEL_0"
       ELSE NULL
-    END AS "level_0",
+    END AS "LEVEL_0",
     CAST(CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN 1
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."leaves_0"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEAVES_0"
       ELSE 125
-    END AS BIGINT) AS "leaves_0",
+    END AS BIGINT) AS "LEAVES_0",
     CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN NULL
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."level_1"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEVEL_1"
       ELSE NULL
-    END AS "level_1",
+    END AS "LEVEL_1",
     CAST(CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN 1
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."leaves_1"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEAVES_1"
       ELSE 125
-    END AS BIGINT) AS "leaves_1",
+    END AS BIGINT) AS "LEAVES_1",
     CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN NULL
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."level_2"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEVEL_2"
       ELSE NULL
-    END AS "level_2",
+    END AS "LEVEL_2",
     CAST(CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN 1
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."leaves_2"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEAVES_2"
       ELSE 125
-    END AS BIGINT) AS "leaves_2",
+    END AS BIGINT) AS "LEAVES_2",
     CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN NULL
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."level_3"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEVEL_3"
       ELSE NULL
-    END AS "level_3",
+    END AS "LEVEL_3",
     CAST(CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN 1
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."leaves_3"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEAVES_3"
       ELSE 125
-    END AS BIGINT) AS "leaves_3",
+    END AS BIGINT) AS "LEAVES_3",
     CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN '*'
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."level_4"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEVEL_4"
       ELSE NULL
-    END AS "level_4",
+    END AS "LEVEL_4",
     CAST(CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN 125
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."leaves_4"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEAVES_4"
       ELSE 125
-    END AS BIGINT) AS "leaves_4",
-    CASE WHEN "v"."value" IS NULL OR NOT "h"."is_listed" IS NULL THEN 1 ELSE 0 END AS "covered"
-  FROM "sqlanon_values_2" AS "v"
+    END AS BIGINT) AS "LEAVES_4",
+    CASE WHEN "V"."VALUE" IS NULL OR NOT "H"."IS_LISTED" IS NULL THEN 1 ELSE 0 END AS "COVERED"
+  FROM "SQLANON_VALUES_2" AS "V"
   LEFT JOIN (
     SELECT
-      "level_0" AS "level_0",
-      "level_1" AS "level_1",
-      "level_2" AS "level_2",
-      "level_3" AS "level_3",
-      "level_4" AS "level_4",
-      COUNT(*) OVER (PARTITION BY "level_0") AS "leaves_0",
-      COUNT(*) OVER (PARTITION BY "level_1") AS "leaves_1",
-      COUNT(*) OVER (PARTITION BY "level_2") AS "leaves_2",
-      COUNT(*) OVER (PARTITION BY "level_3") AS "leaves_3",
-      125 AS "leaves_4",
-      1 AS "is_listed"
-    FROM "sqlanon_listed_2"
-  ) AS "h"
-    ON "v"."value" IS NOT DISTINCT FROM "h"."level_0"
-) AS "joined";
+      "LEVEL_0" AS "LEVEL_0",
+      "LEVEL_1" AS "LEVEL_1",
+      "LEVEL_2" AS "LEVEL_2",
+      "LEVEL_3" AS "LEVEL_3",
+      "LEVEL_4" AS "LEVEL_4",
+      COUNT(*) OVER (PARTITION BY "LEVEL_0") AS "LEAVES_0",
+      COUNT(*) OVER (PARTITION BY "LEVEL_1") AS "LEAVES_1",
+      COUNT(*) OVER (PARTITION BY "LEVEL_2") AS "LEAVES_2",
+      COUNT(*) OVER (PARTITION BY "LEVEL_3") AS "LEAVES_3",
+      125 AS "LEAVES_4",
+      1 AS "IS_LISTED"
+    FROM "SQLANON_LISTED_2"
+  ) AS "H"
+    ON "V"."VALUE" IS NOT DISTINCT FROM "H"."LEVEL_0"
+) AS "JOINED";
 
--- 11. distinct values
-CREATE TEMPORARY TABLE "sqlanon_values_3" AS
+-- 40. distinct values
+CREATE TEMPORARY TABLE "SQLANON_VALUES_3" AS
 SELECT
-  CAST("zip" AS VARCHAR) AS "value",
-  CAST("zip" AS VARCHAR) AS "raw",
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "n"
-FROM "people"
+  CAST("ZIP" AS VARCHAR) AS "VALUE",
+  CAST("ZIP" AS VARCHAR) AS "RAW",
+  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "N"
+FROM "PEOPLE"
 GROUP BY
-  CAST("zip" AS VARCHAR);
+  CAST("ZIP" AS VARCHAR);
 
--- 12. build hierarchy
-CREATE TEMPORARY TABLE "sqlanon_listed_3" AS
+-- 41. build hierarchy
+CREATE TEMPORARY TABLE "SQLANON_LISTED_3" AS
 SELECT
-  "value" AS "level_0",
-  RPAD(LEFT("value", 3), 4, '\'') AS "level_1",
-  RPAD(LEFT("value", 2), 4, '\'') AS "level_2",
-  CASE WHEN "value" IS NULL THEN NULL ELSE '*' END AS "level_3"
-FROM "sqlanon_values_3"
+  "VALUE" AS "LEVEL_0",
+  RPAD(LEFT("VALUE", 3), 4, '\'') AS "LEVEL_1",
+  RPAD(LEFT("VALUE", 2), 4, '\'') AS "LEVEL_2",
+  CASE WHEN "VALUE" IS NULL THEN NULL ELSE '*' END AS "LEVEL_3"
+FROM "SQLANON_VALUES_3"
 WHERE
-  NOT "value" IS NULL;
+  NOT "VALUE" IS NULL;
 
--- 13. branches
-CREATE TEMPORARY TABLE "sqlanon_lookup_3_branches" AS
+-- 42. branches
+CREATE TEMPORARY TABLE "SQLANON_LOOKUP_3_BRANCHES" AS
 SELECT
   *,
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_1" ORDER BY "level_0") - 1 AS "branch_0",
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_2" ORDER BY "level_1") - 1 AS "branch_1",
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_3" ORDER BY "level_2") - 1 AS "branch_2",
-  DENSE_RANK() OVER (PARTITION BY "covered" ORDER BY "level_3") - 1 AS "branch_3"
+  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_1" ORDER BY "LEVEL_0") - 1 AS "BRANCH_0",
+  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_2" ORDER BY "LEVEL_1") - 1 AS "BRANCH_1",
+  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_3" ORDER BY "LEVEL_2") - 1 AS "BRANCH_2",
+  DENSE_RANK() OVER (PARTITION BY "COVERED" ORDER BY "LEVEL_3") - 1 AS "BRANCH_3"
 FROM (
   SELECT
-    "v"."value",
-    "v"."n",
+    "V"."VALUE",
+    "V"."N",
     CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN NULL
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."level_0"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEVEL_0"
       ELSE NULL
-    END AS "level_0",
+    END AS "LEVEL_0",
     CAST(CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN 1
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."leaves_0"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEAVES_0"
       ELSE 3
-    END AS BIGINT) AS "leaves_0",
+    END AS BIGINT) AS "LEAVES_0",
     CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN NULL
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."level_1"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEVEL_1"
       ELSE NULL
-    END AS "level_1",
+    END AS "LEVEL_1",
     CAST(CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN 1
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."leaves_1"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEAVES_1"
       ELSE 3
-    END AS BIGINT) AS "leaves_1",
+    END AS BIGINT) AS "LEAVES_1",
     CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN NULL
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."level_2"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEVEL_2"
       ELSE NULL
-    END AS "level_2",
+    END AS "LEVEL_2",
     CAST(CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN 1
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."leaves_2"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEAVES_2"
       ELSE 3
-    END AS BIGINT) AS "leaves_2",
+    END AS BIGINT) AS "LEAVES_2",
     CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN '*'
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."level_3"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEVEL_3"
       ELSE NULL
-    END AS "level_3",
+    END AS "LEVEL_3",
     CAST(CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN 3
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."leaves_3"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEAVES_3"
       ELSE 3
-    END AS BIGINT) AS "leaves_3",
-    CASE WHEN "v"."value" IS NULL OR NOT "h"."is_listed" IS NULL THEN 1 ELSE 0 END AS "covered"
-  FROM "sqlanon_values_3" AS "v"
+    END AS BIGINT) AS "LEAVES_3",
+    CASE WHEN "V"."VALUE" IS NULL OR NOT "H"."IS_LISTED" IS NULL THEN 1 ELSE 0 END AS "COVERED"
+  FROM "SQLANON_VALUES_3" AS "V"
   LEFT JOIN (
     SELECT
-      "level_0" AS "level_0",
-      "level_1" AS "level_1",
-      "level_2" AS "level_2",
-      "level_3" AS "level_3",
-      COUNT(*) OVER (PARTITION BY "level_0") AS "leaves_0",
-      COUNT(*) OVER (PARTITION BY "level_1") AS "leaves_1",
-      COUNT(*) OVER (PARTITION BY "level_2") AS "leaves_2",
-      3 AS "leaves_3",
-      1 AS "is_listed"
-    FROM "sqlanon_listed_3"
-  ) AS "h"
-    ON "v"."value" IS NOT DISTINCT FROM "h"."level_0"
-) AS "joined";
+      "LEVEL_0" AS "LEVEL_0",
+      "LEVEL_1" AS "LEVEL_1",
+      "LEVEL_2" AS "LEVEL_2",
+      "LEVEL_3" AS "LEVEL_3",
+      COUNT(*) OVER (PARTITION BY "LEVEL_0") AS "LEAVES_0",
+      COUNT(*) OVER (PARTITION BY "LEVEL_1") AS "LEAVES_1",
+      COUNT(*) OVER (PARTITION BY "LEVEL_2") AS "LEAVES_2",
+      3 AS "LEAVES_3",
+      1 AS "IS_LISTED"
+    FROM "SQLANON_LISTED_3"
+  ) AS "H"
+    ON "V"."VALUE" IS NOT DISTINCT FROM "H"."LEVEL_0"
+) AS "JOINED";
 
--- 14. distinct values
-CREATE TEMPORARY TABLE "sqlanon_values_4" AS
+-- 43. distinct values
+CREATE TEMPORARY TABLE "SQLANON_VALUES_4" AS
 SELECT
-  CAST("order" AS VARCHAR) AS "value",
-  CAST("order" AS VARCHAR) AS "raw",
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "n"
-FROM "people"
+  CAST("ORDER" AS VARCHAR) AS "VALUE",
+  CAST("ORDER" AS VARCHAR) AS "RAW",
+  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "N"
+FROM "PEOPLE"
 GROUP BY
-  CAST("order" AS VARCHAR);
+  CAST("ORDER" AS VARCHAR);
 
--- 15. build hierarchy
-CREATE TEMPORARY TABLE "sqlanon_listed_4" AS
+-- 44. build hierarchy
+CREATE TEMPORARY TABLE "SQLANON_LISTED_4" AS
 SELECT
-  "value" AS "level_0",
-  LPAD(RIGHT("value", 1), 2, '*') AS "level_1",
-  LPAD(RIGHT("value", 0), 2, '*') AS "level_2"
-FROM "sqlanon_values_4"
+  "VALUE" AS "LEVEL_0",
+  LPAD(RIGHT("VALUE", 1), 2, '*') AS "LEVEL_1",
+  LPAD(RIGHT("VALUE", 0), 2, '*') AS "LEVEL_2"
+FROM "SQLANON_VALUES_4"
 WHERE
-  NOT "value" IS NULL;
+  NOT "VALUE" IS NULL;
 
--- 16. branches
-CREATE TEMPORARY TABLE "sqlanon_lookup_4_branches" AS
+-- 45. branches
+CREATE TEMPORARY TABLE "SQLANON_LOOKUP_4_BRANCHES" AS
 SELECT
   *,
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_1" ORDER BY "level_0") - 1 AS "branch_0",
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_2" ORDER BY "level_1") - 1 AS "branch_1",
-  DENSE_RANK() OVER (PARTITION BY "covered" ORDER BY "level_2") - 1 AS "branch_2"
+  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_1" ORDER BY "LEVEL_0") - 1 AS "BRANCH_0",
+  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_2" ORDER BY "LEVEL_1") - 1 AS "BRANCH_1",
+  DENSE_RANK() OVER (PARTITION BY "COVERED" ORDER BY "LEVEL_2") - 1 AS "BRANCH_2"
 FROM (
   SELECT
-    "v"."value",
-    "v"."n",
+    "V"."VALUE",
+    "V"."N",
     CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN NULL
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."level_0"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEVEL_0"
       ELSE NULL
-    END AS "level_0",
+    END AS "LEVEL_0",
     CAST(CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN 1
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."leaves_0"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEAVES_0"
       ELSE 3
-    END AS BIGINT) AS "leaves_0",
+    END AS BIGINT) AS "LEAVES_0",
     CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN NULL
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."level_1"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEVEL_1"
       ELSE NULL
-    END AS "level_1",
+    END AS "LEVEL_1",
     CAST(CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN 1
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."leaves_1"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEAVES_1"
       ELSE 3
-    END AS BIGINT) AS "leaves_1",
+    END AS BIGINT) AS "LEAVES_1",
     CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN '**'
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."level_2"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEVEL_2"
       ELSE NULL
-    END AS "level_2",
+    END AS "LEVEL_2",
     CAST(CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN 3
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."leaves_2"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEAVES_2"
       ELSE 3
-    END AS BIGINT) AS "leaves_2",
-    CASE WHEN "v"."value" IS NULL OR NOT "h"."is_listed" IS NULL THEN 1 ELSE 0 END AS "covered"
-  FROM "sqlanon_values_4" AS "v"
+    END AS BIGINT) AS "LEAVES_2",
+    CASE WHEN "V"."VALUE" IS NULL OR NOT "H"."IS_LISTED" IS NULL THEN 1 ELSE 0 END AS "COVERED"
+  FROM "SQLANON_VALUES_4" AS "V"
   LEFT JOIN (
     SELECT
-      "level_0" AS "level_0",
-      "level_1" AS "level_1",
-      "level_2" AS "level_2",
-      COUNT(*) OVER (PARTITION BY "level_0") AS "leaves_0",
-      COUNT(*) OVER (PARTITION BY "level_1") AS "leaves_1",
-      3 AS "leaves_2",
-      1 AS "is_listed"
-    FROM "sqlanon_listed_4"
-  ) AS "h"
-    ON "v"."value" IS NOT DISTINCT FROM "h"."level_0"
-) AS "joined";
+      "LEVEL_0" AS "LEVEL_0",
+      "LEVEL_1" AS "LEVEL_1",
+      "LEVEL_2" AS "LEVEL_2",
+      COUNT(*) OVER (PARTITION BY "LEVEL_0") AS "LEAVES_0",
+      COUNT(*) OVER (PARTITION BY "LEVEL_1") AS "LEAVES_1",
+      3 AS "LEAVES_2",
+      1 AS "IS_LISTED"
+    FROM "SQLANON_LISTED_4"
+  ) AS "H"
+    ON "V"."VALUE" IS NOT DISTINCT FROM "H"."LEVEL_0"
+) AS "JOINED";
 
--- 17. distinct values
-CREATE TEMPORARY TABLE "sqlanon_values_5" AS
+-- 46. distinct values
+CREATE TEMPORARY TABLE "SQLANON_VALUES_5" AS
 SELECT
-  CAST("disease" AS VARCHAR) AS "value",
-  CAST("disease" AS VARCHAR) AS "raw",
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "n"
+  CAST("DISEASE" AS VARCHAR) AS "VALUE",
+  CAST("DISEASE" AS VARCHAR) AS "RAW",
+  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "N"
 FROM (
   SELECT
     *
-  FROM "people"
+  FROM "PEOPLE"
   WHERE
     TRUE
-) AS "taking_part"
+) AS "TAKING_PART"
 GROUP BY
-  CAST("disease" AS VARCHAR);
+  CAST("DISEASE" AS VARCHAR);
 
--- 18. list values
-CREATE TEMPORARY TABLE "sqlanon_listed_5" AS
+-- 47. list values
+CREATE TEMPORARY TABLE "SQLANON_LISTED_5" AS
 SELECT
-  "value" AS "level_0"
-FROM "sqlanon_values_5"
+  "VALUE" AS "LEVEL_0"
+FROM "SQLANON_VALUES_5"
 WHERE
-  NOT "value" IS NULL;
+  NOT "VALUE" IS NULL;
 
--- 19. branches
-CREATE TEMPORARY TABLE "sqlanon_lookup_5_branches" AS
+-- 48. branches
+CREATE TEMPORARY TABLE "SQLANON_LOOKUP_5_BRANCHES" AS
 SELECT
   *,
-  DENSE_RANK() OVER (PARTITION BY "covered" ORDER BY "level_0") - 1 AS "branch_0"
+  DENSE_RANK() OVER (PARTITION BY "COVERED" ORDER BY "LEVEL_0") - 1 AS "BRANCH_0"
 FROM (
   SELECT
-    "v"."value",
-    "v"."n",
+    "V"."VALUE",
+    "V"."N",
     CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN NULL
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."level_0"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEVEL_0"
       ELSE NULL
-    END AS "level_0",
+    END AS "LEVEL_0",
     CAST(CASE
-      WHEN "v"."value" IS NULL
+      WHEN "V"."VALUE" IS NULL
       THEN 1
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."leaves_0"
+      WHEN NOT "H"."IS_LISTED" IS NULL
+      THEN "H"."LEAVES_0"
       ELSE 4
-    END AS BIGINT) AS "leaves_0",
-    CASE WHEN "v"."value" IS NULL OR NOT "h"."is_listed" IS NULL THEN 1 ELSE 0 END AS "covered"
-  FROM "sqlanon_values_5" AS "v"
+    END AS BIGINT) AS "LEAVES_0",
+    CASE WHEN "V"."VALUE" IS NULL OR NOT "H"."IS_LISTED" IS NULL THEN 1 ELSE 0 END AS "COVERED"
+  FROM "SQLANON_VALUES_5" AS "V"
   LEFT JOIN (
     SELECT
-      "level_0" AS "level_0",
-      COUNT(*) OVER (PARTITION BY "level_0") AS "leaves_0",
-      1 AS "is_listed"
-    FROM "sqlanon_listed_5"
-  ) AS "h"
-    ON "v"."value" IS NOT DISTINCT FROM "h"."level_0"
-) AS "joined";
+      "LEVEL_0" AS "LEVEL_0",
+      COUNT(*) OVER (PARTITION BY "LEVEL_0") AS "LEAVES_0",
+      1 AS "IS_LISTED"
+    FROM "SQLANON_LISTED_5"
+  ) AS "H"
+    ON "V"."VALUE" IS NOT DISTINCT FROM "H"."LEVEL_0"
+) AS "JOINED";
 
--- 20. lookup
-CREATE TEMPORARY TABLE "sqlanon_lookup_0" AS
+-- 49. lookup
+CREATE TEMPORARY TABLE "SQLANON_LOOKUP_0" AS
 SELECT
-  "value",
-  "covered",
-  "n",
-  "level_0",
-  "level_1",
-  "level_2",
-  "leaves_0",
-  "leaves_1",
-  "leaves_2",
+  "VALUE",
+  "COVERED",
+  "N",
+  "LEVEL_0",
+  "LEVEL_1",
+  "LEVEL_2",
+  "LEAVES_0",
+  "LEAVES_1",
+  "LEAVES_2",
   BITOR(
-    BITSHIFTLEFT(CAST("branch_0" AS BIGINT), 0),
-    BITSHIFTLEFT(CAST("branch_1" AS BIGINT), 1)
-  ) AS "key_0"
-FROM "sqlanon_lookup_0_branches"
+    BITSHIFTLEFT(CAST("BRANCH_0" AS BIGINT), 0),
+    BITSHIFTLEFT(CAST("BRANCH_1" AS BIGINT), 1)
+  ) AS "KEY_0"
+FROM "SQLANON_LOOKUP_0_BRANCHES"
 WHERE
-  "branch_0" < 2 AND "branch_1" < 4 AND "branch_2" < 1;
+  "BRANCH_0" < 2 AND "BRANCH_1" < 4 AND "BRANCH_2" < 1;
 
--- 21. leaf
-CREATE TEMPORARY TABLE "sqlanon_leaf" AS
+-- 50. leaf
+CREATE TEMPORARY TABLE "SQLANON_LEAF" AS
 SELECT
-  CAST(0 AS BIGINT) AS "attribute",
-  CAST(0 AS BIGINT) AS "level",
-  BITAND("key_0", 7) AS "key_0",
-  CAST(5 - MAX("leaves_0") AS BIGINT) AS "cost",
-  CAST(5 - MAX("leaves_0") AS BIGINT) AS "cost_0",
-  CAST(NULL AS BIGINT) AS "cost_1",
-  CAST(NULL AS BIGINT) AS "cost_2",
-  CAST(NULL AS BIGINT) AS "cost_3",
-  CAST(NULL AS BIGINT) AS "cost_4"
-FROM "sqlanon_lookup_0"
+  CAST(0 AS BIGINT) AS "ATTRIBUTE",
+  CAST(0 AS BIGINT) AS "LEVEL",
+  BITAND("KEY_0", 7) AS "KEY_0",
+  CAST(5 - MAX("LEAVES_0") AS BIGINT) AS "COST",
+  CAST(5 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
+  CAST(NULL AS BIGINT) AS "COST_1",
+  CAST(NULL AS BIGINT) AS "COST_2",
+  CAST(NULL AS BIGINT) AS "COST_3",
+  CAST(NULL AS BIGINT) AS "COST_4"
+FROM "SQLANON_LOOKUP_0"
 WHERE
-  "covered" = 1
+  "COVERED" = 1
 GROUP BY
-  BITAND("key_0", 7)
+  BITAND("KEY_0", 7)
 UNION ALL
 SELECT
-  CAST(0 AS BIGINT) AS "attribute",
-  CAST(1 AS BIGINT) AS "level",
-  BITAND("key_0", 6) AS "key_0",
-  CAST(5 - MAX("leaves_1") AS BIGINT) AS "cost",
-  CAST(5 - MAX("leaves_0") AS BIGINT) AS "cost_0",
-  CAST(5 - MAX("leaves_1") AS BIGINT) AS "cost_1",
-  CAST(NULL AS BIGINT) AS "cost_2",
-  CAST(NULL AS BIGINT) AS "cost_3",
-  CAST(NULL AS BIGINT) AS "cost_4"
-FROM "sqlanon_lookup_0"
+  CAST(0 AS BIGINT) AS "ATTRIBUTE",
+  CAST(1 AS BIGINT) AS "LEVEL",
+  BITAND("KEY_0", 6) AS "KEY_0",
+  CAST(5 - MAX("LEAVES_1") AS BIGINT) AS "COST",
+  CAST(5 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
+  CAST(5 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
+  CAST(NULL AS BIGINT) AS "COST_2",
+  CAST(NULL AS BIGINT) AS "COST_3",
+  CAST(NULL AS BIGINT) AS "COST_4"
+FROM "SQLANON_LOOKUP_0"
 WHERE
-  "covered" = 1
+  "COVERED" = 1
 GROUP BY
-  BITAND("key_0", 6)
+  BITAND("KEY_0", 6)
 UNION ALL
 SELECT
-  CAST(0 AS BIGINT) AS "attribute",
-  CAST(2 AS BIGINT) AS "level",
-  BITAND("key_0", 0) AS "key_0",
-  CAST(5 - MAX("leaves_2") AS BIGINT) AS "cost",
-  CAST(5 - MAX("leaves_0") AS BIGINT) AS "cost_0",
-  CAST(5 - MAX("leaves_1") AS BIGINT) AS "cost_1",
-  CAST(5 - MAX("leaves_2") AS BIGINT) AS "cost_2",
-  CAST(NULL AS BIGINT) AS "cost_3",
-  CAST(NULL AS BIGINT) AS "cost_4"
-FROM "sqlanon_lookup_0"
+  CAST(0 AS BIGINT) AS "ATTRIBUTE",
+  CAST(2 AS BIGINT) AS "LEVEL",
+  BITAND("KEY_0", 0) AS "KEY_0",
+  CAST(5 - MAX("LEAVES_2") AS BIGINT) AS "COST",
+  CAST(5 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
+  CAST(5 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
+  CAST(5 - MAX("LEAVES_2") AS BIGINT) AS "COST_2",
+  CAST(NULL AS BIGINT) AS "COST_3",
+  CAST(NULL AS BIGINT) AS "COST_4"
+FROM "SQLANON_LOOKUP_0"
 WHERE
-  "covered" = 1
+  "COVERED" = 1
 GROUP BY
-  BITAND("key_0", 0);
+  BITAND("KEY_0", 0);
 
--- 22. lookup
-CREATE TEMPORARY TABLE "sqlanon_lookup_1" AS
+-- 51. lookup
+CREATE TEMPORARY TABLE "SQLANON_LOOKUP_1" AS
 SELECT
-  "value",
-  "covered",
-  "n",
-  "level_0",
-  "level_1",
-  "level_2",
-  "level_3",
-  "leaves_0",
-  "leaves_1",
-  "leaves_2",
-  "leaves_3",
+  "VALUE",
+  "COVERED",
+  "N",
+  "LEVEL_0",
+  "LEVEL_1",
+  "LEVEL_2",
+  "LEVEL_3",
+  "LEAVES_0",
+  "LEAVES_1",
+  "LEAVES_2",
+  "LEAVES_3",
   BITOR(
     BITOR(
-      BITSHIFTLEFT(CAST("branch_0" AS BIGINT), 3),
-      BITSHIFTLEFT(CAST("branch_1" AS BIGINT), 7)
+      BITSHIFTLEFT(CAST("BRANCH_0" AS BIGINT), 3),
+      BITSHIFTLEFT(CAST("BRANCH_1" AS BIGINT), 7)
     ),
-    BITSHIFTLEFT(CAST("branch_2" AS BIGINT), 8)
-  ) AS "key_0"
-FROM "sqlanon_lookup_1_branches"
+    BITSHIFTLEFT(CAST("BRANCH_2" AS BIGINT), 8)
+  ) AS "KEY_0"
+FROM "SQLANON_LOOKUP_1_BRANCHES"
 WHERE
-  "branch_0" < 16 AND "branch_1" < 2 AND "branch_2" < 8 AND "branch_3" < 1;
+  "BRANCH_0" < 16 AND "BRANCH_1" < 2 AND "BRANCH_2" < 8 AND "BRANCH_3" < 1;
 
--- 23. leaf
-INSERT INTO "sqlanon_leaf"
+-- 52. leaf
+INSERT INTO "SQLANON_LEAF"
 SELECT
-  CAST(1 AS BIGINT) AS "attribute",
-  CAST(0 AS BIGINT) AS "level",
-  BITAND("key_0", 2040) AS "key_0",
-  CAST(47 - MAX("leaves_0") AS BIGINT) AS "cost",
-  CAST(47 - MAX("leaves_0") AS BIGINT) AS "cost_0",
-  CAST(NULL AS BIGINT) AS "cost_1",
-  CAST(NULL AS BIGINT) AS "cost_2",
-  CAST(NULL AS BIGINT) AS "cost_3",
-  CAST(NULL AS BIGINT) AS "cost_4"
-FROM "sqlanon_lookup_1"
+  CAST(1 AS BIGINT) AS "ATTRIBUTE",
+  CAST(0 AS BIGINT) AS "LEVEL",
+  BITAND("KEY_0", 2040) AS "KEY_0",
+  CAST(47 - MAX("LEAVES_0") AS BIGINT) AS "COST",
+  CAST(47 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
+  CAST(NULL AS BIGINT) AS "COST_1",
+  CAST(NULL AS BIGINT) AS "COST_2",
+  CAST(NULL AS BIGINT) AS "COST_3",
+  CAST(NULL AS BIGINT) AS "COST_4"
+FROM "SQLANON_LOOKUP_1"
 WHERE
-  "covered" = 1
+  "COVERED" = 1
 GROUP BY
-  BITAND("key_0", 2040)
+  BITAND("KEY_0", 2040)
 UNION ALL
 SELECT
-  CAST(1 AS BIGINT) AS "attribute",
-  CAST(1 AS BIGINT) AS "level",
-  BITAND("key_0", 1920) AS "key_0",
-  CAST(47 - MAX("leaves_1") AS BIGINT) AS "cost",
-  CAST(47 - MAX("leaves_0") AS BIGINT) AS "cost_0",
-  CAST(47 - MAX("leaves_1") AS BIGINT) AS "cost_1",
-  CAST(NULL AS BIGINT) AS "cost_2",
-  CAST(NULL AS BIGINT) AS "cost_3",
-  CAST(NULL AS BIGINT) AS "cost_4"
-FROM "sqlanon_lookup_1"
+  CAST(1 AS BIGINT) AS "ATTRIBUTE",
+  CAST(1 AS BIGINT) AS "LEVEL",
+  BITAND("KEY_0", 1920) AS "KEY_0",
+  CAST(47 - MAX("LEAVES_1") AS BIGINT) AS "COST",
+  CAST(47 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
+  CAST(47 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
+  CAST(NULL AS BIGINT) AS "COST_2",
+  CAST(NULL AS BIGINT) AS "COST_3",
+  CAST(NULL AS BIGINT) AS "COST_4"
+FROM "SQLANON_LOOKUP_1"
 WHERE
-  "covered" = 1
+  "COVERED" = 1
 GROUP BY
-  BITAND("key_0", 1920)
+  BITAND("KEY_0", 1920)
 UNION ALL
 SELECT
-  CAST(1 AS BIGINT) AS "attribute",
-  CAST(2 AS BIGINT) AS "level",
-  BITAND("key_0", 1792) AS "key_0",
-  CAST(47 - MAX("leaves_2") AS BIGINT) AS "cost",
-  CAST(47 - MAX("leaves_0") AS BIGINT) AS "cost_0",
-  CAST(47 - MAX("leaves_1") AS BIGINT) AS "cost_1",
-  CAST(47 - MAX("leaves_2") AS BIGINT) AS "cost_2",
-  CAST(NULL AS BIGINT) AS "cost_3",
-  CAST(NULL AS BIGINT) AS "cost_4"
-FROM "sqlanon_lookup_1"
+  CAST(1 AS BIGINT) AS "ATTRIBUTE",
+  CAST(2 AS BIGINT) AS "LEVEL",
+  BITAND("KEY_0", 1792) AS "KEY_0",
+  CAST(47 - MAX("LEAVES_2") AS BIGINT) AS "COST",
+  CAST(47 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
+  CAST(47 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
+  CAST(47 - MAX("LEAVES_2") AS BIGINT) AS "COST_2",
+  CAST(NULL AS BIGINT) AS "COST_3",
+  CAST(NULL AS BIGINT) AS "COST_4"
+FROM "SQLANON_LOOKUP_1"
 WHERE
-  "covered" = 1
+  "COVERED" = 1
 GROUP BY
-  BITAND("key_0", 1792)
+  BITAND("KEY_0", 1792)
 UNION ALL
 SELECT
-  CAST(1 AS BIGINT) AS "attribute",
-  CAST(3 AS BIGINT) AS "level",
-  BITAND("key_0", 0) AS "key_0",
-  CAST(47 - MAX("leaves_3") AS BIGINT) AS "cost",
-  CAST(47 - MAX("leaves_0") AS BIGINT) AS "cost_0",
-  CAST(47 - MAX("leaves_1") AS BIGINT) AS "cost_1",
-  CAST(47 - MAX("leaves_2") AS BIGINT) AS "cost_2",
-  CAST(47 - MAX("leaves_3") AS BIGINT) AS "cost_3",
-  CAST(NULL AS BIGINT) AS "cost_4"
-FROM "sqlanon_lookup_1"
+  CAST(1 AS BIGINT) AS "ATTRIBUTE",
+  CAST(3 AS BIGINT) AS "LEVEL",
+  BITAND("KEY_0", 0) AS "KEY_0",
+  CAST(47 - MAX("LEAVES_3") AS BIGINT) AS "COST",
+  CAST(47 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
+  CAST(47 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
+  CAST(47 - MAX("LEAVES_2") AS BIGINT) AS "COST_2",
+  CAST(47 - MAX("LEAVES_3") AS BIGINT) AS "COST_3",
+  CAST(NULL AS BIGINT) AS "COST_4"
+FROM "SQLANON_LOOKUP_1"
 WHERE
-  "covered" = 1
+  "COVERED" = 1
 GROUP BY
-  BITAND("key_0", 0);
+  BITAND("KEY_0", 0);
 
--- 24. lookup
-CREATE TEMPORARY TABLE "sqlanon_lookup_2" AS
+-- 53. lookup
+CREATE TEMPORARY TABLE "SQLANON_LOOKUP_2" AS
 SELECT
-  "value",
-  "covered",
-  "n",
-  "level_0",
-  "level_1",
-  "level_2",
-  "level_3",
-  "level_4",
-  "leaves_0",
-  "leaves_1",
-  "leaves_2",
-  "leaves_3",
-  "leaves_4",
+  "VALUE",
+  "COVERED",
+  "N",
+  "LEVEL_0",
+  "LEVEL_1",
+  "LEVEL_2",
+  "LEVEL_3",
+  "LEVEL_4",
+  "LEAVES_0",
+  "LEAVES_1",
+  "LEAVES_2",
+  "LEAVES_3",
+  "LEAVES_4",
   BITOR(
     BITOR(
       BITOR(
-        BITSHIFTLEFT(CAST("branch_0" AS BIGINT), 11),
-        BITSHIFTLEFT(CAST("branch_1" AS BIGINT), 16)
+        BITSHIFTLEFT(CAST("BRANCH_0" AS BIGINT), 11),
+        BITSHIFTLEFT(CAST("BRANCH_1" AS BIGINT), 16)
       ),
-      BITSHIFTLEFT(CAST("branch_2" AS BIGINT), 17)
+      BITSHIFTLEFT(CAST("BRANCH_2" AS BIGINT), 17)
     ),
-    BITSHIFTLEFT(CAST("branch_3" AS BIGINT), 18)
-  ) AS "key_0"
-FROM "sqlanon_lookup_2_branches"
+    BITSHIFTLEFT(CAST("BRANCH_3" AS BIGINT), 18)
+  ) AS "KEY_0"
+FROM "SQLANON_LOOKUP_2_BRANCHES"
 WHERE
-  "branch_0" < 32
-  AND "branch_1" < 2
-  AND "branch_2" < 2
-  AND "branch_3" < 2
-  AND "branch_4" < 1;
+  "BRANCH_0" < 32
+  AND "BRANCH_1" < 2
+  AND "BRANCH_2" < 2
+  AND "BRANCH_3" < 2
+  AND "BRANCH_4" < 1;
 
--- 25. leaf
-INSERT INTO "sqlanon_leaf"
+-- 54. leaf
+INSERT INTO "SQLANON_LEAF"
 SELECT
-  CAST(2 AS BIGINT) AS "attribute",
-  CAST(0 AS BIGINT) AS "level",
-  BITAND("key_0", 522240) AS "key_0",
-  CAST(125 - MAX("leaves_0") AS BIGINT) AS "cost",
-  CAST(125 - MAX("leaves_0") AS BIGINT) AS "cost_0",
-  CAST(NULL AS BIGINT) AS "cost_1",
-  CAST(NULL AS BIGINT) AS "cost_2",
-  CAST(NULL AS BIGINT) AS "cost_3",
-  CAST(NULL AS BIGINT) AS "cost_4"
-FROM "sqlanon_lookup_2"
+  CAST(2 AS BIGINT) AS "ATTRIBUTE",
+  CAST(0 AS BIGINT) AS "LEVEL",
+  BITAND("KEY_0", 522240) AS "KEY_0",
+  CAST(125 - MAX("LEAVES_0") AS BIGINT) AS "COST",
+  CAST(125 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
+  CAST(NULL AS BIGINT) AS "COST_1",
+  CAST(NULL AS BIGINT) AS "COST_2",
+  CAST(NULL AS BIGINT) AS "COST_3",
+  CAST(NULL AS BIGINT) AS "COST_4"
+FROM "SQLANON_LOOKUP_2"
 WHERE
-  "covered" = 1
+  "COVERED" = 1
 GROUP BY
-  BITAND("key_0", 522240)
+  BITAND("KEY_0", 522240)
 UNION ALL
 SELECT
-  CAST(2 AS BIGINT) AS "attribute",
-  CAST(1 AS BIGINT) AS "level",
-  BITAND("key_0", 458752) AS "key_0",
-  CAST(125 - MAX("leaves_1") AS BIGINT) AS "cost",
-  CAST(125 - MAX("leaves_0") AS BIGINT) AS "cost_0",
-  CAST(125 - MAX("leaves_1") AS BIGINT) AS "cost_1",
-  CAST(NULL AS BIGINT) AS "cost_2",
-  CAST(NULL AS BIGINT) AS "cost_3",
-  CAST(NULL AS BIGINT) AS "cost_4"
-FROM "sqlanon_lookup_2"
+  CAST(2 AS BIGINT) AS "ATTRIBUTE",
+  CAST(1 AS BIGINT) AS "LEVEL",
+  BITAND("KEY_0", 458752) AS "KEY_0",
+  CAST(125 - MAX("LEAVES_1") AS BIGINT) AS "COST",
+  CAST(125 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
+  CAST(125 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
+  CAST(NULL AS BIGINT) AS "COST_2",
+  CAST(NULL AS BIGINT) AS "COST_3",
+  CAST(NULL AS BIGINT) AS "COST_4"
+FROM "SQLANON_LOOKUP_2"
 WHERE
-  "covered" = 1
+  "COVERED" = 1
 GROUP BY
-  BITAND("key_0", 458752)
+  BITAND("KEY_0", 458752)
 UNION ALL
 SELECT
-  CAST(2 AS BIGINT) AS "attribute",
-  CAST(2 AS BIGINT) AS "level",
-  BITAND("key_0", 393216) AS "key_0",
-  CAST(125 - MAX("leaves_2") AS BIGINT) AS "cost",
-  CAST(125 - MAX("leaves_0") AS BIGINT) AS "cost_0",
-  CAST(125 - MAX("leaves_1") AS BIGINT) AS "cost_1",
-  CAST(125 - MAX("leaves_2") AS BIGINT) AS "cost_2",
-  CAST(NULL AS BIGINT) AS "cost_3",
-  CAST(NULL AS BIGINT) AS "cost_4"
-FROM "sqlanon_lookup_2"
+  CAST(2 AS BIGINT) AS "ATTRIBUTE",
+  CAST(2 AS BIGINT) AS "LEVEL",
+  BITAND("KEY_0", 393216) AS "KEY_0",
+  CAST(125 - MAX("LEAVES_2") AS BIGINT) AS "COST",
+  CAST(125 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
+  CAST(125 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
+  CAST(125 - MAX("LEAVES_2") AS BIGINT) AS "COST_2",
+  CAST(NULL AS BIGINT) AS "COST_3",
+  CAST(NULL AS BIGINT) AS "COST_4"
+FROM "SQLANON_LOOKUP_2"
 WHERE
-  "covered" = 1
+  "COVERED" = 1
 GROUP BY
-  BITAND("key_0", 393216)
+  BITAND("KEY_0", 393216)
 UNION ALL
 SELECT
-  CAST(2 AS BIGINT) AS "attribute",
-  CAST(3 AS BIGINT) AS "level",
-  BITAND("key_0", 262144) AS "key_0",
-  CAST(125 - MAX("leaves_3") AS BIGINT) AS "cost",
-  CAST(125 - MAX("leaves_0") AS BIGINT) AS "cost_0",
-  CAST(125 - MAX("leaves_1") AS BIGINT) AS "cost_1",
-  CAST(125 - MAX("leaves_2") AS BIGINT) AS "cost_2",
-  CAST(125 - MAX("leaves_3") AS BIGINT) AS "cost_3",
-  CAST(NULL AS BIGINT) AS "cost_4"
-FROM "sqlanon_lookup_2"
+  CAST(2 AS BIGINT) AS "ATTRIBUTE",
+  CAST(3 AS BIGINT) AS "LEVEL",
+  BITAND("KEY_0", 262144) AS "KEY_0",
+  CAST(125 - MAX("LEAVES_3") AS BIGINT) AS "COST",
+  CAST(125 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
+  CAST(125 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
+  CAST(125 - MAX("LEAVES_2") AS BIGINT) AS "COST_2",
+  CAST(125 - MAX("LEAVES_3") AS BIGINT) AS "COST_3",
+  CAST(NULL AS BIGINT) AS "COST_4"
+FROM "SQLANON_LOOKUP_2"
 WHERE
-  "covered" = 1
+  "COVERED" = 1
 GROUP BY
-  BITAND("key_0", 262144)
+  BITAND("KEY_0", 262144)
 UNION ALL
 SELECT
-  CAST(2 AS BIGINT) AS "attribute",
-  CAST(4 AS BIGINT) AS "level",
-  BITAND("key_0", 0) AS "key_0",
-  CAST(125 - MAX("leaves_4") AS BIGINT) AS "cost",
-  CAST(125 - MAX("leaves_0") AS BIGINT) AS "cost_0",
-  CAST(125 - MAX("leaves_1") AS BIGINT) AS "cost_1",
-  CAST(125 - MAX("leaves_2") AS BIGINT) AS "cost_2",
-  CAST(125 - MAX("leaves_3") AS BIGINT) AS "cost_3",
-  CAST(125 - MAX("leaves_4") AS BIGINT) AS "cost_4"
-FROM "sqlanon_lookup_2"
+  CAST(2 AS BIGINT) AS "ATTRIBUTE",
+  CAST(4 AS BIGINT) AS "LEVEL",
+  BITAND("KEY_0", 0) AS "KEY_0",
+  CAST(125 - MAX("LEAVES_4") AS BIGINT) AS "COST",
+  CAST(125 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
+  CAST(125 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
+  CAST(125 - MAX("LEAVES_2") AS BIGINT) AS "COST_2",
+  CAST(125 - MAX("LEAVES_3") AS BIGINT) AS "COST_3",
+  CAST(125 - MAX("LEAVES_4") AS BIGINT) AS "COST_4"
+FROM "SQLANON_LOOKUP_2"
 WHERE
-  "covered" = 1
+  "COVERED" = 1
 GROUP BY
-  BITAND("key_0", 0);
+  BITAND("KEY_0", 0);
 
--- 26. lookup
-CREATE TEMPORARY TABLE "sqlanon_lookup_3" AS
+-- 55. lookup
+CREATE TEMPORARY TABLE "SQLANON_LOOKUP_3" AS
 SELECT
-  "value",
-  "covered",
-  "n",
-  "level_0",
-  "level_1",
-  "level_2",
-  "level_3",
-  "leaves_0",
-  "leaves_1",
-  "leaves_2",
-  "leaves_3",
+  "VALUE",
+  "COVERED",
+  "N",
+  "LEVEL_0",
+  "LEVEL_1",
+  "LEVEL_2",
+  "LEVEL_3",
+  "LEAVES_0",
+  "LEAVES_1",
+  "LEAVES_2",
+  "LEAVES_3",
   (
-    BITSHIFTLEFT(CAST("branch_1" AS BIGINT), 19)
-  ) AS "key_0"
-FROM "sqlanon_lookup_3_branches"
+    BITSHIFTLEFT(CAST("BRANCH_1" AS BIGINT), 19)
+  ) AS "KEY_0"
+FROM "SQLANON_LOOKUP_3_BRANCHES"
 WHERE
-  "branch_0" < 1 AND "branch_1" < 4 AND "branch_2" < 1 AND "branch_3" < 1;
+  "BRANCH_0" < 1 AND "BRANCH_1" < 4 AND "BRANCH_2" < 1 AND "BRANCH_3" < 1;
 
--- 27. leaf
-INSERT INTO "sqlanon_leaf"
+-- 56. leaf
+INSERT INTO "SQLANON_LEAF"
 SELECT
-  CAST(3 AS BIGINT) AS "attribute",
-  CAST(0 AS BIGINT) AS "level",
-  BITAND("key_0", 1572864) AS "key_0",
-  CAST(3 - MAX("leaves_0") AS BIGINT) AS "cost",
-  CAST(3 - MAX("leaves_0") AS BIGINT) AS "cost_0",
-  CAST(NULL AS BIGINT) AS "cost_1",
-  CAST(NULL AS BIGINT) AS "cost_2",
-  CAST(NULL AS BIGINT) AS "cost_3",
-  CAST(NULL AS BIGINT) AS "cost_4"
-FROM "sqlanon_lookup_3"
+  CAST(3 AS BIGINT) AS "ATTRIBUTE",
+  CAST(0 AS BIGINT) AS "LEVEL",
+  BITAND("KEY_0", 1572864) AS "KEY_0",
+  CAST(3 - MAX("LEAVES_0") AS BIGINT) AS "COST",
+  CAST(3 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
+  CAST(NULL AS BIGINT) AS "COST_1",
+  CAST(NULL AS BIGINT) AS "COST_2",
+  CAST(NULL AS BIGINT) AS "COST_3",
+  CAST(NULL AS BIGINT) AS "COST_4"
+FROM "SQLANON_LOOKUP_3"
 WHERE
-  "covered" = 1
+  "COVERED" = 1
 GROUP BY
-  BITAND("key_0", 1572864)
+  BITAND("KEY_0", 1572864)
 UNION ALL
 SELECT
-  CAST(3 AS BIGINT) AS "attribute",
-  CAST(1 AS BIGINT) AS "level",
-  BITAND("key_0", 1572864) AS "key_0",
-  CAST(3 - MAX("leaves_1") AS BIGINT) AS "cost",
-  CAST(3 - MAX("leaves_0") AS BIGINT) AS "cost_0",
-  CAST(3 - MAX("leaves_1") AS BIGINT) AS "cost_1",
-  CAST(NULL AS BIGINT) AS "cost_2",
-  CAST(NULL AS BIGINT) AS "cost_3",
-  CAST(NULL AS BIGINT) AS "cost_4"
-FROM "sqlanon_lookup_3"
+  CAST(3 AS BIGINT) AS "ATTRIBUTE",
+  CAST(1 AS BIGINT) AS "LEVEL",
+  BITAND("KEY_0", 1572864) AS "KEY_0",
+  CAST(3 - MAX("LEAVES_1") AS BIGINT) AS "COST",
+  CAST(3 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
+  CAST(3 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
+  CAST(NULL AS BIGINT) AS "COST_2",
+  CAST(NULL AS BIGINT) AS "COST_3",
+  CAST(NULL AS BIGINT) AS "COST_4"
+FROM "SQLANON_LOOKUP_3"
 WHERE
-  "covered" = 1
+  "COVERED" = 1
 GROUP BY
-  BITAND("key_0", 1572864)
+  BITAND("KEY_0", 1572864)
 UNION ALL
 SELECT
-  CAST(3 AS BIGINT) AS "attribute",
-  CAST(2 AS BIGINT) AS "level",
-  BITAND("key_0", 0) AS "key_0",
-  CAST(3 - MAX("leaves_2") AS BIGINT) AS "cost",
-  CAST(3 - MAX("leaves_0") AS BIGINT) AS "cost_0",
-  CAST(3 - MAX("leaves_1") AS BIGINT) AS "cost_1",
-  CAST(3 - MAX("leaves_2") AS BIGINT) AS "cost_2",
-  CAST(NULL AS BIGINT) AS "cost_3",
-  CAST(NULL AS BIGINT) AS "cost_4"
-FROM "sqlanon_lookup_3"
+  CAST(3 AS BIGINT) AS "ATTRIBUTE",
+  CAST(2 AS BIGINT) AS "LEVEL",
+  BITAND("KEY_0", 0) AS "KEY_0",
+  CAST(3 - MAX("LEAVES_2") AS BIGINT) AS "COST",
+  CAST(3 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
+  CAST(3 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
+  CAST(3 - MAX("LEAVES_2") AS BIGINT) AS "COST_2",
+  CAST(NULL AS BIGINT) AS "COST_3",
+  CAST(NULL AS BIGINT) AS "COST_4"
+FROM "SQLANON_LOOKUP_3"
 WHERE
-  "covered" = 1
+  "COVERED" = 1
 GROUP BY
-  BITAND("key_0", 0)
+  BITAND("KEY_0", 0)
 UNION ALL
 SELECT
-  CAST(3 AS BIGINT) AS "attribute",
-  CAST(3 AS BIGINT) AS "level",
-  BITAND("key_0", 0) AS "key_0",
-  CAST(3 - MAX("leaves_3") AS BIGINT) AS "cost",
-  CAST(3 - MAX("leaves_0") AS BIGINT) AS "cost_0",
-  CAST(3 - MAX("leaves_1") AS BIGINT) AS "cost_1",
-  CAST(3 - MAX("leaves_2") AS BIGINT) AS "cost_2",
-  CAST(3 - MAX("leaves_3") AS BIGINT) AS "cost_3",
-  CAST(NULL AS BIGINT) AS "cost_4"
-FROM "sqlanon_lookup_3"
+  CAST(3 AS BIGINT) AS "ATTRIBUTE",
+  CAST(3 AS BIGINT) AS "LEVEL",
+  BITAND("KEY_0", 0) AS "KEY_0",
+  CAST(3 - MAX("LEAVES_3") AS BIGINT) AS "COST",
+  CAST(3 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
+  CAST(3 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
+  CAST(3 - MAX("LEAVES_2") AS BIGINT) AS "COST_2",
+  CAST(3 - MAX("LEAVES_3") AS BIGINT) AS "COST_3",
+  CAST(NULL AS BIGINT) AS "COST_4"
+FROM "SQLANON_LOOKUP_3"
 WHERE
-  "covered" = 1
+  "COVERED" = 1
 GROUP BY
-  BITAND("key_0", 0);
+  BITAND("KEY_0", 0);
 
--- 28. lookup
-CREATE TEMPORARY TABLE "sqlanon_lookup_4" AS
+-- 57. lookup
+CREATE TEMPORARY TABLE "SQLANON_LOOKUP_4" AS
 SELECT
-  "value",
-  "covered",
-  "n",
-  "level_0",
-  "level_1",
-  "level_2",
-  "leaves_0",
-  "leaves_1",
-  "leaves_2",
+  "VALUE",
+  "COVERED",
+  "N",
+  "LEVEL_0",
+  "LEVEL_1",
+  "LEVEL_2",
+  "LEAVES_0",
+  "LEAVES_1",
+  "LEAVES_2",
   BITOR(
-    BITSHIFTLEFT(CAST("branch_0" AS BIGINT), 21),
-    BITSHIFTLEFT(CAST("branch_1" AS BIGINT), 22)
-  ) AS "key_0"
-FROM "sqlanon_lookup_4_branches"
+    BITSHIFTLEFT(CAST("BRANCH_0" AS BIGINT), 21),
+    BITSHIFTLEFT(CAST("BRANCH_1" AS BIGINT), 22)
+  ) AS "KEY_0"
+FROM "SQLANON_LOOKUP_4_BRANCHES"
 WHERE
-  "branch_0" < 2 AND "branch_1" < 2 AND "branch_2" < 1;
+  "BRANCH_0" < 2 AND "BRANCH_1" < 2 AND "BRANCH_2" < 1;
 
--- 29. leaf
-INSERT INTO "sqlanon_leaf"
+-- 58. leaf
+INSERT INTO "SQLANON_LEAF"
 SELECT
-  CAST(4 AS BIGINT) AS "attribute",
-  CAST(0 AS BIGINT) AS "level",
-  BITAND("key_0", 6291456) AS "key_0",
-  CAST(3 - MAX("leaves_0") AS BIGINT) AS "cost",
-  CAST(3 - MAX("leaves_0") AS BIGINT) AS "cost_0",
-  CAST(NULL AS BIGINT) AS "cost_1",
-  CAST(NULL AS BIGINT) AS "cost_2",
-  CAST(NULL AS BIGINT) AS "cost_3",
-  CAST(NULL AS BIGINT) AS "cost_4"
-FROM "sqlanon_lookup_4"
+  CAST(4 AS BIGINT) AS "ATTRIBUTE",
+  CAST(0 AS BIGINT) AS "LEVEL",
+  BITAND("KEY_0", 6291456) AS "KEY_0",
+  CAST(3 - MAX("LEAVES_0") AS BIGINT) AS "COST",
+  CAST(3 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
+  CAST(NULL AS BIGINT) AS "COST_1",
+  CAST(NULL AS BIGINT) AS "COST_2",
+  CAST(NULL AS BIGINT) AS "COST_3",
+  CAST(NULL AS BIGINT) AS "COST_4"
+FROM "SQLANON_LOOKUP_4"
 WHERE
-  "covered" = 1
+  "COVERED" = 1
 GROUP BY
-  BITAND("key_0", 6291456)
+  BITAND("KEY_0", 6291456)
 UNION ALL
 SELECT
-  CAST(4 AS BIGINT) AS "attribute",
-  CAST(1 AS BIGINT) AS "level",
-  BITAND("key_0", 4194304) AS "key_0",
-  CAST(3 - MAX("leaves_1") AS BIGINT) AS "cost",
-  CAST(3 - MAX("leaves_0") AS BIGINT) AS "cost_0",
-  CAST(3 - MAX("leaves_1") AS BIGINT) AS "cost_1",
-  CAST(NULL AS BIGINT) AS "cost_2",
-  CAST(NULL AS BIGINT) AS "cost_3",
-  CAST(NULL AS BIGINT) AS "cost_4"
-FROM "sqlanon_lookup_4"
+  CAST(4 AS BIGINT) AS "ATTRIBUTE",
+  CAST(1 AS BIGINT) AS "LEVEL",
+  BITAND("KEY_0", 4194304) AS "KEY_0",
+  CAST(3 - MAX("LEAVES_1") AS BIGINT) AS "COST",
+  CAST(3 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
+  CAST(3 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
+  CAST(NULL AS BIGINT) AS "COST_2",
+  CAST(NULL AS BIGINT) AS "COST_3",
+  CAST(NULL AS BIGINT) AS "COST_4"
+FROM "SQLANON_LOOKUP_4"
 WHERE
-  "covered" = 1
+  "COVERED" = 1
 GROUP BY
-  BITAND("key_0", 4194304)
+  BITAND("KEY_0", 4194304)
 UNION ALL
 SELECT
-  CAST(4 AS BIGINT) AS "attribute",
-  CAST(2 AS BIGINT) AS "level",
-  BITAND("key_0", 0) AS "key_0",
-  CAST(3 - MAX("leaves_2") AS BIGINT) AS "cost",
-  CAST(3 - MAX("leaves_0") AS BIGINT) AS "cost_0",
-  CAST(3 - MAX("leaves_1") AS BIGINT) AS "cost_1",
-  CAST(3 - MAX("leaves_2") AS BIGINT) AS "cost_2",
-  CAST(NULL AS BIGINT) AS "cost_3",
-  CAST(NULL AS BIGINT) AS "cost_4"
-FROM "sqlanon_lookup_4"
+  CAST(4 AS BIGINT) AS "ATTRIBUTE",
+  CAST(2 AS BIGINT) AS "LEVEL",
+  BITAND("KEY_0", 0) AS "KEY_0",
+  CAST(3 - MAX("LEAVES_2") AS BIGINT) AS "COST",
+  CAST(3 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
+  CAST(3 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
+  CAST(3 - MAX("LEAVES_2") AS BIGINT) AS "COST_2",
+  CAST(NULL AS BIGINT) AS "COST_3",
+  CAST(NULL AS BIGINT) AS "COST_4"
+FROM "SQLANON_LOOKUP_4"
 WHERE
-  "covered" = 1
+  "COVERED" = 1
 GROUP BY
-  BITAND("key_0", 0);
+  BITAND("KEY_0", 0);
 
--- 30. lookup
-CREATE TEMPORARY TABLE "sqlanon_lookup_5" AS
+-- 59. lookup
+CREATE TEMPORARY TABLE "SQLANON_LOOKUP_5" AS
 SELECT
-  "value",
-  "covered",
-  "n",
-  "level_0",
-  "leaves_0",
+  "VALUE",
+  "COVERED",
+  "N",
+  "LEVEL_0",
+  "LEAVES_0",
   (
-    BITSHIFTLEFT(CAST("branch_0" AS BIGINT), 23)
-  ) AS "key_0"
-FROM "sqlanon_lookup_5_branches"
+    BITSHIFTLEFT(CAST("BRANCH_0" AS BIGINT), 23)
+  ) AS "KEY_0"
+FROM "SQLANON_LOOKUP_5_BRANCHES"
 WHERE
-  "branch_0" < 4 AND "covered" = 1;
+  "BRANCH_0" < 4 AND "COVERED" = 1;
 
--- 31. overall
-CREATE TEMPORARY TABLE "sqlanon_overall_0" AS
+-- 60. overall
+CREATE TEMPORARY TABLE "SQLANON_OVERALL_0" AS
 SELECT
   *,
   (
-    "area" - "through"
+    "AREA" - "THROUGH"
   ) + (
-    MAX("place") OVER () - (
-      "place" - 1
+    MAX("PLACE") OVER () - (
+      "PLACE" - 1
     )
   ) + (
-    "area" - "through"
-  ) - MAX("area") OVER () AS "alone"
+    "AREA" - "THROUGH"
+  ) - MAX("AREA") OVER () AS "ALONE"
 FROM (
   SELECT
     *,
-    SUM("through") OVER (ORDER BY "place") AS "area"
+    SUM("THROUGH") OVER (ORDER BY "PLACE") AS "AREA"
   FROM (
     SELECT
       *,
-      SUM("share") OVER (ORDER BY "place") AS "through"
+      SUM("SHARE") OVER (ORDER BY "PLACE") AS "THROUGH"
     FROM (
       SELECT
         *,
-        CAST("records" AS DOUBLE) / SUM("records") OVER () AS "share"
+        CAST("RECORDS" AS DOUBLE) / SUM("RECORDS") OVER () AS "SHARE"
       FROM (
         SELECT
-          BITAND("sqlanon_lookup_5"."key_0", 25165824) AS "value",
-          "v"."n" AS "records",
-          ROW_NUMBER() OVER (ORDER BY "v"."value" IS NULL, "v"."raw", "v"."value") AS "place"
-        FROM "sqlanon_values_5" AS "v"
-        JOIN "sqlanon_lookup_5" AS "sqlanon_lookup_5"
-          ON "v"."value" IS NOT DISTINCT FROM "sqlanon_lookup_5"."value"
-      ) AS "placed"
-    ) AS "shared"
-  ) AS "cumulated"
-) AS "measured";
+          BITAND("SQLANON_LOOKUP_5"."KEY_0", 25165824) AS "VALUE",
+          "V"."N" AS "RECORDS",
+          ROW_NUMBER() OVER (ORDER BY "V"."VALUE" IS NULL, "V"."RAW", "V"."VALUE") AS "PLACE"
+        FROM "SQLANON_VALUES_5" AS "V"
+        JOIN "SQLANON_LOOKUP_5" AS "SQLANON_LOOKUP_5"
+          ON "V"."VALUE" IS NOT DISTINCT FROM "SQLANON_LOOKUP_5"."VALUE"
+      ) AS "PLACED"
+    ) AS "SHARED"
+  ) AS "CUMULATED"
+) AS "MEASURED";
 
--- 32. base
-CREATE TEMPORARY TABLE "sqlanon_base" AS
+-- 61. base
+CREATE TEMPORARY TABLE "SQLANON_BASE" AS
 SELECT
   BITOR(
     BITOR(
       BITOR(
         BITOR(
-          BITOR("sqlanon_lookup_0"."key_0", "sqlanon_lookup_1"."key_0"),
-          "sqlanon_lookup_2"."key_0"
+          BITOR("SQLANON_LOOKUP_0"."KEY_0", "SQLANON_LOOKUP_1"."KEY_0"),
+          "SQLANON_LOOKUP_2"."KEY_0"
         ),
-        "sqlanon_lookup_3"."key_0"
+        "SQLANON_LOOKUP_3"."KEY_0"
       ),
-      "sqlanon_lookup_4"."key_0"
+      "SQLANON_LOOKUP_4"."KEY_0"
     ),
-    "sqlanon_lookup_5"."key_0"
-  ) AS "key_0",
-  CAST(COUNT(*) AS BIGINT) AS "n"
-FROM "people" AS "source"
-LEFT JOIN "sqlanon_lookup_0" AS "sqlanon_lookup_0"
-  ON CAST("source"."city" AS VARCHAR) IS NOT DISTINCT FROM "sqlanon_lookup_0"."value"
-LEFT JOIN "sqlanon_lookup_1" AS "sqlanon_lookup_1"
-  ON CAST("source"."age" AS VARCHAR) IS NOT DISTINCT FROM "sqlanon_lookup_1"."value"
-LEFT JOIN "sqlanon_lookup_2" AS "sqlanon_lookup_2"
-  ON CAST("source"."seen" AS VARCHAR) IS NOT DISTINCT FROM "sqlanon_lookup_2"."value"
-LEFT JOIN "sqlanon_lookup_3" AS "sqlanon_lookup_3"
-  ON CAST("source"."zip" AS VARCHAR) IS NOT DISTINCT FROM "sqlanon_lookup_3"."value"
-LEFT JOIN "sqlanon_lookup_4" AS "sqlanon_lookup_4"
-  ON CAST("source"."order" AS VARCHAR) IS NOT DISTINCT FROM "sqlanon_lookup_4"."value"
-LEFT JOIN "sqlanon_lookup_5" AS "sqlanon_lookup_5"
-  ON CAST("source"."disease" AS VARCHAR) IS NOT DISTINCT FROM "sqlanon_lookup_5"."value"
+    "SQLANON_LOOKUP_5"."KEY_0"
+  ) AS "KEY_0",
+  CAST(COUNT(*) AS BIGINT) AS "N"
+FROM "PEOPLE" AS "SOURCE"
+LEFT JOIN "SQLANON_LOOKUP_0" AS "SQLANON_LOOKUP_0"
+  ON CAST("SOURCE"."CITY" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_0"."VALUE"
+LEFT JOIN "SQLANON_LOOKUP_1" AS "SQLANON_LOOKUP_1"
+  ON CAST("SOURCE"."AGE" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_1"."VALUE"
+LEFT JOIN "SQLANON_LOOKUP_2" AS "SQLANON_LOOKUP_2"
+  ON CAST("SOURCE"."SEEN" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_2"."VALUE"
+LEFT JOIN "SQLANON_LOOKUP_3" AS "SQLANON_LOOKUP_3"
+  ON CAST("SOURCE"."ZIP" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_3"."VALUE"
+LEFT JOIN "SQLANON_LOOKUP_4" AS "SQLANON_LOOKUP_4"
+  ON CAST("SOURCE"."ORDER" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_4"."VALUE"
+LEFT JOIN "SQLANON_LOOKUP_5" AS "SQLANON_LOOKUP_5"
+  ON CAST("SOURCE"."DISEASE" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_5"."VALUE"
 WHERE
-  "sqlanon_lookup_0"."covered" = 1
-  AND "sqlanon_lookup_1"."covered" = 1
-  AND "sqlanon_lookup_2"."covered" = 1
-  AND "sqlanon_lookup_3"."covered" = 1
-  AND "sqlanon_lookup_4"."covered" = 1
+  COALESCE("SQLANON_LOOKUP_0"."COVERED", 0) <> 0
+  AND COALESCE("SQLANON_LOOKUP_1"."COVERED", 0) <> 0
+  AND COALESCE("SQLANON_LOOKUP_2"."COVERED", 0) <> 0
+  AND COALESCE("SQLANON_LOOKUP_3"."COVERED", 0) <> 0
+  AND COALESCE("SQLANON_LOOKUP_4"."COVERED", 0) <> 0
   AND TRUE
 GROUP BY
   BITOR(
     BITOR(
       BITOR(
         BITOR(
-          BITOR("sqlanon_lookup_0"."key_0", "sqlanon_lookup_1"."key_0"),
-          "sqlanon_lookup_2"."key_0"
+          BITOR("SQLANON_LOOKUP_0"."KEY_0", "SQLANON_LOOKUP_1"."KEY_0"),
+          "SQLANON_LOOKUP_2"."KEY_0"
         ),
-        "sqlanon_lookup_3"."key_0"
+        "SQLANON_LOOKUP_3"."KEY_0"
       ),
-      "sqlanon_lookup_4"."key_0"
+      "SQLANON_LOOKUP_4"."KEY_0"
     ),
-    "sqlanon_lookup_5"."key_0"
+    "SQLANON_LOOKUP_5"."KEY_0"
   );
 
--- 33. load masks
-CREATE TEMPORARY TABLE "sqlanon_masks" (
-  "attribute" BIGINT,
-  "level" BIGINT,
-  "digit" VARCHAR,
-  "mask_0" BIGINT
+-- 62. load masks
+CREATE TEMPORARY TABLE "SQLANON_MASKS" (
+  "ATTRIBUTE" BIGINT,
+  "LEVEL" BIGINT,
+  "DIGIT" VARCHAR,
+  "MASK_0" BIGINT
 );
 
--- 34. load masks
-INSERT INTO "sqlanon_masks"
+-- 63. load masks
+INSERT INTO "SQLANON_MASKS"
 VALUES
   (0, 0, '0', 7),
   (0, 1, '1', 6),
@@ -1351,118 +1438,118 @@ VALUES
   (4, 1, '1', 4194304),
   (4, 2, '2', 0);
 
--- 35. records of the source, and those that take part
+-- 64. records of the source, and those that take part
 SELECT
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "records",
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "included"
-FROM "people";
+  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "RECORDS",
+  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "INCLUDED"
+FROM "PEOPLE";
 
--- 36. records that were encoded
+-- 65. records that were encoded
 SELECT
-  CAST(COALESCE(SUM("n"), 0) AS BIGINT) AS "encoded"
-FROM "sqlanon_base";
+  CAST(COALESCE(SUM("N"), 0) AS BIGINT) AS "ENCODED"
+FROM "SQLANON_BASE";
 
--- 37. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
-WITH "nodes" AS (
+-- 66. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
+WITH "NODES" AS (
   SELECT
-    CAST(0 AS BIGINT) AS "node",
-    CAST(0 AS BIGINT) AS "arm",
-    CAST(30932998 AS BIGINT) AS "mask_0",
-    '13401' AS "levels"
+    CAST(0 AS BIGINT) AS "NODE",
+    CAST(0 AS BIGINT) AS "ARM",
+    CAST(30932998 AS BIGINT) AS "MASK_0",
+    '13401' AS "LEVELS"
   UNION ALL
   SELECT
-    CAST(1 AS BIGINT) AS "node",
-    CAST(0 AS BIGINT) AS "arm",
-    CAST(30932999 AS BIGINT) AS "mask_0",
-    '03401' AS "levels"
+    CAST(1 AS BIGINT) AS "NODE",
+    CAST(0 AS BIGINT) AS "ARM",
+    CAST(30932999 AS BIGINT) AS "MASK_0",
+    '03401' AS "LEVELS"
   UNION ALL
   SELECT
-    CAST(2 AS BIGINT) AS "node",
-    CAST(0 AS BIGINT) AS "arm",
-    CAST(30932992 AS BIGINT) AS "mask_0",
-    '23401' AS "levels"
+    CAST(2 AS BIGINT) AS "NODE",
+    CAST(0 AS BIGINT) AS "ARM",
+    CAST(30932992 AS BIGINT) AS "MASK_0",
+    '23401' AS "LEVELS"
   UNION ALL
   SELECT
-    CAST(3 AS BIGINT) AS "node",
-    CAST(0 AS BIGINT) AS "arm",
-    CAST(30934790 AS BIGINT) AS "mask_0",
-    '12401' AS "levels"
+    CAST(3 AS BIGINT) AS "NODE",
+    CAST(0 AS BIGINT) AS "ARM",
+    CAST(30934790 AS BIGINT) AS "MASK_0",
+    '12401' AS "LEVELS"
   UNION ALL
   SELECT
-    CAST(4 AS BIGINT) AS "node",
-    CAST(0 AS BIGINT) AS "arm",
-    CAST(31195142 AS BIGINT) AS "mask_0",
-    '13301' AS "levels"
+    CAST(4 AS BIGINT) AS "NODE",
+    CAST(0 AS BIGINT) AS "ARM",
+    CAST(31195142 AS BIGINT) AS "MASK_0",
+    '13301' AS "LEVELS"
   UNION ALL
   SELECT
-    CAST(5 AS BIGINT) AS "node",
-    CAST(0 AS BIGINT) AS "arm",
-    CAST(30932998 AS BIGINT) AS "mask_0",
-    '13411' AS "levels"
+    CAST(5 AS BIGINT) AS "NODE",
+    CAST(0 AS BIGINT) AS "ARM",
+    CAST(30932998 AS BIGINT) AS "MASK_0",
+    '13411' AS "LEVELS"
   UNION ALL
   SELECT
-    CAST(6 AS BIGINT) AS "node",
-    CAST(0 AS BIGINT) AS "arm",
-    CAST(33030150 AS BIGINT) AS "mask_0",
-    '13400' AS "levels"
+    CAST(6 AS BIGINT) AS "NODE",
+    CAST(0 AS BIGINT) AS "ARM",
+    CAST(33030150 AS BIGINT) AS "MASK_0",
+    '13400' AS "LEVELS"
   UNION ALL
   SELECT
-    CAST(7 AS BIGINT) AS "node",
-    CAST(0 AS BIGINT) AS "arm",
-    CAST(26738694 AS BIGINT) AS "mask_0",
-    '13402' AS "levels"
-), "parts" AS (
+    CAST(7 AS BIGINT) AS "NODE",
+    CAST(0 AS BIGINT) AS "ARM",
+    CAST(26738694 AS BIGINT) AS "MASK_0",
+    '13402' AS "LEVELS"
+), "PARTS" AS (
   SELECT
-    "nodes"."node",
-    BITAND("grain"."key_0", "nodes"."mask_0") AS "key_0",
-    CAST(COALESCE(SUM("grain"."n"), 0) AS BIGINT) AS "n"
-  FROM "sqlanon_base" AS "grain"
-  CROSS JOIN "nodes"
+    "NODES"."NODE",
+    BITAND("GRAIN"."KEY_0", "NODES"."MASK_0") AS "KEY_0",
+    CAST(COALESCE(SUM("GRAIN"."N"), 0) AS BIGINT) AS "N"
+  FROM "SQLANON_BASE" AS "GRAIN"
+  CROSS JOIN "NODES"
   WHERE
-    "nodes"."arm" = 0
+    "NODES"."ARM" = 0
   GROUP BY
-    "nodes"."node",
-    BITAND("grain"."key_0", "nodes"."mask_0")
-), "classes" AS (
+    "NODES"."NODE",
+    BITAND("GRAIN"."KEY_0", "NODES"."MASK_0")
+), "CLASSES" AS (
   SELECT
-    "node",
-    BITAND("key_0", -25165825) AS "key_0",
-    CAST(SUM("n") AS BIGINT) AS "n"
-  FROM "parts"
+    "NODE",
+    BITAND("KEY_0", -25165825) AS "KEY_0",
+    CAST(SUM("N") AS BIGINT) AS "N"
+  FROM "PARTS"
   GROUP BY
-    "node",
-    BITAND("key_0", -25165825)
-), "histogram_0" AS (
+    "NODE",
+    BITAND("KEY_0", -25165825)
+), "HISTOGRAM_0" AS (
   SELECT
-    "node",
-    BITAND("key_0", -25165825) AS "key_0",
-    BITAND("key_0", 25165824) AS "value",
-    "n"
-  FROM "parts"
+    "NODE",
+    BITAND("KEY_0", -25165825) AS "KEY_0",
+    BITAND("KEY_0", 25165824) AS "VALUE",
+    "N"
+  FROM "PARTS"
   WHERE
-    "n" > 0
-), "model_1" AS (
+    "N" > 0
+), "MODEL_1" AS (
   SELECT
-    "node",
-    "key_0",
-    CASE WHEN COUNT(*) < 2 THEN 1 ELSE 0 END AS "fails",
-    CAST(SUM("n") AS BIGINT) AS "min_suppressed"
-  FROM "histogram_0" AS "histogram"
+    "NODE",
+    "KEY_0",
+    CASE WHEN COUNT(*) < 2 THEN 1 ELSE 0 END AS "FAILS",
+    CAST(SUM("N") AS BIGINT) AS "MIN_SUPPRESSED"
+  FROM "HISTOGRAM_0" AS "HISTOGRAM"
   GROUP BY
-    "node",
-    "key_0"
-), "model_2" AS (
+    "NODE",
+    "KEY_0"
+), "MODEL_2" AS (
   SELECT
-    "node",
-    "key_0",
-    CASE WHEN "distance" > CAST(0.35 AS DOUBLE) + 1e-12 THEN 1 ELSE 0 END AS "fails",
+    "NODE",
+    "KEY_0",
+    CASE WHEN "DISTANCE" > CAST(0.35 AS DOUBLE) + 1e-12 THEN 1 ELSE 0 END AS "FAILS",
     CASE
-      WHEN "distance" > CAST(0.35 AS DOUBLE) + 1e-12
+      WHEN "DISTANCE" > CAST(0.35 AS DOUBLE) + 1e-12
       THEN CAST(CEIL(
-        "n" * GREATEST(
+        "N" * GREATEST(
           COALESCE(
-            CAST("distance" - CAST(0.35 AS DOUBLE) - 1e-11 AS DOUBLE) / (
-              "farthest" - CAST(0.35 AS DOUBLE) + 1e-11
+            CAST("DISTANCE" - CAST(0.35 AS DOUBLE) - 1e-11 AS DOUBLE) / (
+              "FARTHEST" - CAST(0.35 AS DOUBLE) + 1e-11
             ) - 1e-9,
             0
           ),
@@ -1470,134 +1557,134 @@ WITH "nodes" AS (
         )
       ) AS BIGINT)
       ELSE 0
-    END AS "min_suppressed"
+    END AS "MIN_SUPPRESSED"
   FROM (
     SELECT
-      "node",
-      "key_0",
-      MAX("classes"."n") AS "n",
+      "NODE",
+      "KEY_0",
+      MAX("CLASSES"."N") AS "N",
       SUM(
         GREATEST(
-          COALESCE(CAST("histogram"."n" AS DOUBLE) / "classes"."n" - "overall"."share", 0),
+          COALESCE(CAST("HISTOGRAM"."N" AS DOUBLE) / "CLASSES"."N" - "OVERALL"."SHARE", 0),
           0
         )
-      ) AS "distance",
-      1 - MIN("overall"."share") AS "farthest"
-    FROM "histogram_0" AS "histogram"
-    JOIN "classes" AS "classes"
-      USING ("node", "key_0")
-    JOIN "sqlanon_overall_0" AS "overall"
-      ON "overall"."value" = "histogram"."value"
+      ) AS "DISTANCE",
+      1 - MIN("OVERALL"."SHARE") AS "FARTHEST"
+    FROM "HISTOGRAM_0" AS "HISTOGRAM"
+    JOIN "CLASSES" AS "CLASSES"
+      USING ("NODE", "KEY_0")
+    JOIN "SQLANON_OVERALL_0" AS "OVERALL"
+      ON "OVERALL"."VALUE" = "HISTOGRAM"."VALUE"
     GROUP BY
-      "node",
-      "key_0"
-  ) AS "profile"
-), "judged" AS (
+      "NODE",
+      "KEY_0"
+  ) AS "PROFILE"
+), "JUDGED" AS (
   SELECT
-    "classes"."node",
-    "classes"."key_0",
-    "classes"."n",
+    "CLASSES"."NODE",
+    "CLASSES"."KEY_0",
+    "CLASSES"."N",
     CASE
-      WHEN "classes"."n" < 4 OR "model_1"."fails" = 1 OR "model_2"."fails" = 1
+      WHEN "CLASSES"."N" < 4 OR "MODEL_1"."FAILS" = 1 OR "MODEL_2"."FAILS" = 1
       THEN 1
       ELSE 0
-    END AS "fails",
+    END AS "FAILS",
     COALESCE(
       GREATEST(
         COALESCE(
           GREATEST(
             COALESCE(
-              CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END,
-              CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END
+              CASE WHEN "CLASSES"."N" < 4 THEN "CLASSES"."N" ELSE 0 END,
+              CASE WHEN "MODEL_1"."FAILS" = 1 THEN "MODEL_1"."MIN_SUPPRESSED" ELSE 0 END
             ),
             COALESCE(
-              CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END,
-              CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END
+              CASE WHEN "MODEL_1"."FAILS" = 1 THEN "MODEL_1"."MIN_SUPPRESSED" ELSE 0 END,
+              CASE WHEN "CLASSES"."N" < 4 THEN "CLASSES"."N" ELSE 0 END
             )
           ),
-          CASE WHEN "model_2"."fails" = 1 THEN "model_2"."min_suppressed" ELSE 0 END
+          CASE WHEN "MODEL_2"."FAILS" = 1 THEN "MODEL_2"."MIN_SUPPRESSED" ELSE 0 END
         ),
         COALESCE(
-          CASE WHEN "model_2"."fails" = 1 THEN "model_2"."min_suppressed" ELSE 0 END,
+          CASE WHEN "MODEL_2"."FAILS" = 1 THEN "MODEL_2"."MIN_SUPPRESSED" ELSE 0 END,
           GREATEST(
             COALESCE(
-              CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END,
-              CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END
+              CASE WHEN "CLASSES"."N" < 4 THEN "CLASSES"."N" ELSE 0 END,
+              CASE WHEN "MODEL_1"."FAILS" = 1 THEN "MODEL_1"."MIN_SUPPRESSED" ELSE 0 END
             ),
             COALESCE(
-              CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END,
-              CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END
+              CASE WHEN "MODEL_1"."FAILS" = 1 THEN "MODEL_1"."MIN_SUPPRESSED" ELSE 0 END,
+              CASE WHEN "CLASSES"."N" < 4 THEN "CLASSES"."N" ELSE 0 END
             )
           )
         )
       ),
       0
-    ) AS "min_suppressed",
-    CASE WHEN "classes"."n" < 4 THEN 1 ELSE 0 END AS "fails_0",
-    "model_1"."fails" AS "fails_1",
-    "model_2"."fails" AS "fails_2"
-  FROM "classes"
-  LEFT JOIN "model_1"
-    ON "classes"."node" = "model_1"."node" AND "classes"."key_0" = "model_1"."key_0"
-  LEFT JOIN "model_2"
-    ON "classes"."node" = "model_2"."node" AND "classes"."key_0" = "model_2"."key_0"
-), "totals" AS (
+    ) AS "MIN_SUPPRESSED",
+    CASE WHEN "CLASSES"."N" < 4 THEN 1 ELSE 0 END AS "FAILS_0",
+    "MODEL_1"."FAILS" AS "FAILS_1",
+    "MODEL_2"."FAILS" AS "FAILS_2"
+  FROM "CLASSES"
+  LEFT JOIN "MODEL_1"
+    ON "CLASSES"."NODE" = "MODEL_1"."NODE" AND "CLASSES"."KEY_0" = "MODEL_1"."KEY_0"
+  LEFT JOIN "MODEL_2"
+    ON "CLASSES"."NODE" = "MODEL_2"."NODE" AND "CLASSES"."KEY_0" = "MODEL_2"."KEY_0"
+), "TOTALS" AS (
   SELECT
-    "node",
-    CAST(-1 AS BIGINT) AS "attribute",
-    CAST(COUNT(*) AS BIGINT) AS "grain",
-    CAST(SUM(CASE WHEN "n" > 0 AND "fails" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "classes",
-    CAST(SUM(CASE WHEN "n" > 0 AND "fails" = 1 THEN "n" ELSE 0 END) AS BIGINT) AS "suppressed",
-    MIN(CASE WHEN "n" > 0 AND "fails" = 0 THEN "n" END) AS "smallest",
-    MAX(CASE WHEN "n" > 0 AND "fails" = 0 THEN "n" END) AS "largest",
-    CAST(SUM(CASE WHEN "n" > 0 AND "fails" = 1 THEN "min_suppressed" ELSE 0 END) AS BIGINT) AS "min_suppressed",
-    CAST(COALESCE(SUM(CASE WHEN "fails_0" = 1 THEN "n" ELSE 0 END), 0) AS BIGINT) AS "model_0",
-    CAST(COALESCE(SUM(CASE WHEN "fails_1" = 1 THEN "n" ELSE 0 END), 0) AS BIGINT) AS "model_1",
-    CAST(COALESCE(SUM(CASE WHEN "fails_2" = 1 THEN "n" ELSE 0 END), 0) AS BIGINT) AS "model_2",
-    CAST(NULL AS BIGINT) AS "cost",
-    CAST(NULL AS BIGINT) AS "min_cost_0",
-    CAST(NULL AS BIGINT) AS "min_cost_1",
-    CAST(NULL AS BIGINT) AS "min_cost_2",
-    CAST(NULL AS BIGINT) AS "min_cost_3",
-    CAST(NULL AS BIGINT) AS "min_cost_4"
-  FROM "judged"
+    "NODE",
+    CAST(-1 AS BIGINT) AS "ATTRIBUTE",
+    CAST(COUNT(*) AS BIGINT) AS "GRAIN",
+    CAST(SUM(CASE WHEN "N" > 0 AND "FAILS" = 0 THEN 1 ELSE 0 END) AS BIGINT) AS "CLASSES",
+    CAST(SUM(CASE WHEN "N" > 0 AND "FAILS" = 1 THEN "N" ELSE 0 END) AS BIGINT) AS "SUPPRESSED",
+    MIN(CASE WHEN "N" > 0 AND "FAILS" = 0 THEN "N" END) AS "SMALLEST",
+    MAX(CASE WHEN "N" > 0 AND "FAILS" = 0 THEN "N" END) AS "LARGEST",
+    CAST(SUM(CASE WHEN "N" > 0 AND "FAILS" = 1 THEN "MIN_SUPPRESSED" ELSE 0 END) AS BIGINT) AS "MIN_SUPPRESSED",
+    CAST(COALESCE(SUM(CASE WHEN "FAILS_0" = 1 THEN "N" ELSE 0 END), 0) AS BIGINT) AS "MODEL_0",
+    CAST(COALESCE(SUM(CASE WHEN "FAILS_1" = 1 THEN "N" ELSE 0 END), 0) AS BIGINT) AS "MODEL_1",
+    CAST(COALESCE(SUM(CASE WHEN "FAILS_2" = 1 THEN "N" ELSE 0 END), 0) AS BIGINT) AS "MODEL_2",
+    CAST(NULL AS BIGINT) AS "COST",
+    CAST(NULL AS BIGINT) AS "MIN_COST_0",
+    CAST(NULL AS BIGINT) AS "MIN_COST_1",
+    CAST(NULL AS BIGINT) AS "MIN_COST_2",
+    CAST(NULL AS BIGINT) AS "MIN_COST_3",
+    CAST(NULL AS BIGINT) AS "MIN_COST_4"
+  FROM "JUDGED"
   GROUP BY
-    "node"
-), "levels" AS (
+    "NODE"
+), "LEVELS" AS (
   SELECT
-    "nodes"."node",
-    "masks"."attribute",
-    "masks"."level",
-    "masks"."mask_0"
-  FROM "nodes"
-  JOIN "sqlanon_masks" AS "masks"
-    ON SUBSTRING("nodes"."levels", "masks"."attribute" + 1, 1) = "masks"."digit"
-), "failing" AS (
+    "NODES"."NODE",
+    "MASKS"."ATTRIBUTE",
+    "MASKS"."LEVEL",
+    "MASKS"."MASK_0"
+  FROM "NODES"
+  JOIN "SQLANON_MASKS" AS "MASKS"
+    ON SUBSTRING("NODES"."LEVELS", "MASKS"."ATTRIBUTE" + 1, 1) = "MASKS"."DIGIT"
+), "FAILING" AS (
   SELECT
-    "levels"."node",
-    "levels"."attribute",
-    "levels"."level",
-    BITAND("judged"."key_0", "levels"."mask_0") AS "key_0",
-    CAST(SUM("judged"."n") AS BIGINT) AS "n",
-    CAST(SUM("judged"."min_suppressed") AS BIGINT) AS "min_suppressed"
-  FROM "judged"
-  JOIN "levels"
-    ON "judged"."node" = "levels"."node"
+    "LEVELS"."NODE",
+    "LEVELS"."ATTRIBUTE",
+    "LEVELS"."LEVEL",
+    BITAND("JUDGED"."KEY_0", "LEVELS"."MASK_0") AS "KEY_0",
+    CAST(SUM("JUDGED"."N") AS BIGINT) AS "N",
+    CAST(SUM("JUDGED"."MIN_SUPPRESSED") AS BIGINT) AS "MIN_SUPPRESSED"
+  FROM "JUDGED"
+  JOIN "LEVELS"
+    ON "JUDGED"."NODE" = "LEVELS"."NODE"
   WHERE
-    "judged"."fails" = 1
+    "JUDGED"."FAILS" = 1
   GROUP BY
-    "levels"."node",
-    "levels"."attribute",
-    "levels"."level",
-    BITAND("judged"."key_0", "levels"."mask_0")
+    "LEVELS"."NODE",
+    "LEVELS"."ATTRIBUTE",
+    "LEVELS"."LEVEL",
+    BITAND("JUDGED"."KEY_0", "LEVELS"."MASK_0")
 )
 SELECT
   *
-FROM "totals"
+FROM "TOTALS"
 UNION ALL
 SELECT
-  "failing"."node",
-  "failing"."attribute",
+  "FAILING"."NODE",
+  "FAILING"."ATTRIBUTE",
   NULL,
   NULL,
   NULL,
@@ -1607,131 +1694,131 @@ SELECT
   NULL,
   NULL,
   NULL,
-  CAST(SUM("failing"."n" * "leaf"."cost") AS BIGINT) AS "cost",
-  CAST(COALESCE(SUM("failing"."min_suppressed" * "leaf"."cost_0"), 0) AS BIGINT) AS "min_cost_0",
-  CAST(COALESCE(SUM("failing"."min_suppressed" * "leaf"."cost_1"), 0) AS BIGINT) AS "min_cost_1",
-  CAST(COALESCE(SUM("failing"."min_suppressed" * "leaf"."cost_2"), 0) AS BIGINT) AS "min_cost_2",
-  CAST(COALESCE(SUM("failing"."min_suppressed" * "leaf"."cost_3"), 0) AS BIGINT) AS "min_cost_3",
-  CAST(COALESCE(SUM("failing"."min_suppressed" * "leaf"."cost_4"), 0) AS BIGINT) AS "min_cost_4"
-FROM "failing"
-JOIN "sqlanon_leaf" AS "leaf"
-  ON "failing"."attribute" = "leaf"."attribute"
-  AND "failing"."level" = "leaf"."level"
+  CAST(SUM("FAILING"."N" * "LEAF"."COST") AS BIGINT) AS "COST",
+  CAST(COALESCE(SUM("FAILING"."MIN_SUPPRESSED" * "LEAF"."COST_0"), 0) AS BIGINT) AS "MIN_COST_0",
+  CAST(COALESCE(SUM("FAILING"."MIN_SUPPRESSED" * "LEAF"."COST_1"), 0) AS BIGINT) AS "MIN_COST_1",
+  CAST(COALESCE(SUM("FAILING"."MIN_SUPPRESSED" * "LEAF"."COST_2"), 0) AS BIGINT) AS "MIN_COST_2",
+  CAST(COALESCE(SUM("FAILING"."MIN_SUPPRESSED" * "LEAF"."COST_3"), 0) AS BIGINT) AS "MIN_COST_3",
+  CAST(COALESCE(SUM("FAILING"."MIN_SUPPRESSED" * "LEAF"."COST_4"), 0) AS BIGINT) AS "MIN_COST_4"
+FROM "FAILING"
+JOIN "SQLANON_LEAF" AS "LEAF"
+  ON "FAILING"."ATTRIBUTE" = "LEAF"."ATTRIBUTE"
+  AND "FAILING"."LEVEL" = "LEAF"."LEVEL"
   AND (
-    "failing"."key_0" = "leaf"."key_0"
+    "FAILING"."KEY_0" = "LEAF"."KEY_0"
   )
 GROUP BY
-  "failing"."node",
-  "failing"."attribute";
+  "FAILING"."NODE",
+  "FAILING"."ATTRIBUTE";
 
--- 38. the release
-CREATE TABLE "sqlanon_release" AS
+-- 67. the release
+CREATE TABLE "SQLANON_RELEASE" AS
 SELECT
-  "city",
-  "age",
-  "seen",
-  "zip",
-  "order",
-  "disease",
-  "note"
+  "CITY",
+  "AGE",
+  "SEEN",
+  "ZIP",
+  "ORDER",
+  "DISEASE",
+  "NOTE"
 FROM (
   SELECT
-    "city" AS "city",
-    "age" AS "age",
-    "seen" AS "seen",
-    "zip" AS "zip",
-    "order" AS "order",
-    "disease" AS "disease",
-    "note" AS "note"
+    "CITY" AS "CITY",
+    "AGE" AS "AGE",
+    "SEEN" AS "SEEN",
+    "ZIP" AS "ZIP",
+    "ORDER" AS "ORDER",
+    "DISEASE" AS "DISEASE",
+    "NOTE" AS "NOTE"
   FROM (
-    WITH "records" AS (
+    WITH "RECORDS" AS (
       SELECT
-        CAST("sqlanon_lookup_0"."level_1" AS VARCHAR) AS "column_0",
-        CAST("sqlanon_lookup_1"."level_3" AS VARCHAR) AS "column_1",
-        CAST("sqlanon_lookup_2"."level_4" AS VARCHAR) AS "column_2",
-        CAST("sqlanon_lookup_3"."level_0" AS VARCHAR) AS "column_3",
-        CAST("sqlanon_lookup_4"."level_1" AS VARCHAR) AS "column_4",
-        CAST("source"."disease" AS VARCHAR) AS "column_5",
-        "source"."note" AS "column_6",
+        CAST("SQLANON_LOOKUP_0"."LEVEL_1" AS VARCHAR) AS "COLUMN_0",
+        CAST("SQLANON_LOOKUP_1"."LEVEL_3" AS VARCHAR) AS "COLUMN_1",
+        CAST("SQLANON_LOOKUP_2"."LEVEL_4" AS VARCHAR) AS "COLUMN_2",
+        CAST("SQLANON_LOOKUP_3"."LEVEL_0" AS VARCHAR) AS "COLUMN_3",
+        CAST("SQLANON_LOOKUP_4"."LEVEL_1" AS VARCHAR) AS "COLUMN_4",
+        CAST("SOURCE"."DISEASE" AS VARCHAR) AS "COLUMN_5",
+        "SOURCE"."NOTE" AS "COLUMN_6",
         BITAND(
           BITOR(
             BITOR(
               BITOR(
-                BITOR("sqlanon_lookup_0"."key_0", "sqlanon_lookup_1"."key_0"),
-                "sqlanon_lookup_2"."key_0"
+                BITOR("SQLANON_LOOKUP_0"."KEY_0", "SQLANON_LOOKUP_1"."KEY_0"),
+                "SQLANON_LOOKUP_2"."KEY_0"
               ),
-              "sqlanon_lookup_3"."key_0"
+              "SQLANON_LOOKUP_3"."KEY_0"
             ),
-            "sqlanon_lookup_4"."key_0"
+            "SQLANON_LOOKUP_4"."KEY_0"
           ),
           5767174
-        ) AS "key_0"
-      FROM "people" AS "source"
-      LEFT JOIN "sqlanon_lookup_0" AS "sqlanon_lookup_0"
-        ON CAST("source"."city" AS VARCHAR) IS NOT DISTINCT FROM "sqlanon_lookup_0"."value"
-      LEFT JOIN "sqlanon_lookup_1" AS "sqlanon_lookup_1"
-        ON CAST("source"."age" AS VARCHAR) IS NOT DISTINCT FROM "sqlanon_lookup_1"."value"
-      LEFT JOIN "sqlanon_lookup_2" AS "sqlanon_lookup_2"
-        ON CAST("source"."seen" AS VARCHAR) IS NOT DISTINCT FROM "sqlanon_lookup_2"."value"
-      LEFT JOIN "sqlanon_lookup_3" AS "sqlanon_lookup_3"
-        ON CAST("source"."zip" AS VARCHAR) IS NOT DISTINCT FROM "sqlanon_lookup_3"."value"
-      LEFT JOIN "sqlanon_lookup_4" AS "sqlanon_lookup_4"
-        ON CAST("source"."order" AS VARCHAR) IS NOT DISTINCT FROM "sqlanon_lookup_4"."value"
+        ) AS "KEY_0"
+      FROM "PEOPLE" AS "SOURCE"
+      LEFT JOIN "SQLANON_LOOKUP_0" AS "SQLANON_LOOKUP_0"
+        ON CAST("SOURCE"."CITY" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_0"."VALUE"
+      LEFT JOIN "SQLANON_LOOKUP_1" AS "SQLANON_LOOKUP_1"
+        ON CAST("SOURCE"."AGE" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_1"."VALUE"
+      LEFT JOIN "SQLANON_LOOKUP_2" AS "SQLANON_LOOKUP_2"
+        ON CAST("SOURCE"."SEEN" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_2"."VALUE"
+      LEFT JOIN "SQLANON_LOOKUP_3" AS "SQLANON_LOOKUP_3"
+        ON CAST("SOURCE"."ZIP" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_3"."VALUE"
+      LEFT JOIN "SQLANON_LOOKUP_4" AS "SQLANON_LOOKUP_4"
+        ON CAST("SOURCE"."ORDER" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_4"."VALUE"
       WHERE
-        "sqlanon_lookup_0"."covered" = 1
-        AND "sqlanon_lookup_1"."covered" = 1
-        AND "sqlanon_lookup_2"."covered" = 1
-        AND "sqlanon_lookup_3"."covered" = 1
-        AND "sqlanon_lookup_4"."covered" = 1
+        COALESCE("SQLANON_LOOKUP_0"."COVERED", 0) <> 0
+        AND COALESCE("SQLANON_LOOKUP_1"."COVERED", 0) <> 0
+        AND COALESCE("SQLANON_LOOKUP_2"."COVERED", 0) <> 0
+        AND COALESCE("SQLANON_LOOKUP_3"."COVERED", 0) <> 0
+        AND COALESCE("SQLANON_LOOKUP_4"."COVERED", 0) <> 0
         AND TRUE
-    ), "parts" AS (
+    ), "PARTS" AS (
       SELECT
-        CAST(0 AS BIGINT) AS "node",
-        BITAND("key_0", CAST(30932998 AS BIGINT)) AS "key_0",
-        CAST(COALESCE(SUM("n"), 0) AS BIGINT) AS "n"
-      FROM "sqlanon_base"
+        CAST(0 AS BIGINT) AS "NODE",
+        BITAND("KEY_0", CAST(30932998 AS BIGINT)) AS "KEY_0",
+        CAST(COALESCE(SUM("N"), 0) AS BIGINT) AS "N"
+      FROM "SQLANON_BASE"
       GROUP BY
         2
-    ), "classes" AS (
+    ), "CLASSES" AS (
       SELECT
-        "node",
-        BITAND("key_0", -25165825) AS "key_0",
-        CAST(SUM("n") AS BIGINT) AS "n"
-      FROM "parts"
+        "NODE",
+        BITAND("KEY_0", -25165825) AS "KEY_0",
+        CAST(SUM("N") AS BIGINT) AS "N"
+      FROM "PARTS"
       GROUP BY
-        "node",
-        BITAND("key_0", -25165825)
-    ), "histogram_0" AS (
+        "NODE",
+        BITAND("KEY_0", -25165825)
+    ), "HISTOGRAM_0" AS (
       SELECT
-        "node",
-        BITAND("key_0", -25165825) AS "key_0",
-        BITAND("key_0", 25165824) AS "value",
-        "n"
-      FROM "parts"
+        "NODE",
+        BITAND("KEY_0", -25165825) AS "KEY_0",
+        BITAND("KEY_0", 25165824) AS "VALUE",
+        "N"
+      FROM "PARTS"
       WHERE
-        "n" > 0
-    ), "model_1" AS (
+        "N" > 0
+    ), "MODEL_1" AS (
       SELECT
-        "node",
-        "key_0",
-        CASE WHEN COUNT(*) < 2 THEN 1 ELSE 0 END AS "fails",
-        CAST(SUM("n") AS BIGINT) AS "min_suppressed"
-      FROM "histogram_0" AS "histogram"
+        "NODE",
+        "KEY_0",
+        CASE WHEN COUNT(*) < 2 THEN 1 ELSE 0 END AS "FAILS",
+        CAST(SUM("N") AS BIGINT) AS "MIN_SUPPRESSED"
+      FROM "HISTOGRAM_0" AS "HISTOGRAM"
       GROUP BY
-        "node",
-        "key_0"
-    ), "model_2" AS (
+        "NODE",
+        "KEY_0"
+    ), "MODEL_2" AS (
       SELECT
-        "node",
-        "key_0",
-        CASE WHEN "distance" > CAST(0.35 AS DOUBLE) + 1e-12 THEN 1 ELSE 0 END AS "fails",
+        "NODE",
+        "KEY_0",
+        CASE WHEN "DISTANCE" > CAST(0.35 AS DOUBLE) + 1e-12 THEN 1 ELSE 0 END AS "FAILS",
         CASE
-          WHEN "distance" > CAST(0.35 AS DOUBLE) + 1e-12
+          WHEN "DISTANCE" > CAST(0.35 AS DOUBLE) + 1e-12
           THEN CAST(CEIL(
-            "n" * GREATEST(
+            "N" * GREATEST(
               COALESCE(
-                CAST("distance" - CAST(0.35 AS DOUBLE) - 1e-11 AS DOUBLE) / (
-                  "farthest" - CAST(0.35 AS DOUBLE) + 1e-11
+                CAST("DISTANCE" - CAST(0.35 AS DOUBLE) - 1e-11 AS DOUBLE) / (
+                  "FARTHEST" - CAST(0.35 AS DOUBLE) + 1e-11
                 ) - 1e-9,
                 0
               ),
@@ -1739,305 +1826,305 @@ FROM (
             )
           ) AS BIGINT)
           ELSE 0
-        END AS "min_suppressed"
+        END AS "MIN_SUPPRESSED"
       FROM (
         SELECT
-          "node",
-          "key_0",
-          MAX("classes"."n") AS "n",
+          "NODE",
+          "KEY_0",
+          MAX("CLASSES"."N") AS "N",
           SUM(
             GREATEST(
-              COALESCE(CAST("histogram"."n" AS DOUBLE) / "classes"."n" - "overall"."share", 0),
+              COALESCE(CAST("HISTOGRAM"."N" AS DOUBLE) / "CLASSES"."N" - "OVERALL"."SHARE", 0),
               0
             )
-          ) AS "distance",
-          1 - MIN("overall"."share") AS "farthest"
-        FROM "histogram_0" AS "histogram"
-        JOIN "classes" AS "classes"
-          USING ("node", "key_0")
-        JOIN "sqlanon_overall_0" AS "overall"
-          ON "overall"."value" = "histogram"."value"
+          ) AS "DISTANCE",
+          1 - MIN("OVERALL"."SHARE") AS "FARTHEST"
+        FROM "HISTOGRAM_0" AS "HISTOGRAM"
+        JOIN "CLASSES" AS "CLASSES"
+          USING ("NODE", "KEY_0")
+        JOIN "SQLANON_OVERALL_0" AS "OVERALL"
+          ON "OVERALL"."VALUE" = "HISTOGRAM"."VALUE"
         GROUP BY
-          "node",
-          "key_0"
-      ) AS "profile"
-    ), "judged" AS (
+          "NODE",
+          "KEY_0"
+      ) AS "PROFILE"
+    ), "JUDGED" AS (
       SELECT
-        "classes"."node",
-        "classes"."key_0",
-        "classes"."n",
+        "CLASSES"."NODE",
+        "CLASSES"."KEY_0",
+        "CLASSES"."N",
         CASE
-          WHEN "classes"."n" < 4 OR "model_1"."fails" = 1 OR "model_2"."fails" = 1
+          WHEN "CLASSES"."N" < 4 OR "MODEL_1"."FAILS" = 1 OR "MODEL_2"."FAILS" = 1
           THEN 1
           ELSE 0
-        END AS "fails",
+        END AS "FAILS",
         COALESCE(
           GREATEST(
             COALESCE(
               GREATEST(
                 COALESCE(
-                  CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END,
-                  CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END
+                  CASE WHEN "CLASSES"."N" < 4 THEN "CLASSES"."N" ELSE 0 END,
+                  CASE WHEN "MODEL_1"."FAILS" = 1 THEN "MODEL_1"."MIN_SUPPRESSED" ELSE 0 END
                 ),
                 COALESCE(
-                  CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END,
-                  CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END
+                  CASE WHEN "MODEL_1"."FAILS" = 1 THEN "MODEL_1"."MIN_SUPPRESSED" ELSE 0 END,
+                  CASE WHEN "CLASSES"."N" < 4 THEN "CLASSES"."N" ELSE 0 END
                 )
               ),
-              CASE WHEN "model_2"."fails" = 1 THEN "model_2"."min_suppressed" ELSE 0 END
+              CASE WHEN "MODEL_2"."FAILS" = 1 THEN "MODEL_2"."MIN_SUPPRESSED" ELSE 0 END
             ),
             COALESCE(
-              CASE WHEN "model_2"."fails" = 1 THEN "model_2"."min_suppressed" ELSE 0 END,
+              CASE WHEN "MODEL_2"."FAILS" = 1 THEN "MODEL_2"."MIN_SUPPRESSED" ELSE 0 END,
               GREATEST(
                 COALESCE(
-                  CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END,
-                  CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END
+                  CASE WHEN "CLASSES"."N" < 4 THEN "CLASSES"."N" ELSE 0 END,
+                  CASE WHEN "MODEL_1"."FAILS" = 1 THEN "MODEL_1"."MIN_SUPPRESSED" ELSE 0 END
                 ),
                 COALESCE(
-                  CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END,
-                  CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END
+                  CASE WHEN "MODEL_1"."FAILS" = 1 THEN "MODEL_1"."MIN_SUPPRESSED" ELSE 0 END,
+                  CASE WHEN "CLASSES"."N" < 4 THEN "CLASSES"."N" ELSE 0 END
                 )
               )
             )
           ),
           0
-        ) AS "min_suppressed",
-        CASE WHEN "classes"."n" < 4 THEN 1 ELSE 0 END AS "fails_0",
-        "model_1"."fails" AS "fails_1",
-        "model_2"."fails" AS "fails_2"
-      FROM "classes"
-      LEFT JOIN "model_1"
-        ON "classes"."node" = "model_1"."node" AND "classes"."key_0" = "model_1"."key_0"
-      LEFT JOIN "model_2"
-        ON "classes"."node" = "model_2"."node" AND "classes"."key_0" = "model_2"."key_0"
-    ), "passing" AS (
+        ) AS "MIN_SUPPRESSED",
+        CASE WHEN "CLASSES"."N" < 4 THEN 1 ELSE 0 END AS "FAILS_0",
+        "MODEL_1"."FAILS" AS "FAILS_1",
+        "MODEL_2"."FAILS" AS "FAILS_2"
+      FROM "CLASSES"
+      LEFT JOIN "MODEL_1"
+        ON "CLASSES"."NODE" = "MODEL_1"."NODE" AND "CLASSES"."KEY_0" = "MODEL_1"."KEY_0"
+      LEFT JOIN "MODEL_2"
+        ON "CLASSES"."NODE" = "MODEL_2"."NODE" AND "CLASSES"."KEY_0" = "MODEL_2"."KEY_0"
+    ), "PASSING" AS (
       SELECT
-        "key_0"
-      FROM "judged"
+        "KEY_0"
+      FROM "JUDGED"
       WHERE
-        "fails" = 0 AND "n" > 0
+        "FAILS" = 0 AND "N" > 0
     )
     SELECT
-      "records"."column_0" AS "city",
-      "records"."column_1" AS "age",
-      "records"."column_2" AS "seen",
-      "records"."column_3" AS "zip",
-      "records"."column_4" AS "order",
-      "records"."column_5" AS "disease",
-      "records"."column_6" AS "note"
-    FROM "records"
-    JOIN "passing"
-      ON "records"."key_0" = "passing"."key_0"
-  ) AS "published"
-) AS "released"
+      "RECORDS"."COLUMN_0" AS "CITY",
+      "RECORDS"."COLUMN_1" AS "AGE",
+      "RECORDS"."COLUMN_2" AS "SEEN",
+      "RECORDS"."COLUMN_3" AS "ZIP",
+      "RECORDS"."COLUMN_4" AS "ORDER",
+      "RECORDS"."COLUMN_5" AS "DISEASE",
+      "RECORDS"."COLUMN_6" AS "NOTE"
+    FROM "RECORDS"
+    JOIN "PASSING"
+      ON "RECORDS"."KEY_0" = "PASSING"."KEY_0"
+  ) AS "PUBLISHED"
+) AS "RELEASED"
 ORDER BY
   RANDOM();
 
--- 39. audit row_count: no row, if the table is the one that was planned on
+-- 68. audit row_count: no row, if the table is the one that was planned on
 SELECT
-  COUNT(*) AS "rows_found"
-FROM "sqlanon_release" AS "release"
+  COUNT(*) AS "ROWS_FOUND"
+FROM "SQLANON_RELEASE" AS "RELEASE"
 HAVING
   COUNT(*) <> 226;
 
--- 40. audit small_classes: no row
+-- 69. audit small_classes: no row
 SELECT
-  COUNT(*) AS "records"
-FROM "sqlanon_release" AS "release"
+  COUNT(*) AS "RECORDS"
+FROM "SQLANON_RELEASE" AS "RELEASE"
 GROUP BY
-  "release"."city",
-  "release"."age",
-  "release"."seen",
-  "release"."zip",
-  "release"."order"
+  "RELEASE"."CITY",
+  "RELEASE"."AGE",
+  "RELEASE"."SEEN",
+  "RELEASE"."ZIP",
+  "RELEASE"."ORDER"
 HAVING
   COUNT(*) BETWEEN 1 AND 4 - 1;
 
--- 41. audit distinct_l_diversity of disease: no row
+-- 70. audit distinct_l_diversity of disease: no row
 SELECT
-  COUNT(*) AS "records"
-FROM "sqlanon_release" AS "release"
+  COUNT(*) AS "RECORDS"
+FROM "SQLANON_RELEASE" AS "RELEASE"
 GROUP BY
-  "release"."city",
-  "release"."age",
-  "release"."seen",
-  "release"."zip",
-  "release"."order"
+  "RELEASE"."CITY",
+  "RELEASE"."AGE",
+  "RELEASE"."SEEN",
+  "RELEASE"."ZIP",
+  "RELEASE"."ORDER"
 HAVING
   COUNT(*) > 0
-  AND COUNT(DISTINCT "release"."disease") + MAX(CASE WHEN "release"."disease" IS NULL THEN 1 ELSE 0 END) < 2;
+  AND COUNT(DISTINCT "RELEASE"."DISEASE") + MAX(CASE WHEN "RELEASE"."DISEASE" IS NULL THEN 1 ELSE 0 END) < 2;
 
--- 42. audit t_closeness_equal of disease: no row
+-- 71. audit t_closeness_equal of disease: no row
 SELECT
-  CAST(SUM("sqlanon_count") AS BIGINT) AS "records"
+  CAST(SUM("SQLANON_COUNT") AS BIGINT) AS "RECORDS"
 FROM (
   SELECT
-    "city",
-    "age",
-    "seen",
-    "zip",
-    "order",
-    CAST("disease" AS VARCHAR) AS "sqlanon_value",
-    COUNT(*) AS "sqlanon_count",
-    SUM(COUNT(*)) OVER (PARTITION BY "city", "age", "seen", "zip", "order") AS "sqlanon_size"
-  FROM "sqlanon_release" AS "release"
+    "CITY",
+    "AGE",
+    "SEEN",
+    "ZIP",
+    "ORDER",
+    CAST("DISEASE" AS VARCHAR) AS "SQLANON_VALUE",
+    COUNT(*) AS "SQLANON_COUNT",
+    SUM(COUNT(*)) OVER (PARTITION BY "CITY", "AGE", "SEEN", "ZIP", "ORDER") AS "SQLANON_SIZE"
+  FROM "SQLANON_RELEASE" AS "RELEASE"
   GROUP BY
-    "city",
-    "age",
-    "seen",
-    "zip",
-    "order",
-    CAST("disease" AS VARCHAR)
-) AS "counted"
+    "CITY",
+    "AGE",
+    "SEEN",
+    "ZIP",
+    "ORDER",
+    CAST("DISEASE" AS VARCHAR)
+) AS "COUNTED"
 LEFT JOIN (
   SELECT
-    "value" AS "sqlanon_text",
-    CAST("records" AS DOUBLE) / SUM("records") OVER () AS "sqlanon_share"
+    "VALUE" AS "SQLANON_TEXT",
+    CAST("RECORDS" AS DOUBLE) / SUM("RECORDS") OVER () AS "SQLANON_SHARE"
   FROM (
     SELECT
-      CAST("disease" AS VARCHAR) AS "value",
-      CAST(COUNT(*) AS BIGINT) AS "records"
-    FROM "people"
+      CAST("DISEASE" AS VARCHAR) AS "VALUE",
+      CAST(COUNT(*) AS BIGINT) AS "RECORDS"
+    FROM "PEOPLE"
     WHERE
       TRUE
     GROUP BY
-      CAST("disease" AS VARCHAR)
-  ) AS "reference"
-) AS "overall"
-  ON "overall"."sqlanon_text" IS NOT DISTINCT FROM "counted"."sqlanon_value"
+      CAST("DISEASE" AS VARCHAR)
+  ) AS "REFERENCE"
+) AS "OVERALL"
+  ON "OVERALL"."SQLANON_TEXT" IS NOT DISTINCT FROM "COUNTED"."SQLANON_VALUE"
 GROUP BY
-  "counted"."city",
-  "counted"."age",
-  "counted"."seen",
-  "counted"."zip",
-  "counted"."order"
+  "COUNTED"."CITY",
+  "COUNTED"."AGE",
+  "COUNTED"."SEEN",
+  "COUNTED"."ZIP",
+  "COUNTED"."ORDER"
 HAVING
   COUNT(*) > 0
   AND CAST(SUM(
-    ABS(CAST("sqlanon_count" AS DOUBLE) / "sqlanon_size" - COALESCE("sqlanon_share", 0))
-  ) + 1 - SUM(COALESCE("sqlanon_share", 0)) AS DOUBLE) / 2 > CAST(0.35 AS DOUBLE) + 1e-11;
+    ABS(CAST("SQLANON_COUNT" AS DOUBLE) / "SQLANON_SIZE" - COALESCE("SQLANON_SHARE", 0))
+  ) + 1 - SUM(COALESCE("SQLANON_SHARE", 0)) AS DOUBLE) / 2 > CAST(0.35 AS DOUBLE) + 1e-11;
 
--- 43. audit untranslated_values of city: no row
+-- 72. audit untranslated_values of city: no row
 SELECT
-  "released"."sqlanon_records" AS "records"
+  "RELEASED"."SQLANON_RECORDS" AS "RECORDS"
 FROM (
   SELECT
-    CAST("city" AS VARCHAR) AS "sqlanon_value",
-    COUNT(*) AS "sqlanon_records"
-  FROM "sqlanon_release" AS "release"
+    CAST("CITY" AS VARCHAR) AS "SQLANON_VALUE",
+    COUNT(*) AS "SQLANON_RECORDS"
+  FROM "SQLANON_RELEASE" AS "RELEASE"
   GROUP BY
-    CAST("city" AS VARCHAR)
-) AS "released"
+    CAST("CITY" AS VARCHAR)
+) AS "RELEASED"
 LEFT JOIN (
   SELECT DISTINCT
-    CAST(CAST("lookup"."value" AS VARCHAR) AS VARCHAR) AS "value",
-    1 AS "listed"
+    CAST(CAST("LOOKUP"."VALUE" AS VARCHAR) AS VARCHAR) AS "VALUE",
+    1 AS "LISTED"
   FROM (
     SELECT DISTINCT
-      "level_1" AS "value"
-    FROM "sqlanon_lookup_0"
-  ) AS "lookup"
-) AS "texts"
-  ON "texts"."value" IS NOT DISTINCT FROM "released"."sqlanon_value"
+      "LEVEL_1" AS "VALUE"
+    FROM "SQLANON_LOOKUP_0"
+  ) AS "LOOKUP"
+) AS "TEXTS"
+  ON "TEXTS"."VALUE" IS NOT DISTINCT FROM "RELEASED"."SQLANON_VALUE"
 WHERE
-  "texts"."listed" IS NULL;
+  "TEXTS"."LISTED" IS NULL;
 
--- 44. audit untranslated_values of age: no row
+-- 73. audit untranslated_values of age: no row
 SELECT
-  "released"."sqlanon_records" AS "records"
+  "RELEASED"."SQLANON_RECORDS" AS "RECORDS"
 FROM (
   SELECT
-    CAST("age" AS VARCHAR) AS "sqlanon_value",
-    COUNT(*) AS "sqlanon_records"
-  FROM "sqlanon_release" AS "release"
+    CAST("AGE" AS VARCHAR) AS "SQLANON_VALUE",
+    COUNT(*) AS "SQLANON_RECORDS"
+  FROM "SQLANON_RELEASE" AS "RELEASE"
   GROUP BY
-    CAST("age" AS VARCHAR)
-) AS "released"
+    CAST("AGE" AS VARCHAR)
+) AS "RELEASED"
 LEFT JOIN (
   SELECT DISTINCT
-    CAST(CAST("lookup"."value" AS VARCHAR) AS VARCHAR) AS "value",
-    1 AS "listed"
+    CAST(CAST("LOOKUP"."VALUE" AS VARCHAR) AS VARCHAR) AS "VALUE",
+    1 AS "LISTED"
   FROM (
     SELECT DISTINCT
-      "level_3" AS "value"
-    FROM "sqlanon_lookup_1"
-  ) AS "lookup"
-) AS "texts"
-  ON "texts"."value" IS NOT DISTINCT FROM "released"."sqlanon_value"
+      "LEVEL_3" AS "VALUE"
+    FROM "SQLANON_LOOKUP_1"
+  ) AS "LOOKUP"
+) AS "TEXTS"
+  ON "TEXTS"."VALUE" IS NOT DISTINCT FROM "RELEASED"."SQLANON_VALUE"
 WHERE
-  "texts"."listed" IS NULL;
+  "TEXTS"."LISTED" IS NULL;
 
--- 45. audit untranslated_values of seen: no row
+-- 74. audit untranslated_values of seen: no row
 SELECT
-  "released"."sqlanon_records" AS "records"
+  "RELEASED"."SQLANON_RECORDS" AS "RECORDS"
 FROM (
   SELECT
-    CAST("seen" AS VARCHAR) AS "sqlanon_value",
-    COUNT(*) AS "sqlanon_records"
-  FROM "sqlanon_release" AS "release"
+    CAST("SEEN" AS VARCHAR) AS "SQLANON_VALUE",
+    COUNT(*) AS "SQLANON_RECORDS"
+  FROM "SQLANON_RELEASE" AS "RELEASE"
   GROUP BY
-    CAST("seen" AS VARCHAR)
-) AS "released"
+    CAST("SEEN" AS VARCHAR)
+) AS "RELEASED"
 LEFT JOIN (
   SELECT DISTINCT
-    CAST(CAST("lookup"."value" AS VARCHAR) AS VARCHAR) AS "value",
-    1 AS "listed"
+    CAST(CAST("LOOKUP"."VALUE" AS VARCHAR) AS VARCHAR) AS "VALUE",
+    1 AS "LISTED"
   FROM (
     SELECT DISTINCT
-      "level_4" AS "value"
-    FROM "sqlanon_lookup_2"
-  ) AS "lookup"
-) AS "texts"
-  ON "texts"."value" IS NOT DISTINCT FROM "released"."sqlanon_value"
+      "LEVEL_4" AS "VALUE"
+    FROM "SQLANON_LOOKUP_2"
+  ) AS "LOOKUP"
+) AS "TEXTS"
+  ON "TEXTS"."VALUE" IS NOT DISTINCT FROM "RELEASED"."SQLANON_VALUE"
 WHERE
-  "texts"."listed" IS NULL;
+  "TEXTS"."LISTED" IS NULL;
 
--- 46. audit untranslated_values of zip: no row
+-- 75. audit untranslated_values of zip: no row
 SELECT
-  "released"."sqlanon_records" AS "records"
+  "RELEASED"."SQLANON_RECORDS" AS "RECORDS"
 FROM (
   SELECT
-    CAST("zip" AS VARCHAR) AS "sqlanon_value",
-    COUNT(*) AS "sqlanon_records"
-  FROM "sqlanon_release" AS "release"
+    CAST("ZIP" AS VARCHAR) AS "SQLANON_VALUE",
+    COUNT(*) AS "SQLANON_RECORDS"
+  FROM "SQLANON_RELEASE" AS "RELEASE"
   GROUP BY
-    CAST("zip" AS VARCHAR)
-) AS "released"
+    CAST("ZIP" AS VARCHAR)
+) AS "RELEASED"
 LEFT JOIN (
   SELECT DISTINCT
-    CAST(CAST("lookup"."value" AS VARCHAR) AS VARCHAR) AS "value",
-    1 AS "listed"
+    CAST(CAST("LOOKUP"."VALUE" AS VARCHAR) AS VARCHAR) AS "VALUE",
+    1 AS "LISTED"
   FROM (
     SELECT DISTINCT
-      "level_0" AS "value"
-    FROM "sqlanon_lookup_3"
-  ) AS "lookup"
-) AS "texts"
-  ON "texts"."value" IS NOT DISTINCT FROM "released"."sqlanon_value"
+      "LEVEL_0" AS "VALUE"
+    FROM "SQLANON_LOOKUP_3"
+  ) AS "LOOKUP"
+) AS "TEXTS"
+  ON "TEXTS"."VALUE" IS NOT DISTINCT FROM "RELEASED"."SQLANON_VALUE"
 WHERE
-  "texts"."listed" IS NULL;
+  "TEXTS"."LISTED" IS NULL;
 
--- 47. audit untranslated_values of order: no row
+-- 76. audit untranslated_values of order: no row
 SELECT
-  "released"."sqlanon_records" AS "records"
+  "RELEASED"."SQLANON_RECORDS" AS "RECORDS"
 FROM (
   SELECT
-    CAST("order" AS VARCHAR) AS "sqlanon_value",
-    COUNT(*) AS "sqlanon_records"
-  FROM "sqlanon_release" AS "release"
+    CAST("ORDER" AS VARCHAR) AS "SQLANON_VALUE",
+    COUNT(*) AS "SQLANON_RECORDS"
+  FROM "SQLANON_RELEASE" AS "RELEASE"
   GROUP BY
-    CAST("order" AS VARCHAR)
-) AS "released"
+    CAST("ORDER" AS VARCHAR)
+) AS "RELEASED"
 LEFT JOIN (
   SELECT DISTINCT
-    CAST(CAST("lookup"."value" AS VARCHAR) AS VARCHAR) AS "value",
-    1 AS "listed"
+    CAST(CAST("LOOKUP"."VALUE" AS VARCHAR) AS VARCHAR) AS "VALUE",
+    1 AS "LISTED"
   FROM (
     SELECT DISTINCT
-      "level_1" AS "value"
-    FROM "sqlanon_lookup_4"
-  ) AS "lookup"
-) AS "texts"
-  ON "texts"."value" IS NOT DISTINCT FROM "released"."sqlanon_value"
+      "LEVEL_1" AS "VALUE"
+    FROM "SQLANON_LOOKUP_4"
+  ) AS "LOOKUP"
+) AS "TEXTS"
+  ON "TEXTS"."VALUE" IS NOT DISTINCT FROM "RELEASED"."SQLANON_VALUE"
 WHERE
-  "texts"."listed" IS NULL;
+  "TEXTS"."LISTED" IS NULL;

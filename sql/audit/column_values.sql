@@ -1,0 +1,30 @@
+-- One row about the values that a column of the source holds, NULL not among them: how many there are, the records that
+-- hold one, those whose value nobody else has, the records of the most frequent value, and those that hold a whole
+-- number.
+--
+-- owners: COUNT(*), or with an entity COUNT(DISTINCT its column): how many have a value.
+-- whole: 1 where sqlanon_value is a whole number, otherwise 0.
+--
+-- source              column_values
+-- email               distinct_values | records | alone | most | whole_numbers
+-- a@x                 2               | 3       | 1     | 2    | 0
+-- b@x
+-- b@x
+--
+SELECT
+  COUNT(*) AS distinct_values,
+  CAST(COALESCE(SUM(sqlanon_records), 0) AS BIGINT) AS records,
+  CAST(COALESCE(SUM(CASE WHEN sqlanon_owners = 1 THEN sqlanon_records ELSE 0 END), 0) AS BIGINT) AS alone,
+  CAST(COALESCE(MAX(sqlanon_records), 0) AS BIGINT) AS most,
+  CAST(COALESCE(SUM(sqlanon_records * whole), 0) AS BIGINT) AS whole_numbers
+FROM (
+  SELECT
+    audited_column AS sqlanon_value,
+    COUNT(*) AS sqlanon_records,
+    owners AS sqlanon_owners
+  FROM source
+  WHERE
+    NOT audited_column IS NULL
+  GROUP BY
+    audited_column
+) AS held

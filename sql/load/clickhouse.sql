@@ -1,0 +1,1 @@
+INSERT INTO $table FROM INFILE '$path' COMPRESSION 'none' FORMAT CSVWithNames

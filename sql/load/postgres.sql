@@ -1,0 +1,1 @@
+\copy $table FROM '$path' WITH (FORMAT csv, HEADER, ENCODING 'UTF8')

@@ -1,0 +1,1 @@
+.import --csv --skip 1 "$path" $name

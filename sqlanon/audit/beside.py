@@ -1,0 +1,397 @@
+"""What a source holds beside its quasi-identifiers: columns that identify persons, whatever classes the others form.
+
+Three questions about a column that is published as it is (docs/beside.md gives the reasons):
+
+- How many of its records hold a value that nobody else has? (Motwani and Xu, "Efficient algorithms for masking and
+  finding quasi-identifiers", 2007, measure how near columns are to a key by the share of such values.)
+- How well does the value of a quasi-identifier follow from it? The share of errors that it spares who guesses the
+  value: lambda of Goodman and Kruskal, "Measures of association for cross classifications", 1954. 0 helps nobody, 1
+  gives the value away.
+- Does it look like the entity of the records, which are then counted where persons should be?
+
+The database counts; only counts come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlglot import exp
+
+from sqlanon.audit.trees import rows_of_all
+from sqlanon.engines.base import Engine, Row
+from sqlanon.errors import UnsupportedError
+from sqlanon.sqltrees.binding import bind
+from sqlanon.sqltrees.trees import column, count_distinct, count_rows, equal, named, number, total, when
+
+UNIQUE_TEXTS = 0.5
+"""A text, a UUID or a document whose value is nobody else's in at least this share of its records identifies persons:
+it points to most of whom it names. Codes and categories repeat; names, addresses and notes do not."""
+UNIQUE_NUMBERS = 0.95
+"""The same for whole numbers. A number that is given (a social security number, an account) occurs once however large
+the table is, while amounts that are measured meet."""
+WHOLE = 0.95
+"""The share of whole numbers in a column of them: one dirty value does not make another column of it."""
+HEAP = 0.05
+"""A most frequent value of at least this share of the records is left out, as NULL is: a placeholder names nobody."""
+FEWEST = 10
+"""Records that must speak for a finding: of ten draws from a hundred equally frequent values, six samples in ten hold
+no value twice, so that fewer show nothing."""
+DETERMINES = 0.95
+"""A column that spares this share of the errors gives a quasi-identifier away, as a copy with some noise does."""
+NEARLY = 0.8
+"""From this share on a column is reported, though it may be published. A column whose values meet by chance in pairs
+spares half of the errors."""
+SEVERAL = 1.1
+"""Records that a value of an entity holds on average, at least."""
+AT_ONCE = 20
+"""Columns whose distinct values one statement counts."""
+LIKELY = 20
+"""Columns that are not published and may look like the entity, at most: those with the most values."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceColumn:
+    """A column of a source that is to be judged.
+
+    Attributes:
+        role: ``quasi_identifier``, ``sensitive``, ``keep`` or ``drop``.
+        kind: ``text`` (a label, whatever its type), ``bytes``, ``number``, or ``moment`` (dates and times).
+        value: what its values are compared by; None is the column.
+        generalized: of a quasi-identifier: it may be published at a level above its values.
+    """
+
+    name: str
+    role: str
+    kind: str = "text"
+    value: exp.Expr | None = None
+    generalized: bool = True
+
+    @property
+    def compared(self) -> exp.Expr:
+        """Return what its values are compared by."""
+        return column(self.name) if self.value is None else self.value.copy()
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedColumn:
+    """What was found of a column beside the quasi-identifiers. ``values`` and what follows leave out NULL.
+
+    Attributes:
+        values: distinct values.
+        records: with a value.
+        alone: records whose value nobody else has; with an entity, no other entity.
+        whole: its values are whole numbers.
+        most: records with the most frequent value.
+        determines: quasi-identifier -> the share of errors in guessing its value that the column spares, where that is
+            at least ``NEARLY``.
+        entity_like: it looks like the entity of the records: several records a value, and most quasi-identifiers
+            follow from it.
+    """
+
+    name: str
+    role: str
+    kind: str
+    values: int
+    records: int
+    alone: int
+    whole: bool = False
+    most: int = 0
+    determines: dict[str, float] = field(default_factory=dict)
+    entity_like: bool = False
+
+    @property
+    def unique(self) -> float:
+        """The share of its records whose value nobody else has, those with a placeholder left out."""
+        return self.alone / self.telling if self.telling else 0.0
+
+    @property
+    def telling(self) -> int:
+        """The records with a value that is no placeholder."""
+        heaped = self.most > 1 and self.most >= HEAP * self.records
+        return self.records - self.most if heaped else self.records
+
+    @property
+    def singles_out(self) -> bool:
+        """Whether it identifies persons by values that nobody else has."""
+        limit = {"text": UNIQUE_TEXTS, "bytes": UNIQUE_TEXTS, "number": UNIQUE_NUMBERS if self.whole else None}.get(
+            self.kind
+        )
+        return limit is not None and self.alone >= FEWEST and self.unique >= limit
+
+    @property
+    def gives_away(self) -> dict[str, float]:
+        """The quasi-identifiers that it gives away."""
+        return {name: share for name, share in self.determines.items() if share >= DETERMINES}
+
+    @property
+    def identifies(self) -> bool:
+        """Whether it identifies persons when it is published."""
+        return self.role != "drop" and (self.singles_out or bool(self.gives_away))
+
+    def described(self) -> str:
+        """Return in words, with figures, how it identifies persons."""
+        found = []
+        if self.singles_out:
+            found.append(f"{self.alone} of {self.telling} values are nobody else's")
+        found += [f"it gives {name!r} away to {share:.1%}" for name, share in self.gives_away.items()]
+        return f"{self.name!r} ({'; '.join(found)})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {
+            "column": self.name,
+            "role": self.role,
+            "values": self.values,
+            "records": self.records,
+            "alone": self.alone,
+            "determines": {name: round(share, 6) for name, share in self.determines.items()},
+            "identifies": self.identifies,
+            "entity_like": self.entity_like,
+        }
+
+
+def judge_columns(
+    engine: Engine,
+    relation: exp.Expr,
+    columns: Sequence[SourceColumn],
+    quasi_identifiers: Sequence[SourceColumn],
+    *,
+    entity: exp.Expr | None = None,
+) -> tuple[JudgedColumn, ...]:
+    """Judge columns of a source beside its quasi-identifiers; a statement holds some tens of the questions.
+
+    Args:
+        relation: the records that take part.
+        columns: those that are published as they are, and those that are not published.
+        entity: identifies the entity of a record; None counts records.
+
+    Returns:
+        The published columns, and those of the others that may look like the entity.
+
+    Raises:
+        UnsupportedError: a published column holds values that cannot be compared; names it.
+    """
+    if entity is not None or not quasi_identifiers:  # nothing can look like the entity
+        columns = [item for item in columns if item.role != "drop"]
+    columns = _with_likely(engine, relation, columns)
+    if not columns:
+        return ()
+    every = (*columns, *quasi_identifiers)
+    rows = _counted(engine, every, relation, entity)
+    facts = [
+        JudgedColumn(
+            item.name, item.role, item.kind, int(values), int(held), int(alone), 0 < WHOLE * held <= whole, int(most)
+        )
+        for item, (_, values, held, alone, most, whole) in zip(every, rows, strict=True)
+    ]  # fmt: skip
+    judged = facts[: len(columns)]
+    varying = [
+        _Guessed(item, found.most / found.records, found.values)
+        for item, found in zip(quasi_identifiers, facts[len(columns) :], strict=True)
+        if found.records and found.most < found.records
+    ]
+    pairs = _pairs(columns, judged, varying, counts_entities=entity is not None)
+    pairs = _decided(engine, relation, columns, pairs, varying, entity)
+    questions: list[exp.Query] = []
+    for place, (index, guessed) in enumerate(pairs):
+        if guessed.spares is None:
+            questions.append(_with_place(place, _guesses(columns[index], guessed.column, relation, entity)))
+        if _may_be_copied(columns[index], judged[index], guessed):
+            questions.append(_with_place(place, _copies(columns[index], guessed.column, relation)))
+    shares: dict[int, dict[str, float]] = {}
+    for index, guessed in pairs:
+        shares.setdefault(index, {})[guessed.column.name] = guessed.spares or 0.0
+    for place, shared, right in rows_of_all(engine, "quasi-identifiers beside", questions):
+        index, guessed = pairs[place]
+        known, name = shares[index], guessed.column.name
+        known[name] = max(known[name], guessed.spared(int(shared), int(right)))
+    return tuple(_with_shares(item, shares.get(i, {}), varying) for i, item in enumerate(judged))
+
+
+@dataclass(frozen=True, slots=True)
+class _Guessed:
+    """A quasi-identifier, and the share of its most frequent value: who guesses that one is so often right."""
+
+    column: SourceColumn
+    base: float
+    values: int
+    spares: float | None = None
+    """What a column spares, where that is known without counting the guesses."""
+
+    def may_be_copied(self, values: int) -> bool:
+        """Return whether a column with so many values may be a copy: of most of them, then, it has as many."""
+        return abs(values - self.values) <= 0.1 * max(values, self.values)
+
+    def spared(self, shared: int, right: int) -> float:
+        """Return the share of errors that are spared when ``right`` of ``shared`` guesses are; 0 of too few."""
+        if not shared or (1 - self.base) * shared < FEWEST:
+            return 0.0
+        return max(0.0, (right / shared - self.base) / (1 - self.base))
+
+    def in_reach(self, values: int) -> bool:
+        """Return False when so few values cannot spare ``NEARLY`` of the errors: each gives one value at most."""
+        return min(1.0, values * self.base) >= self.base + NEARLY * (1 - self.base)
+
+
+def _pairs(
+    columns: Sequence[SourceColumn],
+    judged: Sequence[JudgedColumn],
+    varying: Sequence[_Guessed],
+    *,
+    counts_entities: bool,
+) -> list[tuple[int, _Guessed]]:
+    """Return which column may give which quasi-identifier away, by the number of its values."""
+    pairs: list[tuple[int, _Guessed]] = []
+    for index, (item, found) in enumerate(zip(columns, judged, strict=True)):
+        reached = [guessed for guessed in varying if guessed.in_reach(found.values)]
+        may_be_entity = (
+            not counts_entities and _repeats(found.values, found.records) and 2 * len(reached) > len(varying)
+        )
+        if item.role != "drop":
+            reached = reached if may_be_entity else [guessed for guessed in reached if guessed.column.generalized]
+        elif not may_be_entity:
+            reached = []
+        pairs += [(index, guessed) for guessed in reached]
+    return pairs
+
+
+def _decided(
+    engine: Engine,
+    relation: exp.Expr,
+    columns: Sequence[SourceColumn],
+    pairs: Sequence[tuple[int, _Guessed]],
+    varying: Sequence[_Guessed],
+    entity: exp.Expr | None,
+) -> list[tuple[int, _Guessed]]:
+    """Return the pairs with what is known of them after each column was grouped once, for all quasi-identifiers.
+
+    A guess errs at least once in each group that differs: that decides most pairs, and all of columns with many values,
+    whose pairs take long to count.
+    """
+    asked = list(dict.fromkeys(index for index, _ in pairs))
+    if not asked:
+        return []
+    grouped = [_with_place(index, _differing(columns[index], varying, relation, entity)) for index in asked]
+    rows = {int(index): counts for index, *counts in rows_of_all(engine, "groups beside", grouped)}
+    decided = []
+    for index, guessed in pairs:
+        shared, *impure = map(int, rows[index])
+        errors = impure[varying.index(guessed)]
+        most = guessed.spared(shared, shared - errors)
+        decided.append((index, replace(guessed, spares=most if errors == 0 or most < NEARLY else None)))
+    return decided
+
+
+def _with_likely(engine: Engine, relation: exp.Expr, columns: Sequence[SourceColumn]) -> list[SourceColumn]:
+    """Return the columns without those that are not published and cannot look like the entity.
+
+    Their values are counted alone, which costs little however many columns there are.
+    """
+    dropped = [item for item in columns if item.role == "drop"]
+    values: dict[str, int] = {}
+    for start in range(0, len(dropped), AT_ONCE):
+        asked = dropped[start : start + AT_ONCE]
+        counts = [
+            named(count, f"{name}_{place}")
+            for place, item in enumerate(asked)
+            for name, count in (("records", exp.Count(this=item.compared)), ("values", count_distinct(item.compared)))
+        ]
+        [row] = engine.run("repeats beside", exp.select(*counts).from_(relation.copy()))
+        for item, records, distinct in zip(asked, row[::2], row[1::2], strict=True):
+            if _repeats(int(distinct), int(records)):
+                values[item.name] = int(distinct)
+    likely = sorted(values, key=lambda name: -values[name])[:LIKELY]
+    return [item for item in columns if item.role != "drop" or item.name in likely]
+
+
+def _counted(engine: Engine, columns: Sequence[SourceColumn], relation: exp.Expr, entity: exp.Expr | None) -> list[Row]:
+    """Return what ``column_values`` says of each column, after its place."""
+    try:
+        placed = [_with_place(place, _values_of(item, relation, entity)) for place, item in enumerate(columns)]
+        return sorted(rows_of_all(engine, "values beside", placed))
+    except UnsupportedError:
+        for item in columns:
+            try:
+                engine.run("values beside", _values_of(item, relation, entity))
+            except UnsupportedError as error:
+                raise UnsupportedError(f"Column {item.name!r}: {error.message}", hint=error.hint) from None
+        raise
+
+
+def _repeats(values: int, records: int) -> bool:
+    """Return whether a column has many values with several records each, as an entity has."""
+    return values >= FEWEST and records >= SEVERAL * values
+
+
+def _may_be_copied(item: SourceColumn, found: JudgedColumn, guessed: _Guessed) -> bool:
+    """Return whether the texts of a column may be those of a quasi-identifier."""
+    return item.role != "drop" and item.kind != "bytes" and guessed.may_be_copied(found.values)
+
+
+def _with_shares(found: JudgedColumn, shares: dict[str, float], varying: Sequence[_Guessed]) -> JudgedColumn:
+    follow = sum(share >= NEARLY for share in shares.values())
+    generalized = {guessed.column.name for guessed in varying if guessed.column.generalized}
+    return replace(
+        found,
+        determines={name: share for name, share in shares.items() if share >= NEARLY and name in generalized},
+        entity_like=_repeats(found.values, found.records) and 2 * follow > len(varying),
+    )
+
+
+def _with_place(place: int, query: exp.Select) -> exp.Select:
+    """Return a query of one row with its place before the other columns."""
+    query.set("expressions", [named(number(place), "place"), *query.expressions])
+    return query
+
+
+def _owners(entity: exp.Expr | None) -> exp.Expr:
+    return count_rows() if entity is None else count_distinct(entity.copy())
+
+
+def _values_of(item: SourceColumn, relation: exp.Expr, entity: exp.Expr | None) -> exp.Select:
+    whole: exp.Expr = number(0)
+    if item.kind == "number":
+        whole = when(equal(exp.Round(this=column("sqlanon_value")), column("sqlanon_value")), number(1), number(0))
+    return bind(
+        "audit/column_values.sql",
+        relations={"source": relation},
+        columns={"audited_column": [item.compared], "owners": [_owners(entity)], "whole": [whole]},
+    )
+
+
+def _differing(
+    item: SourceColumn, varying: Sequence[_Guessed], relation: exp.Expr, entity: exp.Expr | None
+) -> exp.Select:
+    differing, impure = [], []
+    for place, guessed in enumerate(varying):
+        value, name = guessed.column.compared, f"sqlanon_differs_{place}"
+        given, low, high = (kind(this=value.copy()) for kind in (exp.Count, exp.Min, exp.Max))
+        alike = exp.or_(equal(given, number(0)), exp.and_(equal(given.copy(), count_rows()), equal(low, high)))
+        differing.append(named(when(alike, number(0), number(1)), name))
+        impure.append(named(total(column(name)), f"impure_{place}"))
+    return bind(
+        "audit/differing_values.sql",
+        relations={"source": relation},
+        columns={
+            "audited_column": [item.compared], "owners": [_owners(entity)], "differing": differing, "impure": impure,
+        },
+    )  # fmt: skip
+
+
+def _guesses(item: SourceColumn, guessed: SourceColumn, relation: exp.Expr, entity: exp.Expr | None) -> exp.Select:
+    columns = {"audited_column": [item.compared], "guessed": [guessed.compared], "owners": [_owners(entity)]}
+    return bind("audit/guessed_values.sql", relations={"source": relation}, columns=columns)
+
+
+def _copies(item: SourceColumn, guessed: SourceColumn, relation: exp.Expr) -> exp.Select:
+    texts = {"audited_column": [item.compared], "guessed": [guessed.compared]}
+    columns = {name: [exp.cast(value, "VARCHAR") for value in values] for name, values in texts.items()}
+    return bind("audit/copied_values.sql", relations={"source": relation}, columns=columns)
+
+
+def in_words(found: Iterable[JudgedColumn]) -> str:
+    """Return how columns identify persons, with figures."""
+    return ", ".join(item.described() for item in found)

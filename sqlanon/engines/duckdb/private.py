@@ -1,0 +1,95 @@
+"""Relations that one connection alone sees: its temporary tables and views, and the frames that are registered with it.
+
+The engine works on a cursor of the user's connection, which sees none of them. Each that a policy names is read once in
+the user's connection, batch by batch, and copied to a temporary table of the cursor with the same name. Nothing is
+written in the user's connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlanon.engines.duckdb.dialect import DIALECT, quoted, render
+from sqlanon.engines.relation_names import table_reference
+from sqlanon.sqltrees.trees import column, named, union_all
+
+TEMPORARY = ("temp", "main")
+"""Where DuckDB keeps them: database and schema."""
+BATCH_ROWS = 50_000
+AS_TEXT = ("HUGEINT", "UHUGEINT", "UUID", "BIT", "TIME WITH TIME ZONE", "ENUM")
+"""Types that do not come back from Arrow as they were, and are carried as texts."""
+
+
+class PrivateRelations:
+    """Those of a connection, and which of them were copied.
+
+    Args:
+        connection: of the user's.
+        cursor: of ours, that receives the copies.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, cursor: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._cursor = cursor
+        self._copied: set[str] = set()
+
+    def find(self, parts: Sequence[str]) -> str | None:
+        """Return the name of the private relation that a name of one to three parts means; None if there is none.
+
+        It comes before a table of the database that has the same name, as it does for the user.
+        """
+        if [part.casefold() for part in parts[:-1]] not in ([], ["temp"], [*TEMPORARY]):
+            return None
+        listed = union_all(
+            exp.select(column(f"{kind}_name"))
+            .from_(exp.Anonymous(this=f"duckdb_{kind}s"))
+            .where(column("temporary"), exp.Not(this=column("internal")))
+            for kind in ("table", "view")
+        )
+        names = [str(row[0]) for row in self._connection.sql(render(listed)).fetchall()]
+        return next((name for name in names if name.casefold() == parts[-1].casefold()), None)
+
+    def copy(self, name: str, ingest: Callable[[Callable[[], Any]], Any]) -> exp.Table:
+        """Return the copy of a private relation, which is made at the first time.
+
+        Args:
+            ingest: runs a step, and reports its errors.
+        """
+        if name not in self._copied:
+            ingest(lambda: self._copy(name))
+            self._copied.add(name)
+        return table_reference([*TEMPORARY, name])
+
+    def _copy(self, name: str) -> None:
+        source = exp.select("*").from_(table_reference([*TEMPORARY, name]))
+        described = self._connection.sql(render(exp.Describe(this=source))).fetchall()
+        types = {str(row[0]): str(row[1]) for row in described}
+        carried, restored = [], []
+        for item, kind in types.items():
+            as_text = kind.split("(")[0] in AS_TEXT and not kind.endswith("]")
+            carried.append(named(exp.cast(column(item), "VARCHAR"), item) if as_text else column(item))
+            to = exp.DataType.build(kind, dialect=DIALECT) if as_text else None
+            restored.append(named(exp.cast(column(item), to), item) if to is not None else column(item))
+        query = exp.select(*carried).from_(table_reference([*TEMPORARY, name]))
+        reader = self._connection.sql(render(query)).to_arrow_reader(BATCH_ROWS)
+        batch_name = f"sqlanon_{name}_batch"
+        rows = render(exp.select(*restored).from_(exp.to_table(batch_name, quoted=True)))
+        try:
+            empty = pa.Table.from_batches([], reader.schema)
+            self._ingest(batch_name, empty, f"CREATE TEMPORARY TABLE {quoted(name)} AS {rows}")
+            for batch in reader:
+                self._ingest(batch_name, pa.Table.from_batches([batch]), f"INSERT INTO {quoted(name)} {rows}")
+        finally:
+            reader.close()
+
+    def _ingest(self, name: str, data: pa.Table, statement: str) -> None:
+        self._cursor.register(name, data)
+        try:
+            self._cursor.execute(statement)
+        finally:
+            self._cursor.unregister(name)
