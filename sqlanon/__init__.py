@@ -1,64 +1,72 @@
 """sqlanon: anonymize a table where it lies, with a proof of optimality and an account of every record."""
 
-from sqlanon.anonymizer import anonymize, plan, recode
-from sqlanon.errors import (
-    AuditError,
-    EngineError,
-    HierarchyError,
-    IdentifyingColumnError,
-    InputError,
-    Interrupted,
-    NoSolutionError,
-    PolicyError,
-    SearchStoppedError,
-    SourceChangedError,
-    SourceError,
-    SqlanonError,
-    TargetError,
-    UncoveredValuesError,
-    UnsupportedError,
-)
-from sqlanon.parameters import Parameter
-from sqlanon.plan.full_domain import Plan, Solution
-from sqlanon.plan.recoding.recoded_plan import RecodedPlan
-from sqlanon.plan.release import Release
-from sqlanon.policy import (
-    Column,
-    EngineOptions,
-    Join,
-    LocalRecoding,
-    Model,
-    Output,
-    Patterns,
-    Policy,
-    Quality,
-    SearchOptions,
-)
-from sqlanon.policy.extensions import Extensions
-from sqlanon.policy.hierarchy.specs import (
-    Dates,
-    ExtensionHierarchy,
-    FileHierarchy,
-    Groups,
-    Intervals,
-    Levels,
-    Redact,
-    Suppress,
-    TableHierarchy,
-)
-from sqlanon.policy.privacy import (
-    DeltaPresence,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    KAnonymity,
-    RecursiveLDiversity,
-    TCloseness,
-)
-from sqlanon.refreshing import Refresh, refresh
-from sqlanon.report.files import write_report
-from sqlanon.report.summary import RunSummary, summarize
-from sqlanon.verification import Verification, verify
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
 from sqlanon.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from sqlanon.anonymizer import anonymize, plan, recode
+    from sqlanon.errors import (
+        AuditError,
+        EngineError,
+        HierarchyError,
+        IdentifyingColumnError,
+        InputError,
+        Interrupted,
+        NoSolutionError,
+        PolicyError,
+        SearchStoppedError,
+        SourceChangedError,
+        SourceError,
+        SqlanonError,
+        TargetError,
+        UncoveredValuesError,
+        UnsupportedError,
+    )
+    from sqlanon.parameters import Parameter
+    from sqlanon.plan.full_domain import Plan, Solution
+    from sqlanon.plan.recoding.recoded_plan import RecodedPlan
+    from sqlanon.plan.release import Release
+    from sqlanon.policy import (
+        Column,
+        EngineOptions,
+        Join,
+        LocalRecoding,
+        Model,
+        Output,
+        Patterns,
+        Policy,
+        Quality,
+        SearchOptions,
+    )
+    from sqlanon.policy.extensions import Extensions
+    from sqlanon.policy.hierarchy.specs import (
+        Dates,
+        ExtensionHierarchy,
+        FileHierarchy,
+        Groups,
+        Intervals,
+        Levels,
+        Redact,
+        Suppress,
+        TableHierarchy,
+    )
+    from sqlanon.policy.privacy import (
+        DeltaPresence,
+        DistinctLDiversity,
+        EntropyLDiversity,
+        KAnonymity,
+        RecursiveLDiversity,
+        TCloseness,
+    )
+    from sqlanon.refreshing import Refresh, refresh
+    from sqlanon.report.files import write_report
+    from sqlanon.report.summary import RunSummary, summarize
+    from sqlanon.verification import Verification, verify
 
 __all__ = [
     "AuditError",
@@ -119,3 +127,58 @@ __all__ = [
     "verify",
     "write_report",
 ]
+
+_NAMES = {
+    "sqlanon.anonymizer": "anonymize plan recode",
+    "sqlanon.errors": (
+        "AuditError EngineError HierarchyError IdentifyingColumnError InputError Interrupted "
+        "NoSolutionError PolicyError SearchStoppedError SourceChangedError SourceError SqlanonError "
+        "TargetError UncoveredValuesError UnsupportedError"
+    ),
+    "sqlanon.parameters": "Parameter",
+    "sqlanon.plan.full_domain": "Plan Solution",
+    "sqlanon.plan.recoding.recoded_plan": "RecodedPlan",
+    "sqlanon.plan.release": "Release",
+    "sqlanon.policy": "Column EngineOptions Join LocalRecoding Model Output Patterns Policy Quality SearchOptions",
+    "sqlanon.policy.extensions": "Extensions",
+    "sqlanon.policy.hierarchy.specs": (
+        "Dates ExtensionHierarchy FileHierarchy Groups Intervals Levels Redact Suppress TableHierarchy"
+    ),
+    "sqlanon.policy.privacy": (
+        "DeltaPresence DistinctLDiversity EntropyLDiversity KAnonymity RecursiveLDiversity TCloseness"
+    ),
+    "sqlanon.refreshing": "Refresh refresh",
+    "sqlanon.report.files": "write_report",
+    "sqlanon.report.summary": "RunSummary summarize",
+    "sqlanon.verification": "Verification verify",
+}
+"""The public names by the module that holds them, which is loaded when one of them is asked for."""
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+
+class _Package(ModuleType):
+    """The package, which loads a name or a room when it is asked for, and keeps it.
+
+    ``plan`` is the verb, also when a module of the room of that name is imported.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        home = f"{__name__}.{name}"
+        if name in _HOMES:
+            value = getattr(import_module(_HOMES[name]), name)
+        elif name.startswith("_") or find_spec(home) is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        else:
+            value = import_module(home)
+        setattr(self, name, value)
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "plan" or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *__all__})
+
+
+sys.modules[__name__].__class__ = _Package

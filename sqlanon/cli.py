@@ -8,33 +8,8 @@ from __future__ import annotations
 
 import click
 
-from sqlanon.commands.check import check
-from sqlanon.commands.clean import clean_command
-from sqlanon.commands.convert import convert_command
-from sqlanon.commands.dbt import dbt_command
-from sqlanon.commands.demo import demo
-from sqlanon.commands.explain import explain
-from sqlanon.commands.hierarchy import hierarchy
-from sqlanon.commands.nulls import nulls
-from sqlanon.commands.refresh import refresh_command
-from sqlanon.commands.run import run
-from sqlanon.commands.verify import verify_command
+from sqlanon.commands.usage import COMMANDS
 from sqlanon.version import VERSION
-
-COMMANDS: tuple[click.Command, ...] = (
-    demo,
-    run,
-    refresh_command,
-    explain,
-    dbt_command,
-    check,
-    nulls,
-    verify_command,
-    hierarchy,
-    convert_command,
-    clean_command,
-)
-"""In the order of the documentation."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

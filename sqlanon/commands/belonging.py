@@ -6,22 +6,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import click
-
-from sqlanon.commands.common import pick
+from sqlanon.commands.guarded import pick
 from sqlanon.publish.papers import Belonging, check_papers
 from sqlanon.publish.workplace import COMPLETED, settle_left_behind
 
 BESIDE = "*"
 """The value of ``--manifest`` without a file."""
-
-manifest_option = click.option(
-    "--manifest",
-    is_flag=False,
-    flag_value=BESIDE,
-    metavar="[FILE]",
-    help="Check that release, manifest and certificate belong together; the manifest is FILE, or beside the release.",
-)
 
 
 def find_belonging(release: str, manifest: str) -> Belonging:

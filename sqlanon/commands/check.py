@@ -9,12 +9,12 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-import click
 from sqlglot import exp
 
 from sqlanon.audit.check import CheckResult, check_relation
-from sqlanon.commands.belonging import belonging_document, belonging_lines, find_belonging, manifest_option
-from sqlanon.commands.common import GuardedCommand, Judged, open_relation, optional_qi_option, pick, reading_with
+from sqlanon.commands.belonging import belonging_document, belonging_lines, find_belonging
+from sqlanon.commands.common import Judged, open_relation, reading_with
+from sqlanon.commands.guarded import pick
 from sqlanon.engines.base import Engine
 from sqlanon.errors import EngineError, InputError, SourceError
 from sqlanon.models.base import PrivacyModel
@@ -71,29 +71,8 @@ class CheckOptions:
         return models
 
 
-@click.command(cls=GuardedCommand)
-@click.argument("source", type=click.Path())
-@click.argument("table", required=False)
-@optional_qi_option
-@click.option("--k", type=click.IntRange(min=1), help="Records (or entities) that every class must hold.")
-@click.option("--entity", help="A column that tells whom a record is of: count distinct entities instead of records.")
-@click.option(
-    "--sensitive",
-    multiple=True,
-    metavar="COLUMN:TYPE:KEY=VALUE,…",
-    help="A model of a column, e.g. x:entropy_l_diversity:l=3.",
-)
-@click.option("--delta-presence", metavar="min=…,max=…", help="Share of the reference's records, with the same --qi.")
-@click.option("--reference", type=click.Path(), help="What t-closeness and δ-presence are judged against.")
-@click.option("--reference-table", help="Its table, if it is a database.")
-@click.option("--delimiter", default=None, help="Of a CSV source or reference.")
-@manifest_option
-@click.option("--json", "as_json", is_flag=True)
-def check(**given: Any) -> int:
-    """Test whether a relation, as it stands, meets privacy models on --qi: exit 0 holds, 1 does not, 2 cannot say.
-
-    With --manifest, test whether a release and its papers belong together.
-    """
+def execute(**given: Any) -> int:
+    """Carry the command out, with the options of ``usage``, and return the exit code."""
     options = CheckOptions(**given)
     belonging = None if options.manifest is None else find_belonging(options.source, options.manifest)
     checked = None if options.is_about_papers_alone else _check(options)

@@ -6,9 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import click
-
-from sqlanon.commands.common import GuardedCommand, read_policy, warn
+from sqlanon.commands.common import read_policy, warn
 from sqlanon.commands.explain import planned_at
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.plan.full_domain import Plan
@@ -39,23 +37,8 @@ class DbtOptions:
     force: bool
 
 
-@click.command(name="dbt", cls=GuardedCommand)
-@click.argument("policy", type=click.Path())
-@click.option("--to", "folder", required=True, type=click.Path(), help="The folder of the dbt project.")
-@click.option("--name", help="The name of the model; by default that of the table, with _released.")
-@click.option(
-    "--source", help="The records in the dbt project: \"source('clinic', 'patients')\" or \"ref('patients')\"."
-)
-@click.option("--node", help="Levels in the order of the policy, e.g. 0,3,0; the optimum when left out.")
-@click.option("--dialect", type=click.Choice(list(DIALECTS)), help="Whose SQL to write; by default the source's.")
-@click.option("--materialized", type=click.Choice(["table", "view"]), default="table", show_default=True)
-@click.option("--with-values", is_flag=True, help="List the values that occur in seeds, where a hierarchy is computed.")
-@click.option("--force", is_flag=True, help="Replace files that this command did not write.")
-def dbt_command(**given: Any) -> int:
-    """Plan POLICY and write its release as a dbt model with seeds and tests; publishes nothing.
-
-    The model counts its classes whenever dbt builds it, and leaves out what fails.
-    """
+def execute(**given: Any) -> int:
+    """Carry the command out, with the options of ``usage``, and return the exit code."""
     options = DbtOptions(**given)
     policy = replace(read_policy(options.policy), output=None)
     refuse_release(policy)

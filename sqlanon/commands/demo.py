@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
-from sqlanon.commands.common import STDERR, GuardedCommand
+from sqlanon.commands.common import STDERR
 from sqlanon.commands.demo_world import generate
 from sqlanon.commands.progress import progress
 from sqlanon.commands.run import run_policy
@@ -14,12 +12,8 @@ from sqlanon.policy import Policy
 from sqlanon.publish.papers import CERTIFICATE, MANIFEST
 
 
-@click.command(cls=GuardedCommand)
-@click.argument("directory", type=click.Path(), default="sqlanon-demo")
-@click.option("--records", type=click.IntRange(min=1_000), default=50_000, show_default=True)
-@click.option("--json", "as_json", is_flag=True)
-def demo(directory: str, records: int, as_json: bool) -> int:
-    """Make a hospital-discharge database with hierarchies and a policy in DIRECTORY, and run it."""
+def execute(directory: str, records: int, as_json: bool) -> int:
+    """Carry the command out, with the options of ``usage``, and return the exit code."""
     with progress(not as_json or STDERR.is_terminal) as watch:
         policy_path = generate(Path(directory), records=records, watch=watch)
     policy = Policy.from_file(policy_path)

@@ -7,41 +7,19 @@ from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
 
-import click
-
 from sqlanon.anonymizer import plan, recode
-from sqlanon.commands.common import GuardedCommand, read_policy, warn
+from sqlanon.commands.common import read_policy, warn
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.plan.full_domain import Plan
 from sqlanon.plan.planned import Planned
 from sqlanon.policy import Policy
 from sqlanon.publish.live.view import KIND
-from sqlanon.scripts.dialects import DIALECTS
 from sqlanon.scripts.warehouse import script_in
 from sqlanon.sqltrees import names
 
 
-@click.command(cls=GuardedCommand)
-@click.argument("policy", type=click.Path())
-@click.option("--node", help="Levels in the order of the policy, e.g. 0,3,0; the optimum when left out.")
-@click.option(
-    "--dialect",
-    type=click.Choice([dialect.name for dialect in DIALECTS]),
-    help="Print the complete SQL of the policy in this dialect.",
-)
-@click.option("--source-table", help="The name of the source in the warehouse; by default as the policy names it.")
-@click.option(
-    "--lookups",
-    type=click.Path(),
-    help="A folder for hierarchies of more than 500 rows, as CSV files that the script loads.",
-)
-def explain(policy: str, node: str | None, dialect: str | None, source_table: str | None, lookups: str | None) -> int:
-    """Print the SQL of a node of POLICY, its evaluation and its release (or of the rules of its transformation); writes
-    nothing.
-
-    With --dialect: the complete SQL of the policy as one script for a warehouse, planned on the policy's own source;
-    with --lookups, the files beside it.
-    """
+def execute(policy: str, node: str | None, dialect: str | None, source_table: str | None, lookups: str | None) -> int:
+    """Carry the command out, with the options of ``usage``, and return the exit code."""
     loaded = read_policy(policy)
     if dialect is None and source_table is not None:
         raise InputError("--source-table names a table of a warehouse.", hint="add --dialect.")

@@ -5,24 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import click
-
-from sqlanon.commands.common import GuardedCommand
 from sqlanon.policy.hierarchy.readers import check_rows, read_rows
 
 
-@click.group()
-def hierarchy() -> None:
-    """Work with hierarchy files."""
-
-
-@hierarchy.command("check", cls=GuardedCommand)
-@click.argument("file", type=click.Path())
-@click.option("--delimiter", default=";", show_default=True)
-@click.option("--null", "null_text", default=None, help="The text that stands for NULL.")
-@click.option("--json", "as_json", is_flag=True)
-def hierarchy_check(file: str, delimiter: str, null_text: str | None, as_json: bool) -> int:
-    """Check an ARX-style hierarchy FILE: a tree, no missing levels, no contradictions."""
+def execute(file: str, delimiter: str, null_text: str | None, as_json: bool) -> int:
+    """Carry the command out, with the options of ``usage``, and return the exit code."""
     path = Path(file)
     checked = check_rows(read_rows(path, delimiter, null_text, "utf-8"), path.name)
     widths = [len(set(level)) for level in zip(*checked.rows, strict=True)]

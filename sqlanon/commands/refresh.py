@@ -5,22 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import click
-
-from sqlanon.commands.common import STDERR, GuardedCommand, json_option, on_interrupt_option, pick, read_policy, warn
+from sqlanon.commands.common import STDERR, read_policy, warn
+from sqlanon.commands.guarded import pick
 from sqlanon.commands.progress import progress
 from sqlanon.refreshing import REASONS, Refresh, refresh
 
 
-@click.command(name="refresh", cls=GuardedCommand)
-@click.argument("policy", type=click.Path())
-@json_option
-@on_interrupt_option
-@click.option("--dry-run", is_flag=True, help="Say whether a refresh is due; write nothing.")
-@click.option("--force", is_flag=True, help="Plan anew even if nothing demands it.")
-def refresh_command(policy: str, as_json: bool, on_interrupt: str | None, dry_run: bool, force: bool) -> int:
-    """Replace the live view of POLICY by a new plan when it loses more records than the policy allows, is not there, or
-    was made with another policy or hierarchy. Without a solution the old view stays."""
+def execute(policy: str, as_json: bool, on_interrupt: str | None, dry_run: bool, force: bool) -> int:
+    """Carry the command out, with the options of ``usage``, and return the exit code."""
     loaded = read_policy(policy, on_interrupt=on_interrupt)
     with progress(not as_json or STDERR.is_terminal) as watch:
         found = refresh(None, loaded, force=force, dry_run=dry_run, watch=watch)

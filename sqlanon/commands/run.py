@@ -8,10 +8,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import click
-
 from sqlanon.anonymizer import anonymize
-from sqlanon.commands.common import STDERR, GuardedCommand, json_option, on_interrupt_option, pick, read_policy, warn
+from sqlanon.commands.common import STDERR, read_policy, warn
+from sqlanon.commands.guarded import pick
 from sqlanon.commands.progress import progress
 from sqlanon.disk.writing import check_directory, write_text
 from sqlanon.errors import Interrupted, SqlanonError, TargetError
@@ -32,17 +31,7 @@ MOST_RULES = 20
 """The most rules of a recoding that are printed for a person; ``--json`` has all."""
 
 
-@click.command(cls=GuardedCommand)
-@click.argument("policy", type=click.Path())
-@json_option
-@click.option("--strategy", help="Override search.strategy.")
-@click.option("--time-limit", type=click.FloatRange(min=0), help="Override search.time_limit, in seconds.")
-@on_interrupt_option
-@click.option("--dry-run", is_flag=True, help="Search and report; write nothing.")
-@click.option("--script", type=click.Path(), help="Write the replayable SQL here (for the operator).")
-@click.option("--certificate", type=click.Path(), help="Write the proof here too, for `sqlanon verify`.")
-@click.option("--report", type=click.Path(), help="Write a report for people here, .html or .txt (for the operator).")
-def run(
+def execute(
     policy: str,
     as_json: bool,
     dry_run: bool,
@@ -51,7 +40,7 @@ def run(
     report: str | None,
     **search: str | float | None,
 ) -> int:
-    """Find the best node of POLICY, or the rules of its transformation; publish it and audit what was written."""
+    """Carry the command out, with the options of ``usage``, and return the exit code."""
     loaded = read_policy(policy, **search)
     if dry_run:
         loaded = replace(loaded, output=None, report=None)

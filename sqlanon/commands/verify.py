@@ -5,19 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-import click
-
-from sqlanon.commands.common import STDERR, GuardedCommand, json_option, read_policy, warn
+from sqlanon.commands.common import STDERR, read_policy, warn
 from sqlanon.commands.progress import progress
 from sqlanon.verification import Verification, verify
 
 
-@click.command(name="verify", cls=GuardedCommand)
-@click.argument("certificate", type=click.Path())
-@click.argument("policy", type=click.Path())
-@json_option
-def verify_command(certificate: str, policy: str, as_json: bool) -> int:
-    """Run the proof in CERTIFICATE again for POLICY, with plain SQL: exit 0 holds, 1 does not, 2 cannot say."""
+def execute(certificate: str, policy: str, as_json: bool) -> int:
+    """Carry the command out, with the options of ``usage``, and return the exit code."""
     loaded = read_policy(policy)
     with progress(not as_json or STDERR.is_terminal) as watch:
         found = verify(certificate, loaded, watch=watch)

@@ -1,0 +1,271 @@
+"""What each command takes: its arguments, its options and its help, in the order of the documentation.
+
+What a command does stands in the module of its name, which is loaded when it is carried out: whoever asks for the
+version or for help waits for no database driver.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import click
+
+from sqlanon.commands.guarded import GuardedCommand
+
+ON_INTERRUPT = ("discard", "publish")
+DIALECTS = ("snowflake", "bigquery", "databricks", "clickhouse", "trino", "postgres", "spark", "sqlite", "duckdb")
+"""Of ``explain``."""
+ADAPTERS = ("duckdb", "postgres")
+"""Of ``dbt``."""
+BESIDE = "*"
+"""Of ``check --manifest`` without a file. A test compares all these words with the rooms that know their meaning."""
+
+policy_argument = click.argument("policy", type=click.Path())
+on_interrupt_option = click.option(
+    "--on-interrupt",
+    type=click.Choice(ON_INTERRUPT),
+    help="Override search.on_interrupt: discard (the default) or publish what an interrupted search has found.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document.")
+manifest_option = click.option(
+    "--manifest",
+    is_flag=False,
+    flag_value=BESIDE,
+    metavar="[FILE]",
+    help="Check that release, manifest and certificate belong together; the manifest is FILE, or beside the release.",
+)
+
+
+def _column_names(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names in lists with commas, each once.
+
+    Raises:
+        click.BadParameter: a name is empty.
+    """
+    parts = [part.strip() for text in given for part in text.split(",")]
+    if not all(parts):
+        raise click.BadParameter("A column's name is empty; is a variable not set?", ctx, param)
+    return tuple(dict.fromkeys(parts))
+
+
+_qi_option = partial(
+    click.option,
+    "--qi",
+    multiple=True,
+    callback=_column_names,
+    metavar="COLUMN,…",
+    help="Quasi-identifiers, with commas; given several times, all of them count.",
+)
+qi_option = _qi_option(required=True)
+optional_qi_option = _qi_option()
+
+
+@click.command(cls=GuardedCommand)
+@click.argument("directory", type=click.Path(), default="sqlanon-demo")
+@click.option("--records", type=click.IntRange(min=1_000), default=50_000, show_default=True)
+@click.option("--json", "as_json", is_flag=True)
+def demo(**given: Any) -> int:
+    """Make a hospital-discharge database with hierarchies and a policy in DIRECTORY, and run it."""
+    from sqlanon.commands.demo import execute
+
+    return execute(**given)
+
+
+@click.command(cls=GuardedCommand)
+@policy_argument
+@json_option
+@click.option("--strategy", help="Override search.strategy.")
+@click.option("--time-limit", type=click.FloatRange(min=0), help="Override search.time_limit, in seconds.")
+@on_interrupt_option
+@click.option("--dry-run", is_flag=True, help="Search and report; write nothing.")
+@click.option("--script", type=click.Path(), help="Write the replayable SQL here (for the operator).")
+@click.option("--certificate", type=click.Path(), help="Write the proof here too, for `sqlanon verify`.")
+@click.option("--report", type=click.Path(), help="Write a report for people here, .html or .txt (for the operator).")
+def run(**given: Any) -> int:
+    """Find the best node of POLICY, or the rules of its transformation; publish it and audit what was written."""
+    from sqlanon.commands.run import execute
+
+    return execute(**given)
+
+
+@click.command(cls=GuardedCommand)
+@policy_argument
+@json_option
+@on_interrupt_option
+@click.option("--dry-run", is_flag=True, help="Say whether a refresh is due; write nothing.")
+@click.option("--force", is_flag=True, help="Plan anew even if nothing demands it.")
+def refresh(**given: Any) -> int:
+    """Replace the live view of POLICY by a new plan when it loses more records than the policy allows, is not there, or
+    was made with another policy or hierarchy. Without a solution the old view stays."""
+    from sqlanon.commands.refresh import execute
+
+    return execute(**given)
+
+
+@click.command(cls=GuardedCommand)
+@policy_argument
+@click.option("--node", help="Levels in the order of the policy, e.g. 0,3,0; the optimum when left out.")
+@click.option(
+    "--dialect",
+    type=click.Choice(DIALECTS),
+    help="Print the complete SQL of the policy in this dialect.",
+)
+@click.option("--source-table", help="The name of the source in the warehouse; by default as the policy names it.")
+@click.option(
+    "--lookups",
+    type=click.Path(),
+    help="A folder for hierarchies of more than 500 rows, as CSV files that the script loads.",
+)
+def explain(**given: Any) -> int:
+    """Print the SQL of a node of POLICY, its evaluation and its release (or of the rules of its transformation); writes
+    nothing.
+
+    With --dialect: the complete SQL of the policy as one script for a warehouse, planned on the policy's own source;
+    with --lookups, the files beside it.
+    """
+    from sqlanon.commands.explain import execute
+
+    return execute(**given)
+
+
+@click.command(cls=GuardedCommand)
+@policy_argument
+@click.option("--to", "folder", required=True, type=click.Path(), help="The folder of the dbt project.")
+@click.option("--name", help="The name of the model; by default that of the table, with _released.")
+@click.option(
+    "--source", help="The records in the dbt project: \"source('clinic', 'patients')\" or \"ref('patients')\"."
+)
+@click.option("--node", help="Levels in the order of the policy, e.g. 0,3,0; the optimum when left out.")
+@click.option("--dialect", type=click.Choice(ADAPTERS), help="Whose SQL to write; by default the source's.")
+@click.option("--materialized", type=click.Choice(["table", "view"]), default="table", show_default=True)
+@click.option("--with-values", is_flag=True, help="List the values that occur in seeds, where a hierarchy is computed.")
+@click.option("--force", is_flag=True, help="Replace files that this command did not write.")
+def dbt(**given: Any) -> int:
+    """Plan POLICY and write its release as a dbt model with seeds and tests; publishes nothing.
+
+    The model counts its classes whenever dbt builds it, and leaves out what fails.
+    """
+    from sqlanon.commands.dbt import execute
+
+    return execute(**given)
+
+
+@click.command(cls=GuardedCommand)
+@click.argument("source", type=click.Path())
+@click.argument("table", required=False)
+@optional_qi_option
+@click.option("--k", type=click.IntRange(min=1), help="Records (or entities) that every class must hold.")
+@click.option("--entity", help="A column that tells whom a record is of: count distinct entities instead of records.")
+@click.option(
+    "--sensitive",
+    multiple=True,
+    metavar="COLUMN:TYPE:KEY=VALUE,…",
+    help="A model of a column, e.g. x:entropy_l_diversity:l=3.",
+)
+@click.option("--delta-presence", metavar="min=…,max=…", help="Share of the reference's records, with the same --qi.")
+@click.option("--reference", type=click.Path(), help="What t-closeness and δ-presence are judged against.")
+@click.option("--reference-table", help="Its table, if it is a database.")
+@click.option("--delimiter", default=None, help="Of a CSV source or reference.")
+@manifest_option
+@click.option("--json", "as_json", is_flag=True)
+def check(**given: Any) -> int:
+    """Test whether a relation, as it stands, meets privacy models on --qi: exit 0 holds, 1 does not, 2 cannot say.
+
+    With --manifest, test whether a release and its papers belong together.
+    """
+    from sqlanon.commands.check import execute
+
+    return execute(**given)
+
+
+@click.command(cls=GuardedCommand)
+@click.argument("source", type=click.Path())
+@click.argument("table", required=False)
+@qi_option
+@click.option("--k", type=click.IntRange(min=1), help="Count the records that only wildcards would call safe at k.")
+@click.option("--delimiter", default=None, help="Of a CSV source.")
+@json_option
+def nulls(**given: Any) -> int:
+    """Audit the NULLs of a relation: class sizes when they are wildcards, and the bias of leaving them out.
+
+    The first part tells what an attacker gains who takes a NULL for a wildcard (maybe match, right maybe match). It is
+    never used to justify a release: with NULLs as wildcards, records look safe that an attacker singles out who knows
+    of a NULL. The second part tells what the basic match, which excludes the records with a NULL in --qi, does to the
+    distribution of every column. Neither judges anything: exit 0 when they could be computed, 2 when not. For the
+    operator: the counts are exact.
+    """
+    from sqlanon.commands.nulls import execute
+
+    return execute(**given)
+
+
+@click.command(cls=GuardedCommand)
+@click.argument("certificate", type=click.Path())
+@policy_argument
+@json_option
+def verify(**given: Any) -> int:
+    """Run the proof in CERTIFICATE again for POLICY, with plain SQL: exit 0 holds, 1 does not, 2 cannot say."""
+    from sqlanon.commands.verify import execute
+
+    return execute(**given)
+
+
+@click.group()
+def hierarchy() -> None:
+    """Work with hierarchy files."""
+
+
+@hierarchy.command("check", cls=GuardedCommand)
+@click.argument("file", type=click.Path())
+@click.option("--delimiter", default=";", show_default=True)
+@click.option("--null", "null_text", default=None, help="The text that stands for NULL.")
+@click.option("--json", "as_json", is_flag=True)
+def hierarchy_check(**given: Any) -> int:
+    """Check an ARX-style hierarchy FILE: a tree, no missing levels, no contradictions."""
+    from sqlanon.commands.hierarchy import execute
+
+    return execute(**given)
+
+
+@click.command(cls=GuardedCommand)
+@click.argument("source", type=click.Path())
+@click.argument("target", type=click.Path())
+@click.option("--inline", is_flag=True, help="Put hierarchies that are CSV files into the target.")
+@click.option("--replace", is_flag=True, help="The target may be there already.")
+@json_option
+def convert(**given: Any) -> int:
+    """Write the policy or ANON definition SOURCE as TARGET; the endings (.xml, .yaml, .json) say what they are."""
+    from sqlanon.commands.convert import execute
+
+    return execute(**given)
+
+
+@click.command(cls=GuardedCommand)
+@click.argument("place", type=click.Path(), default=".")
+@click.option("--dry-run", is_flag=True, help="List what was left behind; remove nothing.")
+@json_option
+def clean(**given: Any) -> int:
+    """Remove what killed runs left in PLACE, a directory or the target of a release, and where databases spill to.
+
+    Only what is provably ours is touched: private folders that no living process holds. A release that was being put in
+    place is completed, or the old one gets its papers back.
+    """
+    from sqlanon.commands.clean import execute
+
+    return execute(**given)
+
+
+COMMANDS: tuple[click.Command, ...] = (
+    demo,
+    run,
+    refresh,
+    explain,
+    dbt,
+    check,
+    nulls,
+    verify,
+    hierarchy,
+    convert,
+    clean,
+)

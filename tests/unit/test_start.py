@@ -1,0 +1,139 @@
+"""What a start loads: a keystroke waits for no module that its command does not need."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import click
+import pytest
+
+import sqlanon
+from sqlanon.cli import main
+from sqlanon.commands import usage
+from sqlanon.commands.belonging import BESIDE
+from sqlanon.policy import ON_INTERRUPT
+from sqlanon.scripts.dbt.template import DIALECTS as ADAPTERS
+from sqlanon.scripts.dialects import DIALECTS
+
+LISTED = "import json, sys\nprint(json.dumps(sorted(sys.modules)))"
+START = {"sqlanon", "sqlanon.cli", "sqlanon.version", "sqlanon.errors", "sqlanon.interrupts", "sqlanon.commands",
+         "sqlanon.commands.guarded", "sqlanon.commands.signals", "sqlanon.commands.usage"}  # fmt: skip
+"""The modules of ours that the command line begins with."""
+
+
+@cache
+def loaded_by(code: str) -> set[str]:
+    """The modules that a new interpreter holds after some code."""
+    command = [sys.executable, "-c", f"{code}\n{LISTED}"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return set(json.loads(answer.splitlines()[-1]))
+
+
+def loaded_by_command(*arguments: str) -> set[str]:
+    """The modules that a command of sqlanon loads."""
+    return loaded_by(f"from sqlanon.cli import main\nmain({list(arguments)!r}, standalone_mode=False)")
+
+
+def ours(modules: Iterable[str]) -> set[str]:
+    return {name for name in modules if name.partition(".")[0] == "sqlanon"}
+
+
+def foreign(modules: Iterable[str]) -> set[str]:
+    """The packages that belong neither to Python nor to us, nor to the environment itself."""
+    bare = {name.partition(".")[0] for name in loaded_by("pass")}
+    return {name.partition(".")[0] for name in modules} - {*sys.stdlib_module_names, "sqlanon"} - bare
+
+
+def commands(group: click.Group, *path: str) -> list[tuple[tuple[str, ...], click.Command]]:
+    found: list[tuple[tuple[str, ...], click.Command]] = []
+    for name, command in group.commands.items():
+        found += commands(command, *path, name) if isinstance(command, click.Group) else [((*path, name), command)]
+    return found
+
+
+@pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("check", "--help"), ("run", "--help")])
+def test_help_and_version_load_click_alone(arguments: tuple[str, ...]) -> None:
+    modules = loaded_by_command(*arguments)
+    assert foreign(modules) == {"click"}
+    assert ours(modules) == START
+    assert len(modules) < 220, "the standard library counts too"
+
+
+def test_the_package_loads_nothing_before_it_is_asked() -> None:
+    modules = loaded_by("import sqlanon")
+    assert not foreign(modules) and ours(modules) == {"sqlanon", "sqlanon.version"}
+    modules = loaded_by("from sqlanon import PolicyError")
+    assert not foreign(modules) and ours(modules) == {"sqlanon", "sqlanon.version", "sqlanon.errors"}
+
+
+def test_the_help_knows_the_words_of_the_rooms() -> None:
+    assert usage.ON_INTERRUPT == ON_INTERRUPT
+    assert tuple(dialect.name for dialect in DIALECTS) == usage.DIALECTS
+    assert tuple(ADAPTERS) == usage.ADAPTERS
+    assert usage.BESIDE == BESIDE
+
+
+@pytest.mark.parametrize(
+    ("path", "command"), commands(main), ids=lambda value: "-".join(value) if type(value) is tuple else ""
+)
+def test_a_command_takes_the_options_that_its_usage_names(path: tuple[str, ...], command: click.Command) -> None:
+    execute = import_module(f"sqlanon.commands.{path[0]}").execute
+    inspect.signature(execute).bind(**{str(param.name): None for param in command.params})
+
+
+# --- the public names, which are loaded one by one ---
+
+
+def test_public_names_come_from_the_modules_that_type_checkers_read() -> None:
+    tree = ast.parse(Path(sqlanon.__file__).read_text())
+    [checked] = [node for node in tree.body if isinstance(node, ast.If)]
+    imported = [node for node in checked.body if isinstance(node, ast.ImportFrom)]
+    assert {alias.name: node.module for node in imported for alias in node.names} == sqlanon._HOMES
+    assert {*sqlanon._HOMES, "__version__"} == {*sqlanon.__all__}
+    for name, home in sqlanon._HOMES.items():
+        assert getattr(sqlanon, name) is getattr(import_module(home), name)
+
+
+def test_the_package_lists_and_hands_out_what_it_has_not_loaded() -> None:
+    code = (
+        "import sqlanon\nassert set(sqlanon.__all__) <= set(dir(sqlanon))\nfrom sqlanon import *\nplan, Policy, verify"
+    )
+    loaded_by(code)
+    loaded_by("import sqlanon\nassert sqlanon.errors.PolicyError is sqlanon.PolicyError")
+    with pytest.raises(AttributeError, match="has no attribute 'plans'"):
+        sqlanon.plans  # type: ignore[attr-defined]  # noqa: B018
+    assert not hasattr(sqlanon, "_plan")
+    with pytest.raises(ImportError):
+        from sqlanon import plans  # type: ignore[attr-defined]  # noqa: F401
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "sqlanon.plan",
+        "from sqlanon import plan",
+        "import sqlanon.plan",
+        "import sqlanon.plan.release",
+        "from sqlanon.plan import release",
+        "import sqlanon.anonymizer",
+        "import sqlanon.cli",
+        "from sqlanon import *",
+    ],
+)
+def test_plan_is_the_verb_whatever_is_imported_first(first: str) -> None:
+    last = "from sqlanon.plan import release\nimport sqlanon.plan.beside\nfrom sqlanon import plan\n"
+    same = "assert sqlanon.plan is plan is sqlanon.anonymizer.plan and callable(plan)\n"
+    loaded_by(f"import sqlanon\n{first}\nassert callable(sqlanon.plan)\n{last}{same}assert release.Release")
+
+
+def test_what_stands_in_for_the_verb_in_a_test_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlanon, "plan", len)
+    assert sqlanon.plan is len  # type: ignore[comparison-overlap]
