@@ -295,7 +295,7 @@ def _check_bounds(world: _World, planned: Plan) -> int:
             if not leq(node, top.node):
                 continue
             compared += 1
-            bounds_along_axes = problem.bounds_along_axes(bottom, top, facts[bottom])
+            bounds_along_axes = problem.measure.bounds_along_axes(bottom, top.node, facts[bottom], top.lower_bounds)
             bounds = [
                 problem.bound(node, top, facts[node]),
                 problem.bound(bottom, top, facts[bottom]),

@@ -172,11 +172,12 @@ def _give_up(
             "prove that there is none.",
             hint="use the strategy box, which finds one if there is one.",
         )
-    catalog, nearest = problem.catalog, progress.nearest
+    catalog = problem.catalog
     report: dict[str, object] | None = None
     shortfall = ""
-    if nearest is not None:
-        lacking = _lacking(evaluator, nearest)
+    if progress.nearest is not None:  # judged again: a search need not know by how much a node fails
+        [nearest] = evaluator.judge([Request(progress.nearest.node, progress.nearest.node)], exact=True)
+        lacking = [(label, count) for label, count in nearest.by_model if count]
         report = {
             "levels": catalog.levels(nearest.node),
             "suppressed": nearest.counted_against_limit,
@@ -191,12 +192,6 @@ def _give_up(
         hint=_cure(problem, evaluator),
         nearest=report,
     )
-
-
-def _lacking(evaluator: Evaluator, nearest: Verdict) -> list[tuple[str, int]]:
-    """Return the models that fail classes of a node, and how many records are in these."""
-    verdict = evaluator.judge([Request(nearest.node, nearest.node)], exact=True)[0]
-    return [(label, count) for label, count in verdict.by_model if count]
 
 
 def _shortfall(problem: Problem, nearest: Verdict, lacking: list[tuple[str, int]]) -> str:

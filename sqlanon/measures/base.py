@@ -249,35 +249,26 @@ class AttributeMeasure(ABC):
         return tuple(tuple(rows[level][i] for level in range(own + 1)) for i, own in enumerate(node))
 
     def loss(self, node: Node, counts: Counts) -> float:
-        return fold(self.aggregate or "sum", self.losses(node, counts), self._weights)
+        return self._fold(
+            [loss * weight for loss, weight in zip(self.losses(node, counts), self._weights, strict=True)]
+        )
 
     def losses(self, node: Node, counts: Counts) -> tuple[float, ...]:
         added = self.added(node, counts.suppressed - self._catalog.uncovered, counts.costs)
-        return tuple(min(f + g, self.ceiling) for f, g in zip(self.floor(node), added, strict=True))
+        return tuple([min(f + g, self.ceiling) for f, g in zip(self.floor(node), added, strict=True)])
 
     def bound(self, bottom: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds) -> float:
-        return fold(self.aggregate or "sum", self._parts(bottom, lower_bounds), self._weights)
+        return self._fold([part for (part,) in self._parts(bottom, bottom, lower_bounds)])
 
     def bounds_along_axes(
         self, bottom: Node, top: Node, bottom_facts: BottomFacts | None, lower_bounds: LowerBounds
     ) -> list[list[float]]:
-        """Change one part at a time; a sum is not folded anew for every step."""
-        parts = self._parts(bottom, lower_bounds)
-        name = self.aggregate or "sum"
-        additive = name in ("arithmetic_mean", "sum")
-        scale = sum(self._weights) if name == "arithmetic_mean" else 1.0
-        now = fold(name, parts, self._weights)
-        result = []
-        for axis, (low, high) in enumerate(zip(bottom, top, strict=True)):
-            steps = [now]
-            for level in range(low + 1, high + 1):
-                part = self._part(axis, level, lower_bounds)
-                if additive:
-                    steps.append(now + (self._weights[axis] * (part - parts[axis]) / scale if scale > 0 else 0.0))
-                else:
-                    steps.append(fold(name, [*parts[:axis], part, *parts[axis + 1 :]], self._weights))
-            result.append(steps)
-        return result
+        under = PartBounds(self, top, lower_bounds)
+        now, (rows, unit) = under.of(bottom, bottom_facts), under.climbs(bottom, bottom_facts)
+        return [
+            [now + (row[level] - row[low]) * unit for level in range(low, high + 1)]
+            for row, low, high in zip(rows, bottom, top, strict=True)
+        ]
 
     def gauge(self, node: Node) -> tuple[float, ...]:
         return tuple(f * weight for f, weight in zip(self.floor(node), self._weights, strict=True))
@@ -289,12 +280,35 @@ class AttributeMeasure(ABC):
         rows = [self.floor(tuple(min(level, high) for high in top)) for level in range(max(top, default=-1) + 1)]
         return tuple(tuple(rows[level][i] for level in range(high + 1)) for i, high in enumerate(top))
 
-    def _part(self, axis: int, level: int, lower_bounds: LowerBounds) -> float:
-        more = lower_bounds.penalty[axis][level] if lower_bounds.penalty else 0.0
-        return min(self._floors[axis][level] + more, self.ceiling)
+    def _parts(self, bottom: Node, top: Node, lower_bounds: LowerBounds) -> list[list[float]]:
+        """Return per attribute, for the levels from ``bottom`` to ``top``, its weighted part of a bound: f + g."""
+        ceiling, penalty = self.ceiling, lower_bounds.penalty or self._no_penalty
+        return [
+            [
+                (loss if (loss := f + g) < ceiling else ceiling) * weight
+                for f, g in zip(floors[low : high + 1], more[low : high + 1], strict=True)
+            ]
+            for floors, more, low, high, weight in zip(self._floors, penalty, bottom, top, self._weights, strict=True)
+        ]
 
-    def _parts(self, node: Node, lower_bounds: LowerBounds) -> list[float]:
-        return [self._part(axis, level, lower_bounds) for axis, level in enumerate(node)]
+    def _fold(self, parts: list[float]) -> float:
+        """Fold the weighted losses of the attributes."""
+        return _folded(self.aggregate or "sum", parts, self._total)
+
+    @cached_property
+    def _no_penalty(self) -> tuple[tuple[float, ...], ...]:
+        return tuple((0.0,) * len(floors) for floors in self._floors)
+
+    @cached_property
+    def _total(self) -> float:
+        return math.fsum(self._weights)
+
+    @cached_property
+    def _unit(self) -> float | None:
+        """What a step of one weighted part adds to the folded loss; None where that depends on the others."""
+        if self.aggregate == "arithmetic_mean":
+            return 1.0 / self._total if self._total > 0 else 0.0
+        return 1.0 if self.aggregate == "sum" else None
 
 
 class ClassMeasure(ABC):
@@ -342,14 +356,70 @@ def fold(name: str, losses: Sequence[float], weights: Sequence[float]) -> float:
     >>> fold("arithmetic_mean", [0.0, 1.0], [1.0, 3.0])
     0.75
     """
-    if not losses:
+    return _folded(name, [loss * weight for loss, weight in zip(losses, weights, strict=True)], math.fsum(weights))
+
+
+def _folded(name: str, weighted: list[float], total: float) -> float:
+    if not weighted:
         return 0.0
-    weighted = [loss * weight for loss, weight in zip(losses, weights, strict=True)]
     if name == "sum":
         return math.fsum(weighted)
     if name == "maximum":
         return max(weighted)
     if name == "geometric_mean":
-        return math.prod(loss + 1.0 for loss in weighted) ** (1.0 / len(weighted)) - 1.0
-    total = math.fsum(weights)
+        return math.prod([loss + 1.0 for loss in weighted]) ** (1.0 / len(weighted)) - 1.0
     return math.fsum(weighted) / total if total > 0 else 0.0
+
+
+class BoxBounds:
+    """Lower bounds on the losses of all candidates in the boxes under one judged node; of any measure.
+
+    A search cuts many boxes from under a node: what they share is computed once.
+    """
+
+    def __init__(self, measure: Measure, top: Node, lower_bounds: LowerBounds) -> None:
+        self._measure, self._top, self._lower_bounds = measure, top, lower_bounds
+
+    def of(self, bottom: Node, bottom_facts: BottomFacts | None) -> float:
+        """Return the bound of the box from ``bottom`` up to the node."""
+        return self._measure.bound(bottom, bottom_facts, self._lower_bounds)
+
+    def climbs(self, bottom: Node, bottom_facts: BottomFacts | None) -> tuple[Sequence[Sequence[float]], float]:
+        """Return how the bound rises when ``bottom`` climbs along one attribute alone.
+
+        Returns: per attribute a number for every level from that of the bottom on (those of lower levels mean nothing),
+            and what a difference of two of them is to be multiplied with.
+        """
+        steps = self._measure.bounds_along_axes(bottom, self._top, bottom_facts, self._lower_bounds)
+        return [steps[:1] * low + steps for steps, low in zip(steps, bottom, strict=True)], 1.0
+
+
+class PartBounds(BoxBounds):
+    """The same of a measure of attributes: the parts of the attributes are looked up, and folded."""
+
+    def __init__(self, measure: AttributeMeasure, top: Node, lower_bounds: LowerBounds) -> None:
+        self._fold, self._unit = measure._fold, measure._unit
+        self._parts = measure._parts((0,) * len(top), top, lower_bounds)
+
+    def of(self, bottom: Node, bottom_facts: BottomFacts | None) -> float:
+        return self._fold([parts[level] for parts, level in zip(self._parts, bottom, strict=True)])
+
+    def climbs(self, bottom: Node, bottom_facts: BottomFacts | None) -> tuple[Sequence[Sequence[float]], float]:
+        if self._unit is not None:
+            return self._parts, self._unit
+        now = [parts[level] for parts, level in zip(self._parts, bottom, strict=True)]
+        return [
+            [self._fold([*now[:axis], part, *now[axis + 1 :]]) for part in parts]
+            for axis, parts in enumerate(self._parts)
+        ], 1.0
+
+
+def bounds_under(measure: Measure, top: Node, lower_bounds: LowerBounds) -> BoxBounds:
+    """Return the bounds of the boxes under a judged node; those of a measure that has its own come from it."""
+    own: Any = type(measure)
+    if isinstance(measure, AttributeMeasure) and (own.bound, own.bounds_along_axes) == (
+        AttributeMeasure.bound,
+        AttributeMeasure.bounds_along_axes,
+    ):
+        return PartBounds(measure, top, lower_bounds)
+    return BoxBounds(measure, top, lower_bounds)

@@ -42,7 +42,18 @@ class Loss(AttributeMeasure):
         )
 
     def floor(self, node: Node) -> tuple[float, ...]:
-        return tuple(per_level[level] for per_level, level in zip(self._floor, node, strict=True))
+        return tuple([per_level[level] for per_level, level in zip(self._floor, node, strict=True)])
 
     def added(self, node: Node, suppressed: int, costs: Sequence[float]) -> tuple[float, ...]:
-        return tuple(cost / scale if scale else 0.0 for cost, scale in zip(costs, self._scale, strict=True))
+        return tuple([cost / scale if scale else 0.0 for cost, scale in zip(costs, self._scale, strict=True)])
+
+    def penalty(
+        self, node: Node, min_suppressed: int, costs: Sequence[Sequence[float]]
+    ) -> tuple[tuple[float, ...], ...]:
+        """Do as ``added``, level by level: what the records cost at one does not depend on the others."""
+        return tuple(
+            [
+                tuple([cost / scale if scale else 0.0 for cost in per[: level + 1]])
+                for per, scale, level in zip(costs, self._scale, node, strict=True)
+            ]
+        )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Lattice, Node
-from sqlanon.measures.base import BottomFacts, LowerBounds, Measure
+from sqlanon.measures.base import BottomFacts, BoxBounds, LowerBounds, Measure, bounds_under
 
 TIE = 1e-12
 """Losses that differ by less than this share are equal (SPEC-measures, ties)."""
@@ -121,11 +121,9 @@ class Problem:
         """Return a lower bound on the loss of every candidate between ``bottom`` and ``top``."""
         return self.measure.bound(bottom, bottom_facts, top.lower_bounds)
 
-    def bounds_along_axes(
-        self, bottom: Node, top: Verdict, bottom_facts: BottomFacts | None = None
-    ) -> list[list[float]]:
-        """Return per attribute the bounds when ``bottom`` climbs along it alone, level by level, up to the top."""
-        return self.measure.bounds_along_axes(bottom, top.node, bottom_facts, top.lower_bounds)
+    def bounds_under(self, top: Verdict) -> BoxBounds:
+        """Return lower bounds for the boxes under ``top``."""
+        return bounds_under(self.measure, top.node, top.lower_bounds)
 
     def least(self) -> float:
         """Return a lower bound on the loss of every node, without any verdict."""
@@ -137,6 +135,7 @@ class Progress:
     """Where a search stands; one owner, the strategy that runs.
 
     Attributes:
+        nearest: the judged node that is nearest to the policy, as long as none meets it.
         lower_bound: a proven lower bound on the loss of every feasible node not yet judged or pruned, None when there
             is none; valid whenever the strategy is suspended.
         finished: the strategy has ended by itself.
@@ -162,13 +161,12 @@ class Progress:
             return
         self._seen.add(verdict.node)
         self.evaluated += 1
-        if (verdict.classes and (self.nearest is None or _nearer(verdict, self.nearest))) or self.nearest is None:
+        if verdict.feasible:
+            self._keep(verdict)
+            if self.incumbent is None or better(verdict, self.incumbent):
+                self.incumbent = verdict
+        elif self.incumbent is None and (self.nearest is None or _nearer(verdict, self.nearest)):
             self.nearest = verdict
-        if not verdict.feasible:
-            return
-        self._keep(verdict)
-        if self.incumbent is None or better(verdict, self.incumbent):
-            self.incumbent = verdict
 
     def _keep(self, verdict: Verdict, keep: int = 1000) -> None:
         self.solutions.append(verdict)
@@ -177,8 +175,8 @@ class Progress:
 
 
 def _nearer(verdict: Verdict, other: Verdict) -> bool:
-    if not other.classes:
-        return True
+    if not verdict.classes or not other.classes:
+        return verdict.classes > 0
     return (verdict.counted_against_limit, verdict.loss, verdict.node) < (
         other.counted_against_limit,
         other.loss,

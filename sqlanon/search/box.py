@@ -18,12 +18,14 @@ split box are judged: the top of the lower, the bottom of the upper one.
 from __future__ import annotations
 
 import heapq
+import math
 from dataclasses import dataclass, field
 
-from sqlanon.lattice.nodes import Node, leq
-from sqlanon.search.antichain import RankedTree
+from sqlanon.lattice.nodes import Node
+from sqlanon.measures.base import BottomFacts, BoxBounds
 from sqlanon.search.base import TIE, Claim, Problem, Progress, Request, Strategy, Verdict
 from sqlanon.search.branching import Branching, Cut
+from sqlanon.search.infeasible import InfeasibleBelow
 
 FIRST_SHARE = 4
 """The first batches request ``batch // FIRST_SHARE`` nodes: many boxes are queued that an incumbent would prune."""
@@ -35,25 +37,38 @@ DIVE_GAP = 0.02
 """Dive only while the gap is wider than this."""
 
 
+@dataclass(slots=True)
+class Top:
+    """A judged node that boxes hang from, with their bounds."""
+
+    verdict: Verdict
+    bounds: BoxBounds
+
+
 @dataclass(order=True, slots=True)
 class Box:
     """All nodes between ``bottom`` and the node of ``top``, which has been judged.
 
-    ``witness`` is of a judged node at or above the top, ``below``, for measures of classes, of one at or below the
-    bottom: the bound rests on them.
+    ``witness`` is a judged node at or above the top, ``below``, for measures of classes, one at or below the bottom:
+    the bound rests on them.
     """
 
     bound: float
     serial: int
     bottom: Node = field(compare=False)
-    top: Verdict = field(compare=False)
-    witness: Verdict = field(compare=False)
+    top: Top = field(compare=False)
+    witness: Top = field(compare=False)
     below: Verdict | None = field(compare=False)
+
+    @property
+    def facts(self) -> BottomFacts | None:
+        """What is known of the classes of all nodes of the box."""
+        return None if self.below is None else self.below.bottom_facts
 
     def claim(self, bound: float | None) -> Claim:
         """Return the claim that the box has this bound."""
         below = self.below.node if self.below is not None else None
-        return Claim(self.bottom, self.top.node, self.witness.node, below, bound)
+        return Claim(self.bottom, self.top.verdict.node, self.witness.verdict.node, below, bound)
 
 
 class _Search:
@@ -66,8 +81,7 @@ class _Search:
         self.of_classes = problem.measure.needs == "classes"
         self.branching = Branching(problem)
         self.queue: list[Box] = []
-        self.infeasible_below = RankedTree("down")
-        self._infeasible_nodes: list[Node] = []
+        self.infeasible = InfeasibleBelow(problem.lattice)
         self.diving: Box | None = None
         self.next_dive = 0
         self.dive_started = 0
@@ -79,35 +93,26 @@ class _Search:
         incumbent = self.progress.incumbent
         return incumbent is not None and bound >= incumbent.loss * (1.0 - gap) - TIE * abs(incumbent.loss)
 
-    def see(self, verdict: Verdict) -> None:
-        """Account for a verdict."""
-        self.progress.see(verdict)
-        if self.problem.infeasible_below(verdict) and self.infeasible_below.insert(verdict.node):
-            self._infeasible_nodes.append(verdict.node)
+    def open(self, bottom: Node, top: Top, witness: Top, below: Verdict | None, other: Verdict | None) -> Box | None:
+        """Return a box, if it is open; otherwise put it into the proof.
 
-    def infeasible_witness(self, node: Node) -> Node:
-        """Return a node that is infeasible below, at or above a node that is covered by one."""
-        return next(other for other in self._infeasible_nodes if leq(node, other))
-
-    def box(self, bottom: Node, top: Verdict, witness: Verdict, below: Verdict | None, other: Verdict | None) -> Box:
-        """Return a box with the best bound that its own top, an older witness, and two judged nodes below it give."""
+        Its bound is the best that its own top, an older witness, and two judged nodes below it give.
+        """
         self._serial += 1
-        best: Box | None = None
-        for above in (top,) if witness is top else (top, witness):
-            for lower in (below, other) if other is not None else (below,):
-                bound = self.problem.bound(bottom, above, lower.bottom_facts if lower is not None else None)
-                if best is None or bound > best.bound:
-                    best = Box(bound, self._serial, bottom, top, above, lower)
-        assert best is not None
-        return best
+        best = Box(-math.inf, self._serial, bottom, top, top, below)
+        for lower in (below,) if other is None else (below, other):
+            facts = None if lower is None else lower.bottom_facts
+            for above in (top,) if witness is top else (top, witness):
+                bound = above.bounds.of(bottom, facts)
+                if bound > best.bound:
+                    best.bound, best.witness, best.below = bound, above, lower
+        return self.settle(best)
 
     def settle(self, box: Box) -> Box | None:
         """Return the box if it is still open; otherwise put it into the proof."""
-        if self.problem.infeasible_below(box.top):
-            self.claims.append(Claim(box.bottom, box.top.node, box.top.node, None, None))
-        elif box.bottom == box.top.node:
-            exact = box.top.loss if box.top.feasible else None
-            self.claims.append(Claim(box.bottom, box.bottom, box.bottom, None, exact))
+        top = box.top.verdict
+        if box.bottom == top.node:
+            self.claims.append(Claim(box.bottom, box.bottom, box.bottom, None, top.loss if top.feasible else None))
         elif self.reached(box.bound):
             self.claims.append(box.claim(box.bound))
         else:
@@ -118,6 +123,12 @@ class _Search:
         """Queue a box, if it is open."""
         if box is not None:
             heapq.heappush(self.queue, box)
+
+    def cut(self, box: Box) -> Cut:
+        """Return where to cut a box."""
+        incumbent = self.progress.incumbent
+        most = math.inf if incumbent is None else incumbent.loss
+        return self.branching.cut(box.bottom, box.top.verdict, box.top.bounds, box.facts, most)
 
     def wanted(self) -> list[Box]:
         """Return the boxes to cut next: that of the dive, then those of least bound."""
@@ -137,7 +148,7 @@ class _Search:
 
     def dive_on(self, low: Box | None, high: Box | None) -> None:
         """Go on diving with one half, and queue the other."""
-        down = low is not None and (low.top.feasible or high is None)
+        down = low is not None and (low.top.verdict.feasible or high is None)
         self.diving = low if down else high
         self.push(high if down else low)
         if self.diving is None:
@@ -166,9 +177,13 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
         first.append(lattice.bottom)
     verdicts = yield [Request(node, lattice.bottom) for node in first]
     for verdict in verdicts:
-        state.see(verdict)
-    top, below = verdicts[0], verdicts[-1] if state.of_classes else None
-    state.push(state.settle(state.box(lattice.bottom, top, top, below, None)))
+        progress.see(verdict)
+    highest, below = verdicts[0], verdicts[-1] if state.of_classes else None
+    if problem.infeasible_below(highest):
+        state.claims.append(Claim(lattice.bottom, highest.node, highest.node, None, None))
+    else:
+        top = Top(highest, problem.bounds_under(highest))
+        state.push(state.open(lattice.bottom, top, top, below, None))
     progress.frontier = lambda: state.open_claims(taken)
 
     while state.diving is not None or (state.queue and not state.reached(state.queue[0].bound, gap)):
@@ -178,15 +193,21 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
         if not taken:
             continue
         progress.lower_bound = min(box.bound for box in (*state.queue[:1], *taken))
-        cuts = [state.branching.cut(box.bottom, box.top, box.below, progress.incumbent) for box in taken]
-        requests = _requests(state, taken, cuts)
-        verdicts = (yield requests) if requests else []
-        for verdict in verdicts:
-            state.see(verdict)
-        judged = {verdict.node: verdict for verdict in verdicts}
+        cuts = [state.cut(box) for box in taken]
+        known = [state.infeasible.above(cut.low_top) for cut in cuts]
+        requests = _requests(state, taken, cuts, known)
+        judged: dict[Node, Verdict] = {}
+        if requests:
+            verdicts = yield requests
+            for verdict in verdicts:
+                progress.see(verdict)
+                judged[verdict.node] = verdict
         boxes, taken = taken, []
-        for box, cut in zip(boxes, cuts, strict=True):
-            low, high = _halves(state, box, cut, judged)
+        for box, cut, above in zip(boxes, cuts, known, strict=True):
+            low = _lower_half(state, box, cut, judged) if above is None else None
+            if above is not None:
+                state.claims.append(Claim(box.bottom, cut.low_top, above, None, None))
+            high = _upper_half(state, box, cut, judged)
             if box is state.diving:
                 state.dive_on(low, high)
             else:
@@ -196,32 +217,39 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
     progress.finished = True
 
 
-def _requests(state: _Search, taken: list[Box], cuts: list[Cut]) -> list[Request]:
+def _requests(state: _Search, taken: list[Box], cuts: list[Cut], known: list[Node | None]) -> list[Request]:
     """Request the tops of the lower halves that are not known to be infeasible.
 
     For measures of classes, request the bottoms of the upper halves, too.
     """
     requests = [
-        Request(cut.low_top, box.bottom)
-        for box, cut in zip(taken, cuts, strict=True)
-        if not state.infeasible_below.covers(cut.low_top)
+        Request(cut.low_top, box.bottom) for box, cut, above in zip(taken, cuts, known, strict=True) if above is None
     ]
     if state.of_classes:
         requests += [Request(cut.high_bottom, box.bottom) for box, cut in zip(taken, cuts, strict=True)]
     return requests
 
 
-def _halves(state: _Search, box: Box, cut: Cut, judged: dict[Node, Verdict]) -> tuple[Box | None, Box | None]:
-    """Return the two halves of a box, as far as they are still open."""
-    low_top, below = judged.get(cut.low_top), judged.get(cut.high_bottom) if state.of_classes else None
-    low = None
-    if low_top is None:
-        state.claims.append(Claim(box.bottom, cut.low_top, state.infeasible_witness(cut.low_top), None, None))
-    else:
-        state.branching.learn(cut, box.bottom, box.top, box.below, low_top, below)
-        low = state.settle(state.box(box.bottom, low_top, box.witness, box.below, None))
-    high = state.settle(state.box(cut.high_bottom, box.top, box.witness, box.below, below))
-    return low, high
+def _lower_half(state: _Search, box: Box, cut: Cut, judged: dict[Node, Verdict]) -> Box | None:
+    """Return the lower half of a box, whose top has been judged, if it is still open."""
+    problem, verdict = state.problem, judged[cut.low_top]
+    infeasible = problem.infeasible_below(verdict)
+    bounds = problem.bounds_under(verdict) if verdict.exact or not infeasible else None
+    gained = bounds.of(box.bottom, box.facts) if bounds is not None and verdict.exact else None
+    state.branching.learn_down(cut, box.top.verdict, verdict, gained)
+    if infeasible or bounds is None:
+        state.infeasible.insert(verdict.node)
+        state.claims.append(Claim(box.bottom, verdict.node, verdict.node, None, None))
+        return None
+    return state.open(box.bottom, Top(verdict, bounds), box.witness, box.below, None)
+
+
+def _upper_half(state: _Search, box: Box, cut: Cut, judged: dict[Node, Verdict]) -> Box | None:
+    """Return the upper half of a box, if it is still open."""
+    other = judged[cut.high_bottom] if state.of_classes else None
+    if other is not None:
+        state.branching.learn_up(cut, box.bottom, box.top.bounds.of(cut.high_bottom, other.bottom_facts))
+    return state.open(cut.high_bottom, box.top, box.witness, box.below, other)
 
 
 def useful_top(problem: Problem) -> Node:

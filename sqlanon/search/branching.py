@@ -15,6 +15,7 @@ import math
 from dataclasses import dataclass
 
 from sqlanon.lattice.nodes import Node
+from sqlanon.measures.base import BottomFacts, BoxBounds
 from sqlanon.search.base import Problem, Verdict
 
 TRUST = 0.5
@@ -27,125 +28,135 @@ UNSEEN_SUPPRESSION = 2.0
 
 @dataclass(slots=True)
 class _Experience:
-    """The gains of one kind of cut so far, summed."""
+    """The gains of one kind of cut so far, summed; what they predict is kept up to date."""
 
     cuts: int = 0
     suppression: float = 0.0
     gains: int = 0
     gain: float = 0.0
+    mean_gain: float = 0.0
+    factor: float = 1.0
+
+    def suppresses(self, factor: float) -> None:
+        """Add by how much more was suppressed."""
+        self.cuts += 1
+        self.suppression += math.log(factor)
+        self.factor = math.exp(self.suppression / self.cuts)
+
+    def gains_by(self, gain: float) -> None:
+        """Add by how much a bound rose."""
+        self.gains += 1
+        self.gain += gain
+        self.mean_gain = self.gain / self.gains
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
     """A cut of a box [bottom, top] between two levels of an attribute.
 
-    One half ends at ``low_top``, the other begins at ``high_bottom``.
+    One half ends at ``low_top``, the other begins at ``high_bottom``. ``now`` is the bound of the whole box by its top.
     """
 
     axis: int
     level: int
     low_top: Node
     high_bottom: Node
-
-    @classmethod
-    def of(cls, bottom: Node, top: Node, axis: int, level: int) -> Cut:
-        """Return the cut of ``axis`` between ``level`` and the next."""
-        return cls(
-            axis,
-            level,
-            (*top[:axis], level, *top[axis + 1 :]),
-            (*bottom[:axis], level + 1, *bottom[axis + 1 :]),
-        )
+    now: float
 
 
 class Branching:
     """Chooses cuts, and learns from their verdicts. One owner: the search that runs."""
 
     def __init__(self, problem: Problem) -> None:
-        self._problem = problem
+        self._allowed = problem.catalog.allowed
+        self._of_classes = problem.measure.needs == "classes"
         self._down: dict[tuple[int, int, int], _Experience] = {}
         self._up: dict[tuple[int, int, int], _Experience] = {}
-        self._of_classes = problem.measure.needs == "classes"
-        gauge = problem.measure.gauge
-        low, high = gauge(problem.lattice.bottom), gauge(problem.lattice.top)
-        self._gauges = [
-            [
-                (gauge(_with(problem.lattice.bottom, axis, level))[axis] - low[axis])
-                / max(high[axis] - low[axis], 1e-300)
-                for level in range(bottom, top + 1)
-            ]
-            for axis, (bottom, top) in enumerate(zip(problem.lattice.bottom, problem.lattice.top, strict=True))
-        ]
+        self._gauges = _gauges(problem)
+        self._unseen = {
+            (axis, level, high): math.exp(UNSEEN_SUPPRESSION * (gauge[high] - gauge[level]))
+            for axis, gauge in enumerate(self._gauges)
+            for high in gauge
+            for level in gauge
+            if level < high
+        }
 
-    def cut(self, bottom: Node, top: Verdict, below: Verdict | None, incumbent: Verdict | None) -> Cut:
-        """Return the cut that is expected to raise the bounds of the two halves the most."""
-        problem = self._problem
-        facts = below.bottom_facts if below is not None else None
-        now = problem.bound(bottom, top, facts)
-        missing = max(incumbent.loss - now, 0.0) if incumbent is not None else math.inf
-        best: tuple[float, float, int, int] | None = None
-        bounds_along_axes = problem.bounds_along_axes(bottom, top, facts)
+    def cut(self, bottom: Node, top: Verdict, bounds: BoxBounds, facts: BottomFacts | None, most: float) -> Cut:
+        """Return the cut that is expected to raise the bounds of the two halves the most.
+
+        Args:
+            bounds: those under ``top``.
+            facts: of a judged node at or below ``bottom``, for measures of classes.
+            most: the loss of the incumbent; infinite without one. What rises higher is pruned.
+        """
+        now = bounds.of(bottom, facts)
+        climbs, unit = bounds.climbs(bottom, facts)
+        missing = max(most - now, 0.0)
+        against = top.lower_bounds.counted_against_limit + 1
+        best, choice = -math.inf, (0, 0)
         for axis, (low, high) in enumerate(zip(bottom, top.node, strict=True)):
             if low == high:
                 continue
-            climb = bounds_along_axes[axis]
+            climb = climbs[axis]
+            start, end = climb[low], climb[high]
             for level in range(low, high):
-                up = climb[level + 1 - low] - now
-                if self._of_classes:
-                    up = max(up, self._learnt_gain(self._up, (axis, level, low)))
-                down = self._expected(axis, level, high, top, climb[high - low] - climb[level - low], missing)
-                score = min(up, missing) + TRUST * min(down, missing)
-                if best is None or score >= best[0]:
-                    choice = (score, self._halving(axis, low, high, level), -axis, -level)
-                    best = choice if best is None else max(best, choice)
-        assert best is not None
-        return Cut.of(bottom, top.node, -best[2], -best[3])
-
-    def learn(
-        self, cut: Cut, bottom: Node, top: Verdict, below: Verdict | None, low: Verdict, high: Verdict | None
-    ) -> None:
-        """Remember what a cut of the box [bottom, top] brought: the verdicts of the halves' new corners."""
-        problem = self._problem
-        facts = below.bottom_facts if below is not None else None
-        now = problem.bound(bottom, top, facts)
-        down = self._down.setdefault((cut.axis, cut.level, top.node[cut.axis]), _Experience())
-        down.cuts += 1
-        down.suppression += math.log(
-            (low.lower_bounds.counted_against_limit + 1) / (top.lower_bounds.counted_against_limit + 1)
+                kind = (axis, level, high)
+                known = self._down.get(kind)
+                if known is None:
+                    down, factor = UNSEEN_GAIN * (end - climb[level]) * unit, self._unseen[kind]
+                else:
+                    down, factor = known.mean_gain, known.factor
+                if against * factor > self._allowed + 1:  # expected to suppress too much
+                    down = missing if missing < math.inf else 1.0 + down
+                up = (climb[level + 1] - start) * unit
+                if self._of_classes and (risen := self._up.get((axis, level, low))):
+                    up = max(up, risen.mean_gain)
+                score = (up if up < missing else missing) + TRUST * (down if down < missing else missing)
+                if score > best or (score == best and self._halves_better(bottom, top.node, (axis, level), choice)):
+                    best, choice = score, (axis, level)
+        axis, level = choice
+        return Cut(
+            axis,
+            level,
+            (*top.node[:axis], level, *top.node[axis + 1 :]),
+            (*bottom[:axis], level + 1, *bottom[axis + 1 :]),
+            now,
         )
-        if low.exact:
-            down.gains += 1
-            down.gain += problem.bound(bottom, low, facts) - now
-        if high is not None:
-            up = self._up.setdefault((cut.axis, cut.level, bottom[cut.axis]), _Experience())
-            up.gains += 1
-            up.gain += problem.bound(cut.high_bottom, top, high.bottom_facts) - now
 
-    def _expected(self, axis: int, level: int, high: int, top: Verdict, rise: float, missing: float) -> float:
-        """Return the expected gain of the lower half; all that is missing when it is expected to be pruned."""
-        known = self._down.get((axis, level, high))
+    def learn_down(self, cut: Cut, top: Verdict, low: Verdict, bound: float | None) -> None:
+        """Remember what the lower half of a cut brought: how much more its top suppresses, and its bound, if known."""
+        kind = (cut.axis, cut.level, top.node[cut.axis])
+        known = self._down.get(kind)
         if known is None:
-            start = self._problem.lattice.bottom[axis]
-            gauge = self._gauges[axis]
-            gain, factor = UNSEEN_GAIN * rise, UNSEEN_SUPPRESSION * (gauge[high - start] - gauge[level - start])
-        else:
-            gain, factor = known.gain / max(known.gains, 1), known.suppression / known.cuts
-        if (top.lower_bounds.counted_against_limit + 1) * math.exp(factor) > self._problem.catalog.allowed + 1:
-            return missing if missing < math.inf else 1.0 + gain
-        return gain
+            known = self._down[kind] = _Experience()
+        known.suppresses((low.lower_bounds.counted_against_limit + 1) / (top.lower_bounds.counted_against_limit + 1))
+        if bound is not None:
+            known.gains_by(bound - cut.now)
 
-    def _halving(self, axis: int, low: int, high: int, level: int) -> float:
+    def learn_up(self, cut: Cut, bottom: Node, bound: float) -> None:
+        """Remember the bound that the judged bottom of the upper half brought."""
+        self._up.setdefault((cut.axis, cut.level, bottom[cut.axis]), _Experience()).gains_by(bound - cut.now)
+
+    def _halves_better(self, bottom: Node, top: Node, one: tuple[int, int], other: tuple[int, int]) -> bool:
         """Return the preference among equal scores: the widest gap of the gauge, cut where it halves."""
-        start = self._problem.lattice.bottom[axis]
+        return self._halving(bottom, top, *one) > self._halving(bottom, top, *other)
+
+    def _halving(self, bottom: Node, top: Node, axis: int, level: int) -> float:
         gauge = self._gauges[axis]
-        below, above = gauge[level - start] - gauge[low - start], gauge[high - start] - gauge[level - start]
-        return min(below, above) + (gauge[high - start] - gauge[low - start])
-
-    @staticmethod
-    def _learnt_gain(experience: dict[tuple[int, int, int], _Experience], key: tuple[int, int, int]) -> float:
-        known = experience.get(key)
-        return known.gain / known.gains if known else 0.0
+        low, high = gauge[bottom[axis]], gauge[top[axis]]
+        return min(gauge[level] - low, high - gauge[level]) + (high - low)
 
 
-def _with(node: Node, axis: int, level: int) -> Node:
-    return (*node[:axis], level, *node[axis + 1 :])
+def _gauges(problem: Problem) -> list[dict[int, float]]:
+    """Return per attribute how far up each level stands, between 0 and 1."""
+    gauge, lattice = problem.measure.gauge, problem.lattice
+    bottom = lattice.bottom
+    least, most = gauge(bottom), gauge(lattice.top)
+    return [
+        {
+            level: (gauge((*bottom[:axis], level, *bottom[axis + 1 :]))[axis] - least[axis])
+            / max(most[axis] - least[axis], 1e-300)
+            for level in range(bottom[axis], lattice.top[axis] + 1)
+        }
+        for axis in range(len(bottom))
+    ]

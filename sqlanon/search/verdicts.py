@@ -38,7 +38,7 @@ def verdict_of(
     entities = counts.min_suppressed_entities
     lower_bounds = LowerBounds(
         suppressed=counts.min_suppressed,
-        penalty=measure.penalty(node, encoded, counts.min_costs),
+        penalty=measure.penalty(node, encoded, counts.min_costs) if exact else (),
         forced=counts.forced,
         entities=None if entities is None else max(entities, catalog.fewest_entities(encoded)),
     )
