@@ -1,8 +1,8 @@
 """The verification of a certificate: its proof is run again, by other means than those of the search.
 
 The boxes are held against the lattice (``proof.first_gap``). The nodes that they rest on are judged from the original
-values of the source and the lookups, with statements that a person can read (``compiler.readable``). Neither masks nor
-grains, snapshots, the evaluator, the judging statement (``sql/judge``) or any strategy take part.
+values of the source and the lookups, with statements that a person can read (``compiler.readable_nodes``), many by one.
+Neither masks nor grains, snapshots, the evaluator, the judging statement (``sql/judge``) or any strategy take part.
 
 What is shared defines the claim: the policy, the choice of the records that take part, the hierarchies as loaded into
 lookups, the files of ``sql/model``, the formulas of the measures, and the arithmetic from the counts of a node to its
@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sqlanon.compiler import readable
+import pyarrow as pa
+
+from sqlanon.compiler import readable, readable_nodes
+from sqlanon.compiler.readable_nodes import COSTED, NODE
 from sqlanon.engines.base import Engine
 from sqlanon.engines.journal import Step, Watcher
 from sqlanon.errors import InputError
@@ -41,10 +44,19 @@ from sqlanon.sqltrees import names
 TOLERANCE = 1e-9
 """Relative: sums of logarithms and means are not the same to the last digit when they are added up otherwise."""
 MOST_FAULTS = 20
+NODES_AT_ONCE = 32
+"""Nodes that are judged by one statement: planning it costs as much as reading some 100,000 rows, and more of them
+together gain nothing."""
+ROWS_AT_ONCE = 1_000_000
+"""Rows that one statement judges, unless a single node has more: they bound its memory."""
 OTHER_POLICY = (
     "The certificate was created for another policy: quasi-identifiers, sensitive columns, levels, weights, models, "
     "limits or measure differ from those of this one. Nothing was judged."
 )
+
+
+UNKNOWN = ("smallest", "largest", "smallest_entities")
+"""What is not 0 but unknown of a node without any class."""
 
 
 @dataclass(slots=True)
@@ -128,30 +140,41 @@ class _Verifier:
         self._policy = policy
         self._models = models
         self._size = least_size(models)
-        self._known_costs: set[tuple[int, int]] = set()
+        self._cost_query = ""  # the same for any nodes
         self.result = Verification()
         catalog = problem.catalog
-        engine.create("originals", names.ORIGINALS, readable.originals(encoding.source))
-        needs = problem.measure.needs
-        counted = tuple(
-            self._counted(position, attribute, surprising=needs == "surprisals")
-            for position, attribute in enumerate(catalog.attributes)
-        )
+        rows = engine.create("originals", names.ORIGINALS, readable.originals(encoding.source))
+        self._at_once = min(max(ROWS_AT_ONCE // max(rows, 1), 1), NODES_AT_ONCE)
+        counted = self._counted(catalog.attributes, surprising=problem.measure.needs == "surprisals")
         if _facts(counted) != _facts(catalog.attributes):
             self.result.blame("The encoding of the source has other counts than the source itself.")
         self._catalog = replace(catalog, attributes=counted)
+        self._needs = problem.measure.needs
         self._problem = measured(self._catalog, problem.lattice, policy, models, batch=1)
 
-    def _counted(self, position: int, attribute: Attribute, *, surprising: bool) -> Attribute:
-        """Return an attribute with its costs and widths counted over the original values."""
-        costs = self._engine.run("level costs", readable.level_costs(position, attribute.height, attribute.domain))[0]
-        widths = self._engine.run("level widths", readable.level_widths(position, attribute.height))[0]
-        changed = replace(attribute, costs=tuple(int(cost or 0) for cost in costs), widths=tuple(map(int, widths)))
+    def _counted(self, attributes: tuple[Attribute, ...], *, surprising: bool) -> tuple[Attribute, ...]:
+        """Return the attributes with their costs and widths counted over the original values."""
+        if not attributes:
+            return ()
+        run = self._engine.run
+        costs = {
+            row[0]: [int(cost or 0) for cost in row[1:]] for row in run("level costs", readable.level_costs(attributes))
+        }
+        widths = {row[0]: row[1:] for row in run("level widths", readable.level_widths(attributes))}
+        sums: dict[tuple[int, int], float] = {}
         if surprising:
-            levels: list[int | None] = [None, *range(attribute.height)]
-            sums = [self._engine.run("surprisals", readable.surprisals(position, level))[0][0] for level in levels]
-            changed = replace(changed, surprisals=tuple(float(value or 0.0) for value in sums))
-        return changed
+            sums = {
+                (row[0], row[1]): float(row[2] or 0.0) for row in run("surprisals", readable.surprisals(attributes))
+            }
+        return tuple(
+            replace(
+                attribute,
+                costs=tuple(costs[position][: attribute.height]),
+                widths=tuple(map(int, widths[position][: attribute.height])),
+                surprisals=tuple(sums[position, level] for level in range(-1, attribute.height)) if surprising else (),
+            )
+            for position, attribute in enumerate(attributes)
+        )
 
     def run(self, document: dict[str, Any]) -> Verification:
         """Check everything that a certificate states."""
@@ -165,18 +188,20 @@ class _Verifier:
             return result
         named = [node for box in statement.boxes for node in (box.claim.witness, box.claim.below) if node is not None]
         nodes = list(dict.fromkeys([statement.chosen, *named]))
-        bounding = {box.claim.witness for box in statement.boxes if box.claim.bound is not None}
-        judged: dict[Node, Verdict] = {}
-        for number, node in enumerate(nodes, start=1):
-            judged[node] = self._judge(node, with_costs=node == statement.chosen or node in bounding)
-            self._engine.journal.report("judging", done=number, total=len(nodes), unit="nodes judged")
-            if node == statement.chosen:
-                result.loss = judged[node].loss
-                self._check_chosen(statement, judged[node])
-                if result.faults and result.remarks:  # another policy, as the first node shows already
-                    return result
+        bounding = [box.claim.witness for box in statement.boxes if box.claim.witness and box.claim.bound is not None]
+        self._number(nodes, {statement.chosen, *bounding})
+        [chosen] = self._judge({0: statement.chosen})
+        self._engine.journal.report("judging", done=1, total=len(nodes), unit="nodes judged")
+        result.loss = chosen.loss
+        self._check_chosen(statement, chosen)
+        if result.faults and result.remarks:  # another policy, as the first node shows already
+            return result
+        judged = {statement.chosen: chosen}
+        for first in range(1, len(nodes), self._at_once):
+            some = dict(enumerate(nodes[first : first + self._at_once], start=first))
+            judged |= {verdict.node: verdict for verdict in self._judge(some)}
+            self._engine.journal.report("judging", done=len(judged), total=len(nodes), unit="nodes judged")
         result.boxes, result.nodes = len(statement.boxes), len(judged)
-        chosen = judged[statement.chosen]
         bounds = [bound for box in statement.boxes if (bound := self._check_box(box, statement, judged)) is not None]
         result.lower_bound = min([chosen.loss, *bounds])
         self._check_cover(statement)
@@ -274,37 +299,57 @@ class _Verifier:
         ):
             blame("The gap is not that of the loss and its lower bound.")
 
-    def _judge(self, node: Node, *, with_costs: bool) -> Verdict:
-        """Return the verdict of a node, from the original values."""
-        query = readable.node_counts(self._catalog, self._models, node, self._size)
-        row = self._engine.run("node counts", query)[0]
-        counted = dict(zip((item.alias_or_name for item in query.expressions), row, strict=True))
-        needs = self._problem.measure.needs
-        own: Sequence[float] = [0.0] * len(node)
-        least: Sequence[Sequence[float]] = [[0.0] * (level + 1) for level in node]
-        if with_costs and counted["suppressed"] and node and needs in ("costs", "surprisals"):
-            own, least = self._costs(node, surprising=needs == "surprisals")
-        required = required_counts(self._models, self._catalog.has_entity)
-        counts = Counts.from_row(
-            counted, required=required, uncovered=self._catalog.uncovered, costs=own, min_costs=least
-        )
-        return verdict_of(self._problem, self._models, node, counts)
+    def _number(self, nodes: Sequence[Node], costed: Collection[Node]) -> None:
+        """Give the statements the nodes by number, and the costs of the texts if ``costed`` nodes need them."""
+        listed: dict[str, list[int]] = {NODE: [*range(len(nodes))], COSTED: [int(node in costed) for node in nodes]}
+        for position, levels in enumerate(zip(*nodes, strict=True)):
+            listed[names.level(position)] = [*levels]
+        rows = pa.table({name: pa.array(numbers, pa.int32()) for name, numbers in listed.items()})
+        self._engine.load("nodes", names.CERTIFIED, rows, replayed=False)
+        if self._needs == "costs" and self._catalog.attributes:
+            query = readable.least_costs(self._catalog.attributes)
+            self._engine.create("least costs", names.LEAST_COSTS, query, replayed=False)
+        if self._needs in ("costs", "surprisals") and self._catalog.attributes:
+            surprising = self._needs == "surprisals"
+            self._cost_query = self._engine.render(readable_nodes.node_costs(self._catalog, surprising=surprising))
 
-    def _costs(self, node: Node, *, surprising: bool) -> tuple[list[float], list[Sequence[float]]]:
-        """Return per attribute the cost of the suppressed records, and per level the least of the certain ones."""
-        if not surprising:
-            for position, level in enumerate(node):
-                if (position, level) not in self._known_costs:
-                    self._known_costs.add((position, level))
-                    costs = readable.least_costs(self._catalog, position, level)
-                    self._engine.create("least costs", names.least_costs(position, level), costs)
-        query = readable.node_costs(self._catalog, self._models, node, surprising=surprising)
-        plain: Callable[[Any], float] = float if surprising else int  # some engines sum to decimals
-        rows = {row[0]: [plain(cost or 0) for cost in row[1:]] for row in self._engine.run("node costs", query)}
-        own = [rows[position][0] for position in range(len(node))]
-        if surprising:
-            return own, [[rows[position][1]] * (level + 1) for position, level in enumerate(node)]
-        return own, [rows[position][1 : level + 2] for position, level in enumerate(node)]
+    def _judge(self, nodes: Mapping[int, Node]) -> list[Verdict]:
+        """Return the verdicts of nodes, given by their numbers, from the original values."""
+        engine, catalog = self._engine, self._catalog
+        engine.create(
+            "generalized", names.GENERALIZED, readable_nodes.generalized(catalog, nodes.values()), replayed=False
+        )
+        judged = readable_nodes.judged(catalog, self._models, nodes)
+        engine.create("judged", names.JUDGED, judged, replayed=False)
+        query = readable_nodes.node_counts(catalog, nodes, self._size)
+        columns = query.named_selects
+        counted = {row[0]: dict(zip(columns[1:], row[1:], strict=True)) for row in engine.run("node counts", query)}
+        nothing = {name: None if name in UNKNOWN else 0 for name in columns}
+        costs = self._costs() if self._cost_query else {}
+        for relation in (names.JUDGED, names.GENERALIZED):
+            engine.drop(relation)
+        required = required_counts(self._models, catalog.has_entity)
+        verdicts = []
+        for number, node in nodes.items():
+            rows = [costs.get((number, position), [0.0] * (level + 2)) for position, level in enumerate(node)]
+            counts = Counts.from_row(
+                counted.get(number, nothing),
+                required=required,
+                uncovered=catalog.uncovered,
+                costs=[row[0] for row in rows],
+                min_costs=[row[1 : level + 2] for level, row in zip(node, rows, strict=True)],
+            )
+            verdicts.append(verdict_of(self._problem, self._models, node, counts))
+        return verdicts
+
+    def _costs(self) -> dict[tuple[int, int], list[float]]:
+        """Return, by number of a node and position, the cost of the suppressed records, then by level the least costs
+        of those that are certain to be suppressed; nothing where nothing is suppressed, or no costs are asked for."""
+        rows = self._engine.run("node costs", self._cost_query)
+        if self._needs == "surprisals":  # the least cost is the same at every level
+            tallest = max(attribute.height for attribute in self._catalog.attributes)
+            return {(row[0], row[1]): [float(row[2] or 0), *[float(row[3] or 0)] * tallest] for row in rows}
+        return {(row[0], row[1]): [int(cost or 0) for cost in row[2:]] for row in rows}  # some engines sum to decimals
 
 
 def _facts(attributes: Sequence[Attribute]) -> list[tuple[object, ...]]:

@@ -1,14 +1,15 @@
--- What the classes of one node come to, for the verification of a certificate.
+-- What the classes of nodes come to, for the verification of a certificate.
 --
--- judged: per class its records n, fails: 1 when any model fails it, and min_suppressed: at least so many of its records
--- are suppressed at every more special node, too.
+-- judged: per class its node, its records n, fails: 1 when any model fails it, and min_suppressed: at least so many of its
+-- records are suppressed at every more special node, too.
 -- :size, :population: the least size of a class that can pass the models, and the number of all records.
 --
--- judged                            node_counts, :size = 2, :population = 4
--- n | fails | min_suppressed        classes | suppressed | min_suppressed | smallest | largest | squares | …
--- 3 | 0     | 0                     1       | 1          | 1              | 3        | 3       | 9       | …
--- 1 | 1     | 1
+-- judged                              node_counts, :size = 2, :population = 4
+-- node | n | fails | min_suppressed   node | grain | classes | suppressed | min_suppressed | smallest | largest | …
+-- 0    | 3 | 0     | 0                0    | 2     | 1       | 1          | 1              | 3        | 3       | …
+-- 0    | 1 | 1     | 1
 SELECT
+  node,
   COUNT(*) AS grain,
   COUNT(*) FILTER (WHERE fails = 0 AND n > 0) AS classes,
   COALESCE(SUM(n) FILTER (WHERE fails = 1 AND n > 0), 0) AS suppressed,
@@ -25,3 +26,5 @@ SELECT
   COALESCE(SUM(n) FILTER (WHERE n < :size), 0) AS small_records,
   COUNT(*) FILTER (WHERE n = 0) AS public_only
 FROM judged
+GROUP BY
+  node

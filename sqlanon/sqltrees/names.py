@@ -24,6 +24,14 @@ LEAF = PREFIX + "leaf"
 MASKS = PREFIX + "masks"
 ORIGINALS = PREFIX + "originals"
 """The distinct combinations of original values, from which the verification of a certificate judges nodes."""
+GENERALIZED = PREFIX + "generalized"
+"""The same combinations with the numbers of their texts at the levels of some nodes (verification)."""
+CERTIFIED = PREFIX + "certified"
+"""The nodes of a certificate with their levels, by number (verification)."""
+JUDGED = PREFIX + "judged"
+"""The classes of some nodes, and which of them fail (verification)."""
+LEAST_COSTS = PREFIX + "least_costs"
+"""What suppressing a text of a level costs at least (verification)."""
 ROW_TYPES = PREFIX + "row_types"
 """The distinct rows of quasi-identifiers with a number each (patterns)."""
 PATTERNS = PREFIX + "patterns"
@@ -95,11 +103,6 @@ key = namer("key")
 """Name of the column that holds a word of the packed path code."""
 mask = namer("mask")
 """Name of the column that holds what a pattern keeps of a word of the key."""
-
-
-def least_costs(position: int, level_number: int) -> str:
-    """Return the name of the table of what suppressing a text of a level costs at least (verification)."""
-    return f"{PREFIX}least_costs_{position}_{level_number}"
 
 
 def snapshot(node: Sequence[int]) -> str:

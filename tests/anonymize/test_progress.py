@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from sqlanon.commands.progress import line
 from sqlanon.engines.journal import Step
 from sqlanon.plan.recoding import insertion
 from sqlanon.publish.papers import CERTIFICATE
+from sqlanon.verification import NODES_AT_ONCE
 
 
 @pytest.fixture
@@ -92,7 +94,8 @@ def test_a_verification_says_how_many_nodes_it_has_judged(folder: Path) -> None:
     found = sqlanon.verify(folder / f"released.parquet{CERTIFICATE}", folder / "policy.yaml", watch=seen.append)
     assert found.holds and phases(seen) == ["reading", "encoding", "judging"]
     judged = [(step.done, step.total) for step in seen if step.phase == "judging" and not step.statement]
-    assert judged == [(number, found.nodes) for number in range(1, found.nodes + 1)]
+    assert judged[0] == (1, found.nodes) and judged[-1] == (found.nodes, found.nodes)
+    assert judged == sorted(set(judged)) and len(judged) <= 1 + math.ceil(found.nodes / NODES_AT_ONCE)
 
 
 def test_a_large_demo_is_generated_in_parts_that_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

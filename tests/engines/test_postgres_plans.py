@@ -13,7 +13,7 @@ from postgres_server import Server, execute
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.compiler import readable
+from sqlanon.compiler import readable, readable_nodes
 from sqlanon.evaluate.problem import build_problem
 from sqlanon.source.encoding import encode_source
 from sqlanon.source.joining import open_policy_source
@@ -111,8 +111,13 @@ def test_a_verification_joins_by_numbers_that_the_planner_knows(visits: Server) 
         encoding = encode_source(engine, opened.relation, policy, opened.types, numbered=True)
         problem, models = build_problem(engine, encoding, policy)
         engine.create("originals", names.ORIGINALS, readable.originals(encoding.source))
-        node = tuple(1 for _ in encoding.catalog.attributes)
-        nodes = explained(engine, readable.node_counts(problem.catalog, models, node, 2))
-    check_joins(nodes)
+        chosen = {number: tuple(number for _ in encoding.catalog.attributes) for number in range(2)}
+        generalized = readable_nodes.generalized(problem.catalog, chosen.values())
+        nodes = explained(engine, generalized)
+        check_joins(nodes)
+        engine.create("generalized", names.GENERALIZED, generalized)
+        nodes += explained(engine, readable_nodes.judged(problem.catalog, models, chosen))
+    assert not [node for node in nodes if node["Node Type"] == "Nested Loop" and node["Actual Rows"] > 1]
+    assert not [node for node in nodes if "Join Filter" in node]
     conditions = " ".join(str(node.get(key, "")) for node in nodes for key in ("Hash Cond", "Merge Cond"))
     assert "COALESCE" not in conditions and "IS NULL" not in conditions

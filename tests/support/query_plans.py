@@ -34,7 +34,8 @@ class Explained(sqlite3.Connection):
     offending: ClassVar[list[tuple[str, str]]] = []
 
     def execute(self, text: str, parameters: Any = ()) -> sqlite3.Cursor:
-        if re.match(r"\s*(SELECT|WITH|INSERT|CREATE (TEMPORARY )?TABLE .* AS)", text, re.DOTALL):
+        reads = re.match(r"\s*(SELECT|WITH|INSERT|CREATE (TEMPORARY )?TABLE .* AS)", text, re.DOTALL)
+        if reads and not text.endswith("LIMIT 0"):  # which asks for the names and types of columns alone
             type(self).statements += 1
             plan = super().execute(f"EXPLAIN QUERY PLAN {text}", parameters).fetchall()
             self.offending.extend((loop, " ".join(text.split())[:300]) for loop in unindexed(plan))
