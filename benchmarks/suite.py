@@ -34,7 +34,7 @@ from typing import Any
 
 import duckdb
 import generated
-from cases import search_case
+from cases import SEARCHES, search_case
 
 import sqlanon
 from sqlanon.publish.proof_file import write_proof
@@ -44,22 +44,6 @@ from sqlanon.version import VERSION
 Figures = dict[str, Any]
 """``seconds`` (name -> runs), ``counters``, ``answer``, and ``faults``: what is wrong, empty when all is right."""
 
-SEARCHES: dict[str, tuple[dict[str, Any], float]] = {
-    "adult": ({"dataset": "adult", "columns": 9}, 0.269634662789405),
-    "adult, limit 0": ({"dataset": "adult", "columns": 9, "limit": 0.0}, 0.6355438467035841),
-    "adult, limit 1": ({"dataset": "adult", "columns": 9, "limit": 1.0}, 0.2277003232568182),
-    "adult, recursive": ({"dataset": "adult", "columns": 8, "model": "recursive"}, 0.1802946697625),
-    "adult, t-closeness": ({"dataset": "adult", "columns": 8, "model": "t_closeness"}, 0.674945813425),
-    "cup": ({"dataset": "cup", "columns": 8}, 0.1428686758889928),
-    "cup, limit 1": ({"dataset": "cup", "columns": 8, "limit": 1.0}, 0.1428686758889928),
-    "cup, recursive": ({"dataset": "cup", "columns": 7, "model": "recursive"}, 0.11919337592854162),
-    "cup, t-closeness": ({"dataset": "cup", "columns": 7, "model": "t_closeness"}, 0.2723173289027379),
-    "creditcard, 10": ({"dataset": "creditcard", "columns": 10}, 0.2495838935185185),
-    "creditcard, 12": ({"dataset": "creditcard", "columns": 12}, 0.359584413580247),
-    "creditcard, 15": ({"dataset": "creditcard", "columns": 15}, 0.4876675308641976),
-}
-"""The policy of a case, and the loss of its optimum: that of the oracles, or, where they have none (CUP with sensitive
-values, 12 and 15 columns), the one that this package has proven."""
 VERIFIED = 20_000
 """Lattices of at most so many nodes have their certificates verified."""
 SLOW = ("creditcard, 12", "creditcard, 15")
