@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlanon.compiler import batch as compiler
 from sqlanon.compiler.question import Question
@@ -20,6 +20,9 @@ from sqlanon.models.base import PrivacyModel
 from sqlanon.search.base import Problem, Progress, Request, Verdict
 from sqlanon.search.verdicts import required_counts, verdict_of
 from sqlanon.sqltrees import names
+
+if TYPE_CHECKING:  # arrays are imported where they are used
+    from sqlanon.evaluate.in_process import InProcess, InProcessJudge
 
 CROSS_ROWS = 80_000
 """Up to this many grain rows a cross join with the masks beats a UNION ALL of the nodes (measured with keys of one to
@@ -48,6 +51,7 @@ class Evaluator:
     Args:
         most: nodes of one statement; 1 judges them one by one.
         lanes: statements side by side; None is what the engine has.
+        local: judges in the process; None: by SQL.
 
     Attributes:
         origins: how many verdicts of the search came from which grain: ``base``, or a snapshot by its levels.
@@ -64,6 +68,7 @@ class Evaluator:
         *,
         most: int = MAX_BATCH,
         lanes: int | None = None,
+        local: InProcess | None = None,
     ) -> None:
         self._engine = engine
         self._catalog = catalog
@@ -77,6 +82,7 @@ class Evaluator:
         self._memo: dict[Node, Verdict] = {}
         self.origins: Counter[str] = Counter()
         self.rows_read = 0
+        self._local = None if local is None else local.judge_for(self._question)
         self._batches: dict[bool, compiler.Batch] = {}
         self._texts: dict[tuple[str, tuple[int, ...], bool], str] = {}
 
@@ -112,6 +118,9 @@ class Evaluator:
             known = self._memo.get(request.node)
             if known is None or (exact and not known.by_model):
                 wanted.setdefault(request.node, request.floor)
+        if self._local is not None:
+            self._judge_locally(self._local, wanted, exact)
+            return [self._memo[request.node] for request in requests]
         self._snapshots.prepare(list(wanted.values()))
         work = [self._job(share, exact) for share in self._shares(list(wanted))]
         question = self._full if exact else self._question
@@ -120,6 +129,20 @@ class Evaluator:
             for verdict in verdicts(self._problem, question, nodes, rows):
                 self._memo[verdict.node] = verdict
         return [self._memo[request.node] for request in requests]
+
+    def _judge_locally(self, judge: InProcessJudge, wanted: Mapping[Node, Node], exact: bool) -> None:
+        """Judge nodes in the process; they are given with their floors."""
+        judge.grains.prepare(list(wanted.values()))
+        models = self._question.models
+        titles: Counter[str] = Counter()
+        for found in judge.judge(list(wanted), exact=exact):
+            node = found.node
+            self._memo[node] = verdict_of(self._problem, models, node, found.counts, exact=found.has_costs)
+            self.rows_read += found.grain.rows
+            titles[found.grain.title] += 1
+        self._engine.journal.verdicts.update(titles)
+        if not exact:
+            self.origins.update(titles)
 
     def _shares(self, nodes: Sequence[Node]) -> Iterator[list[tuple[Node, Snapshot]]]:
         """Yield the nodes with the grains to judge them from, in shares of about the same work: one a statement."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb.engine import DuckDBEngine
@@ -15,12 +14,20 @@ from sqlanon.source.beside import BesideSource, judge_source, judged_for
 from sqlanon.source.encoding import Encoding
 from sqlanon.source.opening import Source
 
+if TYPE_CHECKING:  # arrays are imported where they are used
+    from sqlanon.evaluate.in_process import InProcess
+
+LOCAL_LANES = 2
+"""The lanes assumed where nodes are judged in the process, so that a search takes the same way on any machine."""
+
 
 @dataclass(slots=True)
-class _Lifetime:
-    """Whether the connections of some sessions are closed."""
+class _Shared:
+    """What sessions over one encoded source share: whether it is closed, the embedded engines, and the arrays."""
 
     closed: bool = False
+    embedded: list[Engine] = field(default_factory=list)
+    local: InProcess | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +38,7 @@ class Session:
         policy: the policy that the user gave.
         encoded_policy: the policy that the source was encoded with; another one where patterns are asked for.
         seconds: what was spent before the search, by phase.
-        judging: the engine that judges nodes: the source's own, or an embedded one.
+        judging: the engine that judges nodes by SQL: the source's own, or an embedded one.
         transferred: what was copied to the judging engine, when it is another.
         beside: what the policy publishes beside its quasi-identifiers.
     """
@@ -45,7 +52,7 @@ class Session:
     judging: Engine
     transferred: tuple[Transferred, ...] = ()
     beside: BesideSource = field(default_factory=BesideSource)
-    _lifetime: _Lifetime = field(default_factory=_Lifetime)
+    _shared: _Shared = field(default_factory=_Shared)
 
     @classmethod
     def begin(
@@ -53,25 +60,18 @@ class Session:
     ) -> Self:
         """Begin a session whose nodes are judged where the policy says (``search.where``).
 
-        ``auto`` stays with an engine that judges nodes side by side, and otherwise takes an embedded DuckDB, to which
-        codes and counts are copied, no record and no text.
+        Unless it says ``engine``, that is in this process, if the base fits and all models are built in. Otherwise
+        ``auto`` stays with an engine that judges nodes side by side, or takes an embedded DuckDB, to which codes and
+        counts are copied, no record and no text.
 
         Raises:
             IdentifyingColumnError: the policy publishes columns that identify persons, and does not accept them.
         """
-        engine, where = source.engine, policy.search.where
+        engine = source.engine
         beside = judge_source(engine, encoding, policy)
-        start = partial(cls, policy, encoded_policy, source, encoding, seconds, beside=beside)
-        if isinstance(engine, DuckDBEngine) or where == "engine" or (where == "auto" and engine.has("side_by_side")):
-            return start(snapshots=SnapshotStore(engine, encoding.catalog), judging=engine)
-        embedded = DuckDBEngine(settings=policy.engine.embedded)
-        embedded.journal.follow(engine.journal)
-        try:
-            transferred = transfer(engine, embedded, encoding.catalog)
-            return start(snapshots=SnapshotStore(embedded, encoding.catalog), judging=embedded, transferred=transferred)
-        except BaseException:
-            embedded.close()
-            raise
+        snapshots = SnapshotStore(engine, encoding.catalog)
+        session = cls(policy, encoded_policy, source, encoding, seconds, snapshots, engine, beside=beside)
+        return session._with_engine()
 
     def under(self, policy: Policy) -> Self:
         """Return a session under another policy that needs the same encoding; closing either closes both.
@@ -82,7 +82,52 @@ class Session:
         beside = self.beside
         if judged_for(policy) != judged_for(self.policy):
             beside = judge_source(self.engine, self.encoding, policy)
-        return replace(self, policy=policy, encoded_policy=policy, seconds={"encode": 0.0}, beside=beside)
+        session = replace(self, policy=policy, encoded_policy=policy, seconds={"encode": 0.0}, beside=beside)
+        return session._with_engine()
+
+    def _with_engine(self) -> Self:
+        """Return the session with an embedded engine if its nodes are to be judged there, and it has none yet."""
+        engine, where = self.engine, self.encoded_policy.search.where
+        if self.judging is not engine or isinstance(engine, DuckDBEngine) or where == "engine":
+            return self
+        if self.judged_in_process or (where == "auto" and engine.has("side_by_side")):
+            return self
+        embedded = DuckDBEngine(settings=self.policy.engine.embedded)
+        embedded.journal.follow(engine.journal)
+        try:
+            transferred = transfer(engine, embedded, self.encoding.catalog)
+            snapshots = SnapshotStore(embedded, self.encoding.catalog)
+        except BaseException:
+            embedded.close()
+            raise
+        self._shared.embedded.append(embedded)
+        return replace(self, snapshots=snapshots, judging=embedded, transferred=transferred)
+
+    @property
+    def judged_in_process(self) -> bool:
+        """Whether nodes are judged from arrays, not by SQL."""
+        if self.encoded_policy.search.where == "engine":
+            return False
+        from sqlanon.evaluate.in_process import can_judge
+
+        return can_judge(self.encoding.catalog, self.encoded_policy.models)
+
+    def local(self) -> InProcess | None:
+        """Return what judges nodes in the process, fetched once for all sessions over the source; None: SQL does."""
+        if not self.judged_in_process:
+            return None
+        if self._shared.local is None:
+            from sqlanon.evaluate.arrays import fetch
+            from sqlanon.evaluate.in_process import InProcess
+
+            self._shared.local = InProcess(fetch(self.engine, self.encoding.catalog))
+        return self._shared.local
+
+    @property
+    def grains_kept(self) -> int:
+        """How many grains were kept so far, beside the base: as tables, or in memory."""
+        local = self._shared.local
+        return self.snapshots.materialised + (0 if local is None else local.built)
 
     @property
     def engine(self) -> Engine:
@@ -98,16 +143,19 @@ class Session:
     @property
     def statements(self) -> int:
         """Number of SQL statements so far, in either engine."""
-        return sum(engine.journal.statements for engine in {id(e): e for e in (self.engine, self.judging)}.values())
+        return sum(engine.journal.statements for engine in (self.engine, *self._shared.embedded))
 
     def close(self) -> None:
         """Drop every temporary table and close the connections."""
-        if not self._lifetime.closed:
-            self._lifetime.closed = True
-            try:
-                self.judging.close()
-            finally:
-                self.source.engine.close()
+        shared = self._shared
+        if shared.closed:
+            return
+        shared.closed, shared.local = True, None
+        try:
+            for embedded in shared.embedded:
+                embedded.close()
+        finally:
+            self.source.engine.close()
 
 
 def _ignored_options(source: Source, policy: Policy) -> tuple[str, ...]:

@@ -55,13 +55,13 @@ def transfer(giving: Engine, taking: Engine, catalog: Catalog) -> tuple[Transfer
     """
     carried = []
     for name in transferred_tables(catalog):
-        data = _plain(name, giving.arrow("transfer", exp.select("*").from_(table(name))))
+        data = as_plain(name, giving.arrow("transfer", exp.select("*").from_(table(name))))
         taking.load("transfer", name, data, replayed=False)
         carried.append(Transferred(name, data.num_rows, data.nbytes))
     return tuple(carried)
 
 
-def _plain(name: str, data: pa.Table) -> pa.Table:
+def as_plain(name: str, data: pa.Table) -> pa.Table:
     """Return the same rows in the three types that the statements of a search know."""
     schema = pa.schema([pa.field(field.name, _kind(field.type)) for field in data.schema])
     try:

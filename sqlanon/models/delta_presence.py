@@ -21,7 +21,8 @@ from decimal import Decimal
 from typing import Any
 
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.models.base import PrivacyModel, fraction, labelled
+from sqlanon.models.base import Number, PrivacyModel, fraction, labelled
+from sqlanon.models.classes import ClassArrays, Judgement
 from sqlanon.parameters import Parameter, choice, exact, is_number
 
 PUBLIC_ONLY = ("ignore", "reject")
@@ -86,3 +87,19 @@ class DeltaPresence(PrivacyModel):
         low, high = parameters.get("min"), parameters.get("max")
         if is_number(low) and is_number(high) and Decimal(str(low)) > Decimal(str(high)):
             yield "min", "min is above max.", "swap them."
+
+    def judge(self, classes: ClassArrays, values: Mapping[str, Number]) -> Judgement:
+        import numpy as np
+
+        n, population = classes.n, classes.population
+        assert population is not None
+        bounds = {name: int(value) for name, value in values.items()}
+        most = max(int(population.max(initial=0)), int(n.max(initial=0)))
+        if most * max(bounds.values()) >= 2**61:
+            n, population = n.astype(object), population.astype(object)
+        room = max(bounds["max_denominator"] - bounds["max_numerator"], 1)
+        excess = n * bounds["max_denominator"] - population * bounds["max_numerator"]
+        above = (excess > 0).astype(bool)
+        below = (n * bounds["min_denominator"] < population * bounds["min_numerator"]).astype(bool)
+        least = np.minimum(n, (np.maximum(excess, 0) + room - 1) // room).astype(np.int64)
+        return above | below, np.where(above, least, bounds["below"])

@@ -6,9 +6,11 @@ a failing class are suppressed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlanon.models.base import LDiversity, labelled
+from sqlanon.models.base import LDiversity, Number, labelled
+from sqlanon.models.classes import ClassArrays, Judgement
 from sqlanon.parameters import Parameter, whole
 
 
@@ -24,3 +26,6 @@ class DistinctLDiversity(LDiversity):
     @property
     def label(self) -> str:
         return labelled(self.column, self.type, l=self.l)
+
+    def judge(self, classes: ClassArrays, values: Mapping[str, Number]) -> Judgement:
+        return classes.distinct_values < self.l, None

@@ -13,7 +13,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlanon.models.base import LDiversity, labelled
+from sqlanon.models.base import LDiversity, Number, labelled
+from sqlanon.models.classes import ClassArrays, Judgement
 from sqlanon.parameters import Parameter, number
 
 
@@ -37,3 +38,15 @@ class EntropyLDiversity(LDiversity):
 
     def audit_values(self, levels: int) -> Mapping[str, float]:
         return {"l": float(self.l)}
+
+    def judge(self, classes: ClassArrays, values: Mapping[str, Number]) -> Judgement:
+        import numpy as np
+
+        wanted = math.log(self.l)
+        n = classes.n.astype(np.float64)
+        counts = classes.counts.astype(np.float64)
+        entropy = np.log(n) - np.add.reduceat(counts * np.log(counts), classes.starts) / n
+        kept = (entropy + 1e-11) / wanted if wanted else np.inf
+        least = np.ceil(n * np.maximum(1 - kept - 1e-9, 0)).astype(np.int64)
+        few = np.log(classes.distinct_values) < wanted - 1e-12
+        return entropy < wanted - 1e-12, np.where(few, classes.n, least)

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.models.base import PrivacyModel, labelled
+from sqlanon.models.base import Number, PrivacyModel, labelled
+from sqlanon.models.classes import ClassArrays, Judgement
 from sqlanon.parameters import Parameter, whole
 
 
@@ -41,3 +42,6 @@ class KAnonymity(PrivacyModel):
         if catalog.counted >= self.k:
             return None
         return f"a class must hold {self.k} {catalog.unit}, but there are {catalog.counted}"
+
+    def judge(self, classes: ClassArrays, values: Mapping[str, Number]) -> Judgement:
+        return classes.n < self.k, None

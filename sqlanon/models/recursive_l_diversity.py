@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.models.base import LDiversity, fraction, labelled, too_few_values
+from sqlanon.models.base import LDiversity, Number, fraction, labelled, too_few_values
+from sqlanon.models.classes import ClassArrays, Judgement
 from sqlanon.parameters import Parameter, exact, whole
 
 
@@ -58,3 +59,23 @@ class RecursiveLDiversity(LDiversity):
             f"c = {float(self.c):g} is too small for column {self.column!r}: with {present} values and ℓ = {self.l} "
             f"the tail of a class holds at most {longest} times its largest count"
         )
+
+    def judge(self, classes: ClassArrays, values: Mapping[str, Number]) -> Judgement:
+        import numpy as np
+
+        numerator, denominator = int(values["c_numerator"]), int(values["c_denominator"])
+        held, n, starts = classes.distinct_values, classes.n, classes.starts
+        of_part = np.repeat(np.arange(len(n)), held)
+        descending = classes.counts[np.lexsort((-classes.counts, of_part))]
+        total = np.cumsum(descending)  # the sums up to each part
+        before = total[starts] - descending[starts]
+        first = np.minimum(starts + self.l - 1, starts + held)  # where the tail begins
+        tail = before + n - np.where(first > starts, total[first - 1], before)
+        largest = descending[starts]
+        if int(n.max(initial=0)) * max(numerator, denominator) >= 2**62:
+            largest, tail = largest.astype(object), tail.astype(object)
+        excess = largest * denominator - tail * numerator
+        few = held < self.l
+        fails = few | (excess >= 0).astype(bool)
+        least = np.where(few, n, np.minimum(n, (np.maximum(excess, 0) // denominator + 1).astype(np.int64)))
+        return fails, least

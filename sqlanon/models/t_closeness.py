@@ -21,10 +21,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.models.base import ColumnModel, Number, labelled
+from sqlanon.models.classes import ClassArrays, Judgement
 from sqlanon.parameters import Parameter, choice, number
+
+if TYPE_CHECKING:
+    from sqlanon.models.classes import Real
 
 DISTANCES = ("equal", "hierarchical", "ordered")
 
@@ -80,3 +85,82 @@ class TCloseness(ColumnModel):
         if self.distance == "hierarchical" and not catalog.sensitive_attribute(self.column).rooted:
             return f"the hierarchy of column {self.column!r} has no levels, or no single root"
         return None
+
+    def judge(self, classes: ClassArrays, values: Mapping[str, Number]) -> Judgement:
+        import numpy as np
+
+        distance, farthest = _DISTANCES[self.distance](classes, values)
+        t = float(self.t)
+        fails = distance > t + 1e-12
+        share = np.maximum((distance - t - 1e-11) / (farthest - t + 1e-11) - 1e-9, 0)
+        return fails, np.where(fails, np.ceil(classes.n * share), 0).astype(np.int64)
+
+
+def _equal(classes: ClassArrays, values: Mapping[str, Number]) -> tuple[Real, Real]:
+    """Return per class its distance from all records, and the largest distance of one of its values."""
+    import numpy as np
+
+    facts = classes.facts
+    assert facts is not None
+    share = facts.share[classes.values]
+    size = np.repeat(classes.n, classes.distinct_values)
+    more = np.maximum(classes.counts / size - share, 0)
+    return np.add.reduceat(more, classes.starts), 1 - np.minimum.reduceat(share, classes.starts)
+
+
+def _hierarchical(classes: ClassArrays, values: Mapping[str, Number]) -> tuple[Real, Real]:
+    """Return the same where the values are leaves of a tree: the mean over its levels below the root."""
+    import numpy as np
+
+    facts = classes.facts
+    assert facts is not None and facts.alone_in_tree is not None
+    starts = classes.starts
+    total = np.concatenate((np.zeros(1, np.int64), np.cumsum(classes.counts)))
+    is_first = np.zeros(len(classes.values), bool)
+    is_first[starts] = True
+    number = np.cumsum(is_first) - 1
+    distance = np.zeros(len(classes.n))
+    for level in facts.ancestors:
+        ancestor = level.ancestor[classes.values]
+        begins = is_first.copy()
+        begins[1:] |= ancestor[1:] != ancestor[:-1]
+        first = np.flatnonzero(begins)
+        held = np.diff(total[first], append=total[-1:])
+        owner = number[first]
+        more = np.maximum(held / classes.n[owner] - level.share[classes.values[first]], 0)
+        distance += np.bincount(owner, more, len(distance))
+    return distance / len(facts.ancestors), np.maximum.reduceat(facts.alone_in_tree[classes.values], starts)
+
+
+def _ordered(classes: ClassArrays, values: Mapping[str, Number]) -> tuple[Real, Real]:
+    """Return the same where the values stand in a row: see ``sql/model/t_closeness_ordered.sql``."""
+    import numpy as np
+
+    facts = classes.facts
+    assert facts is not None
+    starts, places, area = classes.starts, int(values["places"]), float(values["area"])
+    if places < 2:  # there is no distance between values
+        return np.zeros(len(classes.n)), np.ones(len(classes.n))
+    owner = np.repeat(np.arange(len(classes.n)), classes.distinct_values)
+    row = np.lexsort((facts.place[classes.values], owner))
+    ranked, counts = classes.values[row], classes.counts[row]
+    place, alone = facts.place[ranked], facts.alone[ranked]
+    area_before = facts.area[ranked] - facts.through[ranked]
+    total = np.cumsum(counts)
+    so_far = total - np.repeat(total[starts] - counts[starts], classes.distinct_values)
+    held = so_far / classes.n[owner]
+    last = np.append(starts[1:], len(ranked)) - 1
+    next_place, next_area = np.append(place[1:], 0), np.append(area_before[1:], 0.0)
+    next_place[last], next_area[last] = places + 1, area
+    crossing = np.searchsorted(facts.crossings, held, side="right")  # the place of it; 0: there is none
+    crossing_area = np.where(crossing > 0, facts.areas[np.maximum(crossing, 1) - 1], 0.0)
+    early, late = crossing < place, crossing >= next_place
+    turn = np.where(early, place - 1, np.where(late, next_place - 1, crossing))
+    turn_area = np.where(early, area_before, np.where(late, next_area, crossing_area))
+    stretch = (turn - place + 1) * held - (turn_area - area_before) + (next_area - turn_area)
+    stretch -= (next_place - 1 - turn) * held
+    stretch[starts] += area_before[starts]
+    return np.add.reduceat(stretch, starts) / (places - 1), np.maximum.reduceat(alone, starts) / (places - 1)
+
+
+_DISTANCES = {"equal": _equal, "hierarchical": _hierarchical, "ordered": _ordered}

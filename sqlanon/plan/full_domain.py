@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +21,7 @@ from sqlanon.errors import InputError
 from sqlanon.evaluate.driver import run_search
 from sqlanon.evaluate.evaluator import Evaluator
 from sqlanon.evaluate.problem import build_problem
-from sqlanon.evaluate.session import Session
+from sqlanon.evaluate.session import LOCAL_LANES, Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Measure
@@ -330,9 +331,11 @@ def search_plan(session: Session) -> Plan:
     start = time.perf_counter()
     engine, policy = session.judging, session.encoded_policy
     engine.journal.report("searching")
-    problem, models = build_problem(session.engine, session.encoding, policy, lanes=engine.lanes)
-    evaluator = Evaluator(engine, problem.catalog, session.snapshots, problem, models)
-    with engine.side_by_side():
+    local = session.local()
+    lanes = engine.lanes if local is None else LOCAL_LANES
+    problem, models = build_problem(session.engine, session.encoding, policy, lanes=lanes)
+    evaluator = Evaluator(engine, problem.catalog, session.snapshots, problem, models, local=local)
+    with engine.side_by_side() if local is None else nullcontext():
         found = run_search(problem, evaluator, policy.search, extensions=policy.extensions)
     return Plan(
         catalog=problem.catalog,

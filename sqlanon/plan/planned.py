@@ -191,7 +191,7 @@ class Planned(Closing):
     @property
     def snapshots(self) -> int:
         """Number of snapshots that were materialised so far."""
-        return self._session.snapshots.materialised
+        return self._session.grains_kept
 
     @property
     def statements(self) -> int:

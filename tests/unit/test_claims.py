@@ -79,5 +79,5 @@ def test_the_statements_of_a_small_run_are_these(connection: duckdb.DuckDBPyConn
             "reconcile": 1,
             "costs": 1,
             "load masks": 1,
-            "evaluate": 2,
+            "transfer": 2,
         }

@@ -1,0 +1,255 @@
+"""Judging nodes in the process: the same verdicts as by SQL, from arrays of codes and counts.
+
+The statements of ``sql/judge`` and ``sql/model`` are the definition; this is the way for grains that fit in memory and
+models that are built in (``can_judge``). A node takes one sort of the masked keys of the nearest grain, sums over its
+classes, and sums over the values in its failing classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sqlanon.compiler.question import Question
+from sqlanon.evaluate.arrays import CodeArrays
+from sqlanon.evaluate.grains import Grain, Grains, Rest, group_starts, sums
+from sqlanon.evaluate.key_layout import KeyLayout, Whole
+from sqlanon.evaluate.node_costs import FailingClasses, NodeCosts, no_costs
+from sqlanon.lattice.catalog import Catalog
+from sqlanon.lattice.nodes import Node
+from sqlanon.measures.base import Counts
+from sqlanon.models import MODELS
+from sqlanon.models.base import PrivacyModel
+from sqlanon.models.classes import ClassArrays
+
+if TYPE_CHECKING:
+    from sqlanon.models.classes import Flags, Judgement
+
+MOST_ROWS = 1_000_000
+"""Bases of more rows are judged by SQL, which is as fast there and needs less memory."""
+EXACT = 2**53
+"""Sums of costs below this are exact in floating point."""
+WIDE = 2**62
+"""Sums of squares below this fit a word."""
+
+
+def can_judge(catalog: Catalog, models: Sequence[PrivacyModel]) -> bool:
+    """Return whether nodes can be judged in the process: the base fits, and all models are built in."""
+    largest = max((attribute.domain for attribute in catalog.attributes), default=1)
+    return (
+        catalog.base_rows <= MOST_ROWS
+        and not catalog.has_entity
+        and all(type(model) in MODELS for model in models)
+        and max(catalog.encoded, 1) * largest < EXACT
+        and KeyLayout.of(catalog, watched_columns(catalog, models)) is not None
+    )
+
+
+def watched_columns(catalog: Catalog, models: Sequence[PrivacyModel]) -> tuple[str, ...]:
+    """Return the sensitive columns whose values the models count, in the order of the catalog."""
+    watched = {model.column for model in models}
+    return tuple(attribute.name for attribute in catalog.sensitive if attribute.name in watched)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCounts:
+    """The counts of a node, whether they hold its costs, and the grain that it was judged from."""
+
+    node: Node
+    counts: Counts
+    has_costs: bool
+    grain: Grain
+
+
+@dataclass(frozen=True, slots=True)
+class _Classes:
+    """The classes of a node: their keys, in ascending order, and their counters."""
+
+    keys: Whole
+    rest: Rest | None
+    n: Whole
+    population: Whole | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Histogram:
+    """The parts of the classes by one sensitive column; ``of_classes``: the classes that have any, None for all."""
+
+    arrays: ClassArrays
+    of_classes: Whole | None
+
+
+class InProcess:
+    """The arrays of one source, and the grains that are held of it: plans of the same source share them."""
+
+    def __init__(self, arrays: CodeArrays) -> None:
+        self._arrays = arrays
+        self._grains: dict[tuple[str, ...], Grains] = {}
+
+    def judge_for(self, question: Question) -> InProcessJudge:
+        """Return what answers a question."""
+        watched = question.histograms
+        if watched not in self._grains:
+            layout = KeyLayout.of(self._arrays.catalog, watched)
+            assert layout is not None  # see ``can_judge``
+            self._grains[watched] = Grains(self._arrays, layout, watched)
+        return InProcessJudge(self._grains[watched], question)
+
+    @property
+    def built(self) -> int:
+        """Number of grains that were kept so far, beside the base."""
+        return sum(grains.built for grains in self._grains.values())
+
+
+class InProcessJudge:
+    """Judges nodes for some models from the grains of one source."""
+
+    def __init__(self, grains: Grains, question: Question) -> None:
+        self.grains = grains
+        self._question = question
+        self._monotone = question.monotone
+        self._watched = question.histograms
+        self._values = [dict(model.values(question.catalog)) for model in question.models]
+        self._costs = NodeCosts(grains, question) if question.has_costs else None
+        catalog = question.catalog
+        self._uncovered = catalog.uncovered
+        self._size = max(question.size, 1)
+        largest = max(catalog.population, self._size, 1)
+        self._wide = max(catalog.encoded, 1) * largest >= WIDE
+
+    def judge(self, nodes: Sequence[Node], *, exact: bool) -> list[NodeCounts]:
+        """Return the counts of some nodes.
+
+        Args:
+            exact: also the costs of nodes beyond the limit, and what each model suppresses alone.
+        """
+        limit = None if exact else self._question.limit
+        judged: list[tuple[Node, dict[str, Any], bool, Grain]] = []
+        asked: list[tuple[Node, FailingClasses]] = []
+        for node, grain in zip(nodes, self.grains.nearest(nodes), strict=True):
+            counts, certain, failing = self._judged(grain, node, exact)
+            has_costs = self._costs is None or limit is None or certain <= limit
+            if self._costs is not None and has_costs:
+                asked.append((node, failing))
+            judged.append((node, counts, has_costs, grain))
+        costs = iter(self._costs.of(asked) if self._costs is not None else ())
+        found = []
+        for node, counts, has_costs, grain in judged:
+            own, least = next(costs) if self._costs is not None and has_costs else no_costs(node)
+            found.append(NodeCounts(node, Counts(**counts, costs=own, min_costs=least), has_costs, grain))
+        return found
+
+    def _judged(self, grain: Grain, node: Node, exact: bool) -> tuple[dict[str, Any], int, FailingClasses]:
+        """Return the counts of a node, how many records are certain to be suppressed, and its failing classes."""
+        classes, histograms = self._classes(grain, node)
+        fails = np.zeros(len(classes.n), bool)
+        least: Whole | None = None if self._monotone else np.zeros(len(classes.n), np.int64)
+        by_model = []
+        for model, values in zip(self._question.models, self._values, strict=True):
+            its_fails, its_least = self._judgement(model, values, classes, histograms)
+            fails |= its_fails
+            if exact:
+                by_model.append(int(classes.n[its_fails].sum()))
+            if least is not None:
+                amounts = classes.n if its_least is None else its_least
+                np.maximum(least, np.where(its_fails, amounts, 0), out=least)
+        where = fails.nonzero()[0]
+        n, certain = classes.n[where], None if least is None else least[where]
+        counts, total = self._totals(classes, fails, n, certain)
+        counts["by_model"] = tuple(by_model)
+        failing = FailingClasses(
+            classes.keys[where],
+            classes.rest,
+            n.astype(np.float64),
+            None if certain is None else certain.astype(np.float64),
+        )
+        return counts, total, failing
+
+    def _totals(
+        self, classes: _Classes, fails: Flags, failing_n: Whole, certain: Whole | None
+    ) -> tuple[dict[str, Any], int]:
+        """Return the counts of ``sql/judge/totals.sql``, and how many records are certain to be suppressed."""
+        passing = classes.n[~fails]
+        if classes.population is not None:
+            passing = passing[passing > 0]
+            if certain is not None:
+                certain = certain[failing_n > 0]
+            failing_n = failing_n[failing_n > 0]
+        suppressed = int(failing_n.sum())
+        least = suppressed if certain is None else int(certain.sum())
+        counts: dict[str, Any] = {
+            "suppressed": suppressed + self._uncovered,
+            "min_suppressed": least + self._uncovered,
+            "grain": len(classes.n),
+            "classes": len(passing),
+        }
+        if len(passing):
+            counts["smallest"], counts["largest"] = int(passing.min()), int(passing.max())
+        if self._question.needs == "classes":
+            counts |= self._sizes(classes.n, passing, failing_n, failing_n if certain is None else certain)
+        if self._question.rejects:
+            counts["public_only"] = int((classes.n <= 0).sum())
+        return counts, least
+
+    def _sizes(self, n: Whole, passing: Whole, failing: Whole, certain: Whole) -> dict[str, int]:
+        """Return the counts that measures of classes need."""
+        size, population = self._size, self._question.catalog.population
+        small = n < size
+        counts = {"large": int((~small).sum()), "small_records": int(n[small].sum())}
+        if self._wide:  # sums of products that a word may not hold
+            n, passing, failing, certain = (array.astype(object) for array in (n, passing, failing, certain))
+        counts["squares"] = int((passing * passing).sum())
+        counts["spread"] = int((n * np.maximum(n, size)).sum())
+        counts["forced"] = int((certain * np.maximum(population - np.maximum(failing, size), 0)).sum())
+        return counts
+
+    def _judgement(
+        self, model: PrivacyModel, values: dict[str, Any], classes: _Classes, histograms: dict[str, _Histogram]
+    ) -> Judgement:
+        """Return what a model says of each class; one without records of the subset fails no model of values."""
+        judge = model.judge  # type: ignore[attr-defined]  # built-in models have it (``can_judge``)
+        if model.column is None:
+            found: Judgement = judge(ClassArrays(classes.n, classes.population), values)
+            return found
+        histogram = histograms[model.column]
+        fails, least = judge(histogram.arrays, values)
+        if histogram.of_classes is None:
+            return fails, least
+        all_fail, all_least = np.zeros(len(classes.n), bool), np.zeros(len(classes.n), np.int64)
+        all_fail[histogram.of_classes] = fails
+        all_least[histogram.of_classes] = histogram.arrays.n if least is None else least
+        return all_fail, all_least
+
+    def _classes(self, grain: Grain, node: Node) -> tuple[_Classes, dict[str, _Histogram]]:
+        """Return the classes of a node, and a histogram a watched column."""
+        layout, grains = self.grains.layout, self.grains
+        classes: _Classes | None = None
+        histograms = {}
+        shift = layout.value_shift
+        for name, bits in zip(self._watched, layout.value_bits, strict=True):
+            of_value = ((1 << bits) - 1) << shift
+            keys, rest = grains.sorted_keys(grain, node, keep=of_value | layout.counts)
+            begins, n, population = grains.grouped(grain, keys, layout.value_shift)
+            parts = keys[begins]
+            starts = group_starts(parts, layout.class_shift)
+            if classes is None:
+                of_population = None if population is None else sums(population, starts)
+                classes = _Classes(parts[starts] & layout.of_class, rest, sums(n, starts), of_population)
+            owners = None
+            if population is not None:
+                parts, n = parts[n > 0], n[n > 0]
+                starts = group_starts(parts, layout.class_shift)
+                owners = np.searchsorted(classes.keys, parts[starts] & layout.of_class)
+            of_classes = classes.n if owners is None else classes.n[owners]
+            facts = grains.arrays.sensitive[name].facts
+            numbers = (parts & of_value) >> shift
+            histograms[name] = _Histogram(ClassArrays(of_classes, None, starts, n, numbers, facts), owners)
+            shift += bits
+        if classes is None:
+            keys, rest = grains.sorted_keys(grain, node)
+            starts, n, population = grains.grouped(grain, keys, layout.class_shift)
+            classes = _Classes(keys[starts], rest, n, population)
+        return classes, histograms

@@ -1,0 +1,115 @@
+"""Nodes are judged in the process as by SQL, which is the definition: every field of every verdict is the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import duckdb
+import pytest
+from effort import Block, enough, seeds
+from random_worlds import document, load, random_world
+
+import sqlanon
+from sqlanon.anonymizer import _encoded
+from sqlanon.evaluate import grains, in_process, key_layout, node_costs
+from sqlanon.evaluate.arrays import fetch
+from sqlanon.evaluate.evaluator import Evaluator
+from sqlanon.evaluate.in_process import InProcess, can_judge
+from sqlanon.evaluate.problem import build_problem
+from sqlanon.lattice.nodes import leq
+from sqlanon.search.base import Request, Verdict
+from sqlanon.source import packing
+
+
+class TooFewBits(Exception):
+    """A key was made too narrow for a table."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Both:
+    """One encoded source, judged both ways."""
+
+    by_sql: Evaluator
+    in_process: Evaluator
+    nodes: list[tuple[int, ...]]
+
+
+@contextmanager
+def both(connection: duckdb.DuckDBPyConnection, wanted: dict[str, Any]) -> Iterator[Both]:
+    """Encode the table ``t`` of a connection for a policy."""
+    policy = sqlanon.Policy.from_dict({**wanted, "search": {"where": "engine"}})
+    with _encoded(connection, policy, None) as (session, _):
+        problem, models = build_problem(session.engine, session.encoding, policy)
+        if not can_judge(problem.catalog, models):
+            raise TooFewBits
+        local = InProcess(fetch(session.engine, session.encoding.catalog))
+        given = session.engine, problem.catalog, session.snapshots, problem, models
+        yield Both(Evaluator(*given), Evaluator(*given, local=local), list(problem.lattice.nodes()))
+        session.close()
+
+
+def difference(found: Any, wanted: Any, path: str = "verdict") -> str | None:
+    """Where two verdicts differ, floating-point numbers by more than 1e-12 of their size; None: nowhere."""
+    if dataclasses.is_dataclass(wanted):
+        pairs = [(f".{f.name}", getattr(found, f.name), getattr(wanted, f.name)) for f in dataclasses.fields(wanted)]
+    elif isinstance(wanted, tuple | list):
+        if len(found) != len(wanted):
+            return f"{path}: {len(found)} and {len(wanted)} items"
+        pairs = [(f"[{i}]", a, b) for i, (a, b) in enumerate(zip(found, wanted, strict=True))]
+    elif isinstance(wanted, float) or isinstance(found, float):
+        return None if math.isclose(found, wanted, rel_tol=1e-12, abs_tol=1e-11) else f"{path}: {found} and {wanted}"
+    else:
+        return None if found == wanted and type(found) is type(wanted) else f"{path}: {found!r} and {wanted!r}"
+    return next((d for name, a, b in pairs if (d := difference(a, b, path + name))), None)
+
+
+def compare(judged: Both, rng: random.Random) -> list[Verdict]:
+    """Judge all nodes in batches, in any order, with floors below them, as a search asks and then with all details."""
+    nodes = rng.sample(judged.nodes, min(len(judged.nodes), 60))
+    verdicts = []
+    for exact in (False, True):
+        for start in range(0, len(nodes), 7):
+            batch = nodes[start : start + 7]
+            requests = [Request(node, rng.choice([n for n in nodes if leq(n, node)])) for node in batch]
+            wanted = judged.by_sql.judge(requests, exact=exact)
+            found = judged.in_process.judge(requests, exact=exact)
+            for one, other in zip(found, wanted, strict=True):
+                assert difference(one, other) is None, (one.node, exact)
+            verdicts += found
+    return verdicts
+
+
+NARROW = {
+    "as it is": (),
+    "grains at every floor": ((grains, "USES", 1), (grains, "SMALL", 0), (grains, "WORTH", 1.0)),
+    "several words": ((packing, "WORD_BITS", 7), (grains, "USES", 1), (grains, "SMALL", 0)),
+    "numbers of a rest": ((key_layout, "BITS", 24), (grains, "USES", 1), (grains, "SMALL", 0)),
+    "ranks": ((key_layout, "BITS", 17), (grains, "WIDE", 8), (node_costs, "COUNTED_BITS", 0)),
+    "large numbers": ((in_process, "WIDE", 1), (node_costs, "COUNTED_BITS", 1)),
+}
+"""Constants that are made small, so that small tables take every way through the code."""
+
+
+@pytest.mark.parametrize("ways", NARROW.values(), ids=NARROW)
+@seeds(60, 10, first=9000)
+def test_both_ways_give_the_same_verdict(block: Block, ways: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, name, value in ways:
+        monkeypatch.setattr(module, name, value)
+    compared = suppressed = 0
+    for seed in block:
+        rng, world = random.Random(seed), random_world(seed)
+        with duckdb.connect() as connection:
+            load(connection, world)
+            try:
+                with both(connection, document(world, rng)) as judged:
+                    verdicts = compare(judged, rng)
+            except (sqlanon.NoSolutionError, sqlanon.UnsupportedError, TooFewBits):
+                continue
+            compared += len(verdicts)
+            suppressed += any(verdict.suppressed > 0 for verdict in verdicts)
+    assert enough(compared > 20 and suppressed > 1)
