@@ -59,7 +59,7 @@ def test_no_log_journal_or_manifest_holds_a_value(
     manifest = (tmp_path / "r.parquet.manifest.json").read_text()
     assert json.loads(manifest)["ledger"]["suppressed"] == "<2"
     printed = "".join(capfd.readouterr())
-    assert "evaluate" in caplog.text
+    assert "transfer" in caplog.text
     for place in (caplog.text, journal, manifest, certificate, printed, policy.fingerprint()):
         assert CANARY not in place
     assert CANARY.encode() not in (tmp_path / "r.parquet").read_bytes()
