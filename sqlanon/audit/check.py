@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -79,17 +79,17 @@ def check_relation(
         InputError: the relation is empty, or a reference is missing.
         SourceError: a relation has no such column.
     """
-    wanted = exact_columns(engine, relation, "The relation", quasi_identifiers)
-    refuse_reserved(wanted)
-    exact_columns(engine, relation, "The relation", [m.column for m in models if m.column is not None])
     types = dict(engine.columns(relation))
+    wanted = exact_columns(types, "The relation", quasi_identifiers)
+    refuse_reserved(wanted)
+    exact_columns(types, "The relation", [m.column for m in models if m.column is not None])
     relation = compared_as_read(relation, types, entity=entity, quasi_identifiers=wanted)
     relation = as_equal(relation, types, [model.column for model in models])
     query = bind("audit/class_sizes.sql", relations={"release": relation}, columns={"quasi_identifier": wanted})
     classes, records, smallest = engine.run("check classes", query)[0]
     entities = None
     if entity is not None:
-        [entity] = exact_columns(engine, relation, "The relation", [entity])
+        [entity] = exact_columns(types, "The relation", [entity])
         counted = bind(
             "audit/entity_classes.sql", relations={"release": relation},
             columns={"quasi_identifier": wanted, "entity": [entity]},
@@ -98,8 +98,9 @@ def check_relation(
     if not records:
         raise InputError("The relation holds no records, so there is nothing to check.", hint="check the table name.")
     found = []
+    reference_types = {} if reference is None else dict(engine.columns(reference))
     for model in models:
-        references = _references(engine, model, wanted, reference, hierarchies or {}, entity)
+        references = _references(model, wanted, reference, reference_types, hierarchies or {}, entity)
         audit = audit_of(model, references, levels=(levels or {}).get(model.column or "", 0))
         offending = audit.offending(relation, wanted, entity).subquery("offending")
         counted = exp.select(exp.Count(this=exp.Star()), total(exp.column("records"))).from_(offending)
@@ -107,13 +108,12 @@ def check_relation(
     return CheckResult(all(item.holds for item in found), records, classes, smallest, tuple(found), entities)
 
 
-def exact_columns(engine: Engine, relation: exp.Expr, subject: str, wanted: Sequence[str]) -> list[str]:
-    """Return the exact names of the wanted columns, matched in any case where no name is equal.
+def exact_columns(actual: Collection[str], subject: str, wanted: Sequence[str]) -> list[str]:
+    """Return the exact names of the wanted columns among the actual ones, matched in any case where no name is equal.
 
     Raises:
         SourceError: the relation has no such column, or several that differ by case only.
     """
-    actual = [name for name, _ in engine.columns(relation)]
     found = [names.matching(name, actual) for name in wanted]
     missing = [name for name, matches in zip(wanted, found, strict=True) if len(matches) != 1]
     if missing:
@@ -135,10 +135,10 @@ def refuse_reserved(columns: Sequence[str]) -> None:
 
 
 def _references(
-    engine: Engine,
     model: PrivacyModel,
     quasi_identifiers: Sequence[str],
     reference: exp.Expr | None,
+    types: Mapping[str, str],
     hierarchies: Mapping[str, exp.Expr],
     entity: str | None,
 ) -> dict[str, exp.Expr]:
@@ -151,15 +151,14 @@ def _references(
             hint="pass --reference: all records before suppression (t-closeness), or the population with the "
             "quasi-identifiers generalized as in the relation (δ-presence).",
         )
-    own = exact_columns(engine, reference, "The reference", [entity]) if entity is not None else []
-    types = dict(engine.columns(reference))
+    own = exact_columns(types, "The reference", [entity]) if entity is not None else []
     if "population" in wanted:
-        found_in = exact_columns(engine, reference, "The reference", quasi_identifiers)
+        found_in = exact_columns(types, "The reference", quasi_identifiers)
         reference = compared_as_read(reference, types, entity=entity, quasi_identifiers=found_in)
         relation = seen_once(reference, found_in, own[0]) if own else reference
         return {"population": _population(relation, found_in, quasi_identifiers)}
     assert model.column is not None
-    [name] = exact_columns(engine, reference, "The reference", [model.column])
+    [name] = exact_columns(types, "The reference", [model.column])
     reference = compared_as_read(reference, types, entity=entity, quasi_identifiers=[])
     reference = seen_once(reference, [name], own[0]) if own else reference
     value = canonical(name, types[name])

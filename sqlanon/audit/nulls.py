@@ -177,7 +177,7 @@ def columns_of(engine: Engine, relation: exp.Expr, wanted: Sequence[str]) -> lis
         SourceError: the relation has no such column.
         UnsupportedError: a column has our prefix.
     """
-    found = exact_columns(engine, relation, "The relation", wanted)
+    found = exact_columns(dict(engine.columns(relation)), "The relation", wanted)
     refuse_reserved(wanted)
     return list(dict.fromkeys(found))
 

@@ -17,6 +17,7 @@ from sqlanon.audit.release import ReleaseClaim, audit_release
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.errors import AuditError, InputError, SourceError
 from sqlanon.models.k_anonymity import KAnonymity
+from sqlanon.models.t_closeness import TCloseness
 
 MARKER = "[suppressed]"
 RELATION = exp.to_table("written", quoted=True)
@@ -157,6 +158,17 @@ def test_check_counts_failing_classes(connection: duckdb.DuckDBPyConnection, eng
     assert (size.failing_classes, size.failing_records, result.smallest_class) == (4, 4, 1)
     assert check_relation(engine, RELATION, quasi_identifiers=["ZIP"], models=[KAnonymity(2)]).holds
     assert check_relation(engine, RELATION, quasi_identifiers=[], models=[KAnonymity(4)]).classes == 1
+
+
+def test_check_asks_once_which_columns_a_relation_has(engine: DuckDBEngine) -> None:
+    """Files of many parts, and servers, answer that slowly."""
+    closeness = [TCloseness(t=0.5, distance="equal", column=name) for name in ("zip", "illness")]
+    before = engine.journal.statements
+    found = check_relation(
+        engine, RELATION, quasi_identifiers=["age"], models=[KAnonymity(2), *closeness], reference=RELATION
+    )
+    assert [item.failing_classes for item in found.models] == [0, 0, 0]
+    assert engine.journal.statements - before == 2 + 1 + 3  # columns of both, classes, models
 
 
 def test_check_refuses_what_it_cannot_check(connection: duckdb.DuckDBPyConnection, engine: DuckDBEngine) -> None:
