@@ -7,9 +7,12 @@ all of them (each measure proves its bound, ``measures/``). Best-first over boxe
 incumbent, the incumbent is optimal.
 
 A box is cut where the two halves' bounds are expected to rise the most (``branching``). The top of the lower half is
-judged, unless a node above it is known to suppress too much. Beside the boxes of least bound every batch holds one
-of a dive: from a box to one of its halves, the lower one if its top is a candidate, down to a single node, for an early
-incumbent; dives take a tenth of the evaluations, as long as the gap is wide.
+judged, unless a node above it is known to suppress too much.
+
+Early incumbents come from beside the boxes of least bound, for a tenth of the evaluations as long as the gap is wide.
+At first every batch holds a box of a dive: from a box to one of its halves, the lower one if its top is a candidate,
+down to a single node. A search that lasts goes on with a local search instead (``incumbents``); in a lattice that is
+too large to be proven soon it begins with it.
 
 Measures of classes draw their bound from a judged node at the bottom of the box too, so for them both halves of a
 split box are judged: the top of the lower, the bottom of the upper one.
@@ -21,10 +24,11 @@ import heapq
 import math
 from dataclasses import dataclass, field
 
-from sqlanon.lattice.nodes import Node
+from sqlanon.lattice.nodes import Lattice, Node
 from sqlanon.measures.base import BottomFacts, BoxBounds
 from sqlanon.search.base import TIE, Claim, Problem, Progress, Request, Strategy, Verdict
 from sqlanon.search.branching import Branching, Cut
+from sqlanon.search.incumbents import LocalSearch
 from sqlanon.search.infeasible import InfeasibleBelow
 
 FIRST_SHARE = 4
@@ -32,9 +36,14 @@ FIRST_SHARE = 4
 RAMP = 4
 """After the first batches, request at most ``evaluated // RAMP`` nodes at once."""
 DIVE_SHARE = 0.1
-"""Dives may take this share of the evaluations."""
+"""Dives, and a local search, may take this share of the evaluations."""
 DIVE_GAP = 0.02
-"""Dive only while the gap is wider than this."""
+"""Dive, and search locally, only while the gap is wider than this."""
+LOCAL_FROM = 1000
+"""After so many evaluations a local search takes the place of the dives: an earlier end needs none."""
+LARGE = 10_000
+"""Where the number of nodes is more than the square of this, it begins at once, and may take ``LARGE * DIVE_SHARE``
+evaluations before its share. A proof takes about the square root of that number (CREDITCARD: 0.8 to 1.2 times)."""
 
 
 @dataclass(slots=True)
@@ -85,6 +94,9 @@ class _Search:
         self.diving: Box | None = None
         self.next_dive = 0
         self.dive_started = 0
+        self.local: LocalSearch | None = None
+        self.local_requests = 0
+        self.local_from = LOCAL_FROM
         self.claims: list[Claim] = []
         self._serial = 0
 
@@ -133,18 +145,34 @@ class _Search:
     def wanted(self) -> list[Box]:
         """Return the boxes to cut next: that of the dive, then those of least bound."""
         progress, queue = self.progress, self.queue
-        if self.diving is None and queue and progress.evaluated >= self.next_dive and not self._close():
+        if self.diving is None and self.next_dive <= progress.evaluated < self.local_from and not self._close():
             self.diving, self.dive_started = heapq.heappop(queue), progress.evaluated
         taken = [self.diving] if self.diving is not None else []
         batch = self.problem.batch
-        room = max(2, batch // FIRST_SHARE, min(batch, progress.evaluated // RAMP))
+        cut = progress.evaluated - self.local_requests
+        room = max(2, batch // FIRST_SHARE, min(batch, cut // RAMP))
         while queue and len(taken) < room and not self.reached(queue[0].bound, self.gap):
             taken.append(heapq.heappop(queue))
         return taken
 
     def _close(self) -> bool:
         """Return True when the gap is narrow: dives have little to find."""
-        return self.reached(self.queue[0].bound, max(self.gap, DIVE_GAP))
+        return not self.queue or self.reached(self.queue[0].bound, max(self.gap, DIVE_GAP))
+
+    def begin_local(self, top: Verdict) -> None:
+        """Prepare the local search under the top of the lattice."""
+        self.local = LocalSearch(self.problem, top)
+        if math.isqrt(Lattice(self.problem.lattice.bottom, top.node).size) >= LARGE:
+            self.local_from = -LARGE
+
+    def local_nodes(self) -> list[Node]:
+        """Return the nodes that the local search wants judged now."""
+        if self.local is None or self._close():
+            return []
+        if self.local_requests >= DIVE_SHARE * (self.progress.evaluated - self.local_from):
+            return []
+        self.local_requests += len(self.local.wanted)
+        return self.local.wanted
 
     def dive_on(self, low: Box | None, high: Box | None) -> None:
         """Go on diving with one half, and queue the other."""
@@ -184,6 +212,7 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
     else:
         top = Top(highest, problem.bounds_under(highest))
         state.push(state.open(lattice.bottom, top, top, below, None))
+        state.begin_local(highest)
     progress.frontier = lambda: state.open_claims(taken)
 
     while state.diving is not None or (state.queue and not state.reached(state.queue[0].bound, gap)):
@@ -196,12 +225,17 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
         cuts = [state.cut(box) for box in taken]
         known = [state.infeasible.above(cut.low_top) for cut in cuts]
         requests = _requests(state, taken, cuts, known)
+        local = state.local_nodes()
+        asked = {request.node for request in requests}
+        requests += [Request(node, lattice.bottom) for node in local if node not in asked]
         judged: dict[Node, Verdict] = {}
         if requests:
             verdicts = yield requests
             for verdict in verdicts:
                 progress.see(verdict)
                 judged[verdict.node] = verdict
+            if state.local is not None and local:
+                state.local.see([judged[node] for node in local])
         boxes, taken = taken, []
         for box, cut, above in zip(boxes, cuts, known, strict=True):
             low = _lower_half(state, box, cut, judged) if above is None else None
