@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from sqlanon.engines.base import Engine
 from sqlanon.evaluate.key_layout import CodeField, Whole
-from sqlanon.evaluate.transfer import as_plain
+from sqlanon.evaluate.transfer import Transferred, as_plain
 from sqlanon.lattice.catalog import Catalog, SensitiveAttribute
 from sqlanon.models.classes import AncestorLevel, ValueFacts
 from sqlanon.sqltrees import names
@@ -107,7 +107,7 @@ class CodeArrays:
         n, population: its counters.
         attributes: the values of the quasi-identifiers.
         sensitive: those of the sensitive columns, in the order of the catalog.
-        bytes: of all columns, in Arrow.
+        fetched: the tables that this was read from.
     """
 
     catalog: Catalog
@@ -116,7 +116,7 @@ class CodeArrays:
     population: Whole | None
     attributes: tuple[AttributeValues, ...]
     sensitive: dict[str, SensitiveValues] = field(default_factory=dict)
-    bytes: int = 0
+    fetched: tuple[Transferred, ...] = ()
 
 
 def fetch(engine: Engine, catalog: Catalog) -> CodeArrays:
@@ -125,12 +125,11 @@ def fetch(engine: Engine, catalog: Catalog) -> CodeArrays:
     Raises:
         EngineError: the engine refused a statement, or a count does not fit 64 bits.
     """
-    size = 0
+    fetched: list[Transferred] = []
 
     def columns(name: str) -> Columns:
-        nonlocal size
         data = as_plain(name, engine.arrow("transfer", exp.select("*").from_(table(name))))
-        size += data.nbytes
+        fetched.append(Transferred(name, data.num_rows, data.nbytes))
         return {field.name: data.column(field.name).to_numpy() for field in data.schema}
 
     base = columns(names.BASE)
@@ -142,7 +141,7 @@ def fetch(engine: Engine, catalog: Catalog) -> CodeArrays:
         tree = columns(names.ancestors(place)) if attribute.rooted else None
         sensitive[attribute.name] = _sensitive(attribute, columns(names.overall(place)), tree)
     population = _whole(base[names.POPULATION]) if catalog.has_population else None
-    return CodeArrays(catalog, keys, _whole(base[names.COUNT]), population, attributes, sensitive, size)
+    return CodeArrays(catalog, keys, _whole(base[names.COUNT]), population, attributes, sensitive, tuple(fetched))
 
 
 def _whole(column: NDArray[np.generic]) -> Whole:

@@ -18,6 +18,7 @@ from sqlanon.evaluate.arrays import CodeArrays
 from sqlanon.evaluate.grains import Grain, Grains, Rest, group_starts, sums
 from sqlanon.evaluate.key_layout import KeyLayout, Whole
 from sqlanon.evaluate.node_costs import FailingClasses, NodeCosts, no_costs
+from sqlanon.evaluate.transfer import Transferred
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Counts
@@ -97,6 +98,11 @@ class InProcess:
             assert layout is not None  # see ``can_judge``
             self._grains[watched] = Grains(self._arrays, layout, watched)
         return InProcessJudge(self._grains[watched], question)
+
+    @property
+    def fetched(self) -> tuple[Transferred, ...]:
+        """The tables that were fetched."""
+        return self._arrays.fetched
 
     @property
     def built(self) -> int:

@@ -39,7 +39,7 @@ class Session:
         encoded_policy: the policy that the source was encoded with; another one where patterns are asked for.
         seconds: what was spent before the search, by phase.
         judging: the engine that judges nodes by SQL: the source's own, or an embedded one.
-        transferred: what was copied to the judging engine, when it is another.
+        copied: what was copied to the judging engine, when it is another.
         beside: what the policy publishes beside its quasi-identifiers.
     """
 
@@ -50,7 +50,7 @@ class Session:
     seconds: dict[str, float]
     snapshots: SnapshotStore
     judging: Engine
-    transferred: tuple[Transferred, ...] = ()
+    copied: tuple[Transferred, ...] = ()
     beside: BesideSource = field(default_factory=BesideSource)
     _shared: _Shared = field(default_factory=_Shared)
 
@@ -95,13 +95,13 @@ class Session:
         embedded = DuckDBEngine(settings=self.policy.engine.embedded)
         embedded.journal.follow(engine.journal)
         try:
-            transferred = transfer(engine, embedded, self.encoding.catalog)
+            copied = transfer(engine, embedded, self.encoding.catalog)
             snapshots = SnapshotStore(embedded, self.encoding.catalog)
         except BaseException:
             embedded.close()
             raise
         self._shared.embedded.append(embedded)
-        return replace(self, snapshots=snapshots, judging=embedded, transferred=transferred)
+        return replace(self, snapshots=snapshots, judging=embedded, copied=copied)
 
     @property
     def judged_in_process(self) -> bool:
@@ -122,6 +122,12 @@ class Session:
 
             self._shared.local = InProcess(fetch(self.engine, self.encoding.catalog))
         return self._shared.local
+
+    @property
+    def transferred(self) -> tuple[Transferred, ...]:
+        """What left the engine of the source so far, for nodes to be judged elsewhere."""
+        local = self._shared.local
+        return self.copied + (() if local is None else local.fetched)
 
     @property
     def grains_kept(self) -> int:

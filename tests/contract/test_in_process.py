@@ -21,7 +21,9 @@ from sqlanon.evaluate.arrays import fetch
 from sqlanon.evaluate.evaluator import Evaluator
 from sqlanon.evaluate.in_process import InProcess, can_judge
 from sqlanon.evaluate.problem import build_problem
+from sqlanon.lattice.catalog import Attribute, Catalog
 from sqlanon.lattice.nodes import leq
+from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.search.base import Request, Verdict
 from sqlanon.source import packing
 
@@ -113,3 +115,44 @@ def test_both_ways_give_the_same_verdict(block: Block, ways: Any, monkeypatch: p
             compared += len(verdicts)
             suppressed += any(verdict.suppressed > 0 for verdict in verdicts)
     assert enough(compared > 20 and suppressed > 1)
+
+
+def test_what_cannot_be_judged_in_the_process_is_judged_by_sql() -> None:
+    """Counts whose sums a key or a floating-point number cannot hold, large bases, entities, models from outside."""
+    k_anonymity = (KAnonymity(2),)
+    small = catalog()
+    assert can_judge(small, k_anonymity)
+    assert not can_judge(dataclasses.replace(small, records=2**62), k_anonymity)
+    assert not can_judge(dataclasses.replace(small, base_rows=in_process.MOST_ROWS + 1), k_anonymity)
+    assert not can_judge(dataclasses.replace(small, entities=5), k_anonymity)
+    assert not can_judge(small, (Stricter(2),))
+    wide = dataclasses.replace(small.attributes[0], fields=((2**62 - 1, 0), (0, 2**62 - 1)), height=2)
+    assert not can_judge(dataclasses.replace(small, attributes=(wide,)), k_anonymity)
+
+
+class Stricter(KAnonymity):
+    """A model from outside, whose file may mean anything."""
+
+
+def catalog() -> Catalog:
+    """Ten records of one attribute."""
+    attribute = Attribute("a", "VARCHAR", 1, 4, ((3,),), (0,), (4,), (True,))
+    return Catalog((attribute,), 1, 10, 0, 0, 4, 0)
+
+
+def test_plans_over_one_source_share_what_was_fetched(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute("CREATE TABLE t AS SELECT i % 7 AS a, i % 3 AS b FROM range(100) AS r(i)")
+    columns = {name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for name in "ab"}
+    policy = {"table": "t", "columns": columns, "privacy": [{"type": "k_anonymity", "k": 3}]}
+    with sqlanon.plan(connection, policy) as plan:
+        names = [item.table for item in plan._session.transferred]
+        assert names == ["sqlanon_base", "sqlanon_leaf"]
+        before = plan.engine.journal.counts()
+        other = plan.with_privacy(sqlanon.Model("k_anonymity", {"k": 20}))
+        assert other.levels != plan.levels
+        assert plan.evaluate({"a": 1}).by_model == (("k_anonymity(k=3)", 0),)
+        after = plan.engine.journal.counts()
+        assert "evaluate" not in after and after["transfer"] == before["transfer"] == 2
+        assert sum(plan.verdict_sources.values()) == plan.certificate.evaluated
+    with sqlanon.plan(connection, {**policy, "search": {"where": "engine"}}) as plan:
+        assert plan._session.transferred == () and plan.engine.journal.counts()["evaluate"]
