@@ -98,7 +98,7 @@ class SensitiveValues:
         return found
 
 
-@dataclass(frozen=True)
+@dataclass
 class CodeArrays:
     """What was fetched: the base, the costs of suppression, and the distributions of sensitive columns.
 
@@ -117,6 +117,10 @@ class CodeArrays:
     attributes: tuple[AttributeValues, ...]
     sensitive: dict[str, SensitiveValues] = field(default_factory=dict)
     fetched: tuple[Transferred, ...] = ()
+
+    def close(self) -> None:
+        """Forget the rows of the base."""
+        self.keys, self.n, self.population = (), self.n[:0], None
 
 
 def fetch(engine: Engine, catalog: Catalog) -> CodeArrays:

@@ -119,7 +119,8 @@ class Evaluator:
             if known is None or (exact and not known.by_model):
                 wanted.setdefault(request.node, request.floor)
         if self._local is not None:
-            self._judge_locally(self._local, wanted, exact)
+            if wanted:
+                self._judge_locally(self._local, wanted, exact)
             return [self._memo[request.node] for request in requests]
         self._snapshots.prepare(list(wanted.values()))
         work = [self._job(share, exact) for share in self._shares(list(wanted))]

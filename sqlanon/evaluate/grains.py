@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from sqlanon.errors import EngineError
 from sqlanon.evaluate.arrays import CodeArrays
 from sqlanon.evaluate.key_layout import KeyLayout, Whole
 from sqlanon.lattice.nodes import Node
@@ -109,14 +110,14 @@ class Grains:
         ]
         self._low = (1 << layout.class_shift) - 1
         self._rest_mask = (1 << layout.rest_bits) - 1
-        self.base = self._base(watched)
+        self._base: Grain | None = self._built_base(watched)
         self._held: list[Grain] = []
         self._nodes = np.zeros((0, 0), np.int64)
         self._named: Counter[Node] = Counter()
         self._clock = 0
         self.built = 0
 
-    def _base(self, watched: Sequence[str]) -> Grain:
+    def _built_base(self, watched: Sequence[str]) -> Grain:
         arrays, layout = self.arrays, self.layout
         keys = np.zeros(len(arrays.n), np.int64)
         rest = {}
@@ -133,6 +134,24 @@ class Grains:
         return Grain(arrays.catalog.bottom, keys, arrays.n, arrays.population, rest)
 
     @property
+    def base(self) -> Grain:
+        """The grain of the bottom node.
+
+        Raises:
+            EngineError: the plan is closed.
+        """
+        if self._base is None:
+            raise EngineError(
+                "The plan is closed.", hint="ask before the end of its block.", statement="", kind="closed"
+            )
+        return self._base
+
+    def close(self) -> None:
+        """Forget all rows."""
+        self._base = None
+        self._held.clear()
+
+    @property
     def held(self) -> int:
         """Number of grains beside the base."""
         return len(self._held)
@@ -140,7 +159,7 @@ class Grains:
     def nearest(self, nodes: Sequence[Node]) -> list[Grain]:
         """Return per node the grain of fewest rows from which it can be judged."""
         self._clock += 1
-        if not self._held or not nodes:
+        if not self._held:
             return [self.base] * len(nodes)
         stands_below = (self._nodes[None, :, :] <= np.array(nodes)[:, None, :]).all(axis=2)
         found = []

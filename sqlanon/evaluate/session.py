@@ -156,7 +156,9 @@ class Session:
         shared = self._shared
         if shared.closed:
             return
-        shared.closed, shared.local = True, None
+        shared.closed = True
+        if shared.local is not None:
+            shared.local.close()
         try:
             for embedded in shared.embedded:
                 embedded.close()

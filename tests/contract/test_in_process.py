@@ -156,3 +156,14 @@ def test_plans_over_one_source_share_what_was_fetched(connection: duckdb.DuckDBP
         assert sum(plan.verdict_sources.values()) == plan.certificate.evaluated
     with sqlanon.plan(connection, {**policy, "search": {"where": "engine"}}) as plan:
         assert plan._session.transferred == () and plan.engine.journal.counts()["evaluate"]
+
+
+def test_a_closed_plan_holds_no_rows_and_judges_nothing(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute("CREATE TABLE t AS SELECT i % 7 AS a, i % 3 AS b FROM range(100) AS r(i)")
+    columns = {name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for name in "ab"}
+    policy = {"table": "t", "columns": columns, "privacy": [{"type": "k_anonymity", "k": 3}]}
+    with sqlanon.plan(connection, policy) as plan:
+        known = plan.evaluate({"a": 1})
+    assert plan.evaluate({"a": 1}) is known
+    with pytest.raises(sqlanon.EngineError, match="closed"):
+        plan.evaluate({"a": 1, "b": 1})
