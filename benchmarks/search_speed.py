@@ -214,6 +214,8 @@ def main() -> None:
             found[side][name] = figures
             print(f"{name}{f' ({side})' if sides else ''}: {line(name, figures)}", flush=True)
     for side, cases in found.items():
+        if not REFERENCE.keys() & cases.keys():
+            continue
         print(f"{side + ', ' if sides else ''}times the reference's speed, geometric mean: {means(cases)}")
     if arguments.out:
         versions = {"sqlanon": sqlanon.__version__, "python": platform.python_version()}
