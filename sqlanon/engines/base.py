@@ -132,6 +132,9 @@ class Engine(ABC):
     capabilities: ClassVar[Capabilities]
     writes_folders: ClassVar[bool] = False
     """True if a release to a file is a folder, which the engine's machines write (``write_folder``)."""
+    stages_release: ClassVar[bool] = False
+    """True if the rows of a release are written to a working table where they are read more than once: to join the
+    records with their lookups again costs more."""
     preamble: ClassVar[tuple[str, ...]] = ()
     """The statements that a script begins with: they create the functions that its statements call."""
     begin: ClassVar[str] = "BEGIN TRANSACTION"

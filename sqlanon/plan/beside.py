@@ -26,8 +26,9 @@ NOTHING_VARIES = (
     "Each quasi-identifier holds one value in all records: they are one class, and the privacy models protect nobody "
     "against whoever knows a column that is published."
 )
-Rows = Callable[[Mapping[str, str]], exp.Query]
-"""Returns the published records with these columns of the source (name -> type), and with their entities, if any."""
+Rows = Callable[[Mapping[str, str]], tuple[exp.Query, bool]]
+"""Returns the published records with these columns of the source (name -> type), and with their entities, if any; and
+whether they stand in a table already."""
 
 
 def judge_release(session: Session, rows: Rows, released: Mapping[str, str], records: int) -> BesideRelease:
@@ -56,8 +57,11 @@ def judge_release(session: Session, rows: Rows, released: Mapping[str, str], rec
     ]
     if policy.entity is not None:
         cells.append(named(own_text(names.ENTITY, session.encoding.types[policy.entity]), names.ENTITY))
-    query = exp.select(*cells).from_(rows(types).subquery("records"))
-    engine.create("stage beside", names.BESIDE, query, replayed=False)
+    found, staged = rows(types)
+    query = exp.select(*cells).from_(found.subquery("records"))
+    relation: exp.Expr = query.subquery("beside") if staged else table(names.BESIDE)
+    if not staged:
+        engine.create("stage beside", names.BESIDE, query, replayed=False)
     try:
         columns = ReleasedColumns(
             quasi_identifiers=[places[name] for name in quasi],
@@ -68,9 +72,10 @@ def judge_release(session: Session, rows: Rows, released: Mapping[str, str], rec
             entity=names.ENTITY if policy.entity is not None else None,
         )
         k = max(2, least_size(policy.models))
-        return judge_released(engine, table(names.BESIDE), columns, k=k, records=records)
+        return judge_released(engine, relation, columns, k=k, records=records)
     finally:
-        engine.drop(names.BESIDE)
+        if not staged:
+            engine.drop(names.BESIDE)
 
 
 def warnings_of(found: BesideRelease, session: Session, catalog: Catalog) -> tuple[str, ...]:

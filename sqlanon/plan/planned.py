@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import reduce
+from secrets import token_hex
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -40,6 +41,8 @@ from sqlanon.sqltrees.trees import column, named, table
 from sqlanon.version import VERSION
 
 Measured = TypeVar("Measured")
+STAGED = "staged rows"
+"""The measurement of a plan that is the table of its released rows, as long as there is one."""
 COMPARED_CLASSES = 20_000
 """A release of more classes is not audited for what its NULLs give away, which may compare each with each."""
 
@@ -274,10 +277,18 @@ class Planned(Closing):
         return self._once("beside", self._judge_release)
 
     def _judge_release(self) -> BesideRelease:
-        def rows(published: Mapping[str, str]) -> exp.Query:
-            return self._release_query(entities=self.catalog.has_entity, published=published)
+        def rows(published: Mapping[str, str]) -> tuple[exp.Query, bool]:
+            if self.engine.stages_release and not self.catalog.has_entity and published.keys() <= self.released.keys():
+                return exp.select(*map(column, published)).from_(self._once(STAGED, self._stage)), True
+            return self._release_query(entities=self.catalog.has_entity, published=published), False
 
         return judge_release(self._session, rows, self.released, self.ledger.published)
+
+    def _stage(self) -> exp.Expr:
+        """Write the released rows to a working table of this plan's own, from which they are published too."""
+        staged = f"{names.STAGED_RELEASE}_{token_hex(4)}"
+        self.engine.create("stage release", staged, self._release_query(), replayed=False)
+        return table(staged)
 
     @property
     def beside(self) -> dict[str, Any]:
@@ -367,6 +378,13 @@ class Planned(Closing):
         With an entity the models are audited here, over the rows with their entities, which are staged.
         """
         claim = self._claim()
+        staged: exp.Expr | None = self._measured.pop(STAGED, None)
+        if staged is not None:
+            try:
+                yield exp.select(*map(column, claim.columns)).from_(staged), claim
+            finally:
+                self.engine.drop(staged.name)
+            return
         if not self.catalog.has_entity:
             yield self._release_query(), claim
             return

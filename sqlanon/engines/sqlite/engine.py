@@ -93,6 +93,7 @@ class SQLiteEngine(SerialEngine):
     version = sqlite3.sqlite_version
     begin = "BEGIN IMMEDIATE"  # no other connection writes to the file until the end
     temporary_schema = "temp."
+    stages_release = True
 
     def __init__(self, path: Path | None = None, *, read_only: bool = True) -> None:
         if sqlite3.sqlite_version_info < OLDEST:

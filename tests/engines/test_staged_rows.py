@@ -1,0 +1,115 @@
+"""Where joining records with lookups is dear, a release is read from the table that its findings were counted in."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import sqlanon
+from sqlanon import KAnonymity, Output
+from sqlanon.sqltrees import names
+
+PEOPLE = [(i, str(10 + i % 3 if i % 41 else 77 + i), 20 + i % 7, i % 5) for i in range(300)]
+STATEMENTS = ("stage release", "stage beside", "write")
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    return {
+        "table": "people",
+        "columns": {
+            "id": {"role": "drop"},
+            "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {"width": 2}}},
+            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5}}},
+            "stay": {"role": "keep"},
+        },
+        "privacy": [{"type": "k_anonymity", "k": 3}],
+        "suppression_limit": 0.1,
+        **changes,
+    }
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """Records in a file of SQLite."""
+    path = tmp_path / "people.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE people (id INTEGER, zip TEXT, age INTEGER, stay INTEGER)")
+        connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", PEOPLE)
+    return path
+
+
+@pytest.fixture
+def plan(source: Path) -> Iterator[Any]:
+    """A plan that suppresses records."""
+    with sqlanon.plan(source, sqlanon.Policy.from_dict(document())) as found:
+        assert found.ledger.suppressed > 0
+        yield found
+
+
+def counts(plan: Any) -> list[int]:
+    return [plan.engine.journal.counts().get(name, 0) for name in STATEMENTS]
+
+
+def staged(plan: Any) -> list[str]:
+    query = "SELECT name FROM sqlite_temp_schema WHERE type = 'table'"
+    return [name for (name,) in plan.engine.run("tables", query) if name.startswith(names.STAGED_RELEASE)]
+
+
+def expected(plan: Any) -> list[tuple[Any, ...]]:
+    return sorted(plan.engine.run("rows", plan._release_query()), key=repr)
+
+
+def written(path: Path) -> list[tuple[Any, ...]]:
+    return sorted(duckdb.sql(f"SELECT * FROM read_parquet('{path}')").fetchall(), key=repr)
+
+
+def test_records_meet_their_lookups_once(source: Path) -> None:
+    """The classes that pass are a part of the statement that joins them with the records, a table of its own."""
+    with sqlanon.plan(source, sqlanon.Policy.from_dict(document(output={"table": "released"}))) as plan:
+        plan.publish()
+        assert counts(plan) == [2, 0, 1]
+        assert staged(plan) == []
+        released = sorted(plan.engine.run("read", "SELECT * FROM released"), key=repr)
+        assert released == expected(plan)
+        plan.publish(Output("table", "again"))
+        assert counts(plan) == [2, 0, 3]
+        assert sorted(plan.engine.run("read", "SELECT * FROM again"), key=repr) == released
+
+
+def test_a_release_of_quasi_identifiers_alone_is_not_staged(source: Path) -> None:
+    asked = document(output={"table": "released"})
+    asked["columns"]["stay"] = {"role": "drop"}
+    with sqlanon.plan(source, sqlanon.Policy.from_dict(asked)) as plan:
+        plan.publish()
+        assert counts(plan) == [0, 0, 2]
+
+
+def test_plans_over_one_source_publish_their_own_rows(plan: Any, tmp_path: Path) -> None:
+    coarse = plan.with_privacy(KAnonymity(k=40))
+    assert coarse.levels != plan.levels
+    for found in (plan, coarse):
+        assert found.beside_release.records == found.ledger.published
+    assert len(staged(plan)) == 2
+    for place, found in enumerate((plan, coarse)):
+        path = tmp_path / f"{place}.parquet"
+        found.publish(Output.file(path))
+        assert written(path) == expected(found)
+    assert staged(plan) == []
+
+
+def test_a_source_that_changed_after_the_rows_were_staged_is_refused(source: Path) -> None:
+    asked = document(output={"table": "released"})
+    with sqlanon.plan(source, sqlanon.Policy.from_dict(asked)) as plan:
+        assert plan.all_warnings is not None and len(staged(plan)) == 1
+        with closing(sqlite3.connect(source)) as other, other:
+            other.execute("DELETE FROM people WHERE id < 9")
+        with pytest.raises(sqlanon.SourceChangedError):
+            plan.publish()
+    with closing(sqlite3.connect(source)) as other:
+        assert other.execute("SELECT COUNT(*) FROM sqlite_schema WHERE name LIKE '%releas%'").fetchall() == [(0,)]
