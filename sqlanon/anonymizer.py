@@ -11,8 +11,6 @@ from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.evaluate.session import Session
 from sqlanon.plan.full_domain import Plan, search_plan
 from sqlanon.plan.publishing import PublishablePlan
-from sqlanon.plan.recoding.node_plan import nodes_plan
-from sqlanon.plan.recoding.pattern_plan import patterns_plan
 from sqlanon.plan.recoding.recoded_plan import RecodedPlan
 from sqlanon.plan.release import Release
 from sqlanon.policy import Patterns, Policy, PolicyLike, as_policy
@@ -138,5 +136,9 @@ def _encoded(
 
 def _recoded(session: Session) -> RecodedPlan:
     if isinstance(session.policy.transformation, Patterns):
+        from sqlanon.plan.recoding.pattern_plan import patterns_plan
+
         return patterns_plan(session)
+    from sqlanon.plan.recoding.node_plan import nodes_plan
+
     return nodes_plan(session)

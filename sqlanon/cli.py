@@ -6,6 +6,12 @@ standard error.
 
 from __future__ import annotations
 
+import atexit
+import os
+import sys
+import threading
+from contextlib import suppress
+
 import click
 
 from sqlanon.commands.usage import COMMANDS
@@ -22,5 +28,23 @@ for command in COMMANDS:
     main.add_command(command)
 
 
+def start() -> None:
+    """Run the command line in a process of its own, which ends without taking apart what it loaded.
+
+    The interpreter would free every object of every module that it drops, a tenth of the processor time of a small run.
+    What must be done at the end is done: databases and files are closed by then, exit functions run, output is flushed.
+    """
+    try:
+        main()
+    except SystemExit as done:
+        if isinstance(done.code, int) and threading.active_count() == 1:
+            atexit._run_exitfuncs()
+            with suppress(OSError):  # the interpreter says what it says of a pipe that nobody reads
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(done.code)
+        raise
+
+
 if __name__ == "__main__":
-    main()
+    start()

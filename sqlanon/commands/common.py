@@ -1,4 +1,4 @@
-"""What the commands share: the console, and how options become facts."""
+"""What the commands share: warnings, and how options become facts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from sqlanon.audit.nulls import printable
 from sqlanon.commands.guarded import pick
 from sqlanon.policy import Policy
@@ -17,8 +15,6 @@ from sqlanon.source.columns import match_columns
 from sqlanon.source.files import Reading
 from sqlanon.source.opening import Source, closed_on_error, open_source
 from sqlanon.source.rights import with_readable_columns, with_visible_rows
-
-STDERR = Console(stderr=True, highlight=False)
 
 
 def warn(text: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlanon.commands.common import STDERR
 from sqlanon.commands.demo_world import generate
 from sqlanon.commands.progress import progress
 from sqlanon.commands.run import run_policy
@@ -14,7 +13,7 @@ from sqlanon.publish.papers import CERTIFICATE, MANIFEST
 
 def execute(directory: str, records: int, as_json: bool) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
-    with progress(not as_json or STDERR.is_terminal) as watch:
+    with progress() as watch:
         policy_path = generate(Path(directory), records=records, watch=watch)
     policy = Policy.from_file(policy_path)
     code = run_policy(policy, as_json=as_json)

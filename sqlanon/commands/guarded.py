@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import click
@@ -11,9 +12,12 @@ import click
 from sqlanon.commands.signals import as_interrupts
 from sqlanon.errors import IdentifyingColumnError, Interrupted, NoSolutionError, PolicyError, SqlanonError
 
+Work = Callable[..., int]
+"""What a command does: called with its options, it returns the exit code."""
+
 
 class GuardedCommand(click.Command):
-    """A command whose function returns the exit code. It prints an error of ours and exits with that error's code.
+    """A command whose function returns the work. It prints an error of ours and exits with that error's code.
 
     An option that is given twice, and a text that is empty because a variable was not set, are errors of usage: what
     they leave out would not be judged.
@@ -51,7 +55,9 @@ class GuardedCommand(click.Command):
         as_json = bool(ctx.params.get("as_json"))
         with as_interrupts() as received:
             try:
-                code = super().invoke(ctx)
+                assert self.callback is not None
+                work: Work = self.callback()
+                code = ctx.invoke(work, **ctx.params)
             except SqlanonError as error:
                 _fail(error, as_json=as_json)
             except KeyboardInterrupt as stopped:

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.progress import Progress as Bar
-from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
-
-from sqlanon.commands.common import STDERR
 from sqlanon.engines.journal import Step, Watcher
+
+FORCED = ("FORCE_COLOR", "TTY_COMPATIBLE")
+"""Variables by which Rich takes any standard error for a terminal."""
 
 
 @contextmanager
-def progress(enabled: bool = True) -> Iterator[Watcher | None]:
+def progress() -> Iterator[Watcher | None]:
     """Show a line on standard error while a command runs; nothing when standard error is no terminal."""
-    if not enabled or not STDERR.is_terminal:
+    if not getattr(sys.stderr, "isatty", bool)() and not any(os.environ.get(name) for name in FORCED):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True, highlight=False)
+    if not console.is_terminal:
         yield None
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Bar(*columns, console=STDERR, transient=True) as bar:
+    with Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task("reading")
         yield lambda step: bar.update(task, description=line(step))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sqlanon.commands.common import STDERR, read_policy, warn
+from sqlanon.commands.common import read_policy, warn
 from sqlanon.commands.guarded import pick
 from sqlanon.commands.progress import progress
 from sqlanon.refreshing import REASONS, Refresh, refresh
@@ -14,7 +14,7 @@ from sqlanon.refreshing import REASONS, Refresh, refresh
 def execute(policy: str, as_json: bool, on_interrupt: str | None, dry_run: bool, force: bool) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
     loaded = read_policy(policy, on_interrupt=on_interrupt)
-    with progress(not as_json or STDERR.is_terminal) as watch:
+    with progress() as watch:
         found = refresh(None, loaded, force=force, dry_run=dry_run, watch=watch)
     for warning in found.warnings:
         warn(warning)

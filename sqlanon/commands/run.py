@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.anonymizer import anonymize
-from sqlanon.commands.common import STDERR, read_policy, warn
+from sqlanon.commands.common import read_policy, warn
 from sqlanon.commands.guarded import pick
 from sqlanon.commands.progress import progress
 from sqlanon.disk.writing import check_directory, write_text
@@ -56,7 +56,7 @@ def run_policy(policy: Policy, *, as_json: bool, script: str | None = None, cert
     beside = {what: Path(name) for what, name in named.items() if name}
     _check_beside(policy, beside)
     report = beside.get("report")
-    with progress(not as_json or STDERR.is_terminal) as watch:
+    with progress() as watch:
         try:
             release = anonymize(None, policy, watch=watch)
         except SqlanonError as error:

@@ -1,17 +1,16 @@
 """What each command takes: its arguments, its options and its help, in the order of the documentation.
 
-What a command does stands in the module of its name, which is loaded when it is carried out: whoever asks for the
-version or for help waits for no database driver.
+What a command does (``execute``) stands in the module of its name, which is loaded when it is carried out: whoever asks
+for the version or for help waits for no database driver.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import click
 
-from sqlanon.commands.guarded import GuardedCommand
+from sqlanon.commands.guarded import GuardedCommand, Work
 
 ON_INTERRUPT = ("discard", "publish")
 DIALECTS = ("snowflake", "bigquery", "databricks", "clickhouse", "trino", "postgres", "spark", "sqlite", "duckdb")
@@ -65,11 +64,11 @@ optional_qi_option = _qi_option()
 @click.argument("directory", type=click.Path(), default="sqlanon-demo")
 @click.option("--records", type=click.IntRange(min=1_000), default=50_000, show_default=True)
 @click.option("--json", "as_json", is_flag=True)
-def demo(**given: Any) -> int:
+def demo() -> Work:
     """Make a hospital-discharge database with hierarchies and a policy in DIRECTORY, and run it."""
     from sqlanon.commands.demo import execute
 
-    return execute(**given)
+    return execute
 
 
 @click.command(cls=GuardedCommand)
@@ -82,11 +81,11 @@ def demo(**given: Any) -> int:
 @click.option("--script", type=click.Path(), help="Write the replayable SQL here (for the operator).")
 @click.option("--certificate", type=click.Path(), help="Write the proof here too, for `sqlanon verify`.")
 @click.option("--report", type=click.Path(), help="Write a report for people here, .html or .txt (for the operator).")
-def run(**given: Any) -> int:
+def run() -> Work:
     """Find the best node of POLICY, or the rules of its transformation; publish it and audit what was written."""
     from sqlanon.commands.run import execute
 
-    return execute(**given)
+    return execute
 
 
 @click.command(cls=GuardedCommand)
@@ -95,12 +94,12 @@ def run(**given: Any) -> int:
 @on_interrupt_option
 @click.option("--dry-run", is_flag=True, help="Say whether a refresh is due; write nothing.")
 @click.option("--force", is_flag=True, help="Plan anew even if nothing demands it.")
-def refresh(**given: Any) -> int:
+def refresh() -> Work:
     """Replace the live view of POLICY by a new plan when it loses more records than the policy allows, is not there, or
     was made with another policy or hierarchy. Without a solution the old view stays."""
     from sqlanon.commands.refresh import execute
 
-    return execute(**given)
+    return execute
 
 
 @click.command(cls=GuardedCommand)
@@ -117,7 +116,7 @@ def refresh(**given: Any) -> int:
     type=click.Path(),
     help="A folder for hierarchies of more than 500 rows, as CSV files that the script loads.",
 )
-def explain(**given: Any) -> int:
+def explain() -> Work:
     """Print the SQL of a node of POLICY, its evaluation and its release (or of the rules of its transformation); writes
     nothing.
 
@@ -126,7 +125,7 @@ def explain(**given: Any) -> int:
     """
     from sqlanon.commands.explain import execute
 
-    return execute(**given)
+    return execute
 
 
 @click.command(cls=GuardedCommand)
@@ -141,14 +140,14 @@ def explain(**given: Any) -> int:
 @click.option("--materialized", type=click.Choice(["table", "view"]), default="table", show_default=True)
 @click.option("--with-values", is_flag=True, help="List the values that occur in seeds, where a hierarchy is computed.")
 @click.option("--force", is_flag=True, help="Replace files that this command did not write.")
-def dbt(**given: Any) -> int:
+def dbt() -> Work:
     """Plan POLICY and write its release as a dbt model with seeds and tests; publishes nothing.
 
     The model counts its classes whenever dbt builds it, and leaves out what fails.
     """
     from sqlanon.commands.dbt import execute
 
-    return execute(**given)
+    return execute
 
 
 @click.command(cls=GuardedCommand)
@@ -169,14 +168,14 @@ def dbt(**given: Any) -> int:
 @click.option("--delimiter", default=None, help="Of a CSV source or reference.")
 @manifest_option
 @click.option("--json", "as_json", is_flag=True)
-def check(**given: Any) -> int:
+def check() -> Work:
     """Test whether a relation, as it stands, meets privacy models on --qi: exit 0 holds, 1 does not, 2 cannot say.
 
     With --manifest, test whether a release and its papers belong together.
     """
     from sqlanon.commands.check import execute
 
-    return execute(**given)
+    return execute
 
 
 @click.command(cls=GuardedCommand)
@@ -186,7 +185,7 @@ def check(**given: Any) -> int:
 @click.option("--k", type=click.IntRange(min=1), help="Count the records that only wildcards would call safe at k.")
 @click.option("--delimiter", default=None, help="Of a CSV source.")
 @json_option
-def nulls(**given: Any) -> int:
+def nulls() -> Work:
     """Audit the NULLs of a relation: class sizes when they are wildcards, and the bias of leaving them out.
 
     The first part tells what an attacker gains who takes a NULL for a wildcard (maybe match, right maybe match). It is
@@ -197,18 +196,18 @@ def nulls(**given: Any) -> int:
     """
     from sqlanon.commands.nulls import execute
 
-    return execute(**given)
+    return execute
 
 
 @click.command(cls=GuardedCommand)
 @click.argument("certificate", type=click.Path())
 @policy_argument
 @json_option
-def verify(**given: Any) -> int:
+def verify() -> Work:
     """Run the proof in CERTIFICATE again for POLICY, with plain SQL: exit 0 holds, 1 does not, 2 cannot say."""
     from sqlanon.commands.verify import execute
 
-    return execute(**given)
+    return execute
 
 
 @click.group()
@@ -221,11 +220,11 @@ def hierarchy() -> None:
 @click.option("--delimiter", default=";", show_default=True)
 @click.option("--null", "null_text", default=None, help="The text that stands for NULL.")
 @click.option("--json", "as_json", is_flag=True)
-def hierarchy_check(**given: Any) -> int:
+def hierarchy_check() -> Work:
     """Check an ARX-style hierarchy FILE: a tree, no missing levels, no contradictions."""
     from sqlanon.commands.hierarchy import execute
 
-    return execute(**given)
+    return execute
 
 
 @click.command(cls=GuardedCommand)
@@ -234,18 +233,18 @@ def hierarchy_check(**given: Any) -> int:
 @click.option("--inline", is_flag=True, help="Put hierarchies that are CSV files into the target.")
 @click.option("--replace", is_flag=True, help="The target may be there already.")
 @json_option
-def convert(**given: Any) -> int:
+def convert() -> Work:
     """Write the policy or ANON definition SOURCE as TARGET; the endings (.xml, .yaml, .json) say what they are."""
     from sqlanon.commands.convert import execute
 
-    return execute(**given)
+    return execute
 
 
 @click.command(cls=GuardedCommand)
 @click.argument("place", type=click.Path(), default=".")
 @click.option("--dry-run", is_flag=True, help="List what was left behind; remove nothing.")
 @json_option
-def clean(**given: Any) -> int:
+def clean() -> Work:
     """Remove what killed runs left in PLACE, a directory or the target of a release, and where databases spill to.
 
     Only what is provably ours is touched: private folders that no living process holds. A release that was being put in
@@ -253,7 +252,7 @@ def clean(**given: Any) -> int:
     """
     from sqlanon.commands.clean import execute
 
-    return execute(**given)
+    return execute
 
 
 COMMANDS: tuple[click.Command, ...] = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-from sqlanon.commands.common import STDERR, read_policy, warn
+from sqlanon.commands.common import read_policy, warn
 from sqlanon.commands.progress import progress
 from sqlanon.verification import Verification, verify
 
@@ -13,7 +13,7 @@ from sqlanon.verification import Verification, verify
 def execute(certificate: str, policy: str, as_json: bool) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
     loaded = read_policy(policy)
-    with progress(not as_json or STDERR.is_terminal) as watch:
+    with progress() as watch:
         found = verify(certificate, loaded, watch=watch)
     if as_json:
         print(json.dumps({"holds": found.holds, **asdict(found)}))

@@ -16,7 +16,6 @@ from typing import Any
 import yaml
 
 from sqlanon.errors import InputError
-from sqlanon.policy.anon.definition_reading import read_definition
 from sqlanon.policy.plain import DEEPEST, is_unicode
 
 LARGEST = 100_000_000
@@ -74,6 +73,8 @@ def read_document(path: Path) -> Any:
     """
     ending = path.suffix.lower()
     if ending == ".xml":
+        from sqlanon.policy.anon.definition_reading import read_definition
+
         return read_definition(path)
     name, parse = _PARSERS.get(ending, ("YAML", _parse_yaml))
     failure, hint = "", f"mend that place of the file; it is {name}, in UTF-8."

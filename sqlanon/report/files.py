@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sqlanon.disk.writing import check_directory, write_text
 from sqlanon.errors import TargetError
 from sqlanon.policy.paths import REPORT_ENDINGS
-from sqlanon.report.html import html_report
-from sqlanon.report.summary import RunSummary
-from sqlanon.report.text import text_report
 
-FORMS = dict(zip(REPORT_ENDINGS, (html_report, text_report), strict=True))
+if TYPE_CHECKING:
+    from sqlanon.report.summary import RunSummary
 
 
 def check_report(path: Path) -> None:
@@ -20,9 +19,9 @@ def check_report(path: Path) -> None:
     Raises:
         TargetError: its ending is not known, or its directory cannot be written.
     """
-    if path.suffix.lower() not in FORMS:
+    if path.suffix.lower() not in REPORT_ENDINGS:
         raise TargetError(
-            f"The report {path.name!r} has an ending that is not known.", hint=f"use {' or '.join(FORMS)}."
+            f"The report {path.name!r} has an ending that is not known.", hint=f"use {' or '.join(REPORT_ENDINGS)}."
         )
     if path.is_dir():
         raise TargetError(f"The report {path.name!r} is a folder.", hint="name a file in it.")
@@ -37,4 +36,8 @@ def write_report(summary: RunSummary, path: str | Path) -> None:
     """
     path = Path(path)
     check_report(path)
-    write_text(path, FORMS[path.suffix.lower()](summary))
+    from sqlanon.report.html import html_report
+    from sqlanon.report.text import text_report
+
+    forms = dict(zip(REPORT_ENDINGS, (html_report, text_report), strict=True))
+    write_text(path, forms[path.suffix.lower()](summary))

@@ -15,7 +15,7 @@ from sqlglot import exp
 from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb.engine import DuckDBEngine, is_connection
 from sqlanon.engines.duckdb.files import parquet_relation
-from sqlanon.engines.sqlite.engine import MAIN, SQLiteEngine, is_sqlite
+from sqlanon.engines.sqlite import is_sqlite
 from sqlanon.errors import (
     EngineError,
     InputError,
@@ -243,6 +243,8 @@ def _open_server(url: str, table_name: str | None) -> Source:
 
 def _open_sqlite(path: Path, table_name: str | None, writable: bool) -> Source:
     """Return a SQLite file, whose engine knows when another connection writes to it."""
+    from sqlanon.engines.sqlite.engine import MAIN, SQLiteEngine
+
     engine = SQLiteEngine(path, read_only=not writable)
     with closed_on_error(engine):
         if not writable:  # one who publishes into the file may have to wait for a writer, and reads anew then

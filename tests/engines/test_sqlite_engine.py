@@ -20,7 +20,8 @@ from interrupts import interrupted_after
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.engines.sqlite.engine import SQLiteEngine, is_sqlite
+from sqlanon.engines.sqlite import is_sqlite
+from sqlanon.engines.sqlite.engine import SQLiteEngine
 from sqlanon.engines.sqlite.values import type_word
 from sqlanon.errors import (
     EngineError,

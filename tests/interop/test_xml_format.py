@@ -20,7 +20,8 @@ from sqlanon.errors import SourceError, TargetError
 from sqlanon.policy.formats import FORMATS
 from sqlanon.policy.formats import xml_document as reading
 from sqlanon.policy.formats.safe_xml import HEAD, PIECE, refuse_doctype
-from sqlanon.policy.formats.xml import LONGEST, Xml
+from sqlanon.policy.formats.xml import Xml
+from sqlanon.policy.formats.xml_writing import LONGEST
 
 CANARY = "Zz7canaryqQ"
 HOSTILE = [

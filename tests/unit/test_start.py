@@ -37,9 +37,10 @@ def loaded_by(code: str) -> set[str]:
     return set(json.loads(answer.splitlines()[-1]))
 
 
-def loaded_by_command(*arguments: str) -> set[str]:
-    """The modules that a command of sqlanon loads."""
-    return loaded_by(f"from sqlanon.cli import main\nmain({list(arguments)!r}, standalone_mode=False)")
+def loaded_by_command(*arguments: object) -> set[str]:
+    """The modules that a command of sqlanon loads, which ends well."""
+    call = f"main({[*map(str, arguments)]!r}, standalone_mode=False)"
+    return loaded_by(f"from sqlanon.cli import main\ntry:\n {call}\nexcept SystemExit as done:\n assert not done.code")
 
 
 def ours(modules: Iterable[str]) -> set[str]:
@@ -74,6 +75,37 @@ def test_the_package_loads_nothing_before_it_is_asked() -> None:
     assert not foreign(modules) and ours(modules) == {"sqlanon", "sqlanon.version", "sqlanon.errors"}
 
 
+UNUSED = (
+    "lxml", "jinja2", "markupsafe", "rich", "sqlite3", "pyspark", "adbc_driver_manager", "highspy", "pyarrow.parquet",
+    "sqlanon.engines.sqlite.engine", "sqlanon.engines.postgres", "sqlanon.engines.spark", "sqlanon.scripts",
+    "sqlanon.policy.anon", "sqlanon.policy.formats.xml_document", "sqlanon.plan.patterns.greedy",
+    "sqlanon.plan.recoding.insertion", "sqlanon.report.html", "sqlanon.testing",
+)  # fmt: skip
+"""What a run from CSV to Parquet by one node does not need."""
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Path:
+    """A policy whose source and hierarchies are files."""
+    (tmp_path / "t.csv").write_text("a,b,c\n" + "".join(f"{i % 4},{i % 3},{i}\n" for i in range(120)))
+    (tmp_path / "h.csv").write_text("0;low;*\n1;low;*\n2;high;*\n3;high;*\n")
+    hidden = {"role": "quasi_identifier", "hierarchy": {"file": "h.csv"}}
+    columns = {"a": hidden, "b": hidden, "c": {"role": "drop"}}
+    document = {"source": "t.csv", "columns": columns, "privacy": [{"type": "k_anonymity", "k": 5}],
+                "output": {"file": "r.parquet"}, "if_exists": "replace"}  # fmt: skip
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_a_run_on_duckdb_loads_duckdb_alone(policy: Path) -> None:
+    modules = loaded_by_command("run", policy)
+    assert not [name for name in modules if name in UNUSED or name.startswith(tuple(f"{each}." for each in UNUSED))]
+    dialects = {name for name in modules if name.startswith(("sqlglot.dialects.", "sqlglot.generators."))}
+    assert {name.rpartition(".")[2] for name in dialects} == {"dialect", "duckdb"}
+    assert len(ours(modules)) < 200
+
+
 def test_the_help_knows_the_words_of_the_rooms() -> None:
     assert usage.ON_INTERRUPT == ON_INTERRUPT
     assert tuple(dialect.name for dialect in DIALECTS) == usage.DIALECTS
@@ -87,6 +119,17 @@ def test_the_help_knows_the_words_of_the_rooms() -> None:
 def test_a_command_takes_the_options_that_its_usage_names(path: tuple[str, ...], command: click.Command) -> None:
     execute = import_module(f"sqlanon.commands.{path[0]}").execute
     inspect.signature(execute).bind(**{str(param.name): None for param in command.params})
+
+
+def test_a_process_of_its_own_ends_with_the_code_and_the_whole_output(policy: Path) -> None:
+    command = [sys.executable, "-m", "sqlanon.cli", "run", str(policy)]
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and json.loads(done.stdout)["records"] == 120
+    refused = subprocess.run([*command, "--strategy", "none"], capture_output=True, text=True, check=False)
+    assert refused.returncode == 2 and refused.stderr.startswith("PolicyError") and not refused.stdout
+    code = "import atexit\nfrom sqlanon.cli import start\natexit.register(print, 'the end')\nstart()"
+    ended = subprocess.run([sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=True)
+    assert ended.stdout.splitlines()[1:] == ["the end"]
 
 
 # --- the public names, which are loaded one by one ---

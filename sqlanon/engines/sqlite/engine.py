@@ -435,10 +435,3 @@ def _connect(path: Path | None, *, read_only: bool) -> sqlite3.Connection:
     """Return a connection that commits at once; a file is never created."""
     target = f"file:{quote(str(path))}?mode={'ro' if read_only else 'rw'}" if path else ":memory:"
     return sqlite3.connect(target, uri=path is not None, isolation_level=None, check_same_thread=False)
-
-
-def is_sqlite(path: Path) -> bool:
-    """Return True if a file begins as SQLite's do."""
-    with suppress(OSError), path.open("rb") as file:
-        return file.read(16) == b"SQLite format 3\0"
-    return False
