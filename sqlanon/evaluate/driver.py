@@ -64,6 +64,8 @@ def run_search(
             verdicts = evaluator.judge(requests)
             requests = generator.send(verdicts)
             evaluator.report(progress)
+            if progress.claims is not None:  # other proofs are built from the verdicts at the end
+                evaluator.forget()
     except StopIteration:
         evaluator.report(progress)
     except KeyboardInterrupt:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from sqlanon.compiler import batch as compiler
@@ -43,6 +44,10 @@ PLACES = (1, 4, 16, MAX_BATCH)
 """Sizes of statements of the form ``cross``, whose last places may stay free: few texts, so that few are compiled."""
 CHUNK_ROWS = 4_000_000
 """Largest grain rows x nodes of one statement."""
+
+
+MOST_LEVELS = 2_000_000
+"""Verdicts that a search which keeps its own proof may hold, times their levels: some 300 MB."""
 
 
 class Evaluator:
@@ -95,6 +100,13 @@ class Evaluator:
     def question(self) -> Question:
         """The question that ``judge(exact=True)`` answers."""
         return self._full
+
+    def forget(self) -> None:
+        """Drop the oldest quarter of the verdicts, where there are too many; nodes are judged again when asked for."""
+        most = MOST_LEVELS // max(len(self._catalog.attributes), 1)
+        if len(self._memo) > most:
+            for node in list(islice(self._memo, max(most // 4, 1))):
+                del self._memo[node]
 
     def report(self, progress: Progress) -> None:
         """Say how far a search is, to whoever watches."""

@@ -77,7 +77,7 @@ def proof_document(
     Its lower bound is the least that it shows, which may be less than was proven.
 
     Args:
-        judged: the verdicts of the nodes that the proof rests on.
+        judged: the verdicts of the nodes that the proof rests on. Of a node that is missing nothing is shown.
         fingerprints: ``policy_fingerprint``, of the whole policy, and ``question_fingerprint``, of what is proven.
         withheld: the loss would reveal a small count: no number that it could be computed from is shown.
     """
@@ -123,8 +123,9 @@ def _shown(
     if withheld:
         return (claim, AT_LEAST) if closed else (replace(claim, witness=None, below=None), OPEN)
     uncovered = problem.catalog.uncovered
-    verdict = judged[claim.witness] if claim.witness is not None else None
-    if claim.below is None and (verdict is None or verdict.suppressed == uncovered):
+    verdict = judged.get(claim.witness) if claim.witness is not None else None
+    suppresses = claim.witness is not None and (verdict is None or verdict.suppressed != uncovered)
+    if claim.below is None and not suppresses:
         return claim, claim.bound
     alone = problem.measure.bound(claim.bottom, None, LowerBounds(uncovered))
     if closed and alone < enough:

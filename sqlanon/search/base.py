@@ -17,6 +17,9 @@ from sqlanon.measures.base import BottomFacts, BoxBounds, LowerBounds, Measure, 
 TIE = 1e-12
 """Losses that differ by less than this share are equal (SPEC-measures, ties)."""
 
+MOST_SEEN = 1_000_000
+"""Nodes that a search remembers to have counted; one that is judged again after so many others counts again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -159,6 +162,8 @@ class Progress:
         """Account for a verdict: incumbent (ties as in SPEC-measures), nearest, and the list of solutions."""
         if verdict.node in self._seen:
             return
+        if len(self._seen) >= MOST_SEEN:
+            self._seen.clear()
         self._seen.add(verdict.node)
         self.evaluated += 1
         if verdict.feasible:

@@ -40,10 +40,15 @@ DIVE_SHARE = 0.1
 DIVE_GAP = 0.02
 """Dive, and search locally, only while the gap is wider than this."""
 LOCAL_FROM = 1000
-"""After so many evaluations a local search takes the place of the dives: an earlier end needs none."""
+"""After so many evaluations, and twice as many as a proof usually takes, a local search takes the place of the dives.
+
+A proof takes about the square root of the number of nodes (CREDITCARD, 10 to 15 columns: 0.8 to 1.2 times)."""
 LARGE = 10_000
-"""Where the number of nodes is more than the square of this, it begins at once, and may take ``LARGE * DIVE_SHARE``
-evaluations before its share. A proof takes about the square root of that number (CREDITCARD: 0.8 to 1.2 times)."""
+"""Where a proof takes more than that, it begins at once, and has ``LARGE * DIVE_SHARE`` evaluations more."""
+MOST_LEVELS = 2_000_000
+"""Levels of the boxes that are queued, 80,000 of 24 columns, say; beyond, boxes are cut depth first."""
+MOST_CLAIMS = 1_000_000
+"""Claims of a proof. With more, it stays as it is then, and only the lower bound rises."""
 
 
 @dataclass(slots=True)
@@ -96,8 +101,12 @@ class _Search:
         self.dive_started = 0
         self.local: LocalSearch | None = None
         self.local_requests = 0
-        self.local_from = LOCAL_FROM
+        self.local_from = 0
         self.claims: list[Claim] = []
+        self.frozen = False
+        self.deep: list[Box] = []
+        self.left_bound = math.inf
+        self._most_boxes = MOST_LEVELS // max(len(problem.lattice.top), 1)
         self._serial = 0
 
     def reached(self, bound: float, gap: float = 0.0) -> bool:
@@ -124,17 +133,53 @@ class _Search:
         """Return the box if it is still open; otherwise put it into the proof."""
         top = box.top.verdict
         if box.bottom == top.node:
-            self.claims.append(Claim(box.bottom, box.bottom, box.bottom, None, top.loss if top.feasible else None))
+            self.prove(Claim(box.bottom, box.bottom, box.bottom, None, top.loss if top.feasible else None))
         elif self.reached(box.bound):
-            self.claims.append(box.claim(box.bound))
+            self.prove(box.claim(box.bound))
         else:
             return box
         return None
 
+    def prove(self, claim: Claim) -> None:
+        """Add a claim to the proof, unless it is frozen."""
+        if not self.frozen:
+            self.claims.append(claim)
+
+    def freeze(self, taken: list[Box]) -> None:
+        """Keep a proof that is too large as it is: with the boxes that are still open it covers everything.
+
+        It holds for good, but shows no more than the bounds that these boxes have now.
+        """
+        still_open = len(self.queue) + len(self.deep) + len(taken)
+        if not self.frozen and len(self.claims) + still_open >= MOST_CLAIMS:
+            self.claims += self.open_claims(taken)
+            self.frozen = True
+
     def push(self, box: Box | None) -> None:
-        """Queue a box, if it is open."""
-        if box is not None:
+        """Queue a box, if it is open.
+
+        Where too many are queued, boxes are cut depth first: such a stack is no longer than a box has levels, times
+        the boxes of a batch. What is within the gap there is left as it is.
+        """
+        if box is None:
+            return
+        if not self.deep and len(self.queue) < self._most_boxes:
             heapq.heappush(self.queue, box)
+        elif self.reached(box.bound, self.gap):
+            self.prove(box.claim(box.bound))
+            self.left_bound = min(self.left_bound, box.bound)
+        else:
+            self.deep.append(box)
+
+    @property
+    def least(self) -> float:
+        """The least bound of what is not settled; infinite when nothing is left."""
+        return min(self.left_bound, *(box.bound for box in (*self.queue[:1], *self.deep)), math.inf)
+
+    @property
+    def open_boxes(self) -> bool:
+        """Whether a box is left that must be cut."""
+        return bool(self.deep) or bool(self.queue and not self.reached(self.queue[0].bound, self.gap))
 
     def cut(self, box: Box) -> Cut:
         """Return where to cut a box."""
@@ -145,25 +190,29 @@ class _Search:
     def wanted(self) -> list[Box]:
         """Return the boxes to cut next: that of the dive, then those of least bound."""
         progress, queue = self.progress, self.queue
-        if self.diving is None and self.next_dive <= progress.evaluated < self.local_from and not self._close():
+        dives = self.diving is None and self.next_dive <= progress.evaluated < self.local_from
+        if dives and queue and not self._close():
             self.diving, self.dive_started = heapq.heappop(queue), progress.evaluated
         taken = [self.diving] if self.diving is not None else []
         batch = self.problem.batch
         cut = progress.evaluated - self.local_requests
         room = max(2, batch // FIRST_SHARE, min(batch, cut // RAMP))
-        while queue and len(taken) < room and not self.reached(queue[0].bound, self.gap):
-            taken.append(heapq.heappop(queue))
+        while self.deep and len(taken) < room:
+            taken.append(self.deep.pop())
+        if not taken or len(queue) < self._most_boxes:
+            while queue and len(taken) < room and not self.reached(queue[0].bound, self.gap):
+                taken.append(heapq.heappop(queue))
         return taken
 
     def _close(self) -> bool:
         """Return True when the gap is narrow: dives have little to find."""
-        return not self.queue or self.reached(self.queue[0].bound, max(self.gap, DIVE_GAP))
+        return not (self.queue or self.deep) or self.reached(self.least, max(self.gap, DIVE_GAP))
 
     def begin_local(self, top: Verdict) -> None:
         """Prepare the local search under the top of the lattice."""
         self.local = LocalSearch(self.problem, top)
-        if math.isqrt(Lattice(self.problem.lattice.bottom, top.node).size) >= LARGE:
-            self.local_from = -LARGE
+        usual = math.isqrt(Lattice(self.problem.lattice.bottom, top.node).size)
+        self.local_from = -LARGE if usual >= LARGE else max(LOCAL_FROM, 2 * usual)
 
     def local_nodes(self) -> list[Node]:
         """Return the nodes that the local search wants judged now."""
@@ -185,7 +234,7 @@ class _Search:
 
     def open_claims(self, taken: list[Box]) -> list[Claim]:
         """Return the claims about the boxes that are still open."""
-        return [box.claim(box.bound) for box in (*self.queue, *taken)]
+        return [] if self.frozen else [box.claim(box.bound) for box in (*self.queue, *self.deep, *taken)]
 
 
 def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strategy:
@@ -208,20 +257,21 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
         progress.see(verdict)
     highest, below = verdicts[0], verdicts[-1] if state.of_classes else None
     if problem.infeasible_below(highest):
-        state.claims.append(Claim(lattice.bottom, highest.node, highest.node, None, None))
+        state.prove(Claim(lattice.bottom, highest.node, highest.node, None, None))
     else:
         top = Top(highest, problem.bounds_under(highest))
         state.push(state.open(lattice.bottom, top, top, below, None))
         state.begin_local(highest)
     progress.frontier = lambda: state.open_claims(taken)
 
-    while state.diving is not None or (state.queue and not state.reached(state.queue[0].bound, gap)):
+    while state.diving is not None or state.open_boxes:
         taken = [box for box in state.wanted() if state.settle(box) is not None]
         if state.diving is not None and (not taken or taken[0] is not state.diving):
             state.dive_on(None, None)
         if not taken:
             continue
-        progress.lower_bound = min(box.bound for box in (*state.queue[:1], *taken))
+        progress.lower_bound = min(state.least, *(box.bound for box in taken))
+        state.freeze(taken)
         cuts = [state.cut(box) for box in taken]
         known = [state.infeasible.above(cut.low_top) for cut in cuts]
         requests = _requests(state, taken, cuts, known)
@@ -240,14 +290,15 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
         for box, cut, above in zip(boxes, cuts, known, strict=True):
             low = _lower_half(state, box, cut, judged) if above is None else None
             if above is not None:
-                state.claims.append(Claim(box.bottom, cut.low_top, above, None, None))
+                state.prove(Claim(box.bottom, cut.low_top, above, None, None))
             high = _upper_half(state, box, cut, judged)
             if box is state.diving:
                 state.dive_on(low, high)
             else:
                 state.push(low)
                 state.push(high)
-    progress.lower_bound = state.queue[0].bound if state.queue else None
+    if state.least < math.inf or not state.frozen:
+        progress.lower_bound = state.least if state.least < math.inf else None
     progress.finished = True
 
 
@@ -273,7 +324,7 @@ def _lower_half(state: _Search, box: Box, cut: Cut, judged: dict[Node, Verdict])
     state.branching.learn_down(cut, box.top.verdict, verdict, gained)
     if infeasible or bounds is None:
         state.infeasible.insert(verdict.node)
-        state.claims.append(Claim(box.bottom, verdict.node, verdict.node, None, None))
+        state.prove(Claim(box.bottom, verdict.node, verdict.node, None, None))
         return None
     return state.open(box.bottom, Top(verdict, bounds), box.witness, box.below, None)
 

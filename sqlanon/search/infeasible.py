@@ -2,12 +2,16 @@
 
 Per attribute and level the nodes that reach this level are the bits of an integer, so those above a node are the AND of
 an integer an attribute: a few machine words for thousands of nodes, where a prefix tree (``antichain``) looks at
-hundreds of branches. Nothing is dropped: a bit costs less than the look for what it implies.
+hundreds of branches. Nothing is dropped: a bit costs less than the look for what it implies. When it is full, nothing
+more is added: what stands below such a node is judged.
 """
 
 from __future__ import annotations
 
 from sqlanon.lattice.nodes import Lattice, Node
+
+MOST_NODES = 200_000
+"""Nodes that are held."""
 
 
 class InfeasibleBelow:
@@ -27,7 +31,9 @@ class InfeasibleBelow:
         ]
 
     def insert(self, node: Node) -> None:
-        """Add a node."""
+        """Add a node, while there is room."""
+        if len(self._nodes) >= MOST_NODES:
+            return
         bit = 1 << len(self._nodes)
         self._nodes.append(node)
         for reaching, low, own in zip(self._reaching, self._bottom, node, strict=True):

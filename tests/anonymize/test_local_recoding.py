@@ -27,7 +27,7 @@ from sqlanon.compiler.encoded_source import COVERED
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.engines.journal import Step
 from sqlanon.lattice.nodes import Node
-from sqlanon.plan.recoding import insertion, sequence, state
+from sqlanon.plan.recoding import insertion, node_plan, sequence, state
 from sqlanon.plan.recoding.insertion import ChosenNodes, choose
 from sqlanon.plan.recoding.rules import Recoding
 from sqlanon.plan.recoding.sequence import REPLAYED, first_fit
@@ -411,6 +411,27 @@ def test_evaluations_and_time_are_limited(plan: Any) -> None:
 
 
 @pytest.mark.slow
+def test_the_single_node_takes_a_quarter_of_a_time_limit(
+    connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def watched(session: Any) -> Any:
+        asked.append(session.encoded_policy.search.time_limit)
+        return search_plan(session)
+
+    search_plan = node_plan.search_plan
+    monkeypatch.setattr(node_plan, "search_plan", watched)
+    with planned(connection, numbers(5), [*"abc"], **levelled(5, {})):  # creates the table
+        asked.clear()
+    transformation = {"type": "local_recoding", "nodes": 3, "seed": 1}
+    for limit in (60, None):
+        own = levelled(5, {}, transformation=transformation, **({"search": {"time_limit": limit}} if limit else {}))
+        with sqlanon.recode(connection, sqlanon.Policy.from_dict(own)) as plan:
+            assert plan.policy.search.time_limit == limit
+    assert asked == [15, None]
+
+
 def test_an_interruption_ends_with_what_was_found(plan: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     reported: list[Step] = []
     journal = engine_of(plan).journal

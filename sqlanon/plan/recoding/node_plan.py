@@ -28,6 +28,9 @@ PREDICTABLE = (
 DRAWN = "Nodes that gain about as much were drawn with a seed that is not published: keep it, and the order, secret."
 GIVEN = "The order is the one that the policy gives: keep it secret."
 
+SINGLE_SHARE = 0.25
+"""The search for the single node may take this share of a time limit; a large lattice would take all of it."""
+
 
 def nodes_plan(session: Session) -> RecodedPlan:
     """Return the plan of the local recoding that the session's policy asks for.
@@ -47,9 +50,10 @@ def nodes_plan(session: Session) -> RecodedPlan:
 
 def _chosen(session: Session, most: int, seed: int) -> RecodedPlan:
     """Choose nodes by what they gain over the best single node."""
-    full_domain = search_plan(session)
+    limits = session.policy.search
+    full_domain = search_plan(_limited(session, limits.time_limit))
     start = time.perf_counter()
-    problem, question, limits = full_domain.problem, full_domain.question, session.policy.search
+    problem, question = full_domain.problem, full_domain.question
     if limits.time_limit is not None:
         limits = replace(limits, time_limit=max(0.0, limits.time_limit - full_domain.seconds["search"]))
     found = choose(
@@ -79,6 +83,15 @@ def _chosen(session: Session, most: int, seed: int) -> RecodedPlan:
         candidates=found.evaluated,
         seed=seed,
     )
+
+
+def _limited(session: Session, seconds: float | None) -> Session:
+    """Return the session with what the search for the single node may take of a time limit."""
+    if seconds is None:
+        return session
+    policy = session.encoded_policy
+    search = replace(policy.search, time_limit=seconds * SINGLE_SHARE)
+    return replace(session, encoded_policy=replace(policy, search=search))
 
 
 def _given(session: Session, asked: Sequence[Mapping[str, int]]) -> RecodedPlan:
