@@ -32,7 +32,7 @@ from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.formats.checked import CheckedFormat
 from sqlanon.search.base import TIE, Verdict
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import column, table
+from sqlanon.sqltrees.trees import column, lookup_rows, table
 
 Text = str | None
 Passes = Callable[[Counter[Text]], bool]
@@ -377,7 +377,7 @@ def check_builder(
             with _planned(world, Path(folder), extensions, columns, privacy=privacy) as planned:
                 assert planned is not None
                 levels = [column(names.level(level)) for level in range(planned.catalog.attributes[0].height)]
-                rows = planned._session.source.engine.run("lookup", exp.select(*levels).from_(table(names.lookup(0))))
+                rows = planned._session.source.engine.run("lookup", exp.select(*levels).from_(lookup_rows(0)))
                 runs.append(sorted(map(tuple, rows), key=repr))
     assert runs[0] == runs[1], f"{name} builds another hierarchy when it is asked again."
     return runs[0]

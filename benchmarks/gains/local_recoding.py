@@ -66,7 +66,7 @@ def released(plan: Any, nodes: Sequence[Node]) -> tuple[dict[Class, Counter[Any]
     texts: list[dict[tuple[int, ...], tuple[str | None, ...]]] = []
     for i, attribute in enumerate(catalog.attributes):
         levels = ", ".join(f'"{names.level(level)}"' for level in range(attribute.height))
-        rows = engine.run("lookup", f'SELECT {keys}, {levels} FROM "{names.lookup(i)}"')
+        rows = engine.run("lookup", f'SELECT {keys}, {levels} FROM "{names.LOOKUP}" WHERE attribute = {i}')
         texts.append({_bits(row, attribute, words): row[len(words) :] for row in rows})
     same = " AND ".join(f'a."{names.key(w)}" = b."{names.key(w)}" & {~catalog.codes[w]}' for w in words)
     value = f'b."{names.key(catalog.sensitive[0].word)}" & {catalog.sensitive[0].code}' if catalog.sensitive else "0"

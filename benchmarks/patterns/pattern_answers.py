@@ -92,7 +92,8 @@ class Prepared:
         """Of a column: the word of its bits, the bits, and what they are in ascending order with their numbers."""
         attribute, coding = self.catalog.attributes[position], self.dataset.coding()[position]
         word = next((w for w in range(self.catalog.words) if attribute.mask(0, w)), 0)
-        lookup = self.engine.arrow("read lookup", f'SELECT value, {names.key(word)} FROM "{names.lookup(position)}"')
+        rows = f'SELECT value, {names.key(word)} FROM "{names.LOOKUP}" WHERE attribute = {position}'
+        lookup = self.engine.arrow("read lookup", rows)
         bits = np.array(lookup[names.key(word)].to_pylist(), np.int64)
         numbers = np.array([coding[str(value)] for value in lookup["value"].to_pylist()], np.int64)
         order = np.argsort(bits)

@@ -14,7 +14,7 @@ The database counts; only counts come back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -46,6 +46,8 @@ NEARLY = 0.8
 spares half of the errors."""
 SEVERAL = 1.1
 """Records that a value of an entity holds on average, at least."""
+COPIES = 200
+"""Pairs of columns that one statement compares."""
 AT_ONCE = 20
 """Columns whose distinct values one statement counts."""
 LIKELY = 20
@@ -195,16 +197,21 @@ def judge_columns(
     ]
     pairs = _pairs(columns, judged, varying, counts_entities=entity is not None)
     pairs = _decided(engine, relation, columns, pairs, varying, entity)
-    questions: list[exp.Query] = []
-    for place, (index, guessed) in enumerate(pairs):
-        if guessed.spares is None:
-            questions.append(_with_place(place, _guesses(columns[index], guessed.column, relation, entity)))
-        if _may_be_copied(columns[index], judged[index], guessed):
-            questions.append(_with_place(place, _copies(columns[index], guessed.column, relation)))
+    questions = [
+        _with_place(place, _guesses(columns[index], guessed.column, relation, entity))
+        for place, (index, guessed) in enumerate(pairs)
+        if guessed.spares is None
+    ]
     shares: dict[int, dict[str, float]] = {}
     for index, guessed in pairs:
         shares.setdefault(index, {})[guessed.column.name] = guessed.spares or 0.0
-    for place, shared, right in rows_of_all(engine, "quasi-identifiers beside", questions):
+    copied = {
+        place: (columns[index], guessed.column)
+        for place, (index, guessed) in enumerate(pairs)
+        if _may_be_copied(columns[index], judged[index], guessed)
+    }
+    answers = [*rows_of_all(engine, "quasi-identifiers beside", questions), *_copies(engine, copied, relation)]
+    for place, shared, right in answers:
         index, guessed = pairs[place]
         known, name = shares[index], guessed.column.name
         known[name] = max(known[name], guessed.spared(int(shared), int(right)))
@@ -386,10 +393,26 @@ def _guesses(item: SourceColumn, guessed: SourceColumn, relation: exp.Expr, enti
     return bind("audit/guessed_values.sql", relations={"source": relation}, columns=columns)
 
 
-def _copies(item: SourceColumn, guessed: SourceColumn, relation: exp.Expr) -> exp.Select:
-    texts = {"audited_column": [item.compared], "guessed": [guessed.compared]}
-    columns = {name: [exp.cast(value, "VARCHAR") for value in values] for name, values in texts.items()}
-    return bind("audit/copied_values.sql", relations={"source": relation}, columns=columns)
+def _copies(
+    engine: Engine, pairs: Mapping[int, tuple[SourceColumn, SourceColumn]], relation: exp.Expr
+) -> list[tuple[int, int, int]]:
+    """Return, for pairs of columns by their places, the records with a value in the first, and those whose other reads
+    the same. A statement counts many pairs while it reads the records once."""
+    answers: list[tuple[int, int, int]] = []
+    places = list(pairs)
+    for start in range(0, len(places), COPIES):
+        asked = places[start : start + COPIES]
+        counts: list[exp.Expr] = []
+        for place in asked:
+            texts = [exp.cast(item.compared, "VARCHAR") for item in pairs[place]]
+            counted = bind(
+                "audit/copied_values.sql",
+                columns=dict(zip(("audited_column", "guessed"), ([t] for t in texts), strict=True)),
+            )
+            counts += [named(count.unalias(), f"{count.alias}_{place}") for count in counted.expressions]
+        [row] = engine.run("copies beside", exp.select(*counts).from_(relation.copy()))
+        answers += zip(asked, map(int, row[::2]), map(int, row[1::2]), strict=True)
+    return answers
 
 
 def in_words(found: Iterable[JudgedColumn]) -> str:

@@ -1,4 +1,4 @@
-"""The statements that encode a source: distinct values, branches of the hierarchies, lookups, leaves and base.
+"""The statements that encode a source: branches of the hierarchies, lookups, leaves and base, of all columns at once.
 
 Path codes: a value's branch number at each level, root first, leaf last; every (attribute, level) owns a field of
 bits in one of the words. Generalizing to level l clears the fields below l.
@@ -7,7 +7,7 @@ bits in one of the words. Generalizing to level l clears the fields below l.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -25,9 +25,10 @@ from sqlanon.compiler.entities import with_entities
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.data_types import data_type
 from sqlanon.sqltrees.trees import (
-    FLOATS,
+    among,
     as_keys,
     bigint,
+    by_position,
     canonical,
     column,
     count_distinct,
@@ -42,21 +43,13 @@ from sqlanon.sqltrees.trees import (
     not_null,
     number,
     or_zero,
-    rolled_up,
     same,
     table,
     total,
-    union_all,
     when,
     wide_sum,
     with_id,
 )
-
-ORDERED = (
-    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "DATE", "TIMESTAMP",
-    "TIMESTAMP WITH TIME ZONE",
-)  # fmt: skip
-"""Types whose least value every engine finds."""
 
 
 def record_counts(source: exp.Expr, taking_part: TakingPart) -> exp.Select:
@@ -67,127 +60,52 @@ def record_counts(source: exp.Expr, taking_part: TakingPart) -> exp.Select:
     ).from_(source.copy())
 
 
-def distinct_values(
-    source: exp.Expr,
-    name: str,
-    type_name: str,
-    taking_part: TakingPart,
-    *,
-    included_only: bool = False,
-    entity: exp.Expr | None = None,
-) -> exp.Select:
-    """Return the distinct values of a column: canonical text, one raw value, records of the population that take part.
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """What the hierarchy of a column says of values that it does not list.
 
-    Args:
-        included_only: leave out values of other records than those (of the subset) that take part.
-        entity: identifies the entities; they are counted too, as ``entities``.
+    Attributes:
+        domain: the number of leaves.
+        null_listed: it lists NULL. One that is not listed keeps a branch of its own under the root and joins it at the
+            last level, when there is one root and more than one level.
+        root: the text of the only root; None where there are several.
+        uncovered_top: a value without a row stands at the root; otherwise it is marked ``covered = 0``.
     """
-    text = canonical(name, type_name)
-    # of a text it is the text itself: some engines sort all records for any other, where they could hash
-    raw: exp.Expr = text.copy() if type_name == "VARCHAR" else exp.AnyValue(this=column(name))
-    if type_name.upper() in FLOATS:
-        raw = exp.cast(text.copy(), type_name)  # without the sign of a zero or of NaN
-    elif type_name.upper().split("(")[0] in ORDERED:
-        raw = exp.Min(this=column(name))  # built in everywhere, where PostgreSQL 15 has no ANY_VALUE: any will do
-    if included_only:
-        source = exp.select("*").from_(source.copy()).where(taking_part.condition()).subquery("taking_part")
-    return (
-        exp.select(
-            named(text, "value"),
-            named(raw, "raw"),
-            named(count_if(taking_part.of_population.condition()), names.COUNT),
-            *([] if entity is None else [named(count_distinct(entity), "entities")]),
-        )
-        .from_(source.copy())
-        .group_by(text.copy())
-    )
+
+    height: int
+    domain: int
+    null_listed: bool
+    root: str | None
+    uncovered_top: bool
+
+    def joins_root(self, level: int) -> bool:
+        """Return whether all values, NULL included, are the root at a level."""
+        return self.root is not None and level == self.height - 1 > 0
+
+    @property
+    def root_text(self) -> exp.Expr:
+        """The text of the only root."""
+        return exp.null() if self.root is None else exp.Literal.string(self.root)
 
 
-def listed_from_builder(position: int, expressions: Sequence[exp.Expr]) -> exp.Select:
-    """Return the rows of a builder's hierarchy: the distinct values of the source and their generalizations."""
-    projections = [named(column("value"), names.level(0))]
-    projections += [named(item, names.level(i)) for i, item in enumerate(expressions, start=1)]
-    return exp.select(*projections).from_(table(names.distinct_values(position))).where(not_null(column("value")))
+def branches(matchings: Sequence[Matching]) -> exp.Select:
+    """Return the values of the source with their levels, leaves and branch numbers, of all columns.
 
-
-def tree_conflicts(position: int, height: int) -> exp.Select:
-    """Return one row: per level, the number of values with more than one parent at the next."""
-    counts = []
-    for lower in range(height - 1):
-        parents = count_distinct(column(names.level(lower + 1)))
-        inner = (
-            exp.select(column(names.level(lower)))
-            .from_(table(names.listed(position)))
-            .group_by(column(names.level(lower)))
-            .having(exp.GT(this=parents, expression=number(1)))
-        )
-        count = exp.select(count_rows()).from_(inner.subquery("conflicts"))
-        counts.append(named(count.subquery(), f"level_{lower}"))
-    return exp.select(*counts)
-
-
-def hierarchy_facts(position: int, height: int) -> exp.Select:
-    """Return counts of the listed rows: leaves, NULL rows, distinct roots, one root, texts of roots further down."""
-    relation = names.listed(position)
-    last = names.level(height - 1)
-    clash = [
-        exp.In(this=column(names.level(lower)), query=exp.select(column(last)).from_(table(relation)).subquery())
-        for lower in range(height - 1)
-    ]
-    return exp.select(
-        named(count_rows(), "leaves"),
-        named(count_if(is_null(column(names.level(0)))), "null_rows"),
-        named(count_distinct(column(last)), "roots"),
-        named(exp.Max(this=column(last)), "root"),
-        named(count_if(exp.or_(*clash, copy=False) if clash else exp.false()), "clashes"),
-    ).from_(table(relation))
-
-
-def header_rows(position: int, height: int) -> exp.Select:
-    """Count the listed row that comes first if it shares no text with other rows, nor its value with the source."""
-    first, other = "first", "other"
-    rows, found = names.listed(position), names.distinct_values(position)
-    levels = [names.level(level) for level in range(height)]
-    shared = [equal(column(level, other), column(level, first)) for level in levels]
-    repeated = exp.select(number(1)).from_(table(rows, other)).where(_after_first(other), exp.or_(*shared))
-    occurs = (
-        exp.select(number(1)).from_(table(found, other)).where(equal(column("value", other), column(levels[0], first)))
-    )
-    return (
-        exp.select(named(count_rows(), "headers"))
-        .from_(table(rows, first))
-        .where(
-            exp.Not(this=_after_first(first)),
-            not_null(column(levels[0], first)),
-            exp.NEQ(this=column(levels[0], first), expression=column(levels[-1], first)),
-            exp.Not(this=exp.Exists(this=repeated)),
-            exp.Not(this=exp.Exists(this=occurs)),
-        )
-    )
-
-
-def _after_first(table_name: str) -> exp.Expr:
-    return exp.GT(this=column("place", table_name), expression=number(0))
-
-
-def branches(
-    position: int, height: int, *, domain: int, null_listed: bool, root: str | None, uncovered_top: bool
-) -> exp.Select:
-    """Return the values of the source with their levels, leaves and branch numbers.
-
-    NULL that the hierarchy does not list keeps its own branch under the root and joins it at the last level (when
-    there is one root and more than one level); a value without a row stands at the root (``uncovered_top``) or is
-    marked ``covered = 0``.
+    What is above the last level of a column is NULL, with the branch 0.
     """
-    joins_root = root is not None and height > 1
-    counted = [named(column(names.level(i)), names.level(i)) for i in range(height)]
-    for i in range(height):
-        of_level = exp.Window(this=count_rows(), partition_by=[column(names.level(i))])
-        counted.append(named(number(domain) if joins_root and i == height - 1 else of_level, leaves(i)))
-    listed = exp.select(*counted, named(number(1), "is_listed")).from_(table(names.listed(position)))
+    found = dict(enumerate(matchings))
+    tallest = max(matching.height for matching in matchings)
+    counted: list[exp.Expr] = [column("attribute"), *[column(names.level(i)) for i in range(tallest)]]
+    for i in range(tallest):
+        of_level = exp.Window(this=count_rows(), partition_by=[column("attribute"), column(names.level(i))])
+        at_root = {p: number(m.domain) for p, m in found.items() if m.joins_root(i)}
+        counted.append(named(by_position(at_root, of_level), leaves(i)))
+    listed = exp.select(*counted, named(number(1), "is_listed")).from_(table(names.LISTED))
 
-    is_listed = not_null(column("is_listed", "h"))
-    lone_null = exp.false() if null_listed else is_null(column("value", "v"))
+    is_listed, no_value = not_null(column("is_listed", "h")), is_null(column("value", "v"))
+    listing = [p for p, m in found.items() if m.null_listed]
+    lone_null = exp.and_(no_value, exp.not_(among(listing, "v")), copy=False) if listing else no_value
+    topped = [p for p, m in found.items() if m.uncovered_top]
 
     def cases(listed_value: exp.Expr, null_value: exp.Expr, top: exp.Expr) -> exp.Case:
         return exp.Case(
@@ -195,116 +113,143 @@ def branches(
             default=top,
         )
 
-    root_text = exp.Literal.string(root) if root is not None else exp.null()
-    projections: list[exp.Expr] = [column("value", "v"), column(names.COUNT, "v")]
-    for i in range(height):
-        at_root = joins_root and i == height - 1
-        null_text = root_text.copy() if at_root else exp.null()
-        top_text = root_text.copy() if uncovered_top else exp.null()
+    domain = by_position({p: number(m.domain) for p, m in found.items()}, table_name="v")
+    projections: list[exp.Expr] = [column(name, "v") for name in ("attribute", "value", names.COUNT)]
+    for i in range(tallest):
+        null_texts = {p: m.root_text for p, m in found.items() if m.joins_root(i)}
+        top_texts = {p: found[p].root_text for p in topped if i < found[p].height}
+        null_text, top_text = (by_position(texts, table_name="v") for texts in (null_texts, top_texts))
         projections.append(named(cases(column(names.level(i), "h"), null_text, top_text), names.level(i)))
-        null_leaves = number(domain if at_root else 1)
-        projections.append(named(bigint(cases(column(leaves(i), "h"), null_leaves, number(domain))), leaves(i)))
-    covered = exp.true() if uncovered_top else exp.or_(lone_null.copy(), is_listed.copy(), copy=False)
+        at_root = {p: number(m.domain) for p, m in found.items() if m.joins_root(i)}
+        null_leaves = by_position(at_root, number(1), "v")
+        projections.append(named(bigint(cases(column(leaves(i), "h"), null_leaves, domain.copy())), leaves(i)))
+    covered = exp.or_(lone_null.copy(), is_listed.copy(), *([among(topped, "v")] if topped else []), copy=False)
     projections.append(named(when(covered, number(1), number(0)), COVERED))
-    joined = (
-        exp.select(*projections)
-        .from_(table(names.distinct_values(position), "v"))
-        .join(listed.subquery("h"), on=same(column("value", "v"), column(names.level(0), "h")), join_type="left")
-    )
+    same_column = equal(column("attribute", "v"), column("attribute", "h"))
+    met = exp.and_(same_column, same(column("value", "v"), column(names.level(0), "h")), copy=False)
+    joined = exp.select(*projections).from_(table(names.VALUES, "v"))
+    joined = joined.join(listed.subquery("h"), on=met, join_type="left")
     ranked: list[exp.Expr] = [exp.Star()]
-    for i in range(height):
-        rank = exp.Window(
-            this=exp.DenseRank(),
-            partition_by=[column(COVERED)] + ([column(names.level(i + 1))] if i + 1 < height else []),
-            order=exp.Order(expressions=[exp.Ordered(this=column(names.level(i)), nulls_first=False)]),
-        )
+    for i in range(tallest):
+        within = [column("attribute"), column(COVERED)] + ([column(names.level(i + 1))] if i + 1 < tallest else [])
+        order = exp.Order(expressions=[exp.Ordered(this=column(names.level(i)), nulls_first=False)])
+        rank = exp.Window(this=exp.DenseRank(), partition_by=within, order=order)
         ranked.append(named(exp.Sub(this=rank, expression=number(1)), branch(i)))
     return exp.select(*ranked).from_(joined.subquery("joined"))
 
 
-def branch_facts(relation: str, height: int, type_name: str) -> exp.Select:
-    """Return (un)covered values and records, then per level the largest branch, distinct values, texts of new type."""
+def branch_facts(types: Sequence[str], tallest: int) -> exp.Select:
+    """Return a row a column: attribute, records, uncovered values and records, then per level the largest branch,
+    distinct values, and texts that do not read as the type of the column.
+
+    Args:
+        types: of the columns, by position.
+    """
     is_covered = equal(column(COVERED), number(1))
     has_records = exp.GT(this=column(names.COUNT), expression=number(0))
     is_uncovered = exp.and_(equal(column(COVERED), number(0)), has_records)  # values of excluded records do not matter
     uncovered = exp.paren(exp.Sub(this=number(1), expression=column(COVERED)))
+    read_as: dict[str, list[int]] = {}
+    for position, type_name in enumerate(types):
+        if type_name != "VARCHAR":
+            read_as.setdefault(type_name, []).append(position)
     projections: list[exp.Expr] = [
-        count_rows(),
+        column("attribute"),
+        total(column(names.COUNT)),
         count_if(is_uncovered),
         total(exp.Mul(this=uncovered, expression=column(names.COUNT))),
     ]
-    for i in range(height):
+    for i in range(tallest):
         text = column(names.level(i))
-        back = exp.cast(exp.TryCast(this=text.copy(), to=data_type(type_name)), "VARCHAR")
-        foreign = exp.Not(this=same(back, text.copy()))
+        foreign = [
+            exp.If(
+                this=among(positions),
+                true=when(same(_there_and_back(text, type_name), text.copy()), number(0), number(1)),
+            )
+            for type_name, positions in read_as.items()
+        ]
         covered_null = exp.and_(is_covered.copy(), is_null(text.copy()), copy=False)
         has_null = or_zero(exp.Max(this=when(covered_null, number(1), number(0))))
-        texts = count_distinct(when(is_covered.copy(), text))
+        texts = count_distinct(when(is_covered.copy(), text.copy()))
+        misfit = when(is_covered.copy(), exp.Case(ifs=foreign, default=number(0)), number(0)) if foreign else number(0)
         projections += [
             or_zero(exp.Max(this=column(branch(i)))),
             exp.Add(this=texts, expression=exp.paren(has_null)),
-            count_if(exp.and_(is_covered.copy(), foreign, copy=False)),
+            total(misfit),
         ]
-    return exp.select(*[named(p, f"f_{i}") for i, p in enumerate(projections)]).from_(table(relation))
+    facts = exp.select(*[named(p, f"f_{i}") for i, p in enumerate(projections)]).from_(table(names.BRANCHES))
+    return facts.group_by(column("attribute"))
 
 
-def lookup(relation: str, item: EncodedColumn, words: int) -> exp.Select:
-    """Return the lookup table: value, level texts, leaves, covered, and the attribute's bits in each word."""
-    projections: list[exp.Expr] = [column("value"), column(COVERED), column(names.COUNT)]
-    projections += [column(name(i)) for name in (names.level, leaves) for i in range(item.height)]
+def _there_and_back(text: exp.Expr, type_name: str) -> exp.Expr:
+    """Return the text of the value of a type that a text reads as; NULL where it reads as none."""
+    return exp.cast(exp.TryCast(this=text.copy(), to=data_type(type_name)), "VARCHAR")
+
+
+def lookup(items: Sequence[EncodedColumn], words: int) -> exp.Select:
+    """Return the lookups of all columns: value, level texts, leaves, covered, and the bits of a value in each word."""
+    tallest = max(item.height for item in items)
+    projections: list[exp.Expr] = [column(name) for name in ("attribute", "value", COVERED, names.COUNT)]
+    projections += [column(name(i)) for name in (names.level, leaves) for i in range(tallest)]
     for word in range(words):
-        parts = [
-            exp.paren(exp.BitwiseLeftShift(this=exp.paren(bigint(column(branch(i)))), expression=number(shift)))
-            for i, (owner, shift, bits) in enumerate(item.fields)
-            if owner == word and bits
-        ]
+        parts: list[exp.Expr] = []
+        for level in range(tallest):
+            shifts = {
+                position: number(item.fields[level][1])
+                for position, item in enumerate(items)
+                if level < item.height and item.fields[level][0] == word and item.fields[level][2]
+            }
+            if shifts:
+                code = exp.paren(bigint(column(branch(level))))
+                shifted = exp.BitwiseLeftShift(this=code, expression=exp.paren(by_position(shifts, number(0))))
+                parts.append(exp.paren(when(among(list(shifts)), shifted, number(0))))
         projections.append(named(either_bits(parts), names.key(word)))
-    return exp.select(*projections).from_(table(relation))
+    return exp.select(*projections).from_(table(names.BRANCHES))
 
 
-def numbered(query: exp.Select, item: EncodedColumn) -> exp.Select:
-    """Return a lookup with the number of each value, ``id``, and per level the number of its text, NULL being one.
+def numbered(query: exp.Select, tallest: int) -> exp.Select:
+    """Return lookups with the number of each value, ``id``, and per level the number of its text, NULL being one.
 
     Numbers are never NULL: any database joins by them, and knows how many rows to expect.
     """
     ranks = []
-    for level in range(item.height):
+    for level in range(tallest):
         text = exp.Ordered(this=exp.cast(column(names.level(level)), "VARCHAR"), nulls_first=False)
-        rank = exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=[text]))
+        order = exp.Order(expressions=[text])
+        rank = exp.Window(this=exp.DenseRank(), partition_by=[column("attribute")], order=order)
         ranks.append(named(exp.cast(rank, "INTEGER"), names.text_number(level)))
     return with_id(query.select(*ranks, copy=False))
 
 
-def leaf_rows(
-    position: int, item: EncodedColumn, domain: int, masks: Sequence[Sequence[int]], tallest: int
-) -> exp.Query:
+def leaf_rows(domains: Sequence[int], tallest: int, words: int) -> exp.Select:
     """Return what suppressing a record costs, per attribute, level and generalized key: D - leaves (``cost``).
 
     ``cost_<l>`` is the least D - leaves at level l among the values below, for levels up to that of the row (NULL
-    above): no record with this generalized value costs less when it is suppressed at level l. ``tallest`` is the
-    number of such columns, the same for all attributes.
+    above): no record with this generalized value costs less when it is suppressed at level l.
+
+    Args:
+        domains: of the quasi-identifiers, by position.
+        tallest: the greatest height of them.
     """
+    domain = by_position({i: number(size) for i, size in enumerate(domains)}, table_name="m")
+    level = column("level", "m")
 
-    def cost(level: int) -> exp.Expr:
-        return exp.Sub(this=number(domain), expression=exp.Max(this=column(leaves(level))))
+    def cost(of_level: int) -> exp.Expr:
+        return exp.Sub(this=exp.Max(this=domain.copy()), expression=exp.Max(this=column(leaves(of_level), "l")))
 
-    selects: list[exp.Query] = []
-    for i in range(item.height):
-        generalized = masked_keys(map(number, masks[i]))
-        least = [cost(level) if level <= i else exp.null() for level in range(tallest)]
-        selects.append(
-            exp.select(
-                named(exp.cast(number(position), "BIGINT"), "attribute"),
-                named(exp.cast(number(i), "BIGINT"), "level"),
-                *as_keys(generalized),
-                named(bigint(cost(i)), "cost"),
-                *[named(bigint(amount), least_cost(level)) for level, amount in enumerate(least)],
-            )
-            .from_(table(names.lookup(position)))
-            .where(equal(column(COVERED), number(1)))
-            .group_by(*[key.copy() for key in generalized])
-        )
-    return union_all(selects)
+    own = [exp.If(this=equal(level.copy(), number(i)), true=cost(i)) for i in range(tallest)]
+    least = [when(exp.GTE(this=level.copy(), expression=number(i)), cost(i)) if i else cost(i) for i in range(tallest)]
+    generalized = masked_keys([column(names.mask(word), "m") for word in range(words)], "l")
+    of_row = [column("attribute", "m"), level]
+    return (
+        exp.select(*of_row, *as_keys(generalized))
+        .select(named(bigint(exp.Case(ifs=own)), "cost"))
+        .select(*[named(bigint(amount), least_cost(i)) for i, amount in enumerate(least)])
+        .from_(table(names.LOOKUP, "l"))
+        .join(table(names.MASKS, "m"), on=equal(column("attribute", "l"), column("attribute", "m")))
+        .where(equal(column(COVERED, "l"), number(1)))
+        .group_by(*[part.copy() for part in (*of_row, *generalized)])
+    )
 
 
 def base(source: EncodedSource, words: int) -> exp.Select:
@@ -338,26 +283,41 @@ def uncovered_records(source: EncodedSource) -> exp.Select:
     return query.where(exp.and_(source.taking_part.of_population.condition(SOURCE), uncovered), copy=False)
 
 
-def level_costs(position: int, item: EncodedColumn, domain: int, mask: Sequence[int]) -> exp.Select:
-    """Return one row: per level, the sum over the base's records of D - leaves, and its distinct values."""
-    words = range(len(mask))
-    grain = rolled_up(table(names.BASE), masked_keys(map(number, mask)))
-    costs = (
-        exp.select(*[column(names.key(w)) for w in words], *[column(leaves(i)) for i in range(item.height)])
-        .distinct()
-        .from_(table(names.lookup(position)))
-        .where(equal(column(COVERED), number(1)))
-    )
+def level_costs(domains: Sequence[int], tallest: int, words: int, *, from_base: bool) -> exp.Select:
+    """Return a row a quasi-identifier: attribute, and per level the sum over the encoded records of D - leaves.
+
+    Args:
+        from_base: count the records of the base by its codes, because it leaves out some of those that the lookups
+            count.
+    """
+    positions = list(range(len(domains)))
+    domain = by_position({i: number(size) for i, size in enumerate(domains)}, table_name="c")
+    covered = exp.and_(equal(column(COVERED), number(1)), among(positions))
+    levels = [column(leaves(i)) for i in range(tallest)]
+    if from_base:
+        masks = [column(names.mask(word), "m") for word in range(words)]
+        bits = masked_keys(masks, "b")
+        counted = exp.select(column("attribute", "m"), *as_keys(bits), named(total(column(names.COUNT, "b")), "held"))
+        counted = counted.from_(table(names.BASE, "b")).join(table(names.MASKS, "m"), join_type="cross")
+        counted = counted.where(equal(column("level", "m"), number(0)))
+        counted = counted.group_by(column("attribute", "m"), *[part.copy() for part in bits])
+        keys = [names.key(word) for word in range(words)]
+        values = exp.select(column("attribute"), *map(column, keys), *levels).distinct()
+        values = values.from_(table(names.LOOKUP)).where(covered)
+        met = equal_columns(["attribute", *keys], "g", "v")
+        relation = exp.select(column("attribute", "v"), column("held", "g"))
+        relation = relation.select(*[column(leaves(i), "v") for i in range(tallest)])
+        relation = relation.from_(counted.subquery("g")).join(values.subquery("v"), on=met)
+    else:
+        relation = exp.select(column("attribute"), named(column(names.COUNT), "held"), *levels)
+        relation = relation.from_(table(names.LOOKUP)).where(covered)
     sums = []
-    for i in range(item.height):
-        cost = exp.paren(exp.Sub(this=number(domain), expression=column(leaves(i), "c")))
-        records = exp.cast(column(names.COUNT, "g"), "HUGEINT")
+    for i in range(tallest):
+        cost = exp.paren(exp.Sub(this=domain.copy(), expression=column(leaves(i), "c")))
+        records = exp.cast(column("held", "c"), "HUGEINT")
         sums.append(named(wide_sum(exp.Mul(this=records, expression=cost)), f"cost_{i}"))
-    return (
-        exp.select(*sums)
-        .from_(grain.subquery("g"))
-        .join(costs.subquery("c"), on=equal_columns(map(names.key, words), "g", "c"))
-    )
+    attribute = column("attribute", "c")
+    return exp.select(attribute, *sums).from_(relation.subquery("c")).group_by(attribute.copy())
 
 
 def surprisals(position: int, level: int, mask: Sequence[int]) -> exp.Select:

@@ -15,12 +15,12 @@ from sqlanon.sqltrees.trees import (
     column,
     count_distinct,
     either_bits,
+    joined_lookup,
     not_null,
     number,
     or_zero,
     own_text,
     same,
-    table,
     when,
 )
 
@@ -133,9 +133,8 @@ class EncodedSource:
         """Return the projections of the source LEFT JOINed with its lookups, NULL-safe, so that no record is lost."""
         query = exp.select(*projections).from_(aliased(self.relation, SOURCE))
         for position, item in enumerate(self.items):
-            name = names.lookup(position)
-            value = same(canonical(item.name, item.type, SOURCE), column("value", name))
-            query = query.join(table(name, name), on=value, join_type="left", copy=False)
+            value = same(canonical(item.name, item.type, SOURCE), column("value", names.lookup(position)))
+            joined_lookup(query, position, value, join_type="left")
         return query
 
     def encoded(self, projections: Sequence[exp.Expr]) -> exp.Select:

@@ -18,6 +18,7 @@ from sqlanon.sqltrees.trees import (
     count_rows,
     cte,
     equal,
+    joined_lookup,
     keys,
     mask_columns,
     masked,
@@ -85,17 +86,12 @@ def spreads(catalog: Catalog, position: int) -> exp.Query:
     values = [column(value, TAKEN) for value in _values(catalog, position)]
     lookup = names.lookup(position)
     words = [w for w in range(catalog.words) if catalog.attributes[position].mask(0, w)]
-    numbers = (
-        exp.select(
-            *_type_columns(catalog, TAKEN),
-            named(exp.TryCast(this=column("value", lookup), to=exp.DataType.build("DOUBLE")), "number"),
-        )
-        .from_(table(TAKEN))
-        .join(
-            table(lookup),
-            on=both(equal(value, column(names.key(w), lookup)) for w, value in zip(words, values, strict=True)),
-        )
-    )
+    numbers = exp.select(
+        *_type_columns(catalog, TAKEN),
+        named(exp.TryCast(this=column("value", lookup), to=exp.DataType.build("DOUBLE")), "number"),
+    ).from_(table(TAKEN))
+    met = both(equal(value, column(names.key(w), lookup)) for w, value in zip(words, values, strict=True))
+    joined_lookup(numbers, position, met)
     width = exp.Sub(this=exp.Max(this=column("number")), expression=exp.Min(this=column("number")))
     types = exp.select(named(width, "width")).from_(table("numbers")).group_by(*_type_columns(catalog))
     by_width = exp.select(column("width"), count_rows()).from_(types.subquery("t")).group_by(column("width"))

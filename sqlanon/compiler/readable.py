@@ -19,6 +19,7 @@ from sqlanon.sqltrees.trees import (
     column,
     count_if,
     equal,
+    lookup_rows,
     named,
     number,
     table,
@@ -76,7 +77,7 @@ def level_costs(attributes: Sequence[Attribute]) -> exp.Query:
         ]
         costs += [exp.cast(exp.null(), "HUGEINT") for _ in range(attribute.height, tallest)]
         joined = exp.select(number(position), *costs).from_(table(names.ORIGINALS, "o"))
-        rows.append(joined.join(table(lookup, lookup), on=meets(position), copy=False))
+        rows.append(with_texts(joined, position))
     return union_all(rows)
 
 
@@ -94,7 +95,7 @@ def level_widths(attributes: Sequence[Attribute]) -> exp.Query:
             counts.append(exp.Add(this=distinct, expression=nulls))
         counts += [bigint(exp.null()) for _ in range(attribute.height, tallest)]
         covered = equal(column(COVERED), number(1))
-        rows.append(exp.select(number(position), *counts).from_(table(names.lookup(position))).where(covered))
+        rows.append(exp.select(number(position), *counts).from_(lookup_rows(position)).where(covered))
     return union_all(rows)
 
 
@@ -108,12 +109,8 @@ def surprisals(attributes: Sequence[Attribute]) -> exp.Query:
         lookup = names.lookup(position)
         for level in range(-1, attribute.height):
             text = column(original_value(position), "o") if level < 0 else column(names.level(level), lookup)
-            grouped = (
-                exp.select(named(exp.Sum(this=column(names.COUNT, "o")), names.COUNT))
-                .from_(table(names.ORIGINALS, "o"))
-                .join(table(lookup, lookup), on=meets(position))
-                .group_by(text)
-            )
+            grouped = exp.select(named(exp.Sum(this=column(names.COUNT, "o")), names.COUNT))
+            grouped = with_texts(grouped.from_(table(names.ORIGINALS, "o")), position).group_by(text)
             rows.append(
                 exp.select(number(position), number(level), exp.Sum(this=n_ln_n(column(names.COUNT))))
                 .from_(grouped.subquery("grouped"))
@@ -146,16 +143,22 @@ def least_costs(attributes: Sequence[Attribute]) -> exp.Query:
                     named(bigint(costs[level].copy()), "cost"),
                     *[named(bigint(cost), least_cost(lower)) for lower, cost in enumerate(least)],
                 )
-                .from_(table(names.lookup(position)))
+                .from_(lookup_rows(position))
                 .where(equal(column(COVERED), number(1)))
                 .group_by(text.copy())
             )
     return union_all(rows)
 
 
-def meets(position: int) -> exp.Expr:
-    """Return the condition that an original value meets its row of the lookup."""
-    return equal(column(original_value(position), "o"), column("id", names.lookup(position)))
+def with_texts(query: exp.Select, position: int) -> exp.Select:
+    """Join original values (``o``) with their rows of a lookup, in place.
+
+    Of the rows of all columns none has the number of another. A condition that the row is of this column would let a
+    planner expect fewer rows than there are.
+    """
+    lookup = names.lookup(position)
+    met = equal(column(original_value(position), "o"), column("id", lookup))
+    return query.join(table(names.LOOKUP, lookup), on=met, copy=False)
 
 
 def n_ln_n(count: exp.Expr) -> exp.Expr:

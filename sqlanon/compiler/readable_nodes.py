@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from sqlglot import exp
 
 from sqlanon.compiler.encoded_source import least_cost
-from sqlanon.compiler.readable import meets, n_ln_n, original_value
+from sqlanon.compiler.readable import n_ln_n, original_value, with_texts
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.models.base import PrivacyModel, knows_parts
@@ -63,8 +63,7 @@ def generalized(catalog: Catalog, nodes: Collection[Node]) -> exp.Select:
         *[column(name, "o") for name in _kept(catalog)],
     ).from_(table(names.ORIGINALS, "o"))
     for position in range(len(catalog.attributes)):
-        lookup = names.lookup(position)
-        query.join(table(lookup, lookup), on=meets(position), copy=False)
+        with_texts(query, position)
     return query
 
 

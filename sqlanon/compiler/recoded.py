@@ -25,6 +25,7 @@ from sqlanon.sqltrees.trees import (
     cte,
     equal,
     keys,
+    lookup_rows,
     masked,
     named,
     number,
@@ -108,7 +109,7 @@ def published_classes(catalog: Catalog, levels: Levels) -> exp.Query:
             exp.select(*[column(names.key(w)) for w, _ in bits])
             .select(*[named(column(names.level(level)), _text(position, level)) for level in used])
             .distinct()
-            .from_(table(names.lookup(position)))
+            .from_(lookup_rows(position))
             .where(equal(column(COVERED), number(1)))
         )
         met = [

@@ -14,24 +14,28 @@ from sqlanon.sqltrees.trees import (
     count_rows,
     equal,
     is_null,
+    joined_lookup,
+    lookup_rows,
     masked,
     named,
     number,
+    of_attribute,
     same,
     table,
     union_all,
 )
 
 
-def overall(position: int, item: EncodedColumn, *, listed_order: bool, counted: str = names.COUNT) -> exp.Select:
+def overall(position: int, item: EncodedColumn, typed: exp.Expr | None, *, counted: str = names.COUNT) -> exp.Select:
     """Return the distribution of a sensitive column among the records that take part, in the order of its values.
 
     Per value its code, its records and its place in the order, and what ``encode/overall.sql`` adds. NULL comes last.
 
     Args:
+        typed: the value in the type of its column, by which the values (``v``) are ordered; None: as they are listed.
         counted: the column of the distinct values that counts their records, or with an entity their entities.
     """
-    order = column("place", "h") if listed_order else column("raw", "v")
+    order = column("place", "h") if typed is None else typed
     null_last = [
         exp.Ordered(this=is_null(column("value", "v"))),
         exp.Ordered(this=order, nulls_first=False),
@@ -44,15 +48,13 @@ def overall(position: int, item: EncodedColumn, *, listed_order: bool, counted: 
             named(column(counted, "v"), "records"),
             named(exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=null_last)), "place"),
         )
-        .from_(table(names.distinct_values(position), "v"))
-        .join(table(lookup, lookup), on=same(column("value", "v"), column("value", lookup)))
+        .from_(table(names.VALUES, "v"))
+        .where(of_attribute(position, "v"))
     )
-    if listed_order:
-        placed = placed.join(
-            table(names.listed(position), "h"),
-            on=same(column("value", "v"), column(names.level(0), "h")),
-            join_type="left",
-        )
+    joined_lookup(placed, position, same(column("value", "v"), column("value", lookup)))
+    if typed is None:
+        met = exp.and_(of_attribute(position, "h"), same(column("value", "v"), column(names.level(0), "h")))
+        placed.join(table(names.LISTED, "h"), on=met, join_type="left", copy=False)
     return bind("encode/overall.sql", relations={"placed": placed})
 
 
@@ -103,19 +105,17 @@ def reference(source: EncodedSource, position: int, *, placed: bool = False) -> 
     if not placed:
         return counted
     place = sum(1 for other in source.items[:position] if other.sensitive)
-    return (
-        exp.select(column("value", "s"), column("records", "s"), column("place", "o"))
-        .from_(counted.subquery("s"))
-        .join(table(names.lookup(position), "l"), on=same(column("value", "s"), column("value", "l")))
-        .join(table(names.overall(place), "o"), on=equal(column("value", "o"), _code(item, "l")))
-    )
+    lookup = names.lookup(position)
+    query = exp.select(column("value", "s"), column("records", "s"), column("place", "o")).from_(counted.subquery("s"))
+    joined_lookup(query, position, same(column("value", "s"), column("value", lookup)))
+    return query.join(table(names.overall(place), "o"), on=equal(column("value", "o"), _code(item, lookup)))
 
 
 def listed_ancestors(position: int, levels: int) -> exp.Expr:
     """Return per value of a sensitive column and level below the root, the published text of its ancestor."""
     selects: list[exp.Query] = [
         exp.select(column("value"), named(number(level), "level"), named(column(names.level(level)), "ancestor")).from_(
-            table(names.lookup(position))
+            lookup_rows(position)
         )
         for level in range(max(levels, 1))
     ]

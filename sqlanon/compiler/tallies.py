@@ -9,7 +9,6 @@ from sqlglot import exp
 from sqlanon.compiler import distinct_entities
 from sqlanon.compiler.encoded_source import least_cost
 from sqlanon.compiler.question import Question
-from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
@@ -97,14 +96,18 @@ def digits(node: Node) -> str:
     return "".join(chr(ord("0") + level) for level in node)
 
 
-def mask_rows(catalog: Catalog) -> dict[str, list[int] | list[str]]:
-    """Return the rows of the table of masks, by column: attribute, level, digit, and one mask a word."""
-    pairs = [(i, a, level) for i, a in enumerate(catalog.attributes) for level in range(a.height)]
+def mask_rows(masks: Sequence[Sequence[Sequence[int]]], words: int) -> dict[str, list[int] | list[str]]:
+    """Return the rows of the table of masks, by column: attribute, level, digit, and one mask a word.
+
+    Args:
+        masks: by attribute, level and word.
+    """
+    pairs = [(i, level) for i, levels in enumerate(masks) for level in range(len(levels))]
     rows: dict[str, list[int] | list[str]] = {
-        "attribute": [i for i, _, _ in pairs],
-        "level": [level for _, _, level in pairs],
-        "digit": [digits((level,)) for _, _, level in pairs],
+        "attribute": [i for i, _ in pairs],
+        "level": [level for _, level in pairs],
+        "digit": [digits((level,)) for _, level in pairs],
     }
-    for word in range(catalog.words):
-        rows[names.mask(word)] = [a.mask(level, word) for _, a, level in pairs]
+    for word in range(words):
+        rows[names.mask(word)] = [masks[i][level][word] for i, level in pairs]
     return rows

@@ -91,6 +91,15 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class Computed:
+    """A column whose hierarchy is computed: its name, its type, and whether only the texts of its values are read."""
+
+    name: str
+    type: str
+    by_text: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """The full name of a relation of a database; the catalog is empty where a session sees one only."""
 
@@ -143,6 +152,8 @@ class Engine(ABC):
     """The schema of temporary relations with its dot, so that no other relation of the same name is meant."""
     analyzes: ClassVar[bool] = False
     """True if the planner knows nothing of the values of a new table before ANALYZE."""
+    groups_by_sets: ClassVar[bool] = True
+    """True if one statement groups by several columns while it reads its rows once (GROUPING SETS)."""
     version: str
     lanes: int = 1
 
@@ -268,15 +279,21 @@ class Engine(ABC):
         self._ingest(name, table, data, new=False)
         self._analyze_working(table, replayed=replayed)
 
-    def create(self, name: str, table: str, query: exp.Query | str, *, replayed: bool = True) -> int:
+    def create(
+        self, name: str, table: str, query: exp.Query | str, *, replayed: bool = True, portable: exp.Query | None = None
+    ) -> int:
         """Create a working table from a query and return its number of rows.
 
         ``query`` may be text that was rendered from a tree before, so that hot statements compile once. The replayable
         script does not contain such a statement, nor one that is not ``replayed``.
+
+        Args:
+            portable: what the script contains in place of ``query``: the same rows, computed in a way that every
+                database knows.
         """
         logged = None
         if isinstance(query, exp.Expr) and name != SNAPSHOT and replayed:
-            logged = query.copy()  # rendering may change the tree
+            logged = query.copy() if portable is None else portable  # rendering may change the tree
         rows = self._create_as(name, table, query)
         if logged is not None:
             self._log(name, table, lambda: logged)
@@ -291,19 +308,17 @@ class Engine(ABC):
         self._log(name, table, lambda: logged, more=True)
         self._analyze_working(table)
 
-    def compute(
-        self, name: str, table: str, query: exp.Query, *, over: str, of: str, type_name: str, by_text: bool
-    ) -> None:
-        """Create a working table with the rows of a computed hierarchy.
+    def compute(self, name: str, table: str, query: exp.Query, columns: Mapping[int, Computed], *, more: bool) -> None:
+        """Create a working table with the rows of computed hierarchies, or add them where there is ``more`` in it.
 
         Args:
-            query: computes the rows.
-            over: the one table that ``query`` reads: the distinct values of a column.
-            of: the name of that column.
-            type_name: the type of that column.
-            by_text: only the texts of the values are read.
+            query: computes the rows from the distinct values (``names.VALUES``), the one table that it reads.
+            columns: those whose values it reads, by position.
         """
-        self.create(name, table, query)
+        if more:
+            self.insert(name, table, query)
+        else:
+            self.create(name, table, query)
 
     def read_once(self, name: str, table: str, relation: exp.Expr) -> exp.Expr:
         """Return a relation that shows the rows of another as they are now: a working table, or the other itself where

@@ -37,7 +37,7 @@ from sqlanon.source.beside import BesideSource
 from sqlanon.source.columns import is_scalar
 from sqlanon.source.opening import Source
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import column, named, table
+from sqlanon.sqltrees.trees import column, lookup_rows, named, table
 from sqlanon.version import VERSION
 
 Measured = TypeVar("Measured")
@@ -394,7 +394,7 @@ class Planned(Closing):
 
 def _texts(position: int, level: int) -> exp.Query:
     texts = exp.select(named(column(names.level(level)), "value"))
-    return texts.distinct().from_(table(names.lookup(position)))
+    return texts.distinct().from_(lookup_rows(position))
 
 
 def versions(engine: Engine) -> dict[str, str]:

@@ -21,10 +21,9 @@ from sqlanon.models.base import PrivacyModel
 from sqlanon.models.delta_presence import DeltaPresence
 from sqlanon.source.encoding import Encoding
 from sqlanon.sqltrees import files as sqlfiles
-from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
 from sqlanon.sqltrees.data_types import data_type
-from sqlanon.sqltrees.trees import bigint, canonical, column, named, table
+from sqlanon.sqltrees.trees import bigint, canonical, column, lookup_rows, named
 
 
 def plan_audits(
@@ -88,7 +87,7 @@ def _unplaced(encoding: Encoding, position: int) -> exp.Query:
         .where(taking_part.condition())
         .group_by(text.copy())
     )
-    lookup = table(names.lookup(position))
+    lookup = lookup_rows(position)
     return bind("audit/values_without_row.sql", relations={"reference": counted, "lookup": lookup})
 
 

@@ -30,7 +30,7 @@ from sqlanon.scripts.script_source import (
     with_entity,
 )
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import both, column, equal, named, number, row_number, table, total
+from sqlanon.sqltrees.trees import among, both, by_position, column, equal, named, number, row_number, table, total
 
 RELEASE = names.PREFIX + "release"
 """The table that a script publishes into; the operator renames it."""
@@ -325,23 +325,23 @@ def _relation(tree: exp.Expr) -> exp.Expr:
 
 
 def _without_wide_codes(tree: exp.Expr, items: Sequence[EncodedColumn]) -> exp.Expr:
-    """Return a lookup without the values whose branch does not fit its field: their codes would be those of others.
+    """Return the lookups without the values whose branch does not fit its field: their codes would be those of others.
 
-    The lookup of a sensitive column is also without the values that its hierarchy does not list: nothing else keeps
-    these from being counted by their codes. Other statements are returned as they are.
+    Those of sensitive columns are also without the values that no hierarchy lists: nothing else keeps these from being
+    counted by their codes. Other statements are returned as they are.
     """
-    for position, item in enumerate(items):
-        if isinstance(tree, exp.Create) and tree.this.name == names.lookup(position):
-            conditions: list[exp.Expr] = [
-                exp.LT(this=column(branch(level)), expression=number(1 << bits))
-                for level, (_, _, bits) in enumerate(item.fields)
-            ]
-            if item.sensitive:
-                conditions.append(equal(column(COVERED), number(1)))
-            narrowed = tree.copy()
-            narrowed.set("expression", narrowed.expression.where(both(conditions), copy=False))
-            return narrowed
-    return tree
+    if not isinstance(tree, exp.Create) or tree.this.name != names.LOOKUP:
+        return tree
+    conditions: list[exp.Expr] = []
+    for level in range(max(item.height for item in items)):
+        room = {i: number(1 << item.fields[level][2]) for i, item in enumerate(items) if level < item.height}
+        conditions.append(exp.LT(this=column(branch(level)), expression=by_position(room, number(1))))
+    sensitive = [position for position, item in enumerate(items) if item.sensitive]
+    if sensitive:
+        conditions.append(exp.or_(equal(column(COVERED), number(1)), exp.not_(among(sensitive))))
+    narrowed = tree.copy()
+    narrowed.set("expression", narrowed.expression.where(both(conditions), copy=False))
+    return narrowed
 
 
 def _lists_rows(tree: exp.Expr) -> bool:

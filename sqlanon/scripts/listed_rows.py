@@ -141,7 +141,7 @@ def as_file(listed: ListedRows, dialect: Dialect, folder: str | None) -> bool:
         return len(listed.rows) > ROWS
     if dialect.loads and len(listed.rows) > LISTED:
         raise InputError(
-            f"A hierarchy or subset has {len(listed.rows)} rows, and a script lists {LISTED} of one at most.",
+            f"The hierarchies, or a subset, have {len(listed.rows)} rows, and a script lists {LISTED} at most.",
             hint="add --lookups FOLDER: they become CSV files there, which the script loads.",
         )
     return False

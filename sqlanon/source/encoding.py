@@ -1,21 +1,24 @@
 """Encoding: from a relation of the source to lookups, leaves, base and the frozen catalog, all in the database.
 
-One aggregate pass a column collects distinct values; hierarchies meet those values only, so path codes are as short
-as the data allows (a hierarchy of 100,000 ZIP codes costs no more bits than the ZIP codes that occur).
-Domain sizes and leaves still count everything that a hierarchy lists.
+One statement collects the distinct values of all columns; hierarchies meet those values only, so path codes are as
+short as the data allows (a hierarchy of 100,000 ZIP codes costs no more bits than the ZIP codes that occur).
+Domain sizes and leaves still count everything that a hierarchy lists. The number of statements does not depend on the
+number of columns: values, hierarchies and lookups of all of them stand in one table each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.compiler import encode, sensitive
+from sqlanon.compiler import encode, hierarchies, sensitive
 from sqlanon.compiler import entities as compiler_entities
 from sqlanon.compiler.encoded_source import EncodedColumn, EncodedSource, EntityColumn, TakingPart
+from sqlanon.compiler.hierarchies import CountedColumn
 from sqlanon.compiler.tallies import mask_rows
 from sqlanon.engines.base import Engine
 from sqlanon.errors import HierarchyError, InputError, SourceChangedError, UncoveredValuesError, UnsupportedError
@@ -23,12 +26,12 @@ from sqlanon.lattice.catalog import Attribute, Catalog, SensitiveAttribute
 from sqlanon.policy import Column, Policy
 from sqlanon.policy.hierarchy.specs import lists_its_values
 from sqlanon.source.columns import without_enum
-from sqlanon.source.lookups import list_rows, refuse_header, uncovered_query
+from sqlanon.source.lookups import ListedColumn, list_rows, reads_type, refuse_header, uncovered_query
 from sqlanon.source.packing import MeasuredColumn, fields_of, pack
 from sqlanon.source.subset import with_membership
-from sqlanon.source.widths import with_width
+from sqlanon.source.widths import is_open, with_widths
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import column, count_rows, is_null, or_zero, table, union_all
+from sqlanon.sqltrees.trees import column, count_rows, or_zero, table, union_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,29 +66,26 @@ def encode_source(
         relation = with_membership(engine, relation, policy, types)
     taking_part = TakingPart(tuple(c.name for c in quasi), policy.nulls == "basic", members)
     source = EncodedSource(relation, (), taking_part, entity)
-    records, included = engine.run("count records", encode.record_counts(relation, taking_part))[0]
     warnings: list[str] = []
-    measured = [
-        _measure(engine, source, position, spec, policy, types[spec.name], warnings)
-        for position, spec in enumerate((*quasi, *policy.sensitive))
-    ]
+    measured = _measure(engine, source, policy, types, warnings)
+    if taking_part.conditions() or not measured:
+        records, included = engine.run("count records", encode.record_counts(relation, taking_part))[0]
+    else:  # all records take part, and each has a value in every column
+        records = included = measured[0].records
     _refuse_uncovered(engine, policy, measured, relation)
 
     items, masks, words = pack(measured)
     source = replace(source, items=items)
-    sensitive_attributes = _write_lookups(engine, source, measured, masks, words, numbered=numbered)
+    sensitive_attributes = _write_lookups(engine, source, measured, words, numbered=numbered)
+    of_quasi = [list(masks[position]) for position in range(len(quasi))]
+    domains, tallest = [fact.domain for fact in measured[: len(quasi)]], max(map(len, of_quasi), default=0)
+    if quasi:
+        engine.load("load masks", names.MASKS, pa.table(_mask_columns(of_quasi, words)))
+        engine.create("leaf", names.LEAF, encode.leaf_rows(domains, tallest, words))
     base_rows = engine.create("base", names.BASE, encode.base(source, words))
-    uncovered = _count_uncovered(engine, source, policy, measured)
-    encoded = engine.run("reconcile", encode.encoded_records())[0][0]
-    if encoded + uncovered != included:
-        raise SourceChangedError(
-            f"The source has {included} records to encode, but {encoded} were encoded and {uncovered} are uncovered.",
-            hint="another process writes to the source; work on a copy, or run again.",
-        )
-    attributes = tuple(
-        _attribute(engine, position, measured[position], items[position], masks[position][0])
-        for position in range(len(quasi))
-    )
+    uncovered = _reconciled(engine, source, policy, measured, included)
+    # of a subset, or of what a hierarchy leaves out, the base counts fewer records than the lookups
+    attributes = _attributes(engine, measured, items, words, from_base=members or uncovered > 0)
     entities, included_entities, shares = 0, 0, []
     if entity is not None:
         counts = compiler_entities.entity_counts(relation, entity, taking_part)
@@ -105,8 +105,6 @@ def encode_source(
         excluded_entities=entities - included_entities,
         shares_of_records=tuple((int(records), int(entities)) for records, entities in shares),
     )
-    if attributes:
-        engine.load("load masks", names.MASKS, pa.table(_mask_columns(catalog)))
     return Encoding(catalog, source, types, tuple(warnings), {fact.spec.name: fact for fact in measured})
 
 
@@ -130,72 +128,103 @@ def _number_entities(engine: Engine, relation: exp.Expr, policy: Policy, types: 
 
 
 def _measure(
-    engine: Engine,
-    source: EncodedSource,
-    position: int,
-    spec: Column,
-    policy: Policy,
-    type_name: str,
-    warnings: list[str],
-) -> MeasuredColumn:
-    """Match a hierarchy with the distinct values of the source: branches, leaves, coverage."""
+    engine: Engine, source: EncodedSource, policy: Policy, types: Mapping[str, str], warnings: list[str]
+) -> list[MeasuredColumn]:
+    """Match the hierarchies with the distinct values of the source: branches, leaves, coverage."""
+    specs: list[Column] = [*policy.quasi_identifiers, *policy.sensitive]
+    if not specs:
+        return []
+    columns = [_counted(spec, types[spec.name]) for spec in specs]
+    distinct, plain = (
+        hierarchies.distinct_values(source.relation, columns, source.taking_part, source.entity, together=together)
+        for together in (engine.groups_by_sets, False)
+    )
+    engine.create("distinct values", names.VALUES, distinct, portable=plain)
+    opened = [i for i, spec in enumerate(specs) if is_open(spec)]
+    specs, lengths = with_widths(engine, source, specs, types, policy)
+    listed = {
+        i: ListedColumn(spec, columns[i], max((length for length, _ in lengths.get(i, ())), default=1))
+        for i, spec in enumerate(specs)
+    }
+    heights = list_rows(engine, listed, warnings, policy.extensions)
+    matchings = _matchings(engine, policy, specs, heights)
+    engine.create("branches", names.BRANCHES, encode.branches(matchings))
+    tallest = max(heights.values())
+    query = encode.branch_facts([without_enum(item.type) for item in columns], tallest)
+    facts = {int(row[0]): row[1:] for row in engine.run("branch facts", query)}
+    measured = []
+    for i, (spec, item, matching) in enumerate(zip(specs, columns, matchings, strict=True)):
+        records, uncovered_values, uncovered_records, *per_level = facts.get(i, (0, 0, 0, *(0,) * 3 * tallest))
+        end = 3 * matching.height
+        measured.append(
+            MeasuredColumn(
+                spec=spec,
+                item=EncodedColumn(spec.name, item.type, matching.height, sensitive=item.sensitive),
+                domain=matching.domain,
+                bits=tuple(int(branch).bit_length() for branch in per_level[0:end:3]),
+                widths=tuple(per_level[1:end:3]),
+                keeps_type=tuple(not count for count in per_level[2:end:3]),
+                records=int(records),
+                uncovered_values=int(uncovered_values),
+                uncovered_records=int(uncovered_records),
+                single_root=matching.root is not None,
+                lengths=lengths[i] if i in opened else (),
+            )
+        )
+    return measured
+
+
+def _counted(spec: Column, type_name: str) -> CountedColumn:
+    """Return what is counted of a column: also in its type, if its hierarchy or the order of its values needs that."""
     is_sensitive = spec.role == "sensitive"
-    distinct = encode.distinct_values(
-        source.relation,
-        spec.name,
-        type_name,
-        source.taking_part,
-        included_only=is_sensitive,
-        entity=source.entity.text() if source.entity is not None and is_sensitive else None,
-    )
-    engine.create("distinct values", names.distinct_values(position), distinct)
-    spec, lengths = with_width(engine, source, position, spec, type_name, policy)
-    height = list_rows(engine, position, spec, type_name, warnings, policy.extensions)
-    listed, null_rows, roots, root, clashes = engine.run("hierarchy facts", encode.hierarchy_facts(position, height))[0]
-    if roots == 2 and listed > 2:
-        refuse_header(engine, position, spec, height)
-    nulls = engine.run(
-        "null records",
-        exp.select(column(names.COUNT)).from_(table(names.distinct_values(position))).where(is_null(column("value"))),
-    )
-    has_nulls = bool(nulls) and nulls[0][0] > 0
-    domain = max(listed + (1 if has_nulls and not null_rows else 0), 1)
-    single_root = root if roots == 1 else None
-    top = policy.uncovered_of(spec) == "top"
-    if top and listed and (single_root is None or height == 1):
-        raise HierarchyError(
-            f"Column {spec.name!r} says uncovered: top, but its {height} levels end in {roots} values.",
-            hint="add a last level with one value, or say uncovered: suppress.",
+    ordered = is_sensitive and not lists_its_values(spec.hierarchy)
+    return CountedColumn(spec.name, type_name, is_sensitive, typed=ordered or reads_type(spec, type_name))
+
+
+def _matchings(
+    engine: Engine, policy: Policy, specs: Sequence[Column], heights: Mapping[int, int]
+) -> list[encode.Matching]:
+    """Return what each hierarchy says of values that it does not list.
+
+    Raises:
+        HierarchyError: a hierarchy has no place for them, or its first row is a header.
+    """
+    topped = [i for i, spec in enumerate(specs) if policy.uncovered_of(spec) == "top"]
+    found: dict[int, list[Any]] = {}
+    for position, *counts in engine.run("hierarchy facts", hierarchies.hierarchy_facts(heights, topped)):
+        known = found.setdefault(int(position), [0, 0, 0, None, 0, 0])
+        found[int(position)] = [
+            a or b if place == 3 else a + b for place, (a, b) in enumerate(zip(known, counts, strict=True))
+        ]
+    matchings = []
+    for position, spec in enumerate(specs):
+        height = heights[position]
+        listed, null_rows, roots, root, clashes, nulls = found.get(position, [0, 0, 0, None, 0, 0])
+        if roots == 2 and listed > 2:
+            refuse_header(engine, position, spec, height)
+        single_root = root if roots == 1 else None
+        top = position in topped
+        if top and listed and (single_root is None or height == 1):
+            raise HierarchyError(
+                f"Column {spec.name!r} says uncovered: top, but its {height} levels end in {roots} values.",
+                hint="add a last level with one value, or say uncovered: suppress.",
+            )
+        if top and clashes and height > 1:
+            raise HierarchyError(
+                f"Column {spec.name!r} says uncovered: top, but {clashes} rows hold the text of the root below the "
+                "root.",
+                hint="rename the root of the hierarchy, so that a published root cannot be mistaken for a value.",
+            )
+        matchings.append(
+            encode.Matching(
+                height=height,
+                domain=max(int(listed) + (1 if nulls > 0 and not null_rows else 0), 1),
+                null_listed=bool(null_rows),
+                root=single_root,
+                uncovered_top=top and single_root is not None,
+            )
         )
-    if top and clashes and height > 1:
-        raise HierarchyError(
-            f"Column {spec.name!r} says uncovered: top, but {clashes} rows hold the text of the root below the root.",
-            hint="rename the root of the hierarchy, so that a published root cannot be mistaken for a value.",
-        )
-    query = encode.branches(
-        position,
-        height,
-        domain=domain,
-        null_listed=bool(null_rows),
-        root=single_root,
-        uncovered_top=top and single_root is not None,
-    )
-    engine.create("branches", _branches(position), query)
-    facts = engine.run("branch facts", encode.branch_facts(_branches(position), height, without_enum(type_name)))[0]
-    _, uncovered_values, uncovered_records, *per_level = facts
-    largest, widths, foreign = per_level[0::3], per_level[1::3], per_level[2::3]
-    return MeasuredColumn(
-        spec=spec,
-        item=EncodedColumn(spec.name, type_name, height, sensitive=is_sensitive),
-        domain=domain,
-        bits=tuple(int(branch).bit_length() for branch in largest),
-        widths=tuple(widths),
-        keeps_type=tuple(not count for count in foreign),
-        uncovered_values=uncovered_values,
-        uncovered_records=int(uncovered_records),
-        single_root=single_root is not None,
-        lengths=lengths,
-    )
+    return matchings
 
 
 def _refuse_uncovered(engine: Engine, policy: Policy, measured: Sequence[MeasuredColumn], relation: exp.Expr) -> None:
@@ -223,30 +252,22 @@ def _refuse_uncovered(engine: Engine, policy: Policy, measured: Sequence[Measure
 
 
 def _write_lookups(
-    engine: Engine,
-    source: EncodedSource,
-    measured: Sequence[MeasuredColumn],
-    masks: Sequence[Sequence[Sequence[int]]],
-    words: int,
-    *,
-    numbered: bool,
+    engine: Engine, source: EncodedSource, measured: Sequence[MeasuredColumn], words: int, *, numbered: bool
 ) -> tuple[SensitiveAttribute, ...]:
-    """Write the lookups, the leaves of the quasi-identifiers and the distributions of the sensitive columns."""
-    tallest = max((item.height for item in source.items if not item.sensitive), default=0)
+    """Write the lookups, and the distributions of the sensitive columns."""
+    if not measured:
+        return ()
+    lookups = encode.lookup(source.items, words)
+    tallest = max(item.height for item in source.items)
+    engine.create("lookup", names.LOOKUP, encode.numbered(lookups, tallest) if numbered else lookups)
+    counted = names.COUNT if source.entity is None else "entities"
     sensitive_attributes: list[SensitiveAttribute] = []
-    for position, (item, fact) in enumerate(zip(source.items, measured, strict=True)):
-        lookup = encode.lookup(_branches(position), item, words)
-        engine.create("lookup", names.lookup(position), encode.numbered(lookup, item) if numbered else lookup)
-        if item.sensitive:
-            counted = names.COUNT if source.entity is None else "entities"
-            place = len(sensitive_attributes)
+    for position, fact in enumerate(measured):
+        if fact.item.sensitive:
+            place, item = len(sensitive_attributes), source.items[position]
             sensitive_attributes.append(_distribution(engine, position, place, fact, item, counted))
-        for relation in (_branches(position), names.listed(position), names.distinct_values(position)):
-            engine.drop(relation)
-        if not item.sensitive:
-            leaf = encode.leaf_rows(position, item, fact.domain, masks[position], tallest)
-            write = engine.create if position == 0 else engine.insert
-            write("leaf", names.LEAF, leaf)
+    for relation in (names.BRANCHES, names.LISTED, names.VALUES):
+        engine.drop(relation)
     return tuple(sensitive_attributes)
 
 
@@ -275,18 +296,52 @@ def _count_uncovered(engine: Engine, source: EncodedSource, policy: Policy, meas
     return uncovered
 
 
-def _attribute(
-    engine: Engine, position: int, fact: MeasuredColumn, item: EncodedColumn, mask: Sequence[int]
-) -> Attribute:
-    """Return the catalog's facts about a quasi-identifier, with what each of its levels costs."""
-    costs = engine.run("costs", encode.level_costs(position, item, fact.domain, mask))[0]
+def _reconciled(
+    engine: Engine, source: EncodedSource, policy: Policy, measured: Sequence[MeasuredColumn], included: int
+) -> int:
+    """Return the number of records with values that no hierarchy lists, once the counts add up.
+
+    Raises:
+        SourceChangedError: they do not.
+    """
+    uncovered = _count_uncovered(engine, source, policy, measured)
+    encoded = engine.run("reconcile", encode.encoded_records())[0][0]
+    if encoded + uncovered != included:
+        raise SourceChangedError(
+            f"The source has {included} records to encode, but {encoded} were encoded and {uncovered} are uncovered.",
+            hint="another process writes to the source; work on a copy, or run again.",
+        )
+    return uncovered
+
+
+def _attributes(
+    engine: Engine,
+    measured: Sequence[MeasuredColumn],
+    items: Sequence[EncodedColumn],
+    words: int,
+    *,
+    from_base: bool,
+) -> tuple[Attribute, ...]:
+    """Return the catalog's facts about the quasi-identifiers, with what each of their levels costs."""
+    quasi = [fact for fact in measured if not fact.item.sensitive]
+    if not quasi:
+        return ()
+    tallest = max(fact.item.height for fact in quasi)
+    query = encode.level_costs([fact.domain for fact in quasi], tallest, words, from_base=from_base)
+    costs = {int(row[0]): row[1:] for row in engine.run("costs", query)}
+    none = (0,) * tallest
+    return tuple(_attribute(fact, items[i], words, costs.get(i, none)) for i, fact in enumerate(quasi))
+
+
+def _attribute(fact: MeasuredColumn, item: EncodedColumn, words: int, costs: Sequence[int]) -> Attribute:
+    """Return the catalog's facts about a quasi-identifier; ``costs``: what each of its levels costs."""
     return Attribute(
         name=item.name,
         type=item.type,
         height=item.height,
         domain=fact.domain,
-        fields=fields_of(item, len(mask)),
-        costs=tuple(int(cost) for cost in costs),
+        fields=fields_of(item, words),
+        costs=tuple(int(cost) for cost in costs[: item.height]),
         widths=fact.widths,
         keeps_type=fact.keeps_type,
         weight=float(fact.spec.weight),
@@ -310,8 +365,8 @@ def _distribution(
             "a hierarchical distance needs two levels and a root.",
             hint="add a last level with one value, or use the distance equal.",
         )
-    listed_order = lists_its_values(fact.spec.hierarchy)
-    overall = sensitive.overall(position, item, listed_order=listed_order, counted=counted)
+    typed = None if lists_its_values(fact.spec.hierarchy) else _counted(fact.spec, item.type).value(position, "v")
+    overall = sensitive.overall(position, item, typed, counted=counted)
     engine.create("overall", names.overall(place), overall)
     facts = exp.select(count_rows(), or_zero(exp.Max(this=column("area")))).from_(table(names.overall(place)))
     values, area = engine.run("overall facts", facts)[0]
@@ -356,12 +411,8 @@ def with_surprisals(engine: Engine, encoding: Encoding, catalog: Catalog) -> Cat
     return replace(catalog, attributes=attributes)
 
 
-def _mask_columns(catalog: Catalog) -> dict[str, pa.Array]:
+def _mask_columns(masks: Sequence[Sequence[Sequence[int]]], words: int) -> dict[str, pa.Array]:
     return {
         name: pa.array(values, pa.string() if name == "digit" else pa.int64())
-        for name, values in mask_rows(catalog).items()
+        for name, values in mask_rows(masks, words).items()
     }
-
-
-def _branches(position: int) -> str:
-    return names.lookup(position) + "_branches"

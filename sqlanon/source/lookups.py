@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.compiler import encode
-from sqlanon.engines.base import Engine
+from sqlanon.compiler import hierarchies
+from sqlanon.compiler.hierarchies import CountedColumn
+from sqlanon.engines.base import Computed, Engine
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.engines.duckdb.files import listing_file
 from sqlanon.engines.standalone import standalone
@@ -18,11 +20,13 @@ from sqlanon.errors import HierarchyError, attempt
 from sqlanon.policy import Column
 from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.hierarchy.builders import levels as builder_levels
-from sqlanon.policy.hierarchy.readers import check_rows, read_hierarchy
+from sqlanon.policy.hierarchy.readers import CheckedRows, check_rows, read_hierarchy
 from sqlanon.policy.hierarchy.specs import (
+    Dates,
     ExtensionHierarchy,
     FileHierarchy,
     Groups,
+    Intervals,
     Levels,
     Redact,
     Suppress,
@@ -30,50 +34,92 @@ from sqlanon.policy.hierarchy.specs import (
 )
 from sqlanon.source.columns import without_enum
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import canonical, column, count_rows, is_null, named, not_null, or_zero, table
+from sqlanon.sqltrees.trees import canonical, column, count_rows, named, not_null, table
+
+
+@dataclass(frozen=True, slots=True)
+class ListedColumn:
+    """A column whose hierarchy is listed.
+
+    Attributes:
+        counted: its name and type, and where its values stand.
+        longest: the length of its longest value, in characters; 1 where no level depends on it.
+    """
+
+    spec: Column
+    counted: CountedColumn
+    longest: int = 1
 
 
 def list_rows(
-    engine: Engine,
-    position: int,
-    spec: Column,
-    type_name: str,
-    warnings: list[str],
-    extensions: Extensions = NOTHING,
-) -> int:
-    """Create the table of listed rows and return the hierarchy's height."""
-    hierarchy = spec.hierarchy
-    foreign = None
-    if isinstance(hierarchy, ExtensionHierarchy):
-        create = partial(extensions.builder(hierarchy.kind), **hierarchy.options)
-        foreign = attempt(_builder_of(spec), create, HierarchyError)
-    rows: Sequence[tuple[str | None, ...]]
-    if isinstance(hierarchy, FileHierarchy):
-        rows = read_hierarchy(hierarchy)
-    elif isinstance(hierarchy, Levels | Groups):
-        rows = hierarchy.rows
-    elif isinstance(hierarchy, TableHierarchy):
-        rows = table_rows(engine, hierarchy.table, spec.name)
-    elif foreign is not None and hasattr(foreign, "rows"):
-        rows = _foreign_rows(engine, position, spec, foreign)
-    elif hierarchy is None:  # a sensitive column: its values, without levels above them
-        engine.create("list values", names.listed(position), encode.listed_from_builder(position, []))
-        return 1
-    else:
-        return _list_built(engine, position, spec, type_name, foreign)
-    checked = check_rows(rows, spec.name)
-    if checked.collapsed:
-        warnings.append(
-            f"The hierarchy of column {spec.name!r} lists {checked.collapsed} identical rows more than once; "
-            "they count once."
-        )
-    height = len(checked.rows[0])
-    data = pa.table(
-        {names.level(i): pa.array(items, pa.string()) for i, items in enumerate(zip(*checked.rows, strict=True))}
-        | {"place": pa.array(range(len(checked.rows)), pa.int64())}
-    )
-    engine.load("load hierarchy", names.listed(position), data)
-    return height
+    engine: Engine, columns: Mapping[int, ListedColumn], warnings: list[str], extensions: Extensions = NOTHING
+) -> dict[int, int]:
+    """Create the table of listed rows of all columns, and return the heights of their hierarchies, by position."""
+    foreign = {i: _foreign(item.spec, extensions) for i, item in columns.items()}
+    given = {i: check_rows(rows, columns[i].spec.name) for i, rows in _given_rows(engine, columns, foreign).items()}
+    for position, checked in given.items():
+        if checked.collapsed:
+            warnings.append(
+                f"The hierarchy of column {columns[position].spec.name!r} lists {checked.collapsed} identical rows "
+                "more than once; they count once."
+            )
+    built = {i: _levels(i, item, foreign[i]) for i, item in columns.items() if i not in given}
+    heights = {i: len(checked.rows[0]) for i, checked in given.items()}
+    heights |= {i: 1 + len(expressions) for i, expressions in built.items()}
+    tallest = max(heights.values(), default=1)
+    if given:
+        engine.load("load hierarchies", names.LISTED, _as_table(given, tallest))
+    if built:
+        query = hierarchies.listed_from_builders(built, tallest)
+        computed = {i: Computed(columns[i].counted.name, columns[i].counted.type, _by_text(columns[i], foreign[i]))
+                    for i in built}  # fmt: skip
+        engine.compute("build hierarchies", names.LISTED, query, computed, more=bool(given))
+        _refuse_built(engine, columns, {i: heights[i] for i in built}, [i for i in built if foreign[i] is not None])
+    return heights
+
+
+def _foreign(spec: Column, extensions: Extensions) -> Any:
+    """Return the builder of an extension's hierarchy, None for another."""
+    if not isinstance(spec.hierarchy, ExtensionHierarchy):
+        return None
+    create = partial(extensions.builder(spec.hierarchy.kind), **spec.hierarchy.options)
+    return attempt(_builder_of(spec), create, HierarchyError)
+
+
+def _given_rows(
+    engine: Engine, columns: Mapping[int, ListedColumn], foreign: Mapping[int, Any]
+) -> dict[int, Sequence[tuple[str | None, ...]]]:
+    """Return the rows of the hierarchies that are not computed by the database, by position."""
+    given: dict[int, Sequence[tuple[str | None, ...]]] = {}
+    with_rows = [i for i, builder in foreign.items() if builder is not None and hasattr(builder, "rows")]
+    texts: dict[int, list[str]] = {i: [] for i in with_rows}
+    if with_rows:
+        for position, text in engine.run("values to build", hierarchies.texts_of(with_rows)):
+            texts[int(position)].append(text)
+    for position, item in columns.items():
+        hierarchy = item.spec.hierarchy
+        if isinstance(hierarchy, FileHierarchy):
+            given[position] = read_hierarchy(hierarchy)
+        elif isinstance(hierarchy, Levels | Groups):
+            given[position] = hierarchy.rows
+        elif isinstance(hierarchy, TableHierarchy):
+            given[position] = table_rows(engine, hierarchy.table, item.spec.name)
+        elif position in texts:
+            given[position] = _foreign_rows(item.spec, foreign[position], texts[position])
+    return given
+
+
+def _as_table(given: Mapping[int, CheckedRows], tallest: int) -> pa.Table:
+    """Return the rows of several hierarchies as one table, the lower ones with NULL above their last level."""
+    parts = []
+    for position, checked in given.items():
+        columns = {"attribute": pa.array([position] * len(checked.rows), pa.int64())}
+        levels = list(zip(*checked.rows, strict=True))
+        for level in range(tallest):
+            texts = levels[level] if level < len(levels) else [None] * len(checked.rows)
+            columns[names.level(level)] = pa.array(texts, pa.string())
+        parts.append(pa.table(columns | {"place": pa.array(range(len(checked.rows)), pa.int64())}))
+    return pa.concat_tables(parts)
 
 
 def refuse_header(engine: Engine, position: int, spec: Column, height: int) -> None:
@@ -85,7 +131,7 @@ def refuse_header(engine: Engine, position: int, spec: Column, height: int) -> N
     hierarchy = spec.hierarchy
     if not isinstance(hierarchy, FileHierarchy) or hierarchy.header is not None or height == 1:
         return
-    if engine.run("check header", encode.header_rows(position, height))[0][0]:
+    if engine.run("check header", hierarchies.header_rows(position, height))[0][0]:
         raise HierarchyError(
             f"The first line of the hierarchy file {hierarchy.path.name!r} of column {spec.name!r} reads like a "
             "header: its texts stand nowhere else in the file, and the column has no such value.",
@@ -111,11 +157,8 @@ def table_rows(engine: Engine, name: str, column_name: str) -> list[tuple[str | 
     return rows
 
 
-def _foreign_rows(engine: Engine, position: int, spec: Column, builder: Any) -> Sequence[tuple[str | None, ...]]:
+def _foreign_rows(spec: Column, builder: Any, values: list[str]) -> Sequence[tuple[str | None, ...]]:
     """Return an extension's rows for the distinct texts of a column; the errors of its builder may quote them."""
-    query = exp.select(column("value")).from_(table(names.distinct_values(position)))
-    query = query.where(not_null(column("value"))).order_by(column("value"))
-    values = [row[0] for row in engine.run("values to build", query)]
     if not values:
         return [(None,)]
     rows = attempt(_builder_of(spec), lambda: list(builder.rows(values)), HierarchyError)
@@ -132,46 +175,52 @@ def _builder_of(spec: Column) -> str:
     return f"The hierarchy builder of column {spec.name!r}"
 
 
-def _list_built(engine: Engine, position: int, spec: Column, type_name: str, foreign: Any) -> int:
-    values = names.distinct_values(position)
-    lengths = exp.select(or_zero(exp.Max(this=exp.Length(this=column("value"))))).from_(table(values))
-    has_width = isinstance(spec.hierarchy, Redact) and spec.hierarchy.width is not None
-    longest = 1 if has_width else engine.run("longest value", lengths)[0][0]
-    wants_text = isinstance(spec.hierarchy, Redact | Suppress) or getattr(foreign, "by_text", False)
-    by_text = without_enum(type_name) == "VARCHAR" or wants_text
-    assert spec.hierarchy is not None
-    value = column("value") if by_text else column("raw")
-    build = partial(builder_levels, spec.hierarchy) if foreign is None else partial(_foreign_levels, spec, foreign)
-    expressions = build(value, "VARCHAR" if by_text else type_name, longest=max(int(longest), 1))
-    query = encode.listed_from_builder(position, expressions)
-    listed = names.listed(position)
-    engine.compute("build hierarchy", listed, query, over=values, of=spec.name, type_name=type_name, by_text=by_text)
-    height = len(expressions) + 1
-    if foreign is not None:
-        _refuse_missing_levels(engine, position, spec, height)
-    if height > 1:
-        conflicts = engine.run("check tree", encode.tree_conflicts(position, height))[0]
-        for level, count in enumerate(conflicts):
-            if count:
-                raise HierarchyError(
-                    f"The hierarchy built for column {spec.name!r} is not a tree: {count} values of level {level} "
-                    f"belong to several values of level {level + 1}.",
-                    hint="choose a mask character or bounds that do not occur in the values.",
-                )
-    return height
+def _by_text(item: ListedColumn, foreign: Any) -> bool:
+    """Return whether a builder reads the texts of the values, whatever their type."""
+    wants_text = isinstance(item.spec.hierarchy, Redact | Suppress) or getattr(foreign, "by_text", False)
+    return item.spec.hierarchy is None or without_enum(item.counted.type) == "VARCHAR" or wants_text
 
 
-def _refuse_missing_levels(engine: Engine, position: int, spec: Column, height: int) -> None:
-    """Raise HierarchyError if a NULL stands above a value: it would join the branch of NULL, unseen by the check of the
-    tree."""
-    missing = [is_null(column(names.level(level))) for level in range(1, height)]
-    query = exp.select(count_rows()).from_(table(names.listed(position))).where(exp.or_(*missing))
-    count = engine.run("check levels", query)[0][0] if missing else 0
-    if count:
-        raise HierarchyError(
-            f"{_builder_of(spec)} returns no text on some level for {count} values.",
-            hint="let every level be a text where the value is not NULL.",
-        )
+def reads_type(spec: Column, type_name: str) -> bool:
+    """Return whether the hierarchy of a column may be computed from its values in their own type."""
+    if without_enum(type_name) == "VARCHAR":
+        return False
+    return isinstance(spec.hierarchy, Intervals | Dates | ExtensionHierarchy)
+
+
+def _levels(position: int, item: ListedColumn, foreign: Any) -> list[exp.Expr]:
+    """Return the expressions of the levels above the values of a column, over its distinct values."""
+    if item.spec.hierarchy is None:  # a sensitive column: its values, without levels above them
+        return []
+    by_text = _by_text(item, foreign)
+    value = column("value") if by_text else item.counted.value(position)
+    spec = item.spec
+    build = partial(builder_levels, item.spec.hierarchy) if foreign is None else partial(_foreign_levels, spec, foreign)
+    return build(value, "VARCHAR" if by_text else item.counted.type, longest=max(item.longest, 1))
+
+
+def _refuse_built(
+    engine: Engine, columns: Mapping[int, ListedColumn], heights: Mapping[int, int], foreign: Sequence[int]
+) -> None:
+    """Raise HierarchyError if a computed hierarchy is no tree, or lacks texts.
+
+    A NULL above a value would join the branch of NULL, unseen by the check of the tree.
+    """
+    query = hierarchies.listed_faults(heights, foreign)
+    faults = [] if query is None else sorted(map(tuple, engine.run("check hierarchies", query)))
+    for position, level, count in faults:
+        spec = columns[int(position)].spec
+        if count and level < 0:
+            raise HierarchyError(
+                f"{_builder_of(spec)} returns no text on some level for {count} values.",
+                hint="let every level be a text where the value is not NULL.",
+            )
+        if count:
+            raise HierarchyError(
+                f"The hierarchy built for column {spec.name!r} is not a tree: {count} values of level {level} "
+                f"belong to several values of level {level + 1}.",
+                hint="choose a mask character or bounds that do not occur in the values.",
+            )
 
 
 def _foreign_levels(spec: Column, builder: Any, value: exp.Expr, type_name: str, *, longest: int) -> list[exp.Expr]:

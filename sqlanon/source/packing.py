@@ -19,6 +19,7 @@ class MeasuredColumn:
 
     Attributes:
         bits, widths, keeps_type: per level: of a branch number, distinct values, whether its texts read as the type.
+        records: that take part, of the population; each has a value, or NULL.
         uncovered_values, uncovered_records: those without a row of the hierarchy.
         lengths: how many records have a value of which length, where the width of the hierarchy follows from it.
     """
@@ -29,6 +30,7 @@ class MeasuredColumn:
     bits: tuple[int, ...]
     widths: tuple[int, ...]
     keeps_type: tuple[bool, ...]
+    records: int
     uncovered_values: int
     uncovered_records: int
     single_root: bool

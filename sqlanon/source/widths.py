@@ -8,18 +8,18 @@ are cut. ``redact: {width: 5}`` sets it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 
+from sqlanon.compiler import hierarchies
 from sqlanon.compiler.encoded_source import EncodedSource
 from sqlanon.engines.base import Engine
 from sqlanon.models import least_size
 from sqlanon.policy import Column, Policy
-from sqlanon.policy.hierarchy.specs import Redact
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import canonical, column, named, not_null, number, table, total
+from sqlanon.policy.hierarchy.specs import ExtensionHierarchy, Redact
+from sqlanon.sqltrees.trees import canonical
 
 Lengths = tuple[tuple[int, int], ...]
 """Pairs of a length in characters, and the records (or entities) whose (longest) value has it."""
@@ -30,16 +30,41 @@ def is_open(spec: Column) -> bool:
     return spec.role == "quasi_identifier" and isinstance(spec.hierarchy, Redact) and spec.hierarchy.width is None
 
 
-def with_width(
-    engine: Engine, source: EncodedSource, position: int, spec: Column, type_name: str, policy: Policy
-) -> tuple[Column, Lengths]:
-    """Return a column whose hierarchy has a width, and the lengths that it follows from; any other column as it is."""
-    if not is_open(spec):
-        return spec, ()
-    assert isinstance(spec.hierarchy, Redact)
-    query = _lengths(source, position, canonical(spec.name, type_name))
-    lengths = tuple((int(length), int(held)) for length, held in engine.run("lengths", query))
-    return replace(spec, hierarchy=replace(spec.hierarchy, width=shared_width(lengths, policy))), lengths
+def with_widths(
+    engine: Engine, source: EncodedSource, specs: Sequence[Column], types: Mapping[str, str], policy: Policy
+) -> tuple[list[Column], dict[int, Lengths]]:
+    """Return the columns, each hierarchy with a width, and by position the lengths that some of them follow from."""
+    is_sought = {position: is_open(spec) for position, spec in enumerate(specs) if _by_length(spec)}
+    if not is_sought:
+        return list(specs), {}
+    found: dict[int, list[tuple[int, int]]] = {position: [] for position in is_sought}
+    positions = list(is_sought)
+    queries: list[exp.Query] = []
+    if source.entity is None:
+        queries.append(hierarchies.lengths(positions))
+    elif opened := [position for position in positions if is_sought[position]]:
+        texts = {position: canonical(specs[position].name, types[specs[position].name]) for position in opened}
+        queries.append(hierarchies.lengths_of_entities(source.relation, texts, source.entity, source.taking_part))
+    if source.entity is not None and (others := [position for position in positions if not is_sought[position]]):
+        queries.append(hierarchies.lengths(others))
+    for position, length, held in (row for query in queries for row in engine.run("lengths", query)):
+        found[int(position)].append((int(length), int(held)))
+    widened, lengths = list(specs), {}
+    for position, opened_one in is_sought.items():
+        lengths[position] = tuple(found[position])
+        spec = specs[position]
+        if opened_one:
+            assert isinstance(spec.hierarchy, Redact)
+            width = shared_width(lengths[position], policy)
+            widened[position] = replace(spec, hierarchy=replace(spec.hierarchy, width=width))
+    return widened, lengths
+
+
+def _by_length(spec: Column) -> bool:
+    """Return whether the levels of a column depend on the lengths of its values."""
+    if isinstance(spec.hierarchy, Redact):
+        return spec.hierarchy.width is None
+    return isinstance(spec.hierarchy, ExtensionHierarchy)
 
 
 def shared_width(lengths: Lengths, policy: Policy) -> int:
@@ -59,16 +84,3 @@ def shared_width(lengths: Lengths, policy: Policy) -> int:
         if reached >= needed:
             return max(1, length)
     return max(1, ordered[-1][0]) if ordered else 1
-
-
-def _lengths(source: EncodedSource, position: int, text: exp.Expr) -> exp.Query:
-    """Return how many records, or entities, have a value of which length; of an entity its longest counts."""
-    if source.entity is None:
-        of_values = named(exp.Length(this=column("value")), "length"), named(column(names.COUNT), "held")
-        held = exp.select(*of_values).from_(table(names.distinct_values(position))).where(not_null(column("value")))
-    else:
-        longest = named(exp.Max(this=exp.Length(this=text)), "length"), named(number(1), "held")
-        held = exp.select(*longest).from_(source.relation.copy()).group_by(source.entity.text())
-        held = held.where(source.taking_part.of_population.condition(), not_null(text.copy()))
-    counted = exp.select(column("length"), named(total(column("held")), "held")).from_(held.subquery("lengths"))
-    return counted.group_by(column("length"))

@@ -19,6 +19,14 @@ CARRIED = PREFIX + "carried"
 """The release of an engine that writes no files."""
 WRITTEN = PREFIX + "written"
 """The records of a release file that the engine does not read itself, as they were read back."""
+VALUES = PREFIX + "values"
+"""The distinct values of all encoded columns with their counts; ``attribute`` is the position of the column."""
+LISTED = PREFIX + "listed"
+"""The rows that the hierarchies of all columns list."""
+BRANCHES = PREFIX + "branches"
+"""The distinct values with what their hierarchies say of them, before their codes are packed."""
+LOOKUP = PREFIX + "lookup"
+"""The lookups of all encoded columns: value, texts and leaves of its levels, and its bits in each word of the key."""
 BASE = PREFIX + "base"
 LEAF = PREFIX + "leaf"
 MASKS = PREFIX + "masks"
@@ -82,13 +90,11 @@ def namer(stem: str) -> Callable[[int], str]:
 joined_part = namer(PREFIX + "joined")
 """Name of the table of the records of the joined source at a position, if it is no relation yet."""
 lookup = namer(PREFIX + "lookup")
-"""Name of the lookup table of the quasi-identifier at a position."""
+"""Name under which a statement reads the rows of ``LOOKUP`` of the column at a position."""
 frozen = namer(PREFIX + "frozen")
 """Name of the table of values and texts at the level of a live view, of the quasi-identifier at a position."""
-distinct_values = namer(PREFIX + "values")
-"""Name of the table of distinct values with their counts of the quasi-identifier at a position."""
-listed = namer(PREFIX + "listed")
-"""Name of the table of the rows that the hierarchy of the quasi-identifier at a position lists."""
+raw = namer("raw")
+"""Name of the column of ``VALUES`` that holds the values of the column at a position in their own type."""
 overall = namer(PREFIX + "overall")
 """Name of the table of the distribution of the sensitive attribute at a position among all records."""
 ancestors = namer(PREFIX + "ancestors")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import reduce
 
 from sqlglot import exp
@@ -26,6 +26,52 @@ def table(name: str, alias: str | None = None) -> exp.Expr:
     """Return a quoted reference to a relation of ours."""
     relation = exp.Table(this=exp.to_identifier(name, quoted=True))
     return aliased(relation, alias) if alias else relation
+
+
+def of_attribute(position: int, table_name: str | None = None) -> exp.EQ:
+    """Return the condition that a row is of the encoded column at a position."""
+    return equal(column("attribute", table_name), number(position))
+
+
+def lookup_rows(position: int, alias: str | None = None) -> exp.Subquery:
+    """Return the lookup of the encoded column at a position; under the name of it, unless there is an ``alias``."""
+    rows = exp.select("*").from_(table(names.LOOKUP)).where(of_attribute(position))
+    return rows.subquery(exp.to_identifier(alias or names.lookup(position), quoted=True))
+
+
+def joined_lookup(query: exp.Select, position: int, on: exp.Expr, *, join_type: str = "") -> exp.Select:
+    """Join ``query`` with the lookup of the encoded column at a position, under its name, in place.
+
+    The condition that a row is of this column is part of that of the join, so that an index serves both.
+    """
+    name = names.lookup(position)
+    condition = exp.and_(of_attribute(position, name), on, copy=False)
+    return query.join(table(names.LOOKUP, name), on=condition, join_type=join_type, copy=False)
+
+
+def by_position(
+    values: Mapping[int, exp.Expr], otherwise: exp.Expr | None = None, table_name: str | None = None
+) -> exp.Expr:
+    """Return what a row has by the encoded column that it is of: ``CASE WHEN attribute = … THEN value … END``.
+
+    Args:
+        values: by position; positions with equal values share an arm.
+        otherwise: for the others; NULL by default.
+    """
+    grouped: dict[exp.Expr, list[int]] = {}
+    for position, value in values.items():
+        grouped.setdefault(value, []).append(position)
+    if not grouped:
+        return exp.null() if otherwise is None else otherwise
+    arms = [exp.If(this=among(positions, table_name), true=value) for value, positions in grouped.items()]
+    return exp.Case(ifs=arms, default=otherwise)
+
+
+def among(positions: Sequence[int], table_name: str | None = None) -> exp.Expr:
+    """Return the condition that a row is of one of the encoded columns at some positions; FALSE when there are none."""
+    if not positions:
+        return exp.false()
+    return exp.paren(exp.or_(*[of_attribute(position, table_name) for position in positions], copy=False), copy=False)
 
 
 def aliased(relation: exp.Expr, alias: str) -> exp.Expr:

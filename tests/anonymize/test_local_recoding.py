@@ -138,7 +138,7 @@ def stored_rows(plan: Any, nodes: Sequence[Node]) -> Counter:
             [f'"{names.key(w)}" & {attribute.mask(0, w)}' for w in words]
             + [f'"{names.level(level)}"' for level in range(attribute.height)]
         )
-        rows = engine.run("test", f'SELECT {columns} FROM "{names.lookup(i)}" WHERE "{COVERED}" = 1')
+        rows = engine.run("test", f'SELECT {columns} FROM "{names.LOOKUP}" WHERE attribute = {i} AND "{COVERED}" = 1')
         texts.append({row[: len(words)]: row[len(words) :] for row in rows})
     keys = ", ".join(f'"{names.key(w)}"' for w in words)
     found: Counter = Counter()

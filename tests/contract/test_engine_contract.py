@@ -340,7 +340,7 @@ def answered(engine: Engine, data: pa.Table, document: dict[str, Any], seed: int
     except sqlanon.SqlanonError as error:
         return Answer((type(error), error.message))
     nodes = some_nodes(prepared.problem, seed)
-    relations = [names.BASE, *map(names.lookup, range(len(prepared.encoding.source.items))), names.LEAF, names.MASKS]
+    relations = [names.BASE, names.LOOKUP, names.LEAF, names.MASKS]
     tables = {relation: content(engine, relation) for relation in relations}
     return Answer(None, prepared.encoding.catalog, tables, prepared.verdicts(nodes), tuple(nodes))
 

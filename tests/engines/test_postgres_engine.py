@@ -440,7 +440,7 @@ def compare(server: Server, data: pa.Table, document: dict[str, Any], seed: int)
             return 0
         other = Judged(post, data, policy)
         assert other.encoding.catalog == own.encoding.catalog, seed
-        for relation in (names.BASE, names.LEAF, names.MASKS, names.lookup(0)):
+        for relation in (names.BASE, names.LEAF, names.MASKS, names.LOOKUP):
             mine, theirs = (sorted(e.run("read", everything(relation)), key=repr) for e in (duck, post))
             assert mine == theirs, (seed, relation)
         rng = random.Random(seed)

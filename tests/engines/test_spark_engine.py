@@ -130,7 +130,7 @@ def test_tables_are_loaded_appended_created_inserted_and_dropped(engine: Any) ->
 
 def test_tables_beside_the_driver_meet_records_on_the_cluster(engine: Any) -> None:
     """A lookup costs no job, is shown to a statement that joins it with records, and again when it has changed."""
-    lookup = names.lookup(0)
+    lookup = names.LOOKUP
     engine.load("load", "t", pa.table({"a": ["x", "y", None]}))
     engine.load("load", lookup, pa.table({"value": ["x", None], "key_0": pa.array([1, 2], pa.int64())}))
     joined = exp.select(column("a", "t"), column("key_0", lookup)).from_(table("t"))
@@ -140,8 +140,8 @@ def test_tables_beside_the_driver_meet_records_on_the_cluster(engine: Any) -> No
     engine.append("append", lookup, pa.table({"value": ["y"], "key_0": pa.array([3], pa.int64())}))
     assert set(engine.run("join", joined)) == {("x", 1), ("y", 3), (None, 2)}
     engine.insert("insert", lookup, exp.select(column("a"), bigint(number(9))).from_(table("t")).where(exp.false()))
-    assert engine.create("copy", names.lookup(1), everything(lookup)) == 3
-    assert engine.create("from records", names.distinct_values(0), everything("t")) == 3
+    assert engine.create("copy", names.BRANCHES, everything(lookup)) == 3
+    assert engine.create("from records", names.VALUES, everything("t")) == 3
     engine.drop_column(lookup, "key_0")
     assert engine.columns(table(lookup)) == [("value", "VARCHAR")]
     before = engine._context.statusTracker().getJobIdsForGroup(engine._group)
@@ -396,7 +396,7 @@ def compare(own: Judged, other: Judged) -> None:
     """Catalog, base, leaves, masks and lookups are DuckDB's, row for row."""
     assert other.encoding.catalog == own.encoding.catalog
     assert other.problem.catalog == own.problem.catalog
-    relations = [names.BASE, names.LEAF, names.MASKS, *[names.lookup(i) for i in range(len(own.encoding.source.items))]]
+    relations = [names.BASE, names.LEAF, names.MASKS, names.LOOKUP]
     for relation in relations:
         mine, theirs = (sorted(e.run("read", everything(relation)), key=repr) for e in (own.engine, other.engine))
         assert mine == theirs, relation

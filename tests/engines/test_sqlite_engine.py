@@ -461,7 +461,7 @@ def test_lookups_are_joined_in_their_order_by_an_index(engine: SQLiteEngine) -> 
     steps = [row[3] for row in engine.run("plan", "EXPLAIN QUERY PLAN " + engine.render(plan._release_query()))]
     lookups = [step for step in steps if "sqlanon_lookup_" in step]
     assert len(lookups) == 6
-    assert all(step.startswith("SEARCH") and "(value=?)" in step for step in lookups), lookups
+    assert all(step.startswith("SEARCH") and "(attribute=? AND value=?)" in step for step in lookups), lookups
 
 
 def test_more_columns_than_a_join_can_hold_are_refused(engine: SQLiteEngine) -> None:

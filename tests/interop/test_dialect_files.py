@@ -130,10 +130,10 @@ def test_the_files_are_named_and_loaded_in_every_dialect(few: sqlanon.Plan, tmp_
     script = written(few, dialect, tmp_path).read_text(encoding="utf-8")
     [file] = (tmp_path / "lookups").iterdir()
     assert file.stat().st_mode & 0o777 == 0o600
-    assert script.count(file.name) >= 2 and "It loads sqlanon_listed_0.csv" in script
+    assert script.count(file.name) >= 2 and "It loads sqlanon_listed.csv" in script
     assert not re.search(r"\$[a-z]", script)
     text = file.read_text(encoding="utf-8")
-    assert text.startswith('"level_0","level_1","level_2","place"\n"=","=u","=*","=0"\n')
+    assert text.startswith('"attribute","level_0","level_1","level_2","place"\n"=0","=","=u","=*","=0"\n')
     without = script_in(few, dialect)
     assert LISTS in without and "_file" not in without
 
@@ -186,5 +186,5 @@ def test_the_command_writes_the_files(tmp_path: Path) -> None:
     assert alone.exit_code == 2 and "add --dialect" in alone.output
     result = CliRunner().invoke(main, [*asked, "--dialect", "snowflake", "--source-table", "people"])
     assert result.exit_code == 0, result.output
-    assert f"PUT 'file://{lookups}/sqlanon_listed_0.csv'" in result.output
-    assert len((lookups / "sqlanon_listed_0.csv").read_text().splitlines()) == 601
+    assert f"PUT 'file://{lookups}/sqlanon_listed.csv'" in result.output
+    assert len((lookups / "sqlanon_listed.csv").read_text().splitlines()) == 601

@@ -359,7 +359,7 @@ def test_rows_beyond_the_size_of_one_insert_are_split() -> None:
     }
     with planned(table, policy) as plan:
         text = script_in(plan, "bigquery")
-    assert text.count("INSERT INTO `sqlanon_listed_0`") == 3
+    assert text.count("INSERT INTO `sqlanon_listed`") == 3
     assert text.count("'v") == 1201
 
 

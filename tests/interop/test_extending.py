@@ -569,15 +569,18 @@ def failing(*_: object, **__: object) -> Any:
             "not a tree",
         ),
         ({"levels": lambda self, value, type_name, *, longest: parsed(value, "NULLIF(v, 'x0')", "'*'")}, "no text"),
-        ({"levels": lambda self, value, type_name, *, longest: parsed(value, "nonsense(v)")}, "build hierarchy"),
-        ({"levels": lambda self, value, type_name, *, longest: parsed(value, "CAST(v AS INTEGER)")}, "build hierarchy"),
+        ({"levels": lambda self, value, type_name, *, longest: parsed(value, "nonsense(v)")}, "build hierarchies"),
+        (
+            {"levels": lambda self, value, type_name, *, longest: parsed(value, "CAST(v AS INTEGER)")},
+            "build hierarchies",
+        ),
     ],
 )
 def test_what_a_builder_gives_is_checked(small: Callable, parts: dict, told: str) -> None:
     own = Extensions(hierarchies={"mine": bent(Builder, **parts)})
     policy = small(own, {"mine": {}})
     message = refused(lambda: sqlanon.plan(None, policy), told, kind=sqlanon.SqlanonError)
-    assert "'a'" in message or "build hierarchy" in message
+    assert "'a'" in message or "build hierarchies" in message
 
 
 def parsed(value: Any, *texts: str) -> list:

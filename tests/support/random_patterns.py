@@ -46,7 +46,7 @@ def assigned_rows(plan: sqlanon.Plan, *columns: str) -> list[tuple]:
     positions = range(len(plan.catalog.attributes))
     reported = [*(f'l{i}."value"' for i in positions), *(f'a."{column}"' for column in columns)]
     joins = " ".join(
-        f'JOIN "{names.lookup(i)}" l{i} ON '
+        f'JOIN "{names.LOOKUP}" l{i} ON l{i}.attribute = {i} AND '
         + " AND ".join(
             f'a."{names.key(w)}" & {plan.catalog.attributes[i].mask(0, w)} = l{i}."{names.key(w)}"'
             for w in range(plan.catalog.words)

@@ -143,7 +143,8 @@ def test_level_zero_of_a_hierarchy_gives_the_order() -> None:
         with sqlanon.plan(connection, sqlanon.Policy.from_dict({"table": "t", "columns": columns})) as plan:
             rows = plan._session.source.engine.run(
                 "places",
-                "SELECT l.value, o.place FROM sqlanon_overall_0 o JOIN sqlanon_lookup_1 l ON l.key_0 = o.value",
+                "SELECT l.value, o.place FROM sqlanon_overall_0 o JOIN sqlanon_lookup l "
+                "ON l.attribute = 1 AND l.key_0 = o.value",
             )
             assert dict(rows) == {"low": 1, "mid": 2, "high": 3}
 

@@ -32,7 +32,9 @@ def levels_of(connection: duckdb.DuckDBPyConnection, hierarchy: dict, **keys: ob
     with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
         height = plan.catalog.attributes[0].height
         columns = ", ".join(f"level_{i}" for i in range(height))
-        rows = plan._session.source.engine.run("look", f"SELECT value, {columns} FROM sqlanon_lookup_0")
+        rows = plan._session.source.engine.run(
+            "look", f"SELECT value, {columns} FROM sqlanon_lookup WHERE attribute = 0"
+        )
         return {row[0]: list(row[1:]) for row in rows}
 
 

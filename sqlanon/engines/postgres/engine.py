@@ -240,9 +240,11 @@ class PostgresEngine(SerialEngine):
         mode = "create" if new else "append"
         self._guard(name, lambda cursor: cursor.adbc_ingest(table, data, mode=mode, temporary=True))
 
-    def create(self, name: str, table: str, query: exp.Query | str, *, replayed: bool = True) -> int:
+    def create(
+        self, name: str, table: str, query: exp.Query | str, *, replayed: bool = True, portable: exp.Query | None = None
+    ) -> int:
         if name != SNAPSHOT or not self._session.holds:
-            return super().create(name, table, query, replayed=replayed)
+            return super().create(name, table, query, replayed=replayed, portable=portable)
         with self._session.savepoint("sqlanon_snapshot"):  # whoever interrupts a search may publish what it has found
             return super().create(name, table, query, replayed=replayed)
 

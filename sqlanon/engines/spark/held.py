@@ -11,7 +11,8 @@ from sqlanon.engines.spark.dialect import quoted
 from sqlanon.sqltrees import names
 
 HELD = tuple(
-    names.PREFIX + start for start in ("values_", "listed_", "lookup_", "leaf", "masks", "overall_", "ancestors_")
+    names.PREFIX + start
+    for start in ("values", "listed", "branches", "lookup", "leaf", "masks", "overall_", "ancestors_")
 )
 """How the names of the tables begin that stand beside the driver. They have a row a distinct value, or fewer."""
 
@@ -60,9 +61,11 @@ class HeldTables(DuckDBEngine):
         self._here.add(table)
         super().load(name, table, data, replayed=replayed)
 
-    def create(self, name: str, table: str, query: exp.Query | str, *, replayed: bool = True) -> int:
+    def create(
+        self, name: str, table: str, query: exp.Query | str, *, replayed: bool = True, portable: exp.Query | None = None
+    ) -> int:
         self._here.add(table)
-        return super().create(name, table, query, replayed=replayed)
+        return super().create(name, table, query, replayed=replayed, portable=portable)
 
     def drop(self, table: str) -> None:
         self._here.discard(table)

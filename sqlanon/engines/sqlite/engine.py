@@ -8,7 +8,7 @@ convert in silence (``dialect``); what hierarchies compute beyond 64 bits is com
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from urllib.parse import quote
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.engines.base import Capabilities, Lack, Place, Row
+from sqlanon.engines.base import Capabilities, Computed, Lack, Place, Row
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.engines.relation_names import relation_parts, table_reference, written_name
 from sqlanon.engines.serial import SerialEngine
@@ -27,8 +27,9 @@ from sqlanon.engines.sqlite.errors import REFUSALS, TOO_MANY_TABLES, describe, h
 from sqlanon.engines.sqlite.joins import index_on, joined_columns, parts_as_tables
 from sqlanon.engines.sqlite.values import Functions, arrow_column, declared, stored, type_word
 from sqlanon.errors import EngineError, HierarchyError, InputError, SourceError, TargetError, UnsupportedError
+from sqlanon.sqltrees import names
 from sqlanon.sqltrees.data_types import data_type
-from sqlanon.sqltrees.trees import column, named
+from sqlanon.sqltrees.trees import among, column, is_null, named, not_null, of_attribute, when
 from sqlanon.sqltrees.trees import table as working_table
 
 OLDEST = (3, 39, 0)
@@ -94,6 +95,7 @@ class SQLiteEngine(SerialEngine):
     begin = "BEGIN IMMEDIATE"  # no other connection writes to the file until the end
     temporary_schema = "temp."
     stages_release = True
+    groups_by_sets = False
 
     def __init__(self, path: Path | None = None, *, read_only: bool = True) -> None:
         if sqlite3.sqlite_version_info < OLDEST:
@@ -306,34 +308,45 @@ class SQLiteEngine(SerialEngine):
 
         return int(self._guard(name, fill))
 
-    def compute(
-        self, name: str, table: str, query: exp.Query, *, over: str, of: str, type_name: str, by_text: bool
-    ) -> None:
-        """Create the table in an embedded DuckDB: the arithmetic of intervals has 128 bits, and SQLite has no dates.
+    def compute(self, name: str, table: str, query: exp.Query, columns: Mapping[int, Computed], *, more: bool) -> None:
+        """Compute the rows in an embedded DuckDB: the arithmetic of intervals has 128 bits, and SQLite has no dates.
 
         Raises:
             HierarchyError: values do not read as the declared type of their column.
         """
         text = column("value")
-        values = self.arrow("values to build", exp.select(text).from_(working_table(over)))
+        read = exp.select(column("attribute"), text).from_(working_table(names.VALUES)).where(among(list(columns)))
+        values = self.arrow("values to build", read)
+        typed = {i: data_type(item.type) for i, item in columns.items() if not item.by_text}
         computing = DuckDBEngine(settings={"threads": 1})
         try:
-            computing.load("values to build", DESCRIBED, values.cast(pa.schema([("value", pa.string())])))
-            raw = exp.TryCast(this=text.copy(), to=data_type(type_name))
-            computing.create(name, over, exp.select(text, named(raw, "raw")).from_(working_table(DESCRIBED)))
-            odd = exp.select(exp.Count(this=exp.Star())).from_(working_table(over))
-            odd = odd.where(exp.Not(this=exp.Is(this=text.copy(), expression=exp.null())))
-            odd = odd.where(exp.Is(this=column("raw"), expression=exp.null()))
-            count = 0 if by_text else computing.run("check values", odd)[0][0]
-            if count:
-                raise HierarchyError(
-                    f"{count} values of column {of!r} do not read as {type_name}, the type that it is declared with.",
-                    hint="SQLite's columns hold values of any type: cast the column in a view of the source, "
-                    "or use another hierarchy.",
-                )
-            self.load(name, table, computing.arrow(name, query))
+            schema = pa.schema([("attribute", pa.int64()), ("value", pa.string())])
+            computing.load("values to build", DESCRIBED, values.cast(schema))
+            raw = [
+                named(when(of_attribute(i), exp.TryCast(this=text.copy(), to=kind)), names.raw(i))
+                for i, kind in typed.items()
+            ]
+            shown = exp.select(column("attribute"), text, *raw).from_(working_table(DESCRIBED))
+            computing.create(name, names.VALUES, shown)
+            for position in typed:
+                self._refuse_odd(computing, position, columns[position])
+            write = self.append if more else self.load
+            write(name, table, computing.arrow(name, query))
         finally:
             computing.close()
+
+    def _refuse_odd(self, computing: DuckDBEngine, position: int, item: Computed) -> None:
+        """Raise HierarchyError if values of a column do not read as the type that it is declared with."""
+        odd = exp.select(exp.Count(this=exp.Star())).from_(working_table(names.VALUES))
+        odd = odd.where(of_attribute(position), not_null(column("value")), is_null(column(names.raw(position))))
+        count = computing.run("check values", odd)[0][0]
+        if count:
+            raise HierarchyError(
+                f"{count} values of column {item.name!r} do not read as {item.type}, the type that it is declared "
+                "with.",
+                hint="SQLite's columns hold values of any type: cast the column in a view of the source, "
+                "or use another hierarchy.",
+            )
 
     def drop(self, table: str) -> None:
         self._known_columns.pop(table, None)

@@ -11,19 +11,33 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from sqlanon.compiler import encode
+from sqlanon.compiler import hierarchies
 from sqlanon.compiler.encoded_source import COVERED
+from sqlanon.compiler.hierarchies import CountedColumn
 from sqlanon.compiler.live import KEY, TEXT, VALUE
-from sqlanon.engines.base import Engine
+from sqlanon.engines.base import Engine, Row
 from sqlanon.errors import SourceChangedError
 from sqlanon.lattice.nodes import Node
 from sqlanon.policy import Policy
 from sqlanon.policy.hierarchy.specs import HierarchySpec, lists_its_values
 from sqlanon.source.encoding import Encoding
-from sqlanon.source.lookups import list_rows
+from sqlanon.source.lookups import ListedColumn, list_rows
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.data_types import data_type
-from sqlanon.sqltrees.trees import canonical, column, count_rows, equal, is_null, named, number, same, table, union_all
+from sqlanon.sqltrees.trees import (
+    canonical,
+    column,
+    count_rows,
+    equal,
+    is_null,
+    lookup_rows,
+    named,
+    number,
+    of_attribute,
+    same,
+    table,
+    union_all,
+)
 
 
 def has_lookup(hierarchy: HierarchySpec | None, level: int) -> bool:
@@ -44,14 +58,19 @@ def freeze(
         SourceChangedError: a hierarchy changed since the source was encoded.
     """
     frozen: dict[str, exp.Expr] = {}
+    listed = {
+        position: ListedColumn(spec, CountedColumn(spec.name, encoding.types[spec.name]))
+        for position, spec in enumerate(policy.quasi_identifiers)
+        if lists_its_values(spec.hierarchy)
+    }
+    heights = list_rows(engine, listed, [], policy.extensions)
+    facts = {int(row[0]): row[1:] for row in _facts(engine, heights)}
     for position, (spec, level) in enumerate(zip(policy.quasi_identifiers, node, strict=True)):
         if not has_lookup(spec.hierarchy, level):
             continue
-        if lists_its_values(spec.hierarchy):
-            height = list_rows(engine, position, spec, encoding.types[spec.name], [], policy.extensions)
-            facts = engine.run("hierarchy facts", encode.hierarchy_facts(position, height))[0]
-            _, null_rows, roots, root, _ = facts
-            at_root = roots == 1 and height > 1 and level == height - 1
+        if position in listed:
+            _, null_rows, roots, root, _ = facts[position]
+            at_root = roots == 1 and heights[position] > 1 and level == heights[position] - 1
             lone_null = not null_rows and not encoding.source.taking_part.basic
             query = _listed(position, level, lone_null=lone_null, root=root if at_root else None)
         else:
@@ -62,10 +81,14 @@ def freeze(
             query = with_key(query, encoding.types[spec.name], occurring=not lists_its_values(spec.hierarchy))
         engine.drop(names.frozen(position))
         engine.create("freeze lookup", names.frozen(position), query)
-        engine.drop(names.listed(position))
         _refuse_changed(engine, position, level, spec.name)
         frozen[spec.name] = table(names.frozen(position))
+    engine.drop(names.LISTED)
     return frozen
+
+
+def _facts(engine: Engine, heights: Mapping[int, int]) -> list[Row]:
+    return engine.run("hierarchy facts", hierarchies.listed_facts(heights, [])) if heights else []
 
 
 def _listed(position: int, level: int, *, lone_null: bool, root: str | None) -> exp.Query:
@@ -74,7 +97,8 @@ def _listed(position: int, level: int, *, lone_null: bool, root: str | None) -> 
     rows = exp.select(
         named(column(names.level(0)), VALUE),
         named(column(names.level(level)), TEXT),
-    ).from_(table(names.listed(position)))
+    ).from_(table(names.LISTED))
+    rows = rows.where(of_attribute(position))
     if not lone_null:
         return rows
     text = exp.Literal.string(root) if root is not None else exp.null()
@@ -85,7 +109,7 @@ def _listed(position: int, level: int, *, lone_null: bool, root: str | None) -> 
 def _occurring(position: int, level: int) -> exp.Query:
     covered = equal(column(COVERED), number(1))
     rows = exp.select(column(VALUE), named(column(names.level(level)), TEXT))
-    return rows.from_(table(names.lookup(position))).where(covered)
+    return rows.from_(lookup_rows(position)).where(covered)
 
 
 def _readable_as(query: exp.Query, type_name: str) -> exp.Query:
@@ -120,7 +144,7 @@ def _refuse_changed(engine: Engine, position: int, level: int, name: str) -> Non
     frozen = exp.select(column(VALUE), column(TEXT), named(number(1), "found")).from_(table(names.frozen(position)))
     query = (
         exp.select(count_rows())
-        .from_(table(names.lookup(position), "encoded"))
+        .from_(lookup_rows(position, "encoded"))
         .join(frozen.subquery("frozen"), on=agrees, join_type="left")
         .where(equal(column(COVERED, "encoded"), number(1)))
         .where(exp.GT(this=column(names.COUNT, "encoded"), expression=number(0)))

@@ -23,7 +23,7 @@ from sqlanon.scripts.dbt.seeds import seed
 from sqlanon.scripts.dbt.statements import broken_classes, needs_source, too_many_suppressed
 from sqlanon.scripts.dbt.template import TEXTS, Call, ref, refuse_signs, written
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import column, named, table
+from sqlanon.sqltrees.trees import column, lookup_rows, named
 
 Lookup = tuple[tuple[str | None, str | None], ...]
 """The rows of a lookup: a value, and what is published for it."""
@@ -123,9 +123,7 @@ def _root(plan: Plan, position: int) -> str | None:
         return None
     text = column(names.level(level))
     query = exp.select(named(exp.Min(this=text), "least"), named(exp.Max(this=text.copy()), "most"))
-    query = query.from_(table(names.lookup(position))).where(
-        exp.Not(this=exp.Is(this=column(VALUE), expression=exp.null()))
-    )
+    query = query.from_(lookup_rows(position)).where(exp.Not(this=exp.Is(this=column(VALUE), expression=exp.null())))
     least, most = plan.source.engine.run("root of a hierarchy", query)[0]
     return least if least == most else None
 

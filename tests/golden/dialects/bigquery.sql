@@ -8,225 +8,129 @@
 -- The rows of the release are shuffled in random parts, which many workers sort side by side; BigQuery keeps no order of stored rows.
 
 -- 1. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_values_0`;
+DROP TABLE IF EXISTS `sqlanon_values`;
 
 -- 2. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_listed_0`;
+DROP TABLE IF EXISTS `sqlanon_listed`;
 
 -- 3. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_0_branches`;
+DROP TABLE IF EXISTS `sqlanon_branches`;
 
 -- 4. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_values_1`;
+DROP TABLE IF EXISTS `sqlanon_lookup`;
 
 -- 5. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_listed_1`;
-
--- 6. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_1_branches`;
-
--- 7. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_values_2`;
-
--- 8. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_listed_2`;
-
--- 9. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_2_branches`;
-
--- 10. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_values_3`;
-
--- 11. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_listed_3`;
-
--- 12. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_3_branches`;
-
--- 13. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_values_4`;
-
--- 14. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_listed_4`;
-
--- 15. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_4_branches`;
-
--- 16. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_values_5`;
-
--- 17. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_listed_5`;
-
--- 18. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_5_branches`;
-
--- 19. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_0`;
-
--- 20. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_leaf`;
-
--- 21. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_1`;
-
--- 22. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_2`;
-
--- 23. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_3`;
-
--- 24. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_4`;
-
--- 25. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_5`;
-
--- 26. drop what is left of an earlier run
 DROP TABLE IF EXISTS `sqlanon_overall_0`;
 
--- 27. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_base`;
-
--- 28. drop what is left of an earlier run
+-- 6. drop what is left of an earlier run
 DROP TABLE IF EXISTS `sqlanon_masks`;
 
--- 29. drop what is left of an earlier run
+-- 7. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_leaf`;
+
+-- 8. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_base`;
+
+-- 9. drop what is left of an earlier run
 DROP TABLE IF EXISTS `sqlanon_release`;
 
--- 30. distinct values
-CREATE TEMPORARY TABLE `sqlanon_values_0` AS
+-- 10. distinct values
+CREATE TEMPORARY TABLE `sqlanon_values` AS
 SELECT
+  CAST(0 AS INT64) AS `attribute`,
   CAST(`city` AS STRING) AS `value`,
-  CAST(`city` AS STRING) AS `raw`,
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS INT64) AS `n`
+  CAST(COUNT(*) AS INT64) AS `n`,
+  CAST(NULL AS INT64) AS `raw_1`,
+  CAST(NULL AS DATE) AS `raw_2`
 FROM `people`
 GROUP BY
-  CAST(`city` AS STRING);
+  CAST(`city` AS STRING)
+UNION ALL
+SELECT
+  CAST(1 AS INT64) AS `attribute`,
+  CAST(`age` AS STRING) AS `value`,
+  CAST(COUNT(*) AS INT64) AS `n`,
+  MIN(`age`) AS `raw_1`,
+  CAST(NULL AS DATE) AS `raw_2`
+FROM `people`
+GROUP BY
+  CAST(`age` AS STRING)
+UNION ALL
+SELECT
+  CAST(2 AS INT64) AS `attribute`,
+  CAST(`seen` AS STRING) AS `value`,
+  CAST(COUNT(*) AS INT64) AS `n`,
+  CAST(NULL AS INT64) AS `raw_1`,
+  MIN(`seen`) AS `raw_2`
+FROM `people`
+GROUP BY
+  CAST(`seen` AS STRING)
+UNION ALL
+SELECT
+  CAST(3 AS INT64) AS `attribute`,
+  CAST(`zip` AS STRING) AS `value`,
+  CAST(COUNT(*) AS INT64) AS `n`,
+  CAST(NULL AS INT64) AS `raw_1`,
+  CAST(NULL AS DATE) AS `raw_2`
+FROM `people`
+GROUP BY
+  CAST(`zip` AS STRING)
+UNION ALL
+SELECT
+  CAST(4 AS INT64) AS `attribute`,
+  CAST(`order` AS STRING) AS `value`,
+  CAST(COUNT(*) AS INT64) AS `n`,
+  CAST(NULL AS INT64) AS `raw_1`,
+  CAST(NULL AS DATE) AS `raw_2`
+FROM `people`
+GROUP BY
+  CAST(`order` AS STRING)
+UNION ALL
+SELECT
+  CAST(5 AS INT64) AS `attribute`,
+  CAST(`disease` AS STRING) AS `value`,
+  CAST(COUNT(*) AS INT64) AS `n`,
+  CAST(NULL AS INT64) AS `raw_1`,
+  CAST(NULL AS DATE) AS `raw_2`
+FROM `people`
+GROUP BY
+  CAST(`disease` AS STRING);
 
--- 31. load hierarchy
-CREATE TEMPORARY TABLE `sqlanon_listed_0` (
+-- 11. load hierarchies
+CREATE TEMPORARY TABLE `sqlanon_listed` (
+  `attribute` INT64,
   `level_0` STRING,
   `level_1` STRING,
   `level_2` STRING,
+  `level_3` STRING,
+  `level_4` STRING,
   `place` INT64
 );
 
--- 32. load hierarchy
-INSERT INTO `sqlanon_listed_0`
+-- 12. load hierarchies
+INSERT INTO `sqlanon_listed`
 VALUES
-  ('Graz', 'south', '*', 0),
-  ('O\'Hara\\', 'south', '*', 1),
-  ('Linz', 'north', '*', 2),
-  ('', 'north', '*', 3);
+  (0, 'Graz', 'south', '*', NULL, NULL, 0),
+  (0, 'O\'Hara\\', 'south', '*', NULL, NULL, 1),
+  (0, 'Linz', 'north', '*', NULL, NULL, 2),
+  (0, '', 'north', '*', NULL, NULL, 3);
 
--- 33. branches
-CREATE TEMPORARY TABLE `sqlanon_lookup_0_branches` AS
+-- 13. build hierarchies
+INSERT INTO `sqlanon_listed`
 SELECT
-  *,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_1` ORDER BY (
-    `level_0` IS NULL
-  ), `level_0`) - 1 AS `branch_0`,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_2` ORDER BY (
-    `level_1` IS NULL
-  ), `level_1`) - 1 AS `branch_1`,
-  DENSE_RANK() OVER (PARTITION BY `covered` ORDER BY (
-    `level_2` IS NULL
-  ), `level_2`) - 1 AS `branch_2`
-FROM (
-  SELECT
-    `v`.`value`,
-    `v`.`n`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN NULL
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_0`
-      ELSE NULL
-    END AS `level_0`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 1
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_0`
-      ELSE 5
-    END AS INT64) AS `leaves_0`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN NULL
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_1`
-      ELSE NULL
-    END AS `level_1`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 1
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_1`
-      ELSE 5
-    END AS INT64) AS `leaves_1`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN '*'
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_2`
-      ELSE NULL
-    END AS `level_2`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 5
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_2`
-      ELSE 5
-    END AS INT64) AS `leaves_2`,
-    CASE WHEN `v`.`value` IS NULL OR NOT `h`.`is_listed` IS NULL THEN 1 ELSE 0 END AS `covered`
-  FROM `sqlanon_values_0` AS `v`
-  LEFT JOIN (
-    SELECT
-      `level_0` AS `level_0`,
-      `level_1` AS `level_1`,
-      `level_2` AS `level_2`,
-      COUNT(*) OVER (PARTITION BY `level_0`) AS `leaves_0`,
-      COUNT(*) OVER (PARTITION BY `level_1`) AS `leaves_1`,
-      5 AS `leaves_2`,
-      1 AS `is_listed`
-    FROM `sqlanon_listed_0`
-  ) AS `h`
-    ON (
-      COALESCE(`v`.`value`, '') = COALESCE(`h`.`level_0`, '')
-      AND (
-        `v`.`value` IS NULL
-      ) = (
-        `h`.`level_0` IS NULL
-      )
-    )
-) AS `joined`;
-
--- 34. distinct values
-CREATE TEMPORARY TABLE `sqlanon_values_1` AS
-SELECT
-  CAST(`age` AS STRING) AS `value`,
-  MIN(`age`) AS `raw`,
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS INT64) AS `n`
-FROM `people`
-GROUP BY
-  CAST(`age` AS STRING);
-
--- 35. build hierarchy
-CREATE TEMPORARY TABLE `sqlanon_listed_1` AS
-SELECT
+  CAST(1 AS INT64) AS `attribute`,
   `value` AS `level_0`,
   CASE
-    WHEN `raw` IS NULL
+    WHEN `raw_1` IS NULL
     THEN NULL
     WHEN (
-      CAST(`raw` AS INT64)
+      CAST(`raw_1` AS INT64)
     ) < (
       CAST(20 AS INT64)
     )
     THEN '<20'
     WHEN (
-      CAST(`raw` AS INT64)
+      CAST(`raw_1` AS INT64)
     ) >= (
       CAST(60 AS INT64)
     )
@@ -239,7 +143,7 @@ SELECT
               DIV(
                 (
                   (
-                    CAST(`raw` AS INT64)
+                    CAST(`raw_1` AS INT64)
                   ) - CAST(-8589934620 AS INT64)
                 ),
                 CAST(10 AS INT64)
@@ -257,7 +161,7 @@ SELECT
               DIV(
                 (
                   (
-                    CAST(`raw` AS INT64)
+                    CAST(`raw_1` AS INT64)
                   ) - CAST(-8589934620 AS INT64)
                 ),
                 CAST(10 AS INT64)
@@ -270,16 +174,16 @@ SELECT
     ) || ')'
   END AS `level_1`,
   CASE
-    WHEN `raw` IS NULL
+    WHEN `raw_1` IS NULL
     THEN NULL
     WHEN (
-      CAST(`raw` AS INT64)
+      CAST(`raw_1` AS INT64)
     ) < (
       CAST(20 AS INT64)
     )
     THEN '<20'
     WHEN (
-      CAST(`raw` AS INT64)
+      CAST(`raw_1` AS INT64)
     ) >= (
       CAST(60 AS INT64)
     )
@@ -292,7 +196,7 @@ SELECT
               DIV(
                 (
                   (
-                    CAST(`raw` AS INT64)
+                    CAST(`raw_1` AS INT64)
                   ) - CAST(-8589934620 AS INT64)
                 ),
                 CAST(10 AS INT64)
@@ -310,7 +214,7 @@ SELECT
               DIV(
                 (
                   (
-                    CAST(`raw` AS INT64)
+                    CAST(`raw_1` AS INT64)
                   ) - CAST(-8589934620 AS INT64)
                 ),
                 CAST(10 AS INT64)
@@ -322,175 +226,115 @@ SELECT
       ) AS STRING)
     ) || ')'
   END AS `level_2`,
-  CASE WHEN `raw` IS NULL THEN NULL ELSE '*' END AS `level_3`
-FROM `sqlanon_values_1`
+  CASE WHEN `raw_1` IS NULL THEN NULL ELSE '*' END AS `level_3`,
+  CAST(NULL AS STRING) AS `level_4`,
+  CAST(NULL AS INT64) AS `place`
+FROM `sqlanon_values`
 WHERE
-  NOT `value` IS NULL;
-
--- 36. branches
-CREATE TEMPORARY TABLE `sqlanon_lookup_1_branches` AS
+  `attribute` = 1 AND NOT `value` IS NULL
+UNION ALL
 SELECT
-  *,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_1` ORDER BY (
-    `level_0` IS NULL
-  ), `level_0`) - 1 AS `branch_0`,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_2` ORDER BY (
-    `level_1` IS NULL
-  ), `level_1`) - 1 AS `branch_1`,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_3` ORDER BY (
-    `level_2` IS NULL
-  ), `level_2`) - 1 AS `branch_2`,
-  DENSE_RANK() OVER (PARTITION BY `covered` ORDER BY (
-    `level_3` IS NULL
-  ), `level_3`) - 1 AS `branch_3`
-FROM (
-  SELECT
-    `v`.`value`,
-    `v`.`n`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN NULL
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_0`
-      ELSE NULL
-    END AS `level_0`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 1
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_0`
-      ELSE 47
-    END AS INT64) AS `leaves_0`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN NULL
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_1`
-      ELSE NULL
-    END AS `level_1`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 1
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_1`
-      ELSE 47
-    END AS INT64) AS `leaves_1`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN NULL
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_2`
-      ELSE NULL
-    END AS `level_2`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 1
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_2`
-      ELSE 47
-    END AS INT64) AS `leaves_2`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN '*'
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_3`
-      ELSE NULL
-    END AS `level_3`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 47
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_3`
-      ELSE 47
-    END AS INT64) AS `leaves_3`,
-    CASE WHEN `v`.`value` IS NULL OR NOT `h`.`is_listed` IS NULL THEN 1 ELSE 0 END AS `covered`
-  FROM `sqlanon_values_1` AS `v`
-  LEFT JOIN (
-    SELECT
-      `level_0` AS `level_0`,
-      `level_1` AS `level_1`,
-      `level_2` AS `level_2`,
-      `level_3` AS `level_3`,
-      COUNT(*) OVER (PARTITION BY `level_0`) AS `leaves_0`,
-      COUNT(*) OVER (PARTITION BY `level_1`) AS `leaves_1`,
-      COUNT(*) OVER (PARTITION BY `level_2`) AS `leaves_2`,
-      47 AS `leaves_3`,
-      1 AS `is_listed`
-    FROM `sqlanon_listed_1`
-  ) AS `h`
-    ON (
-      COALESCE(`v`.`value`, '') = COALESCE(`h`.`level_0`, '')
-      AND (
-        `v`.`value` IS NULL
-      ) = (
-        `h`.`level_0` IS NULL
-      )
-    )
-) AS `joined`;
-
--- 37. distinct values
-CREATE TEMPORARY TABLE `sqlanon_values_2` AS
-SELECT
-  CAST(`seen` AS STRING) AS `value`,
-  MIN(`seen`) AS `raw`,
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS INT64) AS `n`
-FROM `people`
-GROUP BY
-  CAST(`seen` AS STRING);
-
--- 38. build hierarchy
-CREATE TEMPORARY TABLE `sqlanon_listed_2` AS
-SELECT
+  CAST(2 AS INT64) AS `attribute`,
   `value` AS `level_0`,
   CASE
-    WHEN `raw` IS NULL
+    WHEN `raw_2` IS NULL
     THEN NULL
-    ELSE CASE WHEN TRUE THEN FORMAT_DATE('%Y-%m', `raw`) ELSE CAST(`raw` AS STRING) END
+    ELSE CASE WHEN TRUE THEN FORMAT_DATE('%Y-%m', `raw_2`) ELSE CAST(`raw_2` AS STRING) END
   END AS `level_1`,
   CASE
-    WHEN `raw` IS NULL
+    WHEN `raw_2` IS NULL
     THEN NULL
     ELSE CASE
       WHEN TRUE
-      THEN FORMAT_DATE('%Y', `raw`) || '-Q' || CAST(EXTRACT(QUARTER FROM `raw`) AS STRING)
-      ELSE CAST(`raw` AS STRING)
+      THEN FORMAT_DATE('%Y', `raw_2`) || '-Q' || CAST(EXTRACT(QUARTER FROM `raw_2`) AS STRING)
+      ELSE CAST(`raw_2` AS STRING)
     END
   END AS `level_2`,
   CASE
-    WHEN `raw` IS NULL
+    WHEN `raw_2` IS NULL
     THEN NULL
     ELSE CASE
       WHEN TRUE
-      THEN CAST(CAST(FLOOR(CAST(EXTRACT(YEAR FROM `raw`) AS FLOAT64) / CAST(10 AS FLOAT64)) AS INT64) * 10 AS STRING) || 's'
-      ELSE CAST(`raw` AS STRING)
+      THEN CAST(CAST(FLOOR(CAST(EXTRACT(YEAR FROM `raw_2`) AS FLOAT64) / CAST(10 AS FLOAT64)) AS INT64) * 10 AS STRING) || 's'
+      ELSE CAST(`raw_2` AS STRING)
     END
   END AS `level_3`,
-  CASE WHEN `raw` IS NULL THEN NULL ELSE '*' END AS `level_4`
-FROM `sqlanon_values_2`
+  CASE WHEN `raw_2` IS NULL THEN NULL ELSE '*' END AS `level_4`,
+  CAST(NULL AS INT64) AS `place`
+FROM `sqlanon_values`
 WHERE
-  NOT `value` IS NULL;
+  `attribute` = 2 AND NOT `value` IS NULL
+UNION ALL
+SELECT
+  CAST(3 AS INT64) AS `attribute`,
+  `value` AS `level_0`,
+  RPAD(LEFT(`value`, 3), 4, '\'') AS `level_1`,
+  RPAD(LEFT(`value`, 2), 4, '\'') AS `level_2`,
+  CASE WHEN `value` IS NULL THEN NULL ELSE '*' END AS `level_3`,
+  CAST(NULL AS STRING) AS `level_4`,
+  CAST(NULL AS INT64) AS `place`
+FROM `sqlanon_values`
+WHERE
+  `attribute` = 3 AND NOT `value` IS NULL
+UNION ALL
+SELECT
+  CAST(4 AS INT64) AS `attribute`,
+  `value` AS `level_0`,
+  LPAD(RIGHT(`value`, 1), 2, '*') AS `level_1`,
+  LPAD(RIGHT(`value`, 0), 2, '*') AS `level_2`,
+  CAST(NULL AS STRING) AS `level_3`,
+  CAST(NULL AS STRING) AS `level_4`,
+  CAST(NULL AS INT64) AS `place`
+FROM `sqlanon_values`
+WHERE
+  `attribute` = 4 AND NOT `value` IS NULL
+UNION ALL
+SELECT
+  CAST(5 AS INT64) AS `attribute`,
+  `value` AS `level_0`,
+  CAST(NULL AS STRING) AS `level_1`,
+  CAST(NULL AS STRING) AS `level_2`,
+  CAST(NULL AS STRING) AS `level_3`,
+  CAST(NULL AS STRING) AS `level_4`,
+  CAST(NULL AS INT64) AS `place`
+FROM `sqlanon_values`
+WHERE
+  `attribute` = 5 AND NOT `value` IS NULL;
 
--- 39. branches
-CREATE TEMPORARY TABLE `sqlanon_lookup_2_branches` AS
+-- 14. branches
+CREATE TEMPORARY TABLE `sqlanon_branches` AS
 SELECT
   *,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_1` ORDER BY (
-    `level_0` IS NULL
-  ), `level_0`) - 1 AS `branch_0`,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_2` ORDER BY (
-    `level_1` IS NULL
-  ), `level_1`) - 1 AS `branch_1`,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_3` ORDER BY (
-    `level_2` IS NULL
-  ), `level_2`) - 1 AS `branch_2`,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_4` ORDER BY (
-    `level_3` IS NULL
-  ), `level_3`) - 1 AS `branch_3`,
-  DENSE_RANK() OVER (PARTITION BY `covered` ORDER BY (
+  DENSE_RANK() OVER (
+    PARTITION BY `attribute`, `covered`, `level_1`
+    ORDER BY (
+      `level_0` IS NULL
+    ), `level_0`
+  ) - 1 AS `branch_0`,
+  DENSE_RANK() OVER (
+    PARTITION BY `attribute`, `covered`, `level_2`
+    ORDER BY (
+      `level_1` IS NULL
+    ), `level_1`
+  ) - 1 AS `branch_1`,
+  DENSE_RANK() OVER (
+    PARTITION BY `attribute`, `covered`, `level_3`
+    ORDER BY (
+      `level_2` IS NULL
+    ), `level_2`
+  ) - 1 AS `branch_2`,
+  DENSE_RANK() OVER (
+    PARTITION BY `attribute`, `covered`, `level_4`
+    ORDER BY (
+      `level_3` IS NULL
+    ), `level_3`
+  ) - 1 AS `branch_3`,
+  DENSE_RANK() OVER (PARTITION BY `attribute`, `covered` ORDER BY (
     `level_4` IS NULL
   ), `level_4`) - 1 AS `branch_4`
 FROM (
   SELECT
+    `v`.`attribute`,
     `v`.`value`,
     `v`.`n`,
     CASE
@@ -505,7 +349,28 @@ FROM (
       THEN 1
       WHEN NOT `h`.`is_listed` IS NULL
       THEN `h`.`leaves_0`
-      ELSE 125
+      ELSE CASE
+        WHEN (
+          `v`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `v`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `v`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `v`.`attribute` = 3 OR `v`.`attribute` = 4
+        )
+        THEN 3
+        WHEN (
+          `v`.`attribute` = 5
+        )
+        THEN 4
+      END
     END AS INT64) AS `leaves_0`,
     CASE
       WHEN `v`.`value` IS NULL
@@ -519,68 +384,215 @@ FROM (
       THEN 1
       WHEN NOT `h`.`is_listed` IS NULL
       THEN `h`.`leaves_1`
-      ELSE 125
+      ELSE CASE
+        WHEN (
+          `v`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `v`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `v`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `v`.`attribute` = 3 OR `v`.`attribute` = 4
+        )
+        THEN 3
+        WHEN (
+          `v`.`attribute` = 5
+        )
+        THEN 4
+      END
     END AS INT64) AS `leaves_1`,
     CASE
       WHEN `v`.`value` IS NULL
-      THEN NULL
+      THEN CASE
+        WHEN (
+          `v`.`attribute` = 0
+        )
+        THEN '*'
+        WHEN (
+          `v`.`attribute` = 4
+        )
+        THEN '**'
+      END
       WHEN NOT `h`.`is_listed` IS NULL
       THEN `h`.`level_2`
       ELSE NULL
     END AS `level_2`,
     CAST(CASE
       WHEN `v`.`value` IS NULL
-      THEN 1
+      THEN CASE
+        WHEN (
+          `v`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `v`.`attribute` = 4
+        )
+        THEN 3
+        ELSE 1
+      END
       WHEN NOT `h`.`is_listed` IS NULL
       THEN `h`.`leaves_2`
-      ELSE 125
+      ELSE CASE
+        WHEN (
+          `v`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `v`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `v`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `v`.`attribute` = 3 OR `v`.`attribute` = 4
+        )
+        THEN 3
+        WHEN (
+          `v`.`attribute` = 5
+        )
+        THEN 4
+      END
     END AS INT64) AS `leaves_2`,
     CASE
       WHEN `v`.`value` IS NULL
-      THEN NULL
+      THEN CASE WHEN (
+        `v`.`attribute` = 1 OR `v`.`attribute` = 3
+      ) THEN '*' END
       WHEN NOT `h`.`is_listed` IS NULL
       THEN `h`.`level_3`
       ELSE NULL
     END AS `level_3`,
     CAST(CASE
       WHEN `v`.`value` IS NULL
-      THEN 1
+      THEN CASE
+        WHEN (
+          `v`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `v`.`attribute` = 3
+        )
+        THEN 3
+        ELSE 1
+      END
       WHEN NOT `h`.`is_listed` IS NULL
       THEN `h`.`leaves_3`
-      ELSE 125
+      ELSE CASE
+        WHEN (
+          `v`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `v`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `v`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `v`.`attribute` = 3 OR `v`.`attribute` = 4
+        )
+        THEN 3
+        WHEN (
+          `v`.`attribute` = 5
+        )
+        THEN 4
+      END
     END AS INT64) AS `leaves_3`,
     CASE
       WHEN `v`.`value` IS NULL
-      THEN '*'
+      THEN CASE WHEN (
+        `v`.`attribute` = 2
+      ) THEN '*' END
       WHEN NOT `h`.`is_listed` IS NULL
       THEN `h`.`level_4`
       ELSE NULL
     END AS `level_4`,
     CAST(CASE
       WHEN `v`.`value` IS NULL
-      THEN 125
+      THEN CASE WHEN (
+        `v`.`attribute` = 2
+      ) THEN 125 ELSE 1 END
       WHEN NOT `h`.`is_listed` IS NULL
       THEN `h`.`leaves_4`
-      ELSE 125
+      ELSE CASE
+        WHEN (
+          `v`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `v`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `v`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `v`.`attribute` = 3 OR `v`.`attribute` = 4
+        )
+        THEN 3
+        WHEN (
+          `v`.`attribute` = 5
+        )
+        THEN 4
+      END
     END AS INT64) AS `leaves_4`,
     CASE WHEN `v`.`value` IS NULL OR NOT `h`.`is_listed` IS NULL THEN 1 ELSE 0 END AS `covered`
-  FROM `sqlanon_values_2` AS `v`
+  FROM `sqlanon_values` AS `v`
   LEFT JOIN (
     SELECT
-      `level_0` AS `level_0`,
-      `level_1` AS `level_1`,
-      `level_2` AS `level_2`,
-      `level_3` AS `level_3`,
-      `level_4` AS `level_4`,
-      COUNT(*) OVER (PARTITION BY `level_0`) AS `leaves_0`,
-      COUNT(*) OVER (PARTITION BY `level_1`) AS `leaves_1`,
-      COUNT(*) OVER (PARTITION BY `level_2`) AS `leaves_2`,
-      COUNT(*) OVER (PARTITION BY `level_3`) AS `leaves_3`,
-      125 AS `leaves_4`,
+      `attribute`,
+      `level_0`,
+      `level_1`,
+      `level_2`,
+      `level_3`,
+      `level_4`,
+      COUNT(*) OVER (PARTITION BY `attribute`, `level_0`) AS `leaves_0`,
+      COUNT(*) OVER (PARTITION BY `attribute`, `level_1`) AS `leaves_1`,
+      CASE
+        WHEN (
+          `attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `attribute` = 4
+        )
+        THEN 3
+        ELSE COUNT(*) OVER (PARTITION BY `attribute`, `level_2`)
+      END AS `leaves_2`,
+      CASE
+        WHEN (
+          `attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `attribute` = 3
+        )
+        THEN 3
+        ELSE COUNT(*) OVER (PARTITION BY `attribute`, `level_3`)
+      END AS `leaves_3`,
+      CASE
+        WHEN (
+          `attribute` = 2
+        )
+        THEN 125
+        ELSE COUNT(*) OVER (PARTITION BY `attribute`, `level_4`)
+      END AS `leaves_4`,
       1 AS `is_listed`
-    FROM `sqlanon_listed_2`
+    FROM `sqlanon_listed`
   ) AS `h`
-    ON (
+    ON `v`.`attribute` = `h`.`attribute`
+    AND (
       COALESCE(`v`.`value`, '') = COALESCE(`h`.`level_0`, '')
       AND (
         `v`.`value` IS NULL
@@ -590,473 +602,10 @@ FROM (
     )
 ) AS `joined`;
 
--- 40. distinct values
-CREATE TEMPORARY TABLE `sqlanon_values_3` AS
+-- 15. lookup
+CREATE TEMPORARY TABLE `sqlanon_lookup` AS
 SELECT
-  CAST(`zip` AS STRING) AS `value`,
-  CAST(`zip` AS STRING) AS `raw`,
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS INT64) AS `n`
-FROM `people`
-GROUP BY
-  CAST(`zip` AS STRING);
-
--- 41. build hierarchy
-CREATE TEMPORARY TABLE `sqlanon_listed_3` AS
-SELECT
-  `value` AS `level_0`,
-  RPAD(LEFT(`value`, 3), 4, '\'') AS `level_1`,
-  RPAD(LEFT(`value`, 2), 4, '\'') AS `level_2`,
-  CASE WHEN `value` IS NULL THEN NULL ELSE '*' END AS `level_3`
-FROM `sqlanon_values_3`
-WHERE
-  NOT `value` IS NULL;
-
--- 42. branches
-CREATE TEMPORARY TABLE `sqlanon_lookup_3_branches` AS
-SELECT
-  *,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_1` ORDER BY (
-    `level_0` IS NULL
-  ), `level_0`) - 1 AS `branch_0`,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_2` ORDER BY (
-    `level_1` IS NULL
-  ), `level_1`) - 1 AS `branch_1`,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_3` ORDER BY (
-    `level_2` IS NULL
-  ), `level_2`) - 1 AS `branch_2`,
-  DENSE_RANK() OVER (PARTITION BY `covered` ORDER BY (
-    `level_3` IS NULL
-  ), `level_3`) - 1 AS `branch_3`
-FROM (
-  SELECT
-    `v`.`value`,
-    `v`.`n`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN NULL
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_0`
-      ELSE NULL
-    END AS `level_0`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 1
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_0`
-      ELSE 3
-    END AS INT64) AS `leaves_0`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN NULL
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_1`
-      ELSE NULL
-    END AS `level_1`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 1
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_1`
-      ELSE 3
-    END AS INT64) AS `leaves_1`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN NULL
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_2`
-      ELSE NULL
-    END AS `level_2`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 1
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_2`
-      ELSE 3
-    END AS INT64) AS `leaves_2`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN '*'
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_3`
-      ELSE NULL
-    END AS `level_3`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 3
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_3`
-      ELSE 3
-    END AS INT64) AS `leaves_3`,
-    CASE WHEN `v`.`value` IS NULL OR NOT `h`.`is_listed` IS NULL THEN 1 ELSE 0 END AS `covered`
-  FROM `sqlanon_values_3` AS `v`
-  LEFT JOIN (
-    SELECT
-      `level_0` AS `level_0`,
-      `level_1` AS `level_1`,
-      `level_2` AS `level_2`,
-      `level_3` AS `level_3`,
-      COUNT(*) OVER (PARTITION BY `level_0`) AS `leaves_0`,
-      COUNT(*) OVER (PARTITION BY `level_1`) AS `leaves_1`,
-      COUNT(*) OVER (PARTITION BY `level_2`) AS `leaves_2`,
-      3 AS `leaves_3`,
-      1 AS `is_listed`
-    FROM `sqlanon_listed_3`
-  ) AS `h`
-    ON (
-      COALESCE(`v`.`value`, '') = COALESCE(`h`.`level_0`, '')
-      AND (
-        `v`.`value` IS NULL
-      ) = (
-        `h`.`level_0` IS NULL
-      )
-    )
-) AS `joined`;
-
--- 43. distinct values
-CREATE TEMPORARY TABLE `sqlanon_values_4` AS
-SELECT
-  CAST(`order` AS STRING) AS `value`,
-  CAST(`order` AS STRING) AS `raw`,
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS INT64) AS `n`
-FROM `people`
-GROUP BY
-  CAST(`order` AS STRING);
-
--- 44. build hierarchy
-CREATE TEMPORARY TABLE `sqlanon_listed_4` AS
-SELECT
-  `value` AS `level_0`,
-  LPAD(RIGHT(`value`, 1), 2, '*') AS `level_1`,
-  LPAD(RIGHT(`value`, 0), 2, '*') AS `level_2`
-FROM `sqlanon_values_4`
-WHERE
-  NOT `value` IS NULL;
-
--- 45. branches
-CREATE TEMPORARY TABLE `sqlanon_lookup_4_branches` AS
-SELECT
-  *,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_1` ORDER BY (
-    `level_0` IS NULL
-  ), `level_0`) - 1 AS `branch_0`,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_2` ORDER BY (
-    `level_1` IS NULL
-  ), `level_1`) - 1 AS `branch_1`,
-  DENSE_RANK() OVER (PARTITION BY `covered` ORDER BY (
-    `level_2` IS NULL
-  ), `level_2`) - 1 AS `branch_2`
-FROM (
-  SELECT
-    `v`.`value`,
-    `v`.`n`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN NULL
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_0`
-      ELSE NULL
-    END AS `level_0`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 1
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_0`
-      ELSE 3
-    END AS INT64) AS `leaves_0`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN NULL
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_1`
-      ELSE NULL
-    END AS `level_1`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 1
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_1`
-      ELSE 3
-    END AS INT64) AS `leaves_1`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN '**'
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_2`
-      ELSE NULL
-    END AS `level_2`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 3
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_2`
-      ELSE 3
-    END AS INT64) AS `leaves_2`,
-    CASE WHEN `v`.`value` IS NULL OR NOT `h`.`is_listed` IS NULL THEN 1 ELSE 0 END AS `covered`
-  FROM `sqlanon_values_4` AS `v`
-  LEFT JOIN (
-    SELECT
-      `level_0` AS `level_0`,
-      `level_1` AS `level_1`,
-      `level_2` AS `level_2`,
-      COUNT(*) OVER (PARTITION BY `level_0`) AS `leaves_0`,
-      COUNT(*) OVER (PARTITION BY `level_1`) AS `leaves_1`,
-      3 AS `leaves_2`,
-      1 AS `is_listed`
-    FROM `sqlanon_listed_4`
-  ) AS `h`
-    ON (
-      COALESCE(`v`.`value`, '') = COALESCE(`h`.`level_0`, '')
-      AND (
-        `v`.`value` IS NULL
-      ) = (
-        `h`.`level_0` IS NULL
-      )
-    )
-) AS `joined`;
-
--- 46. distinct values
-CREATE TEMPORARY TABLE `sqlanon_values_5` AS
-SELECT
-  CAST(`disease` AS STRING) AS `value`,
-  CAST(`disease` AS STRING) AS `raw`,
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS INT64) AS `n`
-FROM (
-  SELECT
-    *
-  FROM `people`
-  WHERE
-    TRUE
-) AS `taking_part`
-GROUP BY
-  CAST(`disease` AS STRING);
-
--- 47. list values
-CREATE TEMPORARY TABLE `sqlanon_listed_5` AS
-SELECT
-  `value` AS `level_0`
-FROM `sqlanon_values_5`
-WHERE
-  NOT `value` IS NULL;
-
--- 48. branches
-CREATE TEMPORARY TABLE `sqlanon_lookup_5_branches` AS
-SELECT
-  *,
-  DENSE_RANK() OVER (PARTITION BY `covered` ORDER BY (
-    `level_0` IS NULL
-  ), `level_0`) - 1 AS `branch_0`
-FROM (
-  SELECT
-    `v`.`value`,
-    `v`.`n`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN NULL
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_0`
-      ELSE NULL
-    END AS `level_0`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 1
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_0`
-      ELSE 4
-    END AS INT64) AS `leaves_0`,
-    CASE WHEN `v`.`value` IS NULL OR NOT `h`.`is_listed` IS NULL THEN 1 ELSE 0 END AS `covered`
-  FROM `sqlanon_values_5` AS `v`
-  LEFT JOIN (
-    SELECT
-      `level_0` AS `level_0`,
-      COUNT(*) OVER (PARTITION BY `level_0`) AS `leaves_0`,
-      1 AS `is_listed`
-    FROM `sqlanon_listed_5`
-  ) AS `h`
-    ON (
-      COALESCE(`v`.`value`, '') = COALESCE(`h`.`level_0`, '')
-      AND (
-        `v`.`value` IS NULL
-      ) = (
-        `h`.`level_0` IS NULL
-      )
-    )
-) AS `joined`;
-
--- 49. lookup
-CREATE TEMPORARY TABLE `sqlanon_lookup_0` AS
-SELECT
-  `value`,
-  `covered`,
-  `n`,
-  `level_0`,
-  `level_1`,
-  `level_2`,
-  `leaves_0`,
-  `leaves_1`,
-  `leaves_2`,
-  (
-    (
-      CAST(`branch_0` AS INT64)
-    ) << 0
-  ) | (
-    (
-      CAST(`branch_1` AS INT64)
-    ) << 1
-  ) AS `key_0`
-FROM `sqlanon_lookup_0_branches`
-WHERE
-  `branch_0` < 2 AND `branch_1` < 4 AND `branch_2` < 1;
-
--- 50. leaf
-CREATE TEMPORARY TABLE `sqlanon_leaf` AS
-SELECT
-  CAST(0 AS INT64) AS `attribute`,
-  CAST(0 AS INT64) AS `level`,
-  `key_0` & 7 AS `key_0`,
-  CAST(5 - MAX(`leaves_0`) AS INT64) AS `cost`,
-  CAST(5 - MAX(`leaves_0`) AS INT64) AS `cost_0`,
-  CAST(NULL AS INT64) AS `cost_1`,
-  CAST(NULL AS INT64) AS `cost_2`,
-  CAST(NULL AS INT64) AS `cost_3`,
-  CAST(NULL AS INT64) AS `cost_4`
-FROM `sqlanon_lookup_0`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 7
-UNION ALL
-SELECT
-  CAST(0 AS INT64) AS `attribute`,
-  CAST(1 AS INT64) AS `level`,
-  `key_0` & 6 AS `key_0`,
-  CAST(5 - MAX(`leaves_1`) AS INT64) AS `cost`,
-  CAST(5 - MAX(`leaves_0`) AS INT64) AS `cost_0`,
-  CAST(5 - MAX(`leaves_1`) AS INT64) AS `cost_1`,
-  CAST(NULL AS INT64) AS `cost_2`,
-  CAST(NULL AS INT64) AS `cost_3`,
-  CAST(NULL AS INT64) AS `cost_4`
-FROM `sqlanon_lookup_0`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 6
-UNION ALL
-SELECT
-  CAST(0 AS INT64) AS `attribute`,
-  CAST(2 AS INT64) AS `level`,
-  `key_0` & 0 AS `key_0`,
-  CAST(5 - MAX(`leaves_2`) AS INT64) AS `cost`,
-  CAST(5 - MAX(`leaves_0`) AS INT64) AS `cost_0`,
-  CAST(5 - MAX(`leaves_1`) AS INT64) AS `cost_1`,
-  CAST(5 - MAX(`leaves_2`) AS INT64) AS `cost_2`,
-  CAST(NULL AS INT64) AS `cost_3`,
-  CAST(NULL AS INT64) AS `cost_4`
-FROM `sqlanon_lookup_0`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 0;
-
--- 51. lookup
-CREATE TEMPORARY TABLE `sqlanon_lookup_1` AS
-SELECT
-  `value`,
-  `covered`,
-  `n`,
-  `level_0`,
-  `level_1`,
-  `level_2`,
-  `level_3`,
-  `leaves_0`,
-  `leaves_1`,
-  `leaves_2`,
-  `leaves_3`,
-  (
-    (
-      CAST(`branch_0` AS INT64)
-    ) << 3
-  ) | (
-    (
-      CAST(`branch_1` AS INT64)
-    ) << 7
-  ) | (
-    (
-      CAST(`branch_2` AS INT64)
-    ) << 8
-  ) AS `key_0`
-FROM `sqlanon_lookup_1_branches`
-WHERE
-  `branch_0` < 16 AND `branch_1` < 2 AND `branch_2` < 8 AND `branch_3` < 1;
-
--- 52. leaf
-INSERT INTO `sqlanon_leaf`
-SELECT
-  CAST(1 AS INT64) AS `attribute`,
-  CAST(0 AS INT64) AS `level`,
-  `key_0` & 2040 AS `key_0`,
-  CAST(47 - MAX(`leaves_0`) AS INT64) AS `cost`,
-  CAST(47 - MAX(`leaves_0`) AS INT64) AS `cost_0`,
-  CAST(NULL AS INT64) AS `cost_1`,
-  CAST(NULL AS INT64) AS `cost_2`,
-  CAST(NULL AS INT64) AS `cost_3`,
-  CAST(NULL AS INT64) AS `cost_4`
-FROM `sqlanon_lookup_1`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 2040
-UNION ALL
-SELECT
-  CAST(1 AS INT64) AS `attribute`,
-  CAST(1 AS INT64) AS `level`,
-  `key_0` & 1920 AS `key_0`,
-  CAST(47 - MAX(`leaves_1`) AS INT64) AS `cost`,
-  CAST(47 - MAX(`leaves_0`) AS INT64) AS `cost_0`,
-  CAST(47 - MAX(`leaves_1`) AS INT64) AS `cost_1`,
-  CAST(NULL AS INT64) AS `cost_2`,
-  CAST(NULL AS INT64) AS `cost_3`,
-  CAST(NULL AS INT64) AS `cost_4`
-FROM `sqlanon_lookup_1`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 1920
-UNION ALL
-SELECT
-  CAST(1 AS INT64) AS `attribute`,
-  CAST(2 AS INT64) AS `level`,
-  `key_0` & 1792 AS `key_0`,
-  CAST(47 - MAX(`leaves_2`) AS INT64) AS `cost`,
-  CAST(47 - MAX(`leaves_0`) AS INT64) AS `cost_0`,
-  CAST(47 - MAX(`leaves_1`) AS INT64) AS `cost_1`,
-  CAST(47 - MAX(`leaves_2`) AS INT64) AS `cost_2`,
-  CAST(NULL AS INT64) AS `cost_3`,
-  CAST(NULL AS INT64) AS `cost_4`
-FROM `sqlanon_lookup_1`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 1792
-UNION ALL
-SELECT
-  CAST(1 AS INT64) AS `attribute`,
-  CAST(3 AS INT64) AS `level`,
-  `key_0` & 0 AS `key_0`,
-  CAST(47 - MAX(`leaves_3`) AS INT64) AS `cost`,
-  CAST(47 - MAX(`leaves_0`) AS INT64) AS `cost_0`,
-  CAST(47 - MAX(`leaves_1`) AS INT64) AS `cost_1`,
-  CAST(47 - MAX(`leaves_2`) AS INT64) AS `cost_2`,
-  CAST(47 - MAX(`leaves_3`) AS INT64) AS `cost_3`,
-  CAST(NULL AS INT64) AS `cost_4`
-FROM `sqlanon_lookup_1`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 0;
-
--- 53. lookup
-CREATE TEMPORARY TABLE `sqlanon_lookup_2` AS
-SELECT
+  `attribute`,
   `value`,
   `covered`,
   `n`,
@@ -1071,294 +620,184 @@ SELECT
   `leaves_3`,
   `leaves_4`,
   (
-    (
-      CAST(`branch_0` AS INT64)
-    ) << 11
+    CASE
+      WHEN (
+        `attribute` = 0
+        OR `attribute` = 1
+        OR `attribute` = 2
+        OR `attribute` = 4
+        OR `attribute` = 5
+      )
+      THEN (
+        CAST(`branch_0` AS INT64)
+      ) << (
+        CASE
+          WHEN (
+            `attribute` = 0
+          )
+          THEN 0
+          WHEN (
+            `attribute` = 1
+          )
+          THEN 3
+          WHEN (
+            `attribute` = 2
+          )
+          THEN 11
+          WHEN (
+            `attribute` = 4
+          )
+          THEN 21
+          WHEN (
+            `attribute` = 5
+          )
+          THEN 23
+          ELSE 0
+        END
+      )
+      ELSE 0
+    END
   ) | (
-    (
-      CAST(`branch_1` AS INT64)
-    ) << 16
+    CASE
+      WHEN (
+        `attribute` = 0
+        OR `attribute` = 1
+        OR `attribute` = 2
+        OR `attribute` = 3
+        OR `attribute` = 4
+      )
+      THEN (
+        CAST(`branch_1` AS INT64)
+      ) << (
+        CASE
+          WHEN (
+            `attribute` = 0
+          )
+          THEN 1
+          WHEN (
+            `attribute` = 1
+          )
+          THEN 7
+          WHEN (
+            `attribute` = 2
+          )
+          THEN 16
+          WHEN (
+            `attribute` = 3
+          )
+          THEN 19
+          WHEN (
+            `attribute` = 4
+          )
+          THEN 22
+          ELSE 0
+        END
+      )
+      ELSE 0
+    END
   ) | (
-    (
-      CAST(`branch_2` AS INT64)
-    ) << 17
+    CASE
+      WHEN (
+        `attribute` = 1 OR `attribute` = 2
+      )
+      THEN (
+        CAST(`branch_2` AS INT64)
+      ) << (
+        CASE WHEN (
+          `attribute` = 1
+        ) THEN 8 WHEN (
+          `attribute` = 2
+        ) THEN 17 ELSE 0 END
+      )
+      ELSE 0
+    END
   ) | (
-    (
-      CAST(`branch_3` AS INT64)
-    ) << 18
+    CASE
+      WHEN (
+        `attribute` = 2
+      )
+      THEN (
+        CAST(`branch_3` AS INT64)
+      ) << (
+        CASE WHEN (
+          `attribute` = 2
+        ) THEN 18 ELSE 0 END
+      )
+      ELSE 0
+    END
   ) AS `key_0`
-FROM `sqlanon_lookup_2_branches`
+FROM `sqlanon_branches`
 WHERE
-  `branch_0` < 32
-  AND `branch_1` < 2
-  AND `branch_2` < 2
-  AND `branch_3` < 2
-  AND `branch_4` < 1;
+  `branch_0` < CASE
+    WHEN (
+      `attribute` = 0 OR `attribute` = 4
+    )
+    THEN 2
+    WHEN (
+      `attribute` = 1
+    )
+    THEN 16
+    WHEN (
+      `attribute` = 2
+    )
+    THEN 32
+    WHEN (
+      `attribute` = 3
+    )
+    THEN 1
+    WHEN (
+      `attribute` = 5
+    )
+    THEN 4
+    ELSE 1
+  END
+  AND `branch_1` < CASE
+    WHEN (
+      `attribute` = 0 OR `attribute` = 3
+    )
+    THEN 4
+    WHEN (
+      `attribute` = 1 OR `attribute` = 2 OR `attribute` = 4
+    )
+    THEN 2
+    ELSE 1
+  END
+  AND `branch_2` < CASE
+    WHEN (
+      `attribute` = 0 OR `attribute` = 3 OR `attribute` = 4
+    )
+    THEN 1
+    WHEN (
+      `attribute` = 1
+    )
+    THEN 8
+    WHEN (
+      `attribute` = 2
+    )
+    THEN 2
+    ELSE 1
+  END
+  AND `branch_3` < CASE
+    WHEN (
+      `attribute` = 1 OR `attribute` = 3
+    )
+    THEN 1
+    WHEN (
+      `attribute` = 2
+    )
+    THEN 2
+    ELSE 1
+  END
+  AND `branch_4` < CASE WHEN (
+    `attribute` = 2
+  ) THEN 1 ELSE 1 END
+  AND (
+    `covered` = 1 OR NOT (
+      `attribute` = 5
+    )
+  );
 
--- 54. leaf
-INSERT INTO `sqlanon_leaf`
-SELECT
-  CAST(2 AS INT64) AS `attribute`,
-  CAST(0 AS INT64) AS `level`,
-  `key_0` & 522240 AS `key_0`,
-  CAST(125 - MAX(`leaves_0`) AS INT64) AS `cost`,
-  CAST(125 - MAX(`leaves_0`) AS INT64) AS `cost_0`,
-  CAST(NULL AS INT64) AS `cost_1`,
-  CAST(NULL AS INT64) AS `cost_2`,
-  CAST(NULL AS INT64) AS `cost_3`,
-  CAST(NULL AS INT64) AS `cost_4`
-FROM `sqlanon_lookup_2`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 522240
-UNION ALL
-SELECT
-  CAST(2 AS INT64) AS `attribute`,
-  CAST(1 AS INT64) AS `level`,
-  `key_0` & 458752 AS `key_0`,
-  CAST(125 - MAX(`leaves_1`) AS INT64) AS `cost`,
-  CAST(125 - MAX(`leaves_0`) AS INT64) AS `cost_0`,
-  CAST(125 - MAX(`leaves_1`) AS INT64) AS `cost_1`,
-  CAST(NULL AS INT64) AS `cost_2`,
-  CAST(NULL AS INT64) AS `cost_3`,
-  CAST(NULL AS INT64) AS `cost_4`
-FROM `sqlanon_lookup_2`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 458752
-UNION ALL
-SELECT
-  CAST(2 AS INT64) AS `attribute`,
-  CAST(2 AS INT64) AS `level`,
-  `key_0` & 393216 AS `key_0`,
-  CAST(125 - MAX(`leaves_2`) AS INT64) AS `cost`,
-  CAST(125 - MAX(`leaves_0`) AS INT64) AS `cost_0`,
-  CAST(125 - MAX(`leaves_1`) AS INT64) AS `cost_1`,
-  CAST(125 - MAX(`leaves_2`) AS INT64) AS `cost_2`,
-  CAST(NULL AS INT64) AS `cost_3`,
-  CAST(NULL AS INT64) AS `cost_4`
-FROM `sqlanon_lookup_2`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 393216
-UNION ALL
-SELECT
-  CAST(2 AS INT64) AS `attribute`,
-  CAST(3 AS INT64) AS `level`,
-  `key_0` & 262144 AS `key_0`,
-  CAST(125 - MAX(`leaves_3`) AS INT64) AS `cost`,
-  CAST(125 - MAX(`leaves_0`) AS INT64) AS `cost_0`,
-  CAST(125 - MAX(`leaves_1`) AS INT64) AS `cost_1`,
-  CAST(125 - MAX(`leaves_2`) AS INT64) AS `cost_2`,
-  CAST(125 - MAX(`leaves_3`) AS INT64) AS `cost_3`,
-  CAST(NULL AS INT64) AS `cost_4`
-FROM `sqlanon_lookup_2`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 262144
-UNION ALL
-SELECT
-  CAST(2 AS INT64) AS `attribute`,
-  CAST(4 AS INT64) AS `level`,
-  `key_0` & 0 AS `key_0`,
-  CAST(125 - MAX(`leaves_4`) AS INT64) AS `cost`,
-  CAST(125 - MAX(`leaves_0`) AS INT64) AS `cost_0`,
-  CAST(125 - MAX(`leaves_1`) AS INT64) AS `cost_1`,
-  CAST(125 - MAX(`leaves_2`) AS INT64) AS `cost_2`,
-  CAST(125 - MAX(`leaves_3`) AS INT64) AS `cost_3`,
-  CAST(125 - MAX(`leaves_4`) AS INT64) AS `cost_4`
-FROM `sqlanon_lookup_2`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 0;
-
--- 55. lookup
-CREATE TEMPORARY TABLE `sqlanon_lookup_3` AS
-SELECT
-  `value`,
-  `covered`,
-  `n`,
-  `level_0`,
-  `level_1`,
-  `level_2`,
-  `level_3`,
-  `leaves_0`,
-  `leaves_1`,
-  `leaves_2`,
-  `leaves_3`,
-  (
-    (
-      CAST(`branch_1` AS INT64)
-    ) << 19
-  ) AS `key_0`
-FROM `sqlanon_lookup_3_branches`
-WHERE
-  `branch_0` < 1 AND `branch_1` < 4 AND `branch_2` < 1 AND `branch_3` < 1;
-
--- 56. leaf
-INSERT INTO `sqlanon_leaf`
-SELECT
-  CAST(3 AS INT64) AS `attribute`,
-  CAST(0 AS INT64) AS `level`,
-  `key_0` & 1572864 AS `key_0`,
-  CAST(3 - MAX(`leaves_0`) AS INT64) AS `cost`,
-  CAST(3 - MAX(`leaves_0`) AS INT64) AS `cost_0`,
-  CAST(NULL AS INT64) AS `cost_1`,
-  CAST(NULL AS INT64) AS `cost_2`,
-  CAST(NULL AS INT64) AS `cost_3`,
-  CAST(NULL AS INT64) AS `cost_4`
-FROM `sqlanon_lookup_3`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 1572864
-UNION ALL
-SELECT
-  CAST(3 AS INT64) AS `attribute`,
-  CAST(1 AS INT64) AS `level`,
-  `key_0` & 1572864 AS `key_0`,
-  CAST(3 - MAX(`leaves_1`) AS INT64) AS `cost`,
-  CAST(3 - MAX(`leaves_0`) AS INT64) AS `cost_0`,
-  CAST(3 - MAX(`leaves_1`) AS INT64) AS `cost_1`,
-  CAST(NULL AS INT64) AS `cost_2`,
-  CAST(NULL AS INT64) AS `cost_3`,
-  CAST(NULL AS INT64) AS `cost_4`
-FROM `sqlanon_lookup_3`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 1572864
-UNION ALL
-SELECT
-  CAST(3 AS INT64) AS `attribute`,
-  CAST(2 AS INT64) AS `level`,
-  `key_0` & 0 AS `key_0`,
-  CAST(3 - MAX(`leaves_2`) AS INT64) AS `cost`,
-  CAST(3 - MAX(`leaves_0`) AS INT64) AS `cost_0`,
-  CAST(3 - MAX(`leaves_1`) AS INT64) AS `cost_1`,
-  CAST(3 - MAX(`leaves_2`) AS INT64) AS `cost_2`,
-  CAST(NULL AS INT64) AS `cost_3`,
-  CAST(NULL AS INT64) AS `cost_4`
-FROM `sqlanon_lookup_3`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 0
-UNION ALL
-SELECT
-  CAST(3 AS INT64) AS `attribute`,
-  CAST(3 AS INT64) AS `level`,
-  `key_0` & 0 AS `key_0`,
-  CAST(3 - MAX(`leaves_3`) AS INT64) AS `cost`,
-  CAST(3 - MAX(`leaves_0`) AS INT64) AS `cost_0`,
-  CAST(3 - MAX(`leaves_1`) AS INT64) AS `cost_1`,
-  CAST(3 - MAX(`leaves_2`) AS INT64) AS `cost_2`,
-  CAST(3 - MAX(`leaves_3`) AS INT64) AS `cost_3`,
-  CAST(NULL AS INT64) AS `cost_4`
-FROM `sqlanon_lookup_3`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 0;
-
--- 57. lookup
-CREATE TEMPORARY TABLE `sqlanon_lookup_4` AS
-SELECT
-  `value`,
-  `covered`,
-  `n`,
-  `level_0`,
-  `level_1`,
-  `level_2`,
-  `leaves_0`,
-  `leaves_1`,
-  `leaves_2`,
-  (
-    (
-      CAST(`branch_0` AS INT64)
-    ) << 21
-  ) | (
-    (
-      CAST(`branch_1` AS INT64)
-    ) << 22
-  ) AS `key_0`
-FROM `sqlanon_lookup_4_branches`
-WHERE
-  `branch_0` < 2 AND `branch_1` < 2 AND `branch_2` < 1;
-
--- 58. leaf
-INSERT INTO `sqlanon_leaf`
-SELECT
-  CAST(4 AS INT64) AS `attribute`,
-  CAST(0 AS INT64) AS `level`,
-  `key_0` & 6291456 AS `key_0`,
-  CAST(3 - MAX(`leaves_0`) AS INT64) AS `cost`,
-  CAST(3 - MAX(`leaves_0`) AS INT64) AS `cost_0`,
-  CAST(NULL AS INT64) AS `cost_1`,
-  CAST(NULL AS INT64) AS `cost_2`,
-  CAST(NULL AS INT64) AS `cost_3`,
-  CAST(NULL AS INT64) AS `cost_4`
-FROM `sqlanon_lookup_4`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 6291456
-UNION ALL
-SELECT
-  CAST(4 AS INT64) AS `attribute`,
-  CAST(1 AS INT64) AS `level`,
-  `key_0` & 4194304 AS `key_0`,
-  CAST(3 - MAX(`leaves_1`) AS INT64) AS `cost`,
-  CAST(3 - MAX(`leaves_0`) AS INT64) AS `cost_0`,
-  CAST(3 - MAX(`leaves_1`) AS INT64) AS `cost_1`,
-  CAST(NULL AS INT64) AS `cost_2`,
-  CAST(NULL AS INT64) AS `cost_3`,
-  CAST(NULL AS INT64) AS `cost_4`
-FROM `sqlanon_lookup_4`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 4194304
-UNION ALL
-SELECT
-  CAST(4 AS INT64) AS `attribute`,
-  CAST(2 AS INT64) AS `level`,
-  `key_0` & 0 AS `key_0`,
-  CAST(3 - MAX(`leaves_2`) AS INT64) AS `cost`,
-  CAST(3 - MAX(`leaves_0`) AS INT64) AS `cost_0`,
-  CAST(3 - MAX(`leaves_1`) AS INT64) AS `cost_1`,
-  CAST(3 - MAX(`leaves_2`) AS INT64) AS `cost_2`,
-  CAST(NULL AS INT64) AS `cost_3`,
-  CAST(NULL AS INT64) AS `cost_4`
-FROM `sqlanon_lookup_4`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 0;
-
--- 59. lookup
-CREATE TEMPORARY TABLE `sqlanon_lookup_5` AS
-SELECT
-  `value`,
-  `covered`,
-  `n`,
-  `level_0`,
-  `leaves_0`,
-  (
-    (
-      CAST(`branch_0` AS INT64)
-    ) << 23
-  ) AS `key_0`
-FROM `sqlanon_lookup_5_branches`
-WHERE
-  `branch_0` < 4 AND `covered` = 1;
-
--- 60. overall
+-- 16. overall
 CREATE TEMPORARY TABLE `sqlanon_overall_0` AS
 SELECT
   *,
@@ -1393,14 +832,15 @@ FROM (
           `v`.`n` AS `records`,
           ROW_NUMBER() OVER (
             ORDER BY `v`.`value` IS NULL, (
-              `v`.`raw` IS NULL
-            ), `v`.`raw`, (
+              `v`.`value` IS NULL
+            ), `v`.`value`, (
               `v`.`value` IS NULL
             ), `v`.`value`
           ) AS `place`
-        FROM `sqlanon_values_5` AS `v`
-        JOIN `sqlanon_lookup_5` AS `sqlanon_lookup_5`
-          ON (
+        FROM `sqlanon_values` AS `v`
+        JOIN `sqlanon_lookup` AS `sqlanon_lookup_5`
+          ON `sqlanon_lookup_5`.`attribute` = 5
+          AND (
             COALESCE(`v`.`value`, '') = COALESCE(`sqlanon_lookup_5`.`value`, '')
             AND (
               `v`.`value` IS NULL
@@ -1408,82 +848,14 @@ FROM (
               `sqlanon_lookup_5`.`value` IS NULL
             )
           )
+        WHERE
+          `v`.`attribute` = 5
       ) AS `placed`
     ) AS `shared`
   ) AS `cumulated`
 ) AS `measured`;
 
--- 61. base
-CREATE TEMPORARY TABLE `sqlanon_base` AS
-SELECT
-  `sqlanon_lookup_0`.`key_0` | `sqlanon_lookup_1`.`key_0` | `sqlanon_lookup_2`.`key_0` | `sqlanon_lookup_3`.`key_0` | `sqlanon_lookup_4`.`key_0` | `sqlanon_lookup_5`.`key_0` AS `key_0`,
-  CAST(COUNT(*) AS INT64) AS `n`
-FROM `people` AS `source`
-LEFT JOIN `sqlanon_lookup_0` AS `sqlanon_lookup_0`
-  ON (
-    COALESCE(CAST(`source`.`city` AS STRING), '') = COALESCE(`sqlanon_lookup_0`.`value`, '')
-    AND (
-      CAST(`source`.`city` AS STRING) IS NULL
-    ) = (
-      `sqlanon_lookup_0`.`value` IS NULL
-    )
-  )
-LEFT JOIN `sqlanon_lookup_1` AS `sqlanon_lookup_1`
-  ON (
-    COALESCE(CAST(`source`.`age` AS STRING), '') = COALESCE(`sqlanon_lookup_1`.`value`, '')
-    AND (
-      CAST(`source`.`age` AS STRING) IS NULL
-    ) = (
-      `sqlanon_lookup_1`.`value` IS NULL
-    )
-  )
-LEFT JOIN `sqlanon_lookup_2` AS `sqlanon_lookup_2`
-  ON (
-    COALESCE(CAST(`source`.`seen` AS STRING), '') = COALESCE(`sqlanon_lookup_2`.`value`, '')
-    AND (
-      CAST(`source`.`seen` AS STRING) IS NULL
-    ) = (
-      `sqlanon_lookup_2`.`value` IS NULL
-    )
-  )
-LEFT JOIN `sqlanon_lookup_3` AS `sqlanon_lookup_3`
-  ON (
-    COALESCE(CAST(`source`.`zip` AS STRING), '') = COALESCE(`sqlanon_lookup_3`.`value`, '')
-    AND (
-      CAST(`source`.`zip` AS STRING) IS NULL
-    ) = (
-      `sqlanon_lookup_3`.`value` IS NULL
-    )
-  )
-LEFT JOIN `sqlanon_lookup_4` AS `sqlanon_lookup_4`
-  ON (
-    COALESCE(CAST(`source`.`order` AS STRING), '') = COALESCE(`sqlanon_lookup_4`.`value`, '')
-    AND (
-      CAST(`source`.`order` AS STRING) IS NULL
-    ) = (
-      `sqlanon_lookup_4`.`value` IS NULL
-    )
-  )
-LEFT JOIN `sqlanon_lookup_5` AS `sqlanon_lookup_5`
-  ON (
-    COALESCE(CAST(`source`.`disease` AS STRING), '') = COALESCE(`sqlanon_lookup_5`.`value`, '')
-    AND (
-      CAST(`source`.`disease` AS STRING) IS NULL
-    ) = (
-      `sqlanon_lookup_5`.`value` IS NULL
-    )
-  )
-WHERE
-  COALESCE(`sqlanon_lookup_0`.`covered`, 0) <> 0
-  AND COALESCE(`sqlanon_lookup_1`.`covered`, 0) <> 0
-  AND COALESCE(`sqlanon_lookup_2`.`covered`, 0) <> 0
-  AND COALESCE(`sqlanon_lookup_3`.`covered`, 0) <> 0
-  AND COALESCE(`sqlanon_lookup_4`.`covered`, 0) <> 0
-  AND TRUE
-GROUP BY
-  `sqlanon_lookup_0`.`key_0` | `sqlanon_lookup_1`.`key_0` | `sqlanon_lookup_2`.`key_0` | `sqlanon_lookup_3`.`key_0` | `sqlanon_lookup_4`.`key_0` | `sqlanon_lookup_5`.`key_0`;
-
--- 62. load masks
+-- 17. load masks
 CREATE TEMPORARY TABLE `sqlanon_masks` (
   `attribute` INT64,
   `level` INT64,
@@ -1491,7 +863,7 @@ CREATE TEMPORARY TABLE `sqlanon_masks` (
   `mask_0` INT64
 );
 
--- 63. load masks
+-- 18. load masks
 INSERT INTO `sqlanon_masks`
 VALUES
   (0, 0, '0', 7),
@@ -1514,18 +886,329 @@ VALUES
   (4, 1, '1', 4194304),
   (4, 2, '2', 0);
 
--- 64. records of the source, and those that take part
+-- 19. leaf
+CREATE TEMPORARY TABLE `sqlanon_leaf` AS
+SELECT
+  `m`.`attribute`,
+  `m`.`level`,
+  `l`.`key_0` & `m`.`mask_0` AS `key_0`,
+  CAST(CASE
+    WHEN `m`.`level` = 0
+    THEN MAX(
+      CASE
+        WHEN (
+          `m`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `m`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `m`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `m`.`attribute` = 3 OR `m`.`attribute` = 4
+        )
+        THEN 3
+      END
+    ) - MAX(`l`.`leaves_0`)
+    WHEN `m`.`level` = 1
+    THEN MAX(
+      CASE
+        WHEN (
+          `m`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `m`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `m`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `m`.`attribute` = 3 OR `m`.`attribute` = 4
+        )
+        THEN 3
+      END
+    ) - MAX(`l`.`leaves_1`)
+    WHEN `m`.`level` = 2
+    THEN MAX(
+      CASE
+        WHEN (
+          `m`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `m`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `m`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `m`.`attribute` = 3 OR `m`.`attribute` = 4
+        )
+        THEN 3
+      END
+    ) - MAX(`l`.`leaves_2`)
+    WHEN `m`.`level` = 3
+    THEN MAX(
+      CASE
+        WHEN (
+          `m`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `m`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `m`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `m`.`attribute` = 3 OR `m`.`attribute` = 4
+        )
+        THEN 3
+      END
+    ) - MAX(`l`.`leaves_3`)
+    WHEN `m`.`level` = 4
+    THEN MAX(
+      CASE
+        WHEN (
+          `m`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `m`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `m`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `m`.`attribute` = 3 OR `m`.`attribute` = 4
+        )
+        THEN 3
+      END
+    ) - MAX(`l`.`leaves_4`)
+  END AS INT64) AS `cost`,
+  CAST(MAX(
+    CASE
+      WHEN (
+        `m`.`attribute` = 0
+      )
+      THEN 5
+      WHEN (
+        `m`.`attribute` = 1
+      )
+      THEN 47
+      WHEN (
+        `m`.`attribute` = 2
+      )
+      THEN 125
+      WHEN (
+        `m`.`attribute` = 3 OR `m`.`attribute` = 4
+      )
+      THEN 3
+    END
+  ) - MAX(`l`.`leaves_0`) AS INT64) AS `cost_0`,
+  CAST(CASE
+    WHEN `m`.`level` >= 1
+    THEN MAX(
+      CASE
+        WHEN (
+          `m`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `m`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `m`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `m`.`attribute` = 3 OR `m`.`attribute` = 4
+        )
+        THEN 3
+      END
+    ) - MAX(`l`.`leaves_1`)
+  END AS INT64) AS `cost_1`,
+  CAST(CASE
+    WHEN `m`.`level` >= 2
+    THEN MAX(
+      CASE
+        WHEN (
+          `m`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `m`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `m`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `m`.`attribute` = 3 OR `m`.`attribute` = 4
+        )
+        THEN 3
+      END
+    ) - MAX(`l`.`leaves_2`)
+  END AS INT64) AS `cost_2`,
+  CAST(CASE
+    WHEN `m`.`level` >= 3
+    THEN MAX(
+      CASE
+        WHEN (
+          `m`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `m`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `m`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `m`.`attribute` = 3 OR `m`.`attribute` = 4
+        )
+        THEN 3
+      END
+    ) - MAX(`l`.`leaves_3`)
+  END AS INT64) AS `cost_3`,
+  CAST(CASE
+    WHEN `m`.`level` >= 4
+    THEN MAX(
+      CASE
+        WHEN (
+          `m`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `m`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `m`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `m`.`attribute` = 3 OR `m`.`attribute` = 4
+        )
+        THEN 3
+      END
+    ) - MAX(`l`.`leaves_4`)
+  END AS INT64) AS `cost_4`
+FROM `sqlanon_lookup` AS `l`
+JOIN `sqlanon_masks` AS `m`
+  ON `l`.`attribute` = `m`.`attribute`
+WHERE
+  `l`.`covered` = 1
+GROUP BY
+  `m`.`attribute`,
+  `m`.`level`,
+  `l`.`key_0` & `m`.`mask_0`;
+
+-- 20. base
+CREATE TEMPORARY TABLE `sqlanon_base` AS
+SELECT
+  `sqlanon_lookup_0`.`key_0` | `sqlanon_lookup_1`.`key_0` | `sqlanon_lookup_2`.`key_0` | `sqlanon_lookup_3`.`key_0` | `sqlanon_lookup_4`.`key_0` | `sqlanon_lookup_5`.`key_0` AS `key_0`,
+  CAST(COUNT(*) AS INT64) AS `n`
+FROM `people` AS `source`
+LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_0`
+  ON `sqlanon_lookup_0`.`attribute` = 0
+  AND (
+    COALESCE(CAST(`source`.`city` AS STRING), '') = COALESCE(`sqlanon_lookup_0`.`value`, '')
+    AND (
+      CAST(`source`.`city` AS STRING) IS NULL
+    ) = (
+      `sqlanon_lookup_0`.`value` IS NULL
+    )
+  )
+LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_1`
+  ON `sqlanon_lookup_1`.`attribute` = 1
+  AND (
+    COALESCE(CAST(`source`.`age` AS STRING), '') = COALESCE(`sqlanon_lookup_1`.`value`, '')
+    AND (
+      CAST(`source`.`age` AS STRING) IS NULL
+    ) = (
+      `sqlanon_lookup_1`.`value` IS NULL
+    )
+  )
+LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_2`
+  ON `sqlanon_lookup_2`.`attribute` = 2
+  AND (
+    COALESCE(CAST(`source`.`seen` AS STRING), '') = COALESCE(`sqlanon_lookup_2`.`value`, '')
+    AND (
+      CAST(`source`.`seen` AS STRING) IS NULL
+    ) = (
+      `sqlanon_lookup_2`.`value` IS NULL
+    )
+  )
+LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_3`
+  ON `sqlanon_lookup_3`.`attribute` = 3
+  AND (
+    COALESCE(CAST(`source`.`zip` AS STRING), '') = COALESCE(`sqlanon_lookup_3`.`value`, '')
+    AND (
+      CAST(`source`.`zip` AS STRING) IS NULL
+    ) = (
+      `sqlanon_lookup_3`.`value` IS NULL
+    )
+  )
+LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_4`
+  ON `sqlanon_lookup_4`.`attribute` = 4
+  AND (
+    COALESCE(CAST(`source`.`order` AS STRING), '') = COALESCE(`sqlanon_lookup_4`.`value`, '')
+    AND (
+      CAST(`source`.`order` AS STRING) IS NULL
+    ) = (
+      `sqlanon_lookup_4`.`value` IS NULL
+    )
+  )
+LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_5`
+  ON `sqlanon_lookup_5`.`attribute` = 5
+  AND (
+    COALESCE(CAST(`source`.`disease` AS STRING), '') = COALESCE(`sqlanon_lookup_5`.`value`, '')
+    AND (
+      CAST(`source`.`disease` AS STRING) IS NULL
+    ) = (
+      `sqlanon_lookup_5`.`value` IS NULL
+    )
+  )
+WHERE
+  COALESCE(`sqlanon_lookup_0`.`covered`, 0) <> 0
+  AND COALESCE(`sqlanon_lookup_1`.`covered`, 0) <> 0
+  AND COALESCE(`sqlanon_lookup_2`.`covered`, 0) <> 0
+  AND COALESCE(`sqlanon_lookup_3`.`covered`, 0) <> 0
+  AND COALESCE(`sqlanon_lookup_4`.`covered`, 0) <> 0
+  AND TRUE
+GROUP BY
+  `sqlanon_lookup_0`.`key_0` | `sqlanon_lookup_1`.`key_0` | `sqlanon_lookup_2`.`key_0` | `sqlanon_lookup_3`.`key_0` | `sqlanon_lookup_4`.`key_0` | `sqlanon_lookup_5`.`key_0`;
+
+-- 21. records of the source, and those that take part
 SELECT
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS INT64) AS `records`,
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS INT64) AS `included`
 FROM `people`;
 
--- 65. records that were encoded
+-- 22. records that were encoded
 SELECT
   CAST(COALESCE(SUM(`n`), 0) AS INT64) AS `encoded`
 FROM `sqlanon_base`;
 
--- 66. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
+-- 23. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
 WITH `nodes` AS (
   SELECT
     CAST(0 AS INT64) AS `node`,
@@ -1787,7 +1470,7 @@ GROUP BY
   `failing`.`node`,
   `failing`.`attribute`;
 
--- 67. the release
+-- 24. the release
 CREATE TABLE `sqlanon_release` AS
 SELECT
   `city`,
@@ -1855,8 +1538,9 @@ FROM (
                 `sqlanon_lookup_0`.`key_0` | `sqlanon_lookup_1`.`key_0` | `sqlanon_lookup_2`.`key_0` | `sqlanon_lookup_3`.`key_0` | `sqlanon_lookup_4`.`key_0`
               ) & 5767174 AS `key_0`
             FROM `people` AS `source`
-            LEFT JOIN `sqlanon_lookup_0` AS `sqlanon_lookup_0`
-              ON (
+            LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_0`
+              ON `sqlanon_lookup_0`.`attribute` = 0
+              AND (
                 COALESCE(CAST(`source`.`city` AS STRING), '') = COALESCE(`sqlanon_lookup_0`.`value`, '')
                 AND (
                   CAST(`source`.`city` AS STRING) IS NULL
@@ -1864,8 +1548,9 @@ FROM (
                   `sqlanon_lookup_0`.`value` IS NULL
                 )
               )
-            LEFT JOIN `sqlanon_lookup_1` AS `sqlanon_lookup_1`
-              ON (
+            LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_1`
+              ON `sqlanon_lookup_1`.`attribute` = 1
+              AND (
                 COALESCE(CAST(`source`.`age` AS STRING), '') = COALESCE(`sqlanon_lookup_1`.`value`, '')
                 AND (
                   CAST(`source`.`age` AS STRING) IS NULL
@@ -1873,8 +1558,9 @@ FROM (
                   `sqlanon_lookup_1`.`value` IS NULL
                 )
               )
-            LEFT JOIN `sqlanon_lookup_2` AS `sqlanon_lookup_2`
-              ON (
+            LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_2`
+              ON `sqlanon_lookup_2`.`attribute` = 2
+              AND (
                 COALESCE(CAST(`source`.`seen` AS STRING), '') = COALESCE(`sqlanon_lookup_2`.`value`, '')
                 AND (
                   CAST(`source`.`seen` AS STRING) IS NULL
@@ -1882,8 +1568,9 @@ FROM (
                   `sqlanon_lookup_2`.`value` IS NULL
                 )
               )
-            LEFT JOIN `sqlanon_lookup_3` AS `sqlanon_lookup_3`
-              ON (
+            LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_3`
+              ON `sqlanon_lookup_3`.`attribute` = 3
+              AND (
                 COALESCE(CAST(`source`.`zip` AS STRING), '') = COALESCE(`sqlanon_lookup_3`.`value`, '')
                 AND (
                   CAST(`source`.`zip` AS STRING) IS NULL
@@ -1891,8 +1578,9 @@ FROM (
                   `sqlanon_lookup_3`.`value` IS NULL
                 )
               )
-            LEFT JOIN `sqlanon_lookup_4` AS `sqlanon_lookup_4`
-              ON (
+            LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_4`
+              ON `sqlanon_lookup_4`.`attribute` = 4
+              AND (
                 COALESCE(CAST(`source`.`order` AS STRING), '') = COALESCE(`sqlanon_lookup_4`.`value`, '')
                 AND (
                   CAST(`source`.`order` AS STRING) IS NULL
@@ -2059,14 +1747,14 @@ FROM (
 WHERE
   `sqlanon_place` > 0;
 
--- 68. audit row_count: no row, if the table is the one that was planned on
+-- 25. audit row_count: no row, if the table is the one that was planned on
 SELECT
   COUNT(*) AS `rows_found`
 FROM `sqlanon_release` AS `release`
 HAVING
   COUNT(*) <> 226;
 
--- 69. audit small_classes: no row
+-- 26. audit small_classes: no row
 SELECT
   COUNT(*) AS `records`
 FROM `sqlanon_release` AS `release`
@@ -2079,7 +1767,7 @@ GROUP BY
 HAVING
   COUNT(*) BETWEEN 1 AND 4 - 1;
 
--- 70. audit distinct_l_diversity of disease: no row
+-- 27. audit distinct_l_diversity of disease: no row
 SELECT
   COUNT(*) AS `records`
 FROM `sqlanon_release` AS `release`
@@ -2093,7 +1781,7 @@ HAVING
   COUNT(*) > 0
   AND COUNT(DISTINCT `release`.`disease`) + MAX(CASE WHEN `release`.`disease` IS NULL THEN 1 ELSE 0 END) < 2;
 
--- 71. audit t_closeness_equal of disease: no row
+-- 28. audit t_closeness_equal of disease: no row
 SELECT
   CAST(SUM(`sqlanon_count`) AS INT64) AS `records`
 FROM (
@@ -2150,7 +1838,7 @@ HAVING
     ABS(CAST(`sqlanon_count` AS FLOAT64) / `sqlanon_size` - COALESCE(`sqlanon_share`, 0))
   ) + 1 - SUM(COALESCE(`sqlanon_share`, 0)) AS FLOAT64) / 2 > CAST(0.35 AS FLOAT64) + 1e-11;
 
--- 72. audit untranslated_values of city: no row
+-- 29. audit untranslated_values of city: no row
 SELECT
   `released`.`sqlanon_records` AS `records`
 FROM (
@@ -2168,7 +1856,13 @@ LEFT JOIN (
   FROM (
     SELECT DISTINCT
       `level_1` AS `value`
-    FROM `sqlanon_lookup_0`
+    FROM (
+      SELECT
+        *
+      FROM `sqlanon_lookup`
+      WHERE
+        `attribute` = 0
+    ) AS `sqlanon_lookup_0`
   ) AS `lookup`
 ) AS `texts`
   ON (
@@ -2182,7 +1876,7 @@ LEFT JOIN (
 WHERE
   `texts`.`listed` IS NULL;
 
--- 73. audit untranslated_values of age: no row
+-- 30. audit untranslated_values of age: no row
 SELECT
   `released`.`sqlanon_records` AS `records`
 FROM (
@@ -2200,7 +1894,13 @@ LEFT JOIN (
   FROM (
     SELECT DISTINCT
       `level_3` AS `value`
-    FROM `sqlanon_lookup_1`
+    FROM (
+      SELECT
+        *
+      FROM `sqlanon_lookup`
+      WHERE
+        `attribute` = 1
+    ) AS `sqlanon_lookup_1`
   ) AS `lookup`
 ) AS `texts`
   ON (
@@ -2214,7 +1914,7 @@ LEFT JOIN (
 WHERE
   `texts`.`listed` IS NULL;
 
--- 74. audit untranslated_values of seen: no row
+-- 31. audit untranslated_values of seen: no row
 SELECT
   `released`.`sqlanon_records` AS `records`
 FROM (
@@ -2232,7 +1932,13 @@ LEFT JOIN (
   FROM (
     SELECT DISTINCT
       `level_4` AS `value`
-    FROM `sqlanon_lookup_2`
+    FROM (
+      SELECT
+        *
+      FROM `sqlanon_lookup`
+      WHERE
+        `attribute` = 2
+    ) AS `sqlanon_lookup_2`
   ) AS `lookup`
 ) AS `texts`
   ON (
@@ -2246,7 +1952,7 @@ LEFT JOIN (
 WHERE
   `texts`.`listed` IS NULL;
 
--- 75. audit untranslated_values of zip: no row
+-- 32. audit untranslated_values of zip: no row
 SELECT
   `released`.`sqlanon_records` AS `records`
 FROM (
@@ -2264,7 +1970,13 @@ LEFT JOIN (
   FROM (
     SELECT DISTINCT
       `level_0` AS `value`
-    FROM `sqlanon_lookup_3`
+    FROM (
+      SELECT
+        *
+      FROM `sqlanon_lookup`
+      WHERE
+        `attribute` = 3
+    ) AS `sqlanon_lookup_3`
   ) AS `lookup`
 ) AS `texts`
   ON (
@@ -2278,7 +1990,7 @@ LEFT JOIN (
 WHERE
   `texts`.`listed` IS NULL;
 
--- 76. audit untranslated_values of order: no row
+-- 33. audit untranslated_values of order: no row
 SELECT
   `released`.`sqlanon_records` AS `records`
 FROM (
@@ -2296,7 +2008,13 @@ LEFT JOIN (
   FROM (
     SELECT DISTINCT
       `level_1` AS `value`
-    FROM `sqlanon_lookup_4`
+    FROM (
+      SELECT
+        *
+      FROM `sqlanon_lookup`
+      WHERE
+        `attribute` = 4
+    ) AS `sqlanon_lookup_4`
   ) AS `lookup`
 ) AS `texts`
   ON (

@@ -14,231 +14,131 @@ SET join_use_nulls = 1;
 SET prefer_column_name_to_alias = 1;
 
 -- 3. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_values_0";
+DROP TABLE IF EXISTS "sqlanon_values";
 
 -- 4. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_listed_0";
+DROP TABLE IF EXISTS "sqlanon_listed";
 
 -- 5. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_lookup_0_branches";
+DROP TABLE IF EXISTS "sqlanon_branches";
 
 -- 6. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_values_1";
+DROP TABLE IF EXISTS "sqlanon_lookup";
 
 -- 7. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_listed_1";
-
--- 8. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_lookup_1_branches";
-
--- 9. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_values_2";
-
--- 10. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_listed_2";
-
--- 11. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_lookup_2_branches";
-
--- 12. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_values_3";
-
--- 13. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_listed_3";
-
--- 14. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_lookup_3_branches";
-
--- 15. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_values_4";
-
--- 16. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_listed_4";
-
--- 17. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_lookup_4_branches";
-
--- 18. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_values_5";
-
--- 19. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_listed_5";
-
--- 20. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_lookup_5_branches";
-
--- 21. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_lookup_0";
-
--- 22. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_leaf";
-
--- 23. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_lookup_1";
-
--- 24. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_lookup_2";
-
--- 25. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_lookup_3";
-
--- 26. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_lookup_4";
-
--- 27. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_lookup_5";
-
--- 28. drop what is left of an earlier run
 DROP TABLE IF EXISTS "sqlanon_overall_0";
 
--- 29. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_base";
-
--- 30. drop what is left of an earlier run
+-- 8. drop what is left of an earlier run
 DROP TABLE IF EXISTS "sqlanon_masks";
 
--- 31. drop what is left of an earlier run
+-- 9. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_leaf";
+
+-- 10. drop what is left of an earlier run
+DROP TABLE IF EXISTS "sqlanon_base";
+
+-- 11. drop what is left of an earlier run
 DROP TABLE IF EXISTS "sqlanon_release";
 
--- 32. distinct values
-CREATE TEMPORARY TABLE "sqlanon_values_0"
+-- 12. distinct values
+CREATE TEMPORARY TABLE "sqlanon_values"
 ENGINE=Memory AS
 SELECT
+  CAST(0 AS Nullable(Int64)) AS "attribute",
   CAST("city" AS Nullable(String)) AS "value",
-  CAST("city" AS Nullable(String)) AS "raw",
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS Nullable(Int64)) AS "n"
+  CAST(COUNT(*) AS Nullable(Int64)) AS "n",
+  CAST(NULL AS Nullable(Int32)) AS "raw_1",
+  CAST(NULL AS Nullable(Date32)) AS "raw_2"
 FROM "people"
 GROUP BY
-  CAST("city" AS Nullable(String));
+  CAST("city" AS Nullable(String))
+UNION ALL
+SELECT
+  CAST(1 AS Nullable(Int64)) AS "attribute",
+  CAST("age" AS Nullable(String)) AS "value",
+  CAST(COUNT(*) AS Nullable(Int64)) AS "n",
+  MIN("age") AS "raw_1",
+  CAST(NULL AS Nullable(Date32)) AS "raw_2"
+FROM "people"
+GROUP BY
+  CAST("age" AS Nullable(String))
+UNION ALL
+SELECT
+  CAST(2 AS Nullable(Int64)) AS "attribute",
+  CAST("seen" AS Nullable(String)) AS "value",
+  CAST(COUNT(*) AS Nullable(Int64)) AS "n",
+  CAST(NULL AS Nullable(Int32)) AS "raw_1",
+  MIN("seen") AS "raw_2"
+FROM "people"
+GROUP BY
+  CAST("seen" AS Nullable(String))
+UNION ALL
+SELECT
+  CAST(3 AS Nullable(Int64)) AS "attribute",
+  CAST("zip" AS Nullable(String)) AS "value",
+  CAST(COUNT(*) AS Nullable(Int64)) AS "n",
+  CAST(NULL AS Nullable(Int32)) AS "raw_1",
+  CAST(NULL AS Nullable(Date32)) AS "raw_2"
+FROM "people"
+GROUP BY
+  CAST("zip" AS Nullable(String))
+UNION ALL
+SELECT
+  CAST(4 AS Nullable(Int64)) AS "attribute",
+  CAST("order" AS Nullable(String)) AS "value",
+  CAST(COUNT(*) AS Nullable(Int64)) AS "n",
+  CAST(NULL AS Nullable(Int32)) AS "raw_1",
+  CAST(NULL AS Nullable(Date32)) AS "raw_2"
+FROM "people"
+GROUP BY
+  CAST("order" AS Nullable(String))
+UNION ALL
+SELECT
+  CAST(5 AS Nullable(Int64)) AS "attribute",
+  CAST("disease" AS Nullable(String)) AS "value",
+  CAST(COUNT(*) AS Nullable(Int64)) AS "n",
+  CAST(NULL AS Nullable(Int32)) AS "raw_1",
+  CAST(NULL AS Nullable(Date32)) AS "raw_2"
+FROM "people"
+GROUP BY
+  CAST("disease" AS Nullable(String));
 
--- 33. load hierarchy
-CREATE TEMPORARY TABLE "sqlanon_listed_0" (
+-- 13. load hierarchies
+CREATE TEMPORARY TABLE "sqlanon_listed" (
+  "attribute" Nullable(Int64),
   "level_0" Nullable(String),
   "level_1" Nullable(String),
   "level_2" Nullable(String),
+  "level_3" Nullable(String),
+  "level_4" Nullable(String),
   "place" Nullable(Int64)
 )
 ENGINE=Memory;
 
--- 34. load hierarchy
-INSERT INTO "sqlanon_listed_0"
+-- 14. load hierarchies
+INSERT INTO "sqlanon_listed"
 VALUES
-  ('Graz', 'south', '*', 0),
-  ('O''Hara\\', 'south', '*', 1),
-  ('Linz', 'north', '*', 2),
-  ('', 'north', '*', 3);
+  (0, 'Graz', 'south', '*', NULL, NULL, 0),
+  (0, 'O''Hara\\', 'south', '*', NULL, NULL, 1),
+  (0, 'Linz', 'north', '*', NULL, NULL, 2),
+  (0, '', 'north', '*', NULL, NULL, 3);
 
--- 35. branches
-CREATE TEMPORARY TABLE "sqlanon_lookup_0_branches"
-ENGINE=Memory AS
+-- 15. build hierarchies
+INSERT INTO "sqlanon_listed"
 SELECT
-  *,
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_1" ORDER BY "level_0") - 1 AS "branch_0",
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_2" ORDER BY "level_1") - 1 AS "branch_1",
-  DENSE_RANK() OVER (PARTITION BY "covered" ORDER BY "level_2") - 1 AS "branch_2"
-FROM (
-  SELECT
-    "v"."value" AS "value",
-    "v"."n" AS "n",
-    CASE
-      WHEN "v"."value" IS NULL
-      THEN NULL
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."level_0"
-      ELSE NULL
-    END AS "level_0",
-    CAST(CASE
-      WHEN "v"."value" IS NULL
-      THEN 1
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."leaves_0"
-      ELSE 5
-    END AS Nullable(Int64)) AS "leaves_0",
-    CASE
-      WHEN "v"."value" IS NULL
-      THEN NULL
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."level_1"
-      ELSE NULL
-    END AS "level_1",
-    CAST(CASE
-      WHEN "v"."value" IS NULL
-      THEN 1
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."leaves_1"
-      ELSE 5
-    END AS Nullable(Int64)) AS "leaves_1",
-    CASE
-      WHEN "v"."value" IS NULL
-      THEN '*'
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."level_2"
-      ELSE NULL
-    END AS "level_2",
-    CAST(CASE
-      WHEN "v"."value" IS NULL
-      THEN 5
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."leaves_2"
-      ELSE 5
-    END AS Nullable(Int64)) AS "leaves_2",
-    CASE WHEN "v"."value" IS NULL OR NOT (
-      "h"."is_listed" IS NULL
-    ) THEN 1 ELSE 0 END AS "covered"
-  FROM "sqlanon_values_0" AS "v"
-  LEFT JOIN (
-    SELECT
-      "level_0" AS "level_0",
-      "level_1" AS "level_1",
-      "level_2" AS "level_2",
-      COUNT(*) OVER (PARTITION BY "level_0") AS "leaves_0",
-      COUNT(*) OVER (PARTITION BY "level_1") AS "leaves_1",
-      5 AS "leaves_2",
-      1 AS "is_listed"
-    FROM "sqlanon_listed_0"
-  ) AS "h"
-    ON "v"."value" IS NOT DISTINCT FROM "h"."level_0"
-) AS "joined";
-
--- 36. distinct values
-CREATE TEMPORARY TABLE "sqlanon_values_1"
-ENGINE=Memory AS
-SELECT
-  CAST("age" AS Nullable(String)) AS "value",
-  MIN("age") AS "raw",
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS Nullable(Int64)) AS "n"
-FROM "people"
-GROUP BY
-  CAST("age" AS Nullable(String));
-
--- 37. build hierarchy
-CREATE TEMPORARY TABLE "sqlanon_listed_1"
-ENGINE=Memory AS
-SELECT
+  CAST(1 AS Nullable(Int64)) AS "attribute",
   "value" AS "level_0",
   CASE
-    WHEN "raw" IS NULL
+    WHEN "raw_1" IS NULL
     THEN NULL
     WHEN (
-      CAST("raw" AS Nullable(Int64))
+      CAST("raw_1" AS Nullable(Int64))
     ) < (
       CAST(20 AS Nullable(Int64))
     )
     THEN '<20'
     WHEN (
-      CAST("raw" AS Nullable(Int64))
+      CAST("raw_1" AS Nullable(Int64))
     ) >= (
       CAST(60 AS Nullable(Int64))
     )
@@ -249,7 +149,7 @@ SELECT
           intDiv(
             intDiv(
               (
-                CAST("raw" AS Nullable(Int64))
+                CAST("raw_1" AS Nullable(Int64))
               ) - CAST(-8589934620 AS Nullable(Int64)),
               CAST(10 AS Nullable(Int64))
             ),
@@ -263,7 +163,7 @@ SELECT
           intDiv(
             intDiv(
               (
-                CAST("raw" AS Nullable(Int64))
+                CAST("raw_1" AS Nullable(Int64))
               ) - CAST(-8589934620 AS Nullable(Int64)),
               CAST(10 AS Nullable(Int64))
             ),
@@ -274,16 +174,16 @@ SELECT
     ) || ')'
   END AS "level_1",
   CASE
-    WHEN "raw" IS NULL
+    WHEN "raw_1" IS NULL
     THEN NULL
     WHEN (
-      CAST("raw" AS Nullable(Int64))
+      CAST("raw_1" AS Nullable(Int64))
     ) < (
       CAST(20 AS Nullable(Int64))
     )
     THEN '<20'
     WHEN (
-      CAST("raw" AS Nullable(Int64))
+      CAST("raw_1" AS Nullable(Int64))
     ) >= (
       CAST(60 AS Nullable(Int64))
     )
@@ -294,7 +194,7 @@ SELECT
           intDiv(
             intDiv(
               (
-                CAST("raw" AS Nullable(Int64))
+                CAST("raw_1" AS Nullable(Int64))
               ) - CAST(-8589934620 AS Nullable(Int64)),
               CAST(10 AS Nullable(Int64))
             ),
@@ -308,7 +208,7 @@ SELECT
           intDiv(
             intDiv(
               (
-                CAST("raw" AS Nullable(Int64))
+                CAST("raw_1" AS Nullable(Int64))
               ) - CAST(-8589934620 AS Nullable(Int64)),
               CAST(10 AS Nullable(Int64))
             ),
@@ -318,180 +218,108 @@ SELECT
       ) AS Nullable(String))
     ) || ')'
   END AS "level_2",
-  CASE WHEN "raw" IS NULL THEN NULL ELSE '*' END AS "level_3"
-FROM "sqlanon_values_1"
+  CASE WHEN "raw_1" IS NULL THEN NULL ELSE '*' END AS "level_3",
+  CAST(NULL AS Nullable(String)) AS "level_4",
+  CAST(NULL AS Nullable(Int64)) AS "place"
+FROM "sqlanon_values"
 WHERE
-  NOT (
+  "attribute" = 1 AND NOT (
     "value" IS NULL
-  );
-
--- 38. branches
-CREATE TEMPORARY TABLE "sqlanon_lookup_1_branches"
-ENGINE=Memory AS
+  )
+UNION ALL
 SELECT
-  *,
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_1" ORDER BY "level_0") - 1 AS "branch_0",
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_2" ORDER BY "level_1") - 1 AS "branch_1",
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_3" ORDER BY "level_2") - 1 AS "branch_2",
-  DENSE_RANK() OVER (PARTITION BY "covered" ORDER BY "level_3") - 1 AS "branch_3"
-FROM (
-  SELECT
-    "v"."value" AS "value",
-    "v"."n" AS "n",
-    CASE
-      WHEN "v"."value" IS NULL
-      THEN NULL
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."level_0"
-      ELSE NULL
-    END AS "level_0",
-    CAST(CASE
-      WHEN "v"."value" IS NULL
-      THEN 1
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."leaves_0"
-      ELSE 47
-    END AS Nullable(Int64)) AS "leaves_0",
-    CASE
-      WHEN "v"."value" IS NULL
-      THEN NULL
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."level_1"
-      ELSE NULL
-    END AS "level_1",
-    CAST(CASE
-      WHEN "v"."value" IS NULL
-      THEN 1
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."leaves_1"
-      ELSE 47
-    END AS Nullable(Int64)) AS "leaves_1",
-    CASE
-      WHEN "v"."value" IS NULL
-      THEN NULL
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."level_2"
-      ELSE NULL
-    END AS "level_2",
-    CAST(CASE
-      WHEN "v"."value" IS NULL
-      THEN 1
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."leaves_2"
-      ELSE 47
-    END AS Nullable(Int64)) AS "leaves_2",
-    CASE
-      WHEN "v"."value" IS NULL
-      THEN '*'
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."level_3"
-      ELSE NULL
-    END AS "level_3",
-    CAST(CASE
-      WHEN "v"."value" IS NULL
-      THEN 47
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."leaves_3"
-      ELSE 47
-    END AS Nullable(Int64)) AS "leaves_3",
-    CASE WHEN "v"."value" IS NULL OR NOT (
-      "h"."is_listed" IS NULL
-    ) THEN 1 ELSE 0 END AS "covered"
-  FROM "sqlanon_values_1" AS "v"
-  LEFT JOIN (
-    SELECT
-      "level_0" AS "level_0",
-      "level_1" AS "level_1",
-      "level_2" AS "level_2",
-      "level_3" AS "level_3",
-      COUNT(*) OVER (PARTITION BY "level_0") AS "leaves_0",
-      COUNT(*) OVER (PARTITION BY "level_1") AS "leaves_1",
-      COUNT(*) OVER (PARTITION BY "level_2") AS "leaves_2",
-      47 AS "leaves_3",
-      1 AS "is_listed"
-    FROM "sqlanon_listed_1"
-  ) AS "h"
-    ON "v"."value" IS NOT DISTINCT FROM "h"."level_0"
-) AS "joined";
-
--- 39. distinct values
-CREATE TEMPORARY TABLE "sqlanon_values_2"
-ENGINE=Memory AS
-SELECT
-  CAST("seen" AS Nullable(String)) AS "value",
-  MIN("seen") AS "raw",
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS Nullable(Int64)) AS "n"
-FROM "people"
-GROUP BY
-  CAST("seen" AS Nullable(String));
-
--- 40. build hierarchy
-CREATE TEMPORARY TABLE "sqlanon_listed_2"
-ENGINE=Memory AS
-SELECT
+  CAST(2 AS Nullable(Int64)) AS "attribute",
   "value" AS "level_0",
   CASE
-    WHEN "raw" IS NULL
+    WHEN "raw_2" IS NULL
     THEN NULL
     ELSE CASE
       WHEN TRUE
-      THEN formatDateTime("raw", '%Y-%m')
-      ELSE CAST("raw" AS Nullable(String))
+      THEN formatDateTime("raw_2", '%Y-%m')
+      ELSE CAST("raw_2" AS Nullable(String))
     END
   END AS "level_1",
   CASE
-    WHEN "raw" IS NULL
+    WHEN "raw_2" IS NULL
     THEN NULL
     ELSE CASE
       WHEN TRUE
-      THEN formatDateTime("raw", '%Y') || '-Q' || CAST(QUARTER("raw") AS Nullable(String))
-      ELSE CAST("raw" AS Nullable(String))
+      THEN formatDateTime("raw_2", '%Y') || '-Q' || CAST(QUARTER("raw_2") AS Nullable(String))
+      ELSE CAST("raw_2" AS Nullable(String))
     END
   END AS "level_2",
   CASE
-    WHEN "raw" IS NULL
+    WHEN "raw_2" IS NULL
     THEN NULL
     ELSE CASE
       WHEN TRUE
-      THEN CAST(CAST(FLOOR(CAST(YEAR("raw") AS Nullable(Float64)) / CAST(10 AS Nullable(Float64))) AS Nullable(Int64)) * 10 AS Nullable(String)) || 's'
-      ELSE CAST("raw" AS Nullable(String))
+      THEN CAST(CAST(FLOOR(CAST(YEAR("raw_2") AS Nullable(Float64)) / CAST(10 AS Nullable(Float64))) AS Nullable(Int64)) * 10 AS Nullable(String)) || 's'
+      ELSE CAST("raw_2" AS Nullable(String))
     END
   END AS "level_3",
-  CASE WHEN "raw" IS NULL THEN NULL ELSE '*' END AS "level_4"
-FROM "sqlanon_values_2"
+  CASE WHEN "raw_2" IS NULL THEN NULL ELSE '*' END AS "level_4",
+  CAST(NULL AS Nullable(Int64)) AS "place"
+FROM "sqlanon_values"
 WHERE
-  NOT (
+  "attribute" = 2 AND NOT (
+    "value" IS NULL
+  )
+UNION ALL
+SELECT
+  CAST(3 AS Nullable(Int64)) AS "attribute",
+  "value" AS "level_0",
+  rightPadUTF8(leftUTF8("value", 3), 4, '''') AS "level_1",
+  rightPadUTF8(leftUTF8("value", 2), 4, '''') AS "level_2",
+  CASE WHEN "value" IS NULL THEN NULL ELSE '*' END AS "level_3",
+  CAST(NULL AS Nullable(String)) AS "level_4",
+  CAST(NULL AS Nullable(Int64)) AS "place"
+FROM "sqlanon_values"
+WHERE
+  "attribute" = 3 AND NOT (
+    "value" IS NULL
+  )
+UNION ALL
+SELECT
+  CAST(4 AS Nullable(Int64)) AS "attribute",
+  "value" AS "level_0",
+  leftPadUTF8(rightUTF8("value", 1), 2, '*') AS "level_1",
+  leftPadUTF8(rightUTF8("value", 0), 2, '*') AS "level_2",
+  CAST(NULL AS Nullable(String)) AS "level_3",
+  CAST(NULL AS Nullable(String)) AS "level_4",
+  CAST(NULL AS Nullable(Int64)) AS "place"
+FROM "sqlanon_values"
+WHERE
+  "attribute" = 4 AND NOT (
+    "value" IS NULL
+  )
+UNION ALL
+SELECT
+  CAST(5 AS Nullable(Int64)) AS "attribute",
+  "value" AS "level_0",
+  CAST(NULL AS Nullable(String)) AS "level_1",
+  CAST(NULL AS Nullable(String)) AS "level_2",
+  CAST(NULL AS Nullable(String)) AS "level_3",
+  CAST(NULL AS Nullable(String)) AS "level_4",
+  CAST(NULL AS Nullable(Int64)) AS "place"
+FROM "sqlanon_values"
+WHERE
+  "attribute" = 5 AND NOT (
     "value" IS NULL
   );
 
--- 41. branches
-CREATE TEMPORARY TABLE "sqlanon_lookup_2_branches"
+-- 16. branches
+CREATE TEMPORARY TABLE "sqlanon_branches"
 ENGINE=Memory AS
 SELECT
   *,
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_1" ORDER BY "level_0") - 1 AS "branch_0",
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_2" ORDER BY "level_1") - 1 AS "branch_1",
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_3" ORDER BY "level_2") - 1 AS "branch_2",
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_4" ORDER BY "level_3") - 1 AS "branch_3",
-  DENSE_RANK() OVER (PARTITION BY "covered" ORDER BY "level_4") - 1 AS "branch_4"
+  DENSE_RANK() OVER (PARTITION BY "attribute", "covered", "level_1" ORDER BY "level_0") - 1 AS "branch_0",
+  DENSE_RANK() OVER (PARTITION BY "attribute", "covered", "level_2" ORDER BY "level_1") - 1 AS "branch_1",
+  DENSE_RANK() OVER (PARTITION BY "attribute", "covered", "level_3" ORDER BY "level_2") - 1 AS "branch_2",
+  DENSE_RANK() OVER (PARTITION BY "attribute", "covered", "level_4" ORDER BY "level_3") - 1 AS "branch_3",
+  DENSE_RANK() OVER (PARTITION BY "attribute", "covered" ORDER BY "level_4") - 1 AS "branch_4"
 FROM (
   SELECT
+    "v"."attribute" AS "attribute",
     "v"."value" AS "value",
     "v"."n" AS "n",
     CASE
@@ -510,7 +338,28 @@ FROM (
         "h"."is_listed" IS NULL
       )
       THEN "h"."leaves_0"
-      ELSE 125
+      ELSE CASE
+        WHEN (
+          "v"."attribute" = 0
+        )
+        THEN 5
+        WHEN (
+          "v"."attribute" = 1
+        )
+        THEN 47
+        WHEN (
+          "v"."attribute" = 2
+        )
+        THEN 125
+        WHEN (
+          "v"."attribute" = 3 OR "v"."attribute" = 4
+        )
+        THEN 3
+        WHEN (
+          "v"."attribute" = 5
+        )
+        THEN 4
+      END
     END AS Nullable(Int64)) AS "leaves_0",
     CASE
       WHEN "v"."value" IS NULL
@@ -528,11 +377,41 @@ FROM (
         "h"."is_listed" IS NULL
       )
       THEN "h"."leaves_1"
-      ELSE 125
+      ELSE CASE
+        WHEN (
+          "v"."attribute" = 0
+        )
+        THEN 5
+        WHEN (
+          "v"."attribute" = 1
+        )
+        THEN 47
+        WHEN (
+          "v"."attribute" = 2
+        )
+        THEN 125
+        WHEN (
+          "v"."attribute" = 3 OR "v"."attribute" = 4
+        )
+        THEN 3
+        WHEN (
+          "v"."attribute" = 5
+        )
+        THEN 4
+      END
     END AS Nullable(Int64)) AS "leaves_1",
     CASE
       WHEN "v"."value" IS NULL
-      THEN NULL
+      THEN CASE
+        WHEN (
+          "v"."attribute" = 0
+        )
+        THEN '*'
+        WHEN (
+          "v"."attribute" = 4
+        )
+        THEN '**'
+      END
       WHEN NOT (
         "h"."is_listed" IS NULL
       )
@@ -541,16 +420,49 @@ FROM (
     END AS "level_2",
     CAST(CASE
       WHEN "v"."value" IS NULL
-      THEN 1
+      THEN CASE
+        WHEN (
+          "v"."attribute" = 0
+        )
+        THEN 5
+        WHEN (
+          "v"."attribute" = 4
+        )
+        THEN 3
+        ELSE 1
+      END
       WHEN NOT (
         "h"."is_listed" IS NULL
       )
       THEN "h"."leaves_2"
-      ELSE 125
+      ELSE CASE
+        WHEN (
+          "v"."attribute" = 0
+        )
+        THEN 5
+        WHEN (
+          "v"."attribute" = 1
+        )
+        THEN 47
+        WHEN (
+          "v"."attribute" = 2
+        )
+        THEN 125
+        WHEN (
+          "v"."attribute" = 3 OR "v"."attribute" = 4
+        )
+        THEN 3
+        WHEN (
+          "v"."attribute" = 5
+        )
+        THEN 4
+      END
     END AS Nullable(Int64)) AS "leaves_2",
     CASE
       WHEN "v"."value" IS NULL
-      THEN NULL
+      THEN CASE WHEN (
+        "v"."attribute" = 1 OR "v"."attribute" = 3
+      ) THEN '*' END
       WHEN NOT (
         "h"."is_listed" IS NULL
       )
@@ -559,16 +471,49 @@ FROM (
     END AS "level_3",
     CAST(CASE
       WHEN "v"."value" IS NULL
-      THEN 1
+      THEN CASE
+        WHEN (
+          "v"."attribute" = 1
+        )
+        THEN 47
+        WHEN (
+          "v"."attribute" = 3
+        )
+        THEN 3
+        ELSE 1
+      END
       WHEN NOT (
         "h"."is_listed" IS NULL
       )
       THEN "h"."leaves_3"
-      ELSE 125
+      ELSE CASE
+        WHEN (
+          "v"."attribute" = 0
+        )
+        THEN 5
+        WHEN (
+          "v"."attribute" = 1
+        )
+        THEN 47
+        WHEN (
+          "v"."attribute" = 2
+        )
+        THEN 125
+        WHEN (
+          "v"."attribute" = 3 OR "v"."attribute" = 4
+        )
+        THEN 3
+        WHEN (
+          "v"."attribute" = 5
+        )
+        THEN 4
+      END
     END AS Nullable(Int64)) AS "leaves_3",
     CASE
       WHEN "v"."value" IS NULL
-      THEN '*'
+      THEN CASE WHEN (
+        "v"."attribute" = 2
+      ) THEN '*' END
       WHEN NOT (
         "h"."is_listed" IS NULL
       )
@@ -577,511 +522,91 @@ FROM (
     END AS "level_4",
     CAST(CASE
       WHEN "v"."value" IS NULL
-      THEN 125
+      THEN CASE WHEN (
+        "v"."attribute" = 2
+      ) THEN 125 ELSE 1 END
       WHEN NOT (
         "h"."is_listed" IS NULL
       )
       THEN "h"."leaves_4"
-      ELSE 125
+      ELSE CASE
+        WHEN (
+          "v"."attribute" = 0
+        )
+        THEN 5
+        WHEN (
+          "v"."attribute" = 1
+        )
+        THEN 47
+        WHEN (
+          "v"."attribute" = 2
+        )
+        THEN 125
+        WHEN (
+          "v"."attribute" = 3 OR "v"."attribute" = 4
+        )
+        THEN 3
+        WHEN (
+          "v"."attribute" = 5
+        )
+        THEN 4
+      END
     END AS Nullable(Int64)) AS "leaves_4",
     CASE WHEN "v"."value" IS NULL OR NOT (
       "h"."is_listed" IS NULL
     ) THEN 1 ELSE 0 END AS "covered"
-  FROM "sqlanon_values_2" AS "v"
+  FROM "sqlanon_values" AS "v"
   LEFT JOIN (
     SELECT
-      "level_0" AS "level_0",
-      "level_1" AS "level_1",
-      "level_2" AS "level_2",
-      "level_3" AS "level_3",
-      "level_4" AS "level_4",
-      COUNT(*) OVER (PARTITION BY "level_0") AS "leaves_0",
-      COUNT(*) OVER (PARTITION BY "level_1") AS "leaves_1",
-      COUNT(*) OVER (PARTITION BY "level_2") AS "leaves_2",
-      COUNT(*) OVER (PARTITION BY "level_3") AS "leaves_3",
-      125 AS "leaves_4",
+      "attribute",
+      "level_0",
+      "level_1",
+      "level_2",
+      "level_3",
+      "level_4",
+      COUNT(*) OVER (PARTITION BY "attribute", "level_0") AS "leaves_0",
+      COUNT(*) OVER (PARTITION BY "attribute", "level_1") AS "leaves_1",
+      CASE
+        WHEN (
+          "attribute" = 0
+        )
+        THEN 5
+        WHEN (
+          "attribute" = 4
+        )
+        THEN 3
+        ELSE COUNT(*) OVER (PARTITION BY "attribute", "level_2")
+      END AS "leaves_2",
+      CASE
+        WHEN (
+          "attribute" = 1
+        )
+        THEN 47
+        WHEN (
+          "attribute" = 3
+        )
+        THEN 3
+        ELSE COUNT(*) OVER (PARTITION BY "attribute", "level_3")
+      END AS "leaves_3",
+      CASE
+        WHEN (
+          "attribute" = 2
+        )
+        THEN 125
+        ELSE COUNT(*) OVER (PARTITION BY "attribute", "level_4")
+      END AS "leaves_4",
       1 AS "is_listed"
-    FROM "sqlanon_listed_2"
+    FROM "sqlanon_listed"
   ) AS "h"
-    ON "v"."value" IS NOT DISTINCT FROM "h"."level_0"
+    ON "v"."attribute" = "h"."attribute"
+    AND "v"."value" IS NOT DISTINCT FROM "h"."level_0"
 ) AS "joined";
 
--- 42. distinct values
-CREATE TEMPORARY TABLE "sqlanon_values_3"
+-- 17. lookup
+CREATE TEMPORARY TABLE "sqlanon_lookup"
 ENGINE=Memory AS
 SELECT
-  CAST("zip" AS Nullable(String)) AS "value",
-  CAST("zip" AS Nullable(String)) AS "raw",
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS Nullable(Int64)) AS "n"
-FROM "people"
-GROUP BY
-  CAST("zip" AS Nullable(String));
-
--- 43. build hierarchy
-CREATE TEMPORARY TABLE "sqlanon_listed_3"
-ENGINE=Memory AS
-SELECT
-  "value" AS "level_0",
-  rightPadUTF8(leftUTF8("value", 3), 4, '''') AS "level_1",
-  rightPadUTF8(leftUTF8("value", 2), 4, '''') AS "level_2",
-  CASE WHEN "value" IS NULL THEN NULL ELSE '*' END AS "level_3"
-FROM "sqlanon_values_3"
-WHERE
-  NOT (
-    "value" IS NULL
-  );
-
--- 44. branches
-CREATE TEMPORARY TABLE "sqlanon_lookup_3_branches"
-ENGINE=Memory AS
-SELECT
-  *,
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_1" ORDER BY "level_0") - 1 AS "branch_0",
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_2" ORDER BY "level_1") - 1 AS "branch_1",
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_3" ORDER BY "level_2") - 1 AS "branch_2",
-  DENSE_RANK() OVER (PARTITION BY "covered" ORDER BY "level_3") - 1 AS "branch_3"
-FROM (
-  SELECT
-    "v"."value" AS "value",
-    "v"."n" AS "n",
-    CASE
-      WHEN "v"."value" IS NULL
-      THEN NULL
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."level_0"
-      ELSE NULL
-    END AS "level_0",
-    CAST(CASE
-      WHEN "v"."value" IS NULL
-      THEN 1
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."leaves_0"
-      ELSE 3
-    END AS Nullable(Int64)) AS "leaves_0",
-    CASE
-      WHEN "v"."value" IS NULL
-      THEN NULL
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."level_1"
-      ELSE NULL
-    END AS "level_1",
-    CAST(CASE
-      WHEN "v"."value" IS NULL
-      THEN 1
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."leaves_1"
-      ELSE 3
-    END AS Nullable(Int64)) AS "leaves_1",
-    CASE
-      WHEN "v"."value" IS NULL
-      THEN NULL
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."level_2"
-      ELSE NULL
-    END AS "level_2",
-    CAST(CASE
-      WHEN "v"."value" IS NULL
-      THEN 1
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."leaves_2"
-      ELSE 3
-    END AS Nullable(Int64)) AS "leaves_2",
-    CASE
-      WHEN "v"."value" IS NULL
-      THEN '*'
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."level_3"
-      ELSE NULL
-    END AS "level_3",
-    CAST(CASE
-      WHEN "v"."value" IS NULL
-      THEN 3
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."leaves_3"
-      ELSE 3
-    END AS Nullable(Int64)) AS "leaves_3",
-    CASE WHEN "v"."value" IS NULL OR NOT (
-      "h"."is_listed" IS NULL
-    ) THEN 1 ELSE 0 END AS "covered"
-  FROM "sqlanon_values_3" AS "v"
-  LEFT JOIN (
-    SELECT
-      "level_0" AS "level_0",
-      "level_1" AS "level_1",
-      "level_2" AS "level_2",
-      "level_3" AS "level_3",
-      COUNT(*) OVER (PARTITION BY "level_0") AS "leaves_0",
-      COUNT(*) OVER (PARTITION BY "level_1") AS "leaves_1",
-      COUNT(*) OVER (PARTITION BY "level_2") AS "leaves_2",
-      3 AS "leaves_3",
-      1 AS "is_listed"
-    FROM "sqlanon_listed_3"
-  ) AS "h"
-    ON "v"."value" IS NOT DISTINCT FROM "h"."level_0"
-) AS "joined";
-
--- 45. distinct values
-CREATE TEMPORARY TABLE "sqlanon_values_4"
-ENGINE=Memory AS
-SELECT
-  CAST("order" AS Nullable(String)) AS "value",
-  CAST("order" AS Nullable(String)) AS "raw",
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS Nullable(Int64)) AS "n"
-FROM "people"
-GROUP BY
-  CAST("order" AS Nullable(String));
-
--- 46. build hierarchy
-CREATE TEMPORARY TABLE "sqlanon_listed_4"
-ENGINE=Memory AS
-SELECT
-  "value" AS "level_0",
-  leftPadUTF8(rightUTF8("value", 1), 2, '*') AS "level_1",
-  leftPadUTF8(rightUTF8("value", 0), 2, '*') AS "level_2"
-FROM "sqlanon_values_4"
-WHERE
-  NOT (
-    "value" IS NULL
-  );
-
--- 47. branches
-CREATE TEMPORARY TABLE "sqlanon_lookup_4_branches"
-ENGINE=Memory AS
-SELECT
-  *,
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_1" ORDER BY "level_0") - 1 AS "branch_0",
-  DENSE_RANK() OVER (PARTITION BY "covered", "level_2" ORDER BY "level_1") - 1 AS "branch_1",
-  DENSE_RANK() OVER (PARTITION BY "covered" ORDER BY "level_2") - 1 AS "branch_2"
-FROM (
-  SELECT
-    "v"."value" AS "value",
-    "v"."n" AS "n",
-    CASE
-      WHEN "v"."value" IS NULL
-      THEN NULL
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."level_0"
-      ELSE NULL
-    END AS "level_0",
-    CAST(CASE
-      WHEN "v"."value" IS NULL
-      THEN 1
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."leaves_0"
-      ELSE 3
-    END AS Nullable(Int64)) AS "leaves_0",
-    CASE
-      WHEN "v"."value" IS NULL
-      THEN NULL
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."level_1"
-      ELSE NULL
-    END AS "level_1",
-    CAST(CASE
-      WHEN "v"."value" IS NULL
-      THEN 1
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."leaves_1"
-      ELSE 3
-    END AS Nullable(Int64)) AS "leaves_1",
-    CASE
-      WHEN "v"."value" IS NULL
-      THEN '**'
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."level_2"
-      ELSE NULL
-    END AS "level_2",
-    CAST(CASE
-      WHEN "v"."value" IS NULL
-      THEN 3
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."leaves_2"
-      ELSE 3
-    END AS Nullable(Int64)) AS "leaves_2",
-    CASE WHEN "v"."value" IS NULL OR NOT (
-      "h"."is_listed" IS NULL
-    ) THEN 1 ELSE 0 END AS "covered"
-  FROM "sqlanon_values_4" AS "v"
-  LEFT JOIN (
-    SELECT
-      "level_0" AS "level_0",
-      "level_1" AS "level_1",
-      "level_2" AS "level_2",
-      COUNT(*) OVER (PARTITION BY "level_0") AS "leaves_0",
-      COUNT(*) OVER (PARTITION BY "level_1") AS "leaves_1",
-      3 AS "leaves_2",
-      1 AS "is_listed"
-    FROM "sqlanon_listed_4"
-  ) AS "h"
-    ON "v"."value" IS NOT DISTINCT FROM "h"."level_0"
-) AS "joined";
-
--- 48. distinct values
-CREATE TEMPORARY TABLE "sqlanon_values_5"
-ENGINE=Memory AS
-SELECT
-  CAST("disease" AS Nullable(String)) AS "value",
-  CAST("disease" AS Nullable(String)) AS "raw",
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS Nullable(Int64)) AS "n"
-FROM (
-  SELECT
-    *
-  FROM "people"
-  WHERE
-    TRUE
-) AS "taking_part"
-GROUP BY
-  CAST("disease" AS Nullable(String));
-
--- 49. list values
-CREATE TEMPORARY TABLE "sqlanon_listed_5"
-ENGINE=Memory AS
-SELECT
-  "value" AS "level_0"
-FROM "sqlanon_values_5"
-WHERE
-  NOT (
-    "value" IS NULL
-  );
-
--- 50. branches
-CREATE TEMPORARY TABLE "sqlanon_lookup_5_branches"
-ENGINE=Memory AS
-SELECT
-  *,
-  DENSE_RANK() OVER (PARTITION BY "covered" ORDER BY "level_0") - 1 AS "branch_0"
-FROM (
-  SELECT
-    "v"."value" AS "value",
-    "v"."n" AS "n",
-    CASE
-      WHEN "v"."value" IS NULL
-      THEN NULL
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."level_0"
-      ELSE NULL
-    END AS "level_0",
-    CAST(CASE
-      WHEN "v"."value" IS NULL
-      THEN 1
-      WHEN NOT (
-        "h"."is_listed" IS NULL
-      )
-      THEN "h"."leaves_0"
-      ELSE 4
-    END AS Nullable(Int64)) AS "leaves_0",
-    CASE WHEN "v"."value" IS NULL OR NOT (
-      "h"."is_listed" IS NULL
-    ) THEN 1 ELSE 0 END AS "covered"
-  FROM "sqlanon_values_5" AS "v"
-  LEFT JOIN (
-    SELECT
-      "level_0" AS "level_0",
-      COUNT(*) OVER (PARTITION BY "level_0") AS "leaves_0",
-      1 AS "is_listed"
-    FROM "sqlanon_listed_5"
-  ) AS "h"
-    ON "v"."value" IS NOT DISTINCT FROM "h"."level_0"
-) AS "joined";
-
--- 51. lookup
-CREATE TEMPORARY TABLE "sqlanon_lookup_0"
-ENGINE=Memory AS
-SELECT
-  "value",
-  "covered",
-  "n",
-  "level_0",
-  "level_1",
-  "level_2",
-  "leaves_0",
-  "leaves_1",
-  "leaves_2",
-  bitOr(
-    bitShiftLeft(CAST("branch_0" AS Nullable(Int64)), 0),
-    bitShiftLeft(CAST("branch_1" AS Nullable(Int64)), 1)
-  ) AS "key_0"
-FROM "sqlanon_lookup_0_branches"
-WHERE
-  "branch_0" < 2 AND "branch_1" < 4 AND "branch_2" < 1;
-
--- 52. leaf
-CREATE TEMPORARY TABLE "sqlanon_leaf"
-ENGINE=Memory AS
-SELECT
-  CAST(0 AS Nullable(Int64)) AS "attribute",
-  CAST(0 AS Nullable(Int64)) AS "level",
-  bitAnd("key_0", 7) AS "key_0",
-  CAST(5 - MAX("leaves_0") AS Nullable(Int64)) AS "cost",
-  CAST(5 - MAX("leaves_0") AS Nullable(Int64)) AS "cost_0",
-  CAST(NULL AS Nullable(Int64)) AS "cost_1",
-  CAST(NULL AS Nullable(Int64)) AS "cost_2",
-  CAST(NULL AS Nullable(Int64)) AS "cost_3",
-  CAST(NULL AS Nullable(Int64)) AS "cost_4"
-FROM "sqlanon_lookup_0"
-WHERE
-  "covered" = 1
-GROUP BY
-  bitAnd("key_0", 7)
-UNION ALL
-SELECT
-  CAST(0 AS Nullable(Int64)) AS "attribute",
-  CAST(1 AS Nullable(Int64)) AS "level",
-  bitAnd("key_0", 6) AS "key_0",
-  CAST(5 - MAX("leaves_1") AS Nullable(Int64)) AS "cost",
-  CAST(5 - MAX("leaves_0") AS Nullable(Int64)) AS "cost_0",
-  CAST(5 - MAX("leaves_1") AS Nullable(Int64)) AS "cost_1",
-  CAST(NULL AS Nullable(Int64)) AS "cost_2",
-  CAST(NULL AS Nullable(Int64)) AS "cost_3",
-  CAST(NULL AS Nullable(Int64)) AS "cost_4"
-FROM "sqlanon_lookup_0"
-WHERE
-  "covered" = 1
-GROUP BY
-  bitAnd("key_0", 6)
-UNION ALL
-SELECT
-  CAST(0 AS Nullable(Int64)) AS "attribute",
-  CAST(2 AS Nullable(Int64)) AS "level",
-  bitAnd("key_0", 0) AS "key_0",
-  CAST(5 - MAX("leaves_2") AS Nullable(Int64)) AS "cost",
-  CAST(5 - MAX("leaves_0") AS Nullable(Int64)) AS "cost_0",
-  CAST(5 - MAX("leaves_1") AS Nullable(Int64)) AS "cost_1",
-  CAST(5 - MAX("leaves_2") AS Nullable(Int64)) AS "cost_2",
-  CAST(NULL AS Nullable(Int64)) AS "cost_3",
-  CAST(NULL AS Nullable(Int64)) AS "cost_4"
-FROM "sqlanon_lookup_0"
-WHERE
-  "covered" = 1
-GROUP BY
-  bitAnd("key_0", 0);
-
--- 53. lookup
-CREATE TEMPORARY TABLE "sqlanon_lookup_1"
-ENGINE=Memory AS
-SELECT
-  "value",
-  "covered",
-  "n",
-  "level_0",
-  "level_1",
-  "level_2",
-  "level_3",
-  "leaves_0",
-  "leaves_1",
-  "leaves_2",
-  "leaves_3",
-  bitOr(
-    bitOr(
-      bitShiftLeft(CAST("branch_0" AS Nullable(Int64)), 3),
-      bitShiftLeft(CAST("branch_1" AS Nullable(Int64)), 7)
-    ),
-    bitShiftLeft(CAST("branch_2" AS Nullable(Int64)), 8)
-  ) AS "key_0"
-FROM "sqlanon_lookup_1_branches"
-WHERE
-  "branch_0" < 16 AND "branch_1" < 2 AND "branch_2" < 8 AND "branch_3" < 1;
-
--- 54. leaf
-INSERT INTO "sqlanon_leaf"
-SELECT
-  CAST(1 AS Nullable(Int64)) AS "attribute",
-  CAST(0 AS Nullable(Int64)) AS "level",
-  bitAnd("key_0", 2040) AS "key_0",
-  CAST(47 - MAX("leaves_0") AS Nullable(Int64)) AS "cost",
-  CAST(47 - MAX("leaves_0") AS Nullable(Int64)) AS "cost_0",
-  CAST(NULL AS Nullable(Int64)) AS "cost_1",
-  CAST(NULL AS Nullable(Int64)) AS "cost_2",
-  CAST(NULL AS Nullable(Int64)) AS "cost_3",
-  CAST(NULL AS Nullable(Int64)) AS "cost_4"
-FROM "sqlanon_lookup_1"
-WHERE
-  "covered" = 1
-GROUP BY
-  bitAnd("key_0", 2040)
-UNION ALL
-SELECT
-  CAST(1 AS Nullable(Int64)) AS "attribute",
-  CAST(1 AS Nullable(Int64)) AS "level",
-  bitAnd("key_0", 1920) AS "key_0",
-  CAST(47 - MAX("leaves_1") AS Nullable(Int64)) AS "cost",
-  CAST(47 - MAX("leaves_0") AS Nullable(Int64)) AS "cost_0",
-  CAST(47 - MAX("leaves_1") AS Nullable(Int64)) AS "cost_1",
-  CAST(NULL AS Nullable(Int64)) AS "cost_2",
-  CAST(NULL AS Nullable(Int64)) AS "cost_3",
-  CAST(NULL AS Nullable(Int64)) AS "cost_4"
-FROM "sqlanon_lookup_1"
-WHERE
-  "covered" = 1
-GROUP BY
-  bitAnd("key_0", 1920)
-UNION ALL
-SELECT
-  CAST(1 AS Nullable(Int64)) AS "attribute",
-  CAST(2 AS Nullable(Int64)) AS "level",
-  bitAnd("key_0", 1792) AS "key_0",
-  CAST(47 - MAX("leaves_2") AS Nullable(Int64)) AS "cost",
-  CAST(47 - MAX("leaves_0") AS Nullable(Int64)) AS "cost_0",
-  CAST(47 - MAX("leaves_1") AS Nullable(Int64)) AS "cost_1",
-  CAST(47 - MAX("leaves_2") AS Nullable(Int64)) AS "cost_2",
-  CAST(NULL AS Nullable(Int64)) AS "cost_3",
-  CAST(NULL AS Nullable(Int64)) AS "cost_4"
-FROM "sqlanon_lookup_1"
-WHERE
-  "covered" = 1
-GROUP BY
-  bitAnd("key_0", 1792)
-UNION ALL
-SELECT
-  CAST(1 AS Nullable(Int64)) AS "attribute",
-  CAST(3 AS Nullable(Int64)) AS "level",
-  bitAnd("key_0", 0) AS "key_0",
-  CAST(47 - MAX("leaves_3") AS Nullable(Int64)) AS "cost",
-  CAST(47 - MAX("leaves_0") AS Nullable(Int64)) AS "cost_0",
-  CAST(47 - MAX("leaves_1") AS Nullable(Int64)) AS "cost_1",
-  CAST(47 - MAX("leaves_2") AS Nullable(Int64)) AS "cost_2",
-  CAST(47 - MAX("leaves_3") AS Nullable(Int64)) AS "cost_3",
-  CAST(NULL AS Nullable(Int64)) AS "cost_4"
-FROM "sqlanon_lookup_1"
-WHERE
-  "covered" = 1
-GROUP BY
-  bitAnd("key_0", 0);
-
--- 55. lookup
-CREATE TEMPORARY TABLE "sqlanon_lookup_2"
-ENGINE=Memory AS
-SELECT
+  "attribute",
   "value",
   "covered",
   "n",
@@ -1098,279 +623,179 @@ SELECT
   bitOr(
     bitOr(
       bitOr(
-        bitShiftLeft(CAST("branch_0" AS Nullable(Int64)), 11),
-        bitShiftLeft(CAST("branch_1" AS Nullable(Int64)), 16)
+        CASE
+          WHEN (
+            "attribute" = 0
+            OR "attribute" = 1
+            OR "attribute" = 2
+            OR "attribute" = 4
+            OR "attribute" = 5
+          )
+          THEN bitShiftLeft(
+            CAST("branch_0" AS Nullable(Int64)),
+            CASE
+              WHEN (
+                "attribute" = 0
+              )
+              THEN 0
+              WHEN (
+                "attribute" = 1
+              )
+              THEN 3
+              WHEN (
+                "attribute" = 2
+              )
+              THEN 11
+              WHEN (
+                "attribute" = 4
+              )
+              THEN 21
+              WHEN (
+                "attribute" = 5
+              )
+              THEN 23
+              ELSE 0
+            END
+          )
+          ELSE 0
+        END,
+        CASE
+          WHEN (
+            "attribute" = 0
+            OR "attribute" = 1
+            OR "attribute" = 2
+            OR "attribute" = 3
+            OR "attribute" = 4
+          )
+          THEN bitShiftLeft(
+            CAST("branch_1" AS Nullable(Int64)),
+            CASE
+              WHEN (
+                "attribute" = 0
+              )
+              THEN 1
+              WHEN (
+                "attribute" = 1
+              )
+              THEN 7
+              WHEN (
+                "attribute" = 2
+              )
+              THEN 16
+              WHEN (
+                "attribute" = 3
+              )
+              THEN 19
+              WHEN (
+                "attribute" = 4
+              )
+              THEN 22
+              ELSE 0
+            END
+          )
+          ELSE 0
+        END
       ),
-      bitShiftLeft(CAST("branch_2" AS Nullable(Int64)), 17)
+      CASE
+        WHEN (
+          "attribute" = 1 OR "attribute" = 2
+        )
+        THEN bitShiftLeft(
+          CAST("branch_2" AS Nullable(Int64)),
+          CASE WHEN (
+            "attribute" = 1
+          ) THEN 8 WHEN (
+            "attribute" = 2
+          ) THEN 17 ELSE 0 END
+        )
+        ELSE 0
+      END
     ),
-    bitShiftLeft(CAST("branch_3" AS Nullable(Int64)), 18)
+    CASE
+      WHEN (
+        "attribute" = 2
+      )
+      THEN bitShiftLeft(
+        CAST("branch_3" AS Nullable(Int64)),
+        CASE WHEN (
+          "attribute" = 2
+        ) THEN 18 ELSE 0 END
+      )
+      ELSE 0
+    END
   ) AS "key_0"
-FROM "sqlanon_lookup_2_branches"
+FROM "sqlanon_branches"
 WHERE
-  "branch_0" < 32
-  AND "branch_1" < 2
-  AND "branch_2" < 2
-  AND "branch_3" < 2
-  AND "branch_4" < 1;
+  "branch_0" < CASE
+    WHEN (
+      "attribute" = 0 OR "attribute" = 4
+    )
+    THEN 2
+    WHEN (
+      "attribute" = 1
+    )
+    THEN 16
+    WHEN (
+      "attribute" = 2
+    )
+    THEN 32
+    WHEN (
+      "attribute" = 3
+    )
+    THEN 1
+    WHEN (
+      "attribute" = 5
+    )
+    THEN 4
+    ELSE 1
+  END
+  AND "branch_1" < CASE
+    WHEN (
+      "attribute" = 0 OR "attribute" = 3
+    )
+    THEN 4
+    WHEN (
+      "attribute" = 1 OR "attribute" = 2 OR "attribute" = 4
+    )
+    THEN 2
+    ELSE 1
+  END
+  AND "branch_2" < CASE
+    WHEN (
+      "attribute" = 0 OR "attribute" = 3 OR "attribute" = 4
+    )
+    THEN 1
+    WHEN (
+      "attribute" = 1
+    )
+    THEN 8
+    WHEN (
+      "attribute" = 2
+    )
+    THEN 2
+    ELSE 1
+  END
+  AND "branch_3" < CASE
+    WHEN (
+      "attribute" = 1 OR "attribute" = 3
+    )
+    THEN 1
+    WHEN (
+      "attribute" = 2
+    )
+    THEN 2
+    ELSE 1
+  END
+  AND "branch_4" < CASE WHEN (
+    "attribute" = 2
+  ) THEN 1 ELSE 1 END
+  AND (
+    "covered" = 1 OR NOT (
+      "attribute" = 5
+    )
+  );
 
--- 56. leaf
-INSERT INTO "sqlanon_leaf"
-SELECT
-  CAST(2 AS Nullable(Int64)) AS "attribute",
-  CAST(0 AS Nullable(Int64)) AS "level",
-  bitAnd("key_0", 522240) AS "key_0",
-  CAST(125 - MAX("leaves_0") AS Nullable(Int64)) AS "cost",
-  CAST(125 - MAX("leaves_0") AS Nullable(Int64)) AS "cost_0",
-  CAST(NULL AS Nullable(Int64)) AS "cost_1",
-  CAST(NULL AS Nullable(Int64)) AS "cost_2",
-  CAST(NULL AS Nullable(Int64)) AS "cost_3",
-  CAST(NULL AS Nullable(Int64)) AS "cost_4"
-FROM "sqlanon_lookup_2"
-WHERE
-  "covered" = 1
-GROUP BY
-  bitAnd("key_0", 522240)
-UNION ALL
-SELECT
-  CAST(2 AS Nullable(Int64)) AS "attribute",
-  CAST(1 AS Nullable(Int64)) AS "level",
-  bitAnd("key_0", 458752) AS "key_0",
-  CAST(125 - MAX("leaves_1") AS Nullable(Int64)) AS "cost",
-  CAST(125 - MAX("leaves_0") AS Nullable(Int64)) AS "cost_0",
-  CAST(125 - MAX("leaves_1") AS Nullable(Int64)) AS "cost_1",
-  CAST(NULL AS Nullable(Int64)) AS "cost_2",
-  CAST(NULL AS Nullable(Int64)) AS "cost_3",
-  CAST(NULL AS Nullable(Int64)) AS "cost_4"
-FROM "sqlanon_lookup_2"
-WHERE
-  "covered" = 1
-GROUP BY
-  bitAnd("key_0", 458752)
-UNION ALL
-SELECT
-  CAST(2 AS Nullable(Int64)) AS "attribute",
-  CAST(2 AS Nullable(Int64)) AS "level",
-  bitAnd("key_0", 393216) AS "key_0",
-  CAST(125 - MAX("leaves_2") AS Nullable(Int64)) AS "cost",
-  CAST(125 - MAX("leaves_0") AS Nullable(Int64)) AS "cost_0",
-  CAST(125 - MAX("leaves_1") AS Nullable(Int64)) AS "cost_1",
-  CAST(125 - MAX("leaves_2") AS Nullable(Int64)) AS "cost_2",
-  CAST(NULL AS Nullable(Int64)) AS "cost_3",
-  CAST(NULL AS Nullable(Int64)) AS "cost_4"
-FROM "sqlanon_lookup_2"
-WHERE
-  "covered" = 1
-GROUP BY
-  bitAnd("key_0", 393216)
-UNION ALL
-SELECT
-  CAST(2 AS Nullable(Int64)) AS "attribute",
-  CAST(3 AS Nullable(Int64)) AS "level",
-  bitAnd("key_0", 262144) AS "key_0",
-  CAST(125 - MAX("leaves_3") AS Nullable(Int64)) AS "cost",
-  CAST(125 - MAX("leaves_0") AS Nullable(Int64)) AS "cost_0",
-  CAST(125 - MAX("leaves_1") AS Nullable(Int64)) AS "cost_1",
-  CAST(125 - MAX("leaves_2") AS Nullable(Int64)) AS "cost_2",
-  CAST(125 - MAX("leaves_3") AS Nullable(Int64)) AS "cost_3",
-  CAST(NULL AS Nullable(Int64)) AS "cost_4"
-FROM "sqlanon_lookup_2"
-WHERE
-  "covered" = 1
-GROUP BY
-  bitAnd("key_0", 262144)
-UNION ALL
-SELECT
-  CAST(2 AS Nullable(Int64)) AS "attribute",
-  CAST(4 AS Nullable(Int64)) AS "level",
-  bitAnd("key_0", 0) AS "key_0",
-  CAST(125 - MAX("leaves_4") AS Nullable(Int64)) AS "cost",
-  CAST(125 - MAX("leaves_0") AS Nullable(Int64)) AS "cost_0",
-  CAST(125 - MAX("leaves_1") AS Nullable(Int64)) AS "cost_1",
-  CAST(125 - MAX("leaves_2") AS Nullable(Int64)) AS "cost_2",
-  CAST(125 - MAX("leaves_3") AS Nullable(Int64)) AS "cost_3",
-  CAST(125 - MAX("leaves_4") AS Nullable(Int64)) AS "cost_4"
-FROM "sqlanon_lookup_2"
-WHERE
-  "covered" = 1
-GROUP BY
-  bitAnd("key_0", 0);
-
--- 57. lookup
-CREATE TEMPORARY TABLE "sqlanon_lookup_3"
-ENGINE=Memory AS
-SELECT
-  "value",
-  "covered",
-  "n",
-  "level_0",
-  "level_1",
-  "level_2",
-  "level_3",
-  "leaves_0",
-  "leaves_1",
-  "leaves_2",
-  "leaves_3",
-  (
-    bitShiftLeft(CAST("branch_1" AS Nullable(Int64)), 19)
-  ) AS "key_0"
-FROM "sqlanon_lookup_3_branches"
-WHERE
-  "branch_0" < 1 AND "branch_1" < 4 AND "branch_2" < 1 AND "branch_3" < 1;
-
--- 58. leaf
-INSERT INTO "sqlanon_leaf"
-SELECT
-  CAST(3 AS Nullable(Int64)) AS "attribute",
-  CAST(0 AS Nullable(Int64)) AS "level",
-  bitAnd("key_0", 1572864) AS "key_0",
-  CAST(3 - MAX("leaves_0") AS Nullable(Int64)) AS "cost",
-  CAST(3 - MAX("leaves_0") AS Nullable(Int64)) AS "cost_0",
-  CAST(NULL AS Nullable(Int64)) AS "cost_1",
-  CAST(NULL AS Nullable(Int64)) AS "cost_2",
-  CAST(NULL AS Nullable(Int64)) AS "cost_3",
-  CAST(NULL AS Nullable(Int64)) AS "cost_4"
-FROM "sqlanon_lookup_3"
-WHERE
-  "covered" = 1
-GROUP BY
-  bitAnd("key_0", 1572864)
-UNION ALL
-SELECT
-  CAST(3 AS Nullable(Int64)) AS "attribute",
-  CAST(1 AS Nullable(Int64)) AS "level",
-  bitAnd("key_0", 1572864) AS "key_0",
-  CAST(3 - MAX("leaves_1") AS Nullable(Int64)) AS "cost",
-  CAST(3 - MAX("leaves_0") AS Nullable(Int64)) AS "cost_0",
-  CAST(3 - MAX("leaves_1") AS Nullable(Int64)) AS "cost_1",
-  CAST(NULL AS Nullable(Int64)) AS "cost_2",
-  CAST(NULL AS Nullable(Int64)) AS "cost_3",
-  CAST(NULL AS Nullable(Int64)) AS "cost_4"
-FROM "sqlanon_lookup_3"
-WHERE
-  "covered" = 1
-GROUP BY
-  bitAnd("key_0", 1572864)
-UNION ALL
-SELECT
-  CAST(3 AS Nullable(Int64)) AS "attribute",
-  CAST(2 AS Nullable(Int64)) AS "level",
-  bitAnd("key_0", 0) AS "key_0",
-  CAST(3 - MAX("leaves_2") AS Nullable(Int64)) AS "cost",
-  CAST(3 - MAX("leaves_0") AS Nullable(Int64)) AS "cost_0",
-  CAST(3 - MAX("leaves_1") AS Nullable(Int64)) AS "cost_1",
-  CAST(3 - MAX("leaves_2") AS Nullable(Int64)) AS "cost_2",
-  CAST(NULL AS Nullable(Int64)) AS "cost_3",
-  CAST(NULL AS Nullable(Int64)) AS "cost_4"
-FROM "sqlanon_lookup_3"
-WHERE
-  "covered" = 1
-GROUP BY
-  bitAnd("key_0", 0)
-UNION ALL
-SELECT
-  CAST(3 AS Nullable(Int64)) AS "attribute",
-  CAST(3 AS Nullable(Int64)) AS "level",
-  bitAnd("key_0", 0) AS "key_0",
-  CAST(3 - MAX("leaves_3") AS Nullable(Int64)) AS "cost",
-  CAST(3 - MAX("leaves_0") AS Nullable(Int64)) AS "cost_0",
-  CAST(3 - MAX("leaves_1") AS Nullable(Int64)) AS "cost_1",
-  CAST(3 - MAX("leaves_2") AS Nullable(Int64)) AS "cost_2",
-  CAST(3 - MAX("leaves_3") AS Nullable(Int64)) AS "cost_3",
-  CAST(NULL AS Nullable(Int64)) AS "cost_4"
-FROM "sqlanon_lookup_3"
-WHERE
-  "covered" = 1
-GROUP BY
-  bitAnd("key_0", 0);
-
--- 59. lookup
-CREATE TEMPORARY TABLE "sqlanon_lookup_4"
-ENGINE=Memory AS
-SELECT
-  "value",
-  "covered",
-  "n",
-  "level_0",
-  "level_1",
-  "level_2",
-  "leaves_0",
-  "leaves_1",
-  "leaves_2",
-  bitOr(
-    bitShiftLeft(CAST("branch_0" AS Nullable(Int64)), 21),
-    bitShiftLeft(CAST("branch_1" AS Nullable(Int64)), 22)
-  ) AS "key_0"
-FROM "sqlanon_lookup_4_branches"
-WHERE
-  "branch_0" < 2 AND "branch_1" < 2 AND "branch_2" < 1;
-
--- 60. leaf
-INSERT INTO "sqlanon_leaf"
-SELECT
-  CAST(4 AS Nullable(Int64)) AS "attribute",
-  CAST(0 AS Nullable(Int64)) AS "level",
-  bitAnd("key_0", 6291456) AS "key_0",
-  CAST(3 - MAX("leaves_0") AS Nullable(Int64)) AS "cost",
-  CAST(3 - MAX("leaves_0") AS Nullable(Int64)) AS "cost_0",
-  CAST(NULL AS Nullable(Int64)) AS "cost_1",
-  CAST(NULL AS Nullable(Int64)) AS "cost_2",
-  CAST(NULL AS Nullable(Int64)) AS "cost_3",
-  CAST(NULL AS Nullable(Int64)) AS "cost_4"
-FROM "sqlanon_lookup_4"
-WHERE
-  "covered" = 1
-GROUP BY
-  bitAnd("key_0", 6291456)
-UNION ALL
-SELECT
-  CAST(4 AS Nullable(Int64)) AS "attribute",
-  CAST(1 AS Nullable(Int64)) AS "level",
-  bitAnd("key_0", 4194304) AS "key_0",
-  CAST(3 - MAX("leaves_1") AS Nullable(Int64)) AS "cost",
-  CAST(3 - MAX("leaves_0") AS Nullable(Int64)) AS "cost_0",
-  CAST(3 - MAX("leaves_1") AS Nullable(Int64)) AS "cost_1",
-  CAST(NULL AS Nullable(Int64)) AS "cost_2",
-  CAST(NULL AS Nullable(Int64)) AS "cost_3",
-  CAST(NULL AS Nullable(Int64)) AS "cost_4"
-FROM "sqlanon_lookup_4"
-WHERE
-  "covered" = 1
-GROUP BY
-  bitAnd("key_0", 4194304)
-UNION ALL
-SELECT
-  CAST(4 AS Nullable(Int64)) AS "attribute",
-  CAST(2 AS Nullable(Int64)) AS "level",
-  bitAnd("key_0", 0) AS "key_0",
-  CAST(3 - MAX("leaves_2") AS Nullable(Int64)) AS "cost",
-  CAST(3 - MAX("leaves_0") AS Nullable(Int64)) AS "cost_0",
-  CAST(3 - MAX("leaves_1") AS Nullable(Int64)) AS "cost_1",
-  CAST(3 - MAX("leaves_2") AS Nullable(Int64)) AS "cost_2",
-  CAST(NULL AS Nullable(Int64)) AS "cost_3",
-  CAST(NULL AS Nullable(Int64)) AS "cost_4"
-FROM "sqlanon_lookup_4"
-WHERE
-  "covered" = 1
-GROUP BY
-  bitAnd("key_0", 0);
-
--- 61. lookup
-CREATE TEMPORARY TABLE "sqlanon_lookup_5"
-ENGINE=Memory AS
-SELECT
-  "value",
-  "covered",
-  "n",
-  "level_0",
-  "leaves_0",
-  (
-    bitShiftLeft(CAST("branch_0" AS Nullable(Int64)), 23)
-  ) AS "key_0"
-FROM "sqlanon_lookup_5_branches"
-WHERE
-  "branch_0" < 4 AND "covered" = 1;
-
--- 62. overall
+-- 18. overall
 CREATE TEMPORARY TABLE "sqlanon_overall_0"
 ENGINE=Memory AS
 SELECT
@@ -1400,69 +825,19 @@ FROM (
         SELECT
           bitAnd("sqlanon_lookup_5"."key_0", 25165824) AS "value",
           "v"."n" AS "records",
-          ROW_NUMBER() OVER (ORDER BY "v"."value" IS NULL, "v"."raw", "v"."value") AS "place"
-        FROM "sqlanon_values_5" AS "v"
-        JOIN "sqlanon_lookup_5" AS "sqlanon_lookup_5"
-          ON "v"."value" IS NOT DISTINCT FROM "sqlanon_lookup_5"."value"
+          ROW_NUMBER() OVER (ORDER BY "v"."value" IS NULL, "v"."value", "v"."value") AS "place"
+        FROM "sqlanon_values" AS "v"
+        JOIN "sqlanon_lookup" AS "sqlanon_lookup_5"
+          ON "sqlanon_lookup_5"."attribute" = 5
+          AND "v"."value" IS NOT DISTINCT FROM "sqlanon_lookup_5"."value"
+        WHERE
+          "v"."attribute" = 5
       ) AS "placed"
     ) AS "shared"
   ) AS "cumulated"
 ) AS "measured";
 
--- 63. base
-CREATE TEMPORARY TABLE "sqlanon_base"
-ENGINE=Memory AS
-SELECT
-  bitOr(
-    bitOr(
-      bitOr(
-        bitOr(
-          bitOr("sqlanon_lookup_0"."key_0", "sqlanon_lookup_1"."key_0"),
-          "sqlanon_lookup_2"."key_0"
-        ),
-        "sqlanon_lookup_3"."key_0"
-      ),
-      "sqlanon_lookup_4"."key_0"
-    ),
-    "sqlanon_lookup_5"."key_0"
-  ) AS "key_0",
-  CAST(COUNT(*) AS Nullable(Int64)) AS "n"
-FROM "people" AS "source"
-LEFT JOIN "sqlanon_lookup_0" AS "sqlanon_lookup_0"
-  ON CAST("source"."city" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_0"."value"
-LEFT JOIN "sqlanon_lookup_1" AS "sqlanon_lookup_1"
-  ON CAST("source"."age" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_1"."value"
-LEFT JOIN "sqlanon_lookup_2" AS "sqlanon_lookup_2"
-  ON CAST("source"."seen" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_2"."value"
-LEFT JOIN "sqlanon_lookup_3" AS "sqlanon_lookup_3"
-  ON CAST("source"."zip" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_3"."value"
-LEFT JOIN "sqlanon_lookup_4" AS "sqlanon_lookup_4"
-  ON CAST("source"."order" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_4"."value"
-LEFT JOIN "sqlanon_lookup_5" AS "sqlanon_lookup_5"
-  ON CAST("source"."disease" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_5"."value"
-WHERE
-  COALESCE("sqlanon_lookup_0"."covered", 0) <> 0
-  AND COALESCE("sqlanon_lookup_1"."covered", 0) <> 0
-  AND COALESCE("sqlanon_lookup_2"."covered", 0) <> 0
-  AND COALESCE("sqlanon_lookup_3"."covered", 0) <> 0
-  AND COALESCE("sqlanon_lookup_4"."covered", 0) <> 0
-  AND TRUE
-GROUP BY
-  bitOr(
-    bitOr(
-      bitOr(
-        bitOr(
-          bitOr("sqlanon_lookup_0"."key_0", "sqlanon_lookup_1"."key_0"),
-          "sqlanon_lookup_2"."key_0"
-        ),
-        "sqlanon_lookup_3"."key_0"
-      ),
-      "sqlanon_lookup_4"."key_0"
-    ),
-    "sqlanon_lookup_5"."key_0"
-  );
-
--- 64. load masks
+-- 19. load masks
 CREATE TEMPORARY TABLE "sqlanon_masks" (
   "attribute" Nullable(Int64),
   "level" Nullable(Int64),
@@ -1471,7 +846,7 @@ CREATE TEMPORARY TABLE "sqlanon_masks" (
 )
 ENGINE=Memory;
 
--- 65. load masks
+-- 20. load masks
 INSERT INTO "sqlanon_masks"
 VALUES
   (0, 0, '0', 7),
@@ -1494,18 +869,313 @@ VALUES
   (4, 1, '1', 4194304),
   (4, 2, '2', 0);
 
--- 66. records of the source, and those that take part
+-- 21. leaf
+CREATE TEMPORARY TABLE "sqlanon_leaf"
+ENGINE=Memory AS
+SELECT
+  "m"."attribute" AS "attribute",
+  "m"."level" AS "level",
+  bitAnd("l"."key_0", "m"."mask_0") AS "key_0",
+  CAST(CASE
+    WHEN "m"."level" = 0
+    THEN MAX(
+      CASE
+        WHEN (
+          "m"."attribute" = 0
+        )
+        THEN 5
+        WHEN (
+          "m"."attribute" = 1
+        )
+        THEN 47
+        WHEN (
+          "m"."attribute" = 2
+        )
+        THEN 125
+        WHEN (
+          "m"."attribute" = 3 OR "m"."attribute" = 4
+        )
+        THEN 3
+      END
+    ) - MAX("l"."leaves_0")
+    WHEN "m"."level" = 1
+    THEN MAX(
+      CASE
+        WHEN (
+          "m"."attribute" = 0
+        )
+        THEN 5
+        WHEN (
+          "m"."attribute" = 1
+        )
+        THEN 47
+        WHEN (
+          "m"."attribute" = 2
+        )
+        THEN 125
+        WHEN (
+          "m"."attribute" = 3 OR "m"."attribute" = 4
+        )
+        THEN 3
+      END
+    ) - MAX("l"."leaves_1")
+    WHEN "m"."level" = 2
+    THEN MAX(
+      CASE
+        WHEN (
+          "m"."attribute" = 0
+        )
+        THEN 5
+        WHEN (
+          "m"."attribute" = 1
+        )
+        THEN 47
+        WHEN (
+          "m"."attribute" = 2
+        )
+        THEN 125
+        WHEN (
+          "m"."attribute" = 3 OR "m"."attribute" = 4
+        )
+        THEN 3
+      END
+    ) - MAX("l"."leaves_2")
+    WHEN "m"."level" = 3
+    THEN MAX(
+      CASE
+        WHEN (
+          "m"."attribute" = 0
+        )
+        THEN 5
+        WHEN (
+          "m"."attribute" = 1
+        )
+        THEN 47
+        WHEN (
+          "m"."attribute" = 2
+        )
+        THEN 125
+        WHEN (
+          "m"."attribute" = 3 OR "m"."attribute" = 4
+        )
+        THEN 3
+      END
+    ) - MAX("l"."leaves_3")
+    WHEN "m"."level" = 4
+    THEN MAX(
+      CASE
+        WHEN (
+          "m"."attribute" = 0
+        )
+        THEN 5
+        WHEN (
+          "m"."attribute" = 1
+        )
+        THEN 47
+        WHEN (
+          "m"."attribute" = 2
+        )
+        THEN 125
+        WHEN (
+          "m"."attribute" = 3 OR "m"."attribute" = 4
+        )
+        THEN 3
+      END
+    ) - MAX("l"."leaves_4")
+  END AS Nullable(Int64)) AS "cost",
+  CAST(MAX(
+    CASE
+      WHEN (
+        "m"."attribute" = 0
+      )
+      THEN 5
+      WHEN (
+        "m"."attribute" = 1
+      )
+      THEN 47
+      WHEN (
+        "m"."attribute" = 2
+      )
+      THEN 125
+      WHEN (
+        "m"."attribute" = 3 OR "m"."attribute" = 4
+      )
+      THEN 3
+    END
+  ) - MAX("l"."leaves_0") AS Nullable(Int64)) AS "cost_0",
+  CAST(CASE
+    WHEN "m"."level" >= 1
+    THEN MAX(
+      CASE
+        WHEN (
+          "m"."attribute" = 0
+        )
+        THEN 5
+        WHEN (
+          "m"."attribute" = 1
+        )
+        THEN 47
+        WHEN (
+          "m"."attribute" = 2
+        )
+        THEN 125
+        WHEN (
+          "m"."attribute" = 3 OR "m"."attribute" = 4
+        )
+        THEN 3
+      END
+    ) - MAX("l"."leaves_1")
+  END AS Nullable(Int64)) AS "cost_1",
+  CAST(CASE
+    WHEN "m"."level" >= 2
+    THEN MAX(
+      CASE
+        WHEN (
+          "m"."attribute" = 0
+        )
+        THEN 5
+        WHEN (
+          "m"."attribute" = 1
+        )
+        THEN 47
+        WHEN (
+          "m"."attribute" = 2
+        )
+        THEN 125
+        WHEN (
+          "m"."attribute" = 3 OR "m"."attribute" = 4
+        )
+        THEN 3
+      END
+    ) - MAX("l"."leaves_2")
+  END AS Nullable(Int64)) AS "cost_2",
+  CAST(CASE
+    WHEN "m"."level" >= 3
+    THEN MAX(
+      CASE
+        WHEN (
+          "m"."attribute" = 0
+        )
+        THEN 5
+        WHEN (
+          "m"."attribute" = 1
+        )
+        THEN 47
+        WHEN (
+          "m"."attribute" = 2
+        )
+        THEN 125
+        WHEN (
+          "m"."attribute" = 3 OR "m"."attribute" = 4
+        )
+        THEN 3
+      END
+    ) - MAX("l"."leaves_3")
+  END AS Nullable(Int64)) AS "cost_3",
+  CAST(CASE
+    WHEN "m"."level" >= 4
+    THEN MAX(
+      CASE
+        WHEN (
+          "m"."attribute" = 0
+        )
+        THEN 5
+        WHEN (
+          "m"."attribute" = 1
+        )
+        THEN 47
+        WHEN (
+          "m"."attribute" = 2
+        )
+        THEN 125
+        WHEN (
+          "m"."attribute" = 3 OR "m"."attribute" = 4
+        )
+        THEN 3
+      END
+    ) - MAX("l"."leaves_4")
+  END AS Nullable(Int64)) AS "cost_4"
+FROM "sqlanon_lookup" AS "l"
+JOIN "sqlanon_masks" AS "m"
+  ON "l"."attribute" = "m"."attribute"
+WHERE
+  "l"."covered" = 1
+GROUP BY
+  "m"."attribute",
+  "m"."level",
+  bitAnd("l"."key_0", "m"."mask_0");
+
+-- 22. base
+CREATE TEMPORARY TABLE "sqlanon_base"
+ENGINE=Memory AS
+SELECT
+  bitOr(
+    bitOr(
+      bitOr(
+        bitOr(
+          bitOr("sqlanon_lookup_0"."key_0", "sqlanon_lookup_1"."key_0"),
+          "sqlanon_lookup_2"."key_0"
+        ),
+        "sqlanon_lookup_3"."key_0"
+      ),
+      "sqlanon_lookup_4"."key_0"
+    ),
+    "sqlanon_lookup_5"."key_0"
+  ) AS "key_0",
+  CAST(COUNT(*) AS Nullable(Int64)) AS "n"
+FROM "people" AS "source"
+LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_0"
+  ON "sqlanon_lookup_0"."attribute" = 0
+  AND CAST("source"."city" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_0"."value"
+LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_1"
+  ON "sqlanon_lookup_1"."attribute" = 1
+  AND CAST("source"."age" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_1"."value"
+LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_2"
+  ON "sqlanon_lookup_2"."attribute" = 2
+  AND CAST("source"."seen" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_2"."value"
+LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_3"
+  ON "sqlanon_lookup_3"."attribute" = 3
+  AND CAST("source"."zip" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_3"."value"
+LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_4"
+  ON "sqlanon_lookup_4"."attribute" = 4
+  AND CAST("source"."order" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_4"."value"
+LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_5"
+  ON "sqlanon_lookup_5"."attribute" = 5
+  AND CAST("source"."disease" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_5"."value"
+WHERE
+  COALESCE("sqlanon_lookup_0"."covered", 0) <> 0
+  AND COALESCE("sqlanon_lookup_1"."covered", 0) <> 0
+  AND COALESCE("sqlanon_lookup_2"."covered", 0) <> 0
+  AND COALESCE("sqlanon_lookup_3"."covered", 0) <> 0
+  AND COALESCE("sqlanon_lookup_4"."covered", 0) <> 0
+  AND TRUE
+GROUP BY
+  bitOr(
+    bitOr(
+      bitOr(
+        bitOr(
+          bitOr("sqlanon_lookup_0"."key_0", "sqlanon_lookup_1"."key_0"),
+          "sqlanon_lookup_2"."key_0"
+        ),
+        "sqlanon_lookup_3"."key_0"
+      ),
+      "sqlanon_lookup_4"."key_0"
+    ),
+    "sqlanon_lookup_5"."key_0"
+  );
+
+-- 23. records of the source, and those that take part
 SELECT
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS Nullable(Int64)) AS "records",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS Nullable(Int64)) AS "included"
 FROM "people";
 
--- 67. records that were encoded
+-- 24. records that were encoded
 SELECT
   CAST(COALESCE(SUM("n"), 0) AS Nullable(Int64)) AS "encoded"
 FROM "sqlanon_base";
 
--- 68. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
+-- 25. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
 WITH "nodes" AS (
   SELECT
     CAST(0 AS Nullable(Int64)) AS "node",
@@ -1738,7 +1408,7 @@ GROUP BY
   "failing"."node",
   "failing"."attribute";
 
--- 69. the release
+-- 26. the release
 CREATE TABLE "sqlanon_release"
 ENGINE=MergeTree
 ORDER BY tuple() AS
@@ -1783,16 +1453,21 @@ FROM (
           5767174
         ) AS "key_0"
       FROM "people" AS "source"
-      LEFT JOIN "sqlanon_lookup_0" AS "sqlanon_lookup_0"
-        ON CAST("source"."city" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_0"."value"
-      LEFT JOIN "sqlanon_lookup_1" AS "sqlanon_lookup_1"
-        ON CAST("source"."age" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_1"."value"
-      LEFT JOIN "sqlanon_lookup_2" AS "sqlanon_lookup_2"
-        ON CAST("source"."seen" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_2"."value"
-      LEFT JOIN "sqlanon_lookup_3" AS "sqlanon_lookup_3"
-        ON CAST("source"."zip" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_3"."value"
-      LEFT JOIN "sqlanon_lookup_4" AS "sqlanon_lookup_4"
-        ON CAST("source"."order" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_4"."value"
+      LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_0"
+        ON "sqlanon_lookup_0"."attribute" = 0
+        AND CAST("source"."city" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_0"."value"
+      LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_1"
+        ON "sqlanon_lookup_1"."attribute" = 1
+        AND CAST("source"."age" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_1"."value"
+      LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_2"
+        ON "sqlanon_lookup_2"."attribute" = 2
+        AND CAST("source"."seen" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_2"."value"
+      LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_3"
+        ON "sqlanon_lookup_3"."attribute" = 3
+        AND CAST("source"."zip" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_3"."value"
+      LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_4"
+        ON "sqlanon_lookup_4"."attribute" = 4
+        AND CAST("source"."order" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_4"."value"
       WHERE
         COALESCE("sqlanon_lookup_0"."covered", 0) <> 0
         AND COALESCE("sqlanon_lookup_1"."covered", 0) <> 0
@@ -1920,14 +1595,14 @@ FROM (
 ORDER BY
   randCanonical();
 
--- 70. audit row_count: no row, if the table is the one that was planned on
+-- 27. audit row_count: no row, if the table is the one that was planned on
 SELECT
   COUNT(*) AS "rows_found"
 FROM "sqlanon_release" AS "release"
 HAVING
   COUNT(*) <> 226;
 
--- 71. audit small_classes: no row
+-- 28. audit small_classes: no row
 SELECT
   COUNT(*) AS "records"
 FROM "sqlanon_release" AS "release"
@@ -1940,7 +1615,7 @@ GROUP BY
 HAVING
   COUNT(*) BETWEEN 1 AND 4 - 1;
 
--- 72. audit distinct_l_diversity of disease: no row
+-- 29. audit distinct_l_diversity of disease: no row
 SELECT
   COUNT(*) AS "records"
 FROM "sqlanon_release" AS "release"
@@ -1954,7 +1629,7 @@ HAVING
   COUNT(*) > 0
   AND COUNT(DISTINCT "release"."disease") + MAX(CASE WHEN "release"."disease" IS NULL THEN 1 ELSE 0 END) < 2;
 
--- 73. audit t_closeness_equal of disease: no row
+-- 30. audit t_closeness_equal of disease: no row
 SELECT
   CAST(SUM("sqlanon_count") AS Nullable(Int64)) AS "records"
 FROM (
@@ -2006,7 +1681,7 @@ HAVING
     )
   ) + 1 - SUM(COALESCE("sqlanon_share", 0)) AS Nullable(Float64)) / 2 > CAST(0.35 AS Nullable(Float64)) + 1e-11;
 
--- 74. audit untranslated_values of city: no row
+-- 31. audit untranslated_values of city: no row
 SELECT
   "released"."sqlanon_records" AS "records"
 FROM (
@@ -2024,14 +1699,20 @@ LEFT JOIN (
   FROM (
     SELECT DISTINCT
       "level_1" AS "value"
-    FROM "sqlanon_lookup_0"
+    FROM (
+      SELECT
+        *
+      FROM "sqlanon_lookup"
+      WHERE
+        "attribute" = 0
+    ) AS "sqlanon_lookup_0"
   ) AS "lookup"
 ) AS "texts"
   ON "texts"."value" IS NOT DISTINCT FROM "released"."sqlanon_value"
 WHERE
   "texts"."listed" IS NULL;
 
--- 75. audit untranslated_values of age: no row
+-- 32. audit untranslated_values of age: no row
 SELECT
   "released"."sqlanon_records" AS "records"
 FROM (
@@ -2049,14 +1730,20 @@ LEFT JOIN (
   FROM (
     SELECT DISTINCT
       "level_3" AS "value"
-    FROM "sqlanon_lookup_1"
+    FROM (
+      SELECT
+        *
+      FROM "sqlanon_lookup"
+      WHERE
+        "attribute" = 1
+    ) AS "sqlanon_lookup_1"
   ) AS "lookup"
 ) AS "texts"
   ON "texts"."value" IS NOT DISTINCT FROM "released"."sqlanon_value"
 WHERE
   "texts"."listed" IS NULL;
 
--- 76. audit untranslated_values of seen: no row
+-- 33. audit untranslated_values of seen: no row
 SELECT
   "released"."sqlanon_records" AS "records"
 FROM (
@@ -2074,14 +1761,20 @@ LEFT JOIN (
   FROM (
     SELECT DISTINCT
       "level_4" AS "value"
-    FROM "sqlanon_lookup_2"
+    FROM (
+      SELECT
+        *
+      FROM "sqlanon_lookup"
+      WHERE
+        "attribute" = 2
+    ) AS "sqlanon_lookup_2"
   ) AS "lookup"
 ) AS "texts"
   ON "texts"."value" IS NOT DISTINCT FROM "released"."sqlanon_value"
 WHERE
   "texts"."listed" IS NULL;
 
--- 77. audit untranslated_values of zip: no row
+-- 34. audit untranslated_values of zip: no row
 SELECT
   "released"."sqlanon_records" AS "records"
 FROM (
@@ -2099,14 +1792,20 @@ LEFT JOIN (
   FROM (
     SELECT DISTINCT
       "level_0" AS "value"
-    FROM "sqlanon_lookup_3"
+    FROM (
+      SELECT
+        *
+      FROM "sqlanon_lookup"
+      WHERE
+        "attribute" = 3
+    ) AS "sqlanon_lookup_3"
   ) AS "lookup"
 ) AS "texts"
   ON "texts"."value" IS NOT DISTINCT FROM "released"."sqlanon_value"
 WHERE
   "texts"."listed" IS NULL;
 
--- 78. audit untranslated_values of order: no row
+-- 35. audit untranslated_values of order: no row
 SELECT
   "released"."sqlanon_records" AS "records"
 FROM (
@@ -2124,7 +1823,13 @@ LEFT JOIN (
   FROM (
     SELECT DISTINCT
       "level_1" AS "value"
-    FROM "sqlanon_lookup_4"
+    FROM (
+      SELECT
+        *
+      FROM "sqlanon_lookup"
+      WHERE
+        "attribute" = 4
+    ) AS "sqlanon_lookup_4"
   ) AS "lookup"
 ) AS "texts"
   ON "texts"."value" IS NOT DISTINCT FROM "released"."sqlanon_value"

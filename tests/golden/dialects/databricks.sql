@@ -7,212 +7,129 @@
 -- Its tables are ordinary ones of the current schema, dropped at the end: views would be computed anew by each statement that reads them. Two runs at once need two schemas.
 
 -- 1. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_values_0`;
+DROP TABLE IF EXISTS `sqlanon_values`;
 
 -- 2. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_listed_0`;
+DROP TABLE IF EXISTS `sqlanon_listed`;
 
 -- 3. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_0_branches`;
+DROP TABLE IF EXISTS `sqlanon_branches`;
 
 -- 4. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_values_1`;
+DROP TABLE IF EXISTS `sqlanon_lookup`;
 
 -- 5. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_listed_1`;
-
--- 6. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_1_branches`;
-
--- 7. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_values_2`;
-
--- 8. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_listed_2`;
-
--- 9. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_2_branches`;
-
--- 10. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_values_3`;
-
--- 11. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_listed_3`;
-
--- 12. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_3_branches`;
-
--- 13. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_values_4`;
-
--- 14. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_listed_4`;
-
--- 15. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_4_branches`;
-
--- 16. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_values_5`;
-
--- 17. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_listed_5`;
-
--- 18. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_5_branches`;
-
--- 19. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_0`;
-
--- 20. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_leaf`;
-
--- 21. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_1`;
-
--- 22. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_2`;
-
--- 23. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_3`;
-
--- 24. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_4`;
-
--- 25. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup_5`;
-
--- 26. drop what is left of an earlier run
 DROP TABLE IF EXISTS `sqlanon_overall_0`;
 
--- 27. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_base`;
-
--- 28. drop what is left of an earlier run
+-- 6. drop what is left of an earlier run
 DROP TABLE IF EXISTS `sqlanon_masks`;
 
--- 29. drop what is left of an earlier run
+-- 7. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_leaf`;
+
+-- 8. drop what is left of an earlier run
+DROP TABLE IF EXISTS `sqlanon_base`;
+
+-- 9. drop what is left of an earlier run
 DROP TABLE IF EXISTS `sqlanon_release`;
 
--- 30. distinct values
-CREATE TABLE `sqlanon_values_0` AS
+-- 10. distinct values
+CREATE TABLE `sqlanon_values` AS
 SELECT
+  CAST(0 AS BIGINT) AS `attribute`,
   CAST(`city` AS STRING) AS `value`,
-  CAST(`city` AS STRING) AS `raw`,
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `n`
+  CAST(COUNT(*) AS BIGINT) AS `n`,
+  CAST(NULL AS INT) AS `raw_1`,
+  CAST(NULL AS DATE) AS `raw_2`
 FROM `people`
 GROUP BY
-  CAST(`city` AS STRING);
+  CAST(`city` AS STRING)
+UNION ALL
+SELECT
+  CAST(1 AS BIGINT) AS `attribute`,
+  CAST(`age` AS STRING) AS `value`,
+  CAST(COUNT(*) AS BIGINT) AS `n`,
+  MIN(`age`) AS `raw_1`,
+  CAST(NULL AS DATE) AS `raw_2`
+FROM `people`
+GROUP BY
+  CAST(`age` AS STRING)
+UNION ALL
+SELECT
+  CAST(2 AS BIGINT) AS `attribute`,
+  CAST(`seen` AS STRING) AS `value`,
+  CAST(COUNT(*) AS BIGINT) AS `n`,
+  CAST(NULL AS INT) AS `raw_1`,
+  MIN(`seen`) AS `raw_2`
+FROM `people`
+GROUP BY
+  CAST(`seen` AS STRING)
+UNION ALL
+SELECT
+  CAST(3 AS BIGINT) AS `attribute`,
+  CAST(`zip` AS STRING) AS `value`,
+  CAST(COUNT(*) AS BIGINT) AS `n`,
+  CAST(NULL AS INT) AS `raw_1`,
+  CAST(NULL AS DATE) AS `raw_2`
+FROM `people`
+GROUP BY
+  CAST(`zip` AS STRING)
+UNION ALL
+SELECT
+  CAST(4 AS BIGINT) AS `attribute`,
+  CAST(`order` AS STRING) AS `value`,
+  CAST(COUNT(*) AS BIGINT) AS `n`,
+  CAST(NULL AS INT) AS `raw_1`,
+  CAST(NULL AS DATE) AS `raw_2`
+FROM `people`
+GROUP BY
+  CAST(`order` AS STRING)
+UNION ALL
+SELECT
+  CAST(5 AS BIGINT) AS `attribute`,
+  CAST(`disease` AS STRING) AS `value`,
+  CAST(COUNT(*) AS BIGINT) AS `n`,
+  CAST(NULL AS INT) AS `raw_1`,
+  CAST(NULL AS DATE) AS `raw_2`
+FROM `people`
+GROUP BY
+  CAST(`disease` AS STRING);
 
--- 31. load hierarchy
-CREATE TABLE `sqlanon_listed_0` (
+-- 11. load hierarchies
+CREATE TABLE `sqlanon_listed` (
+  `attribute` BIGINT,
   `level_0` STRING,
   `level_1` STRING,
   `level_2` STRING,
+  `level_3` STRING,
+  `level_4` STRING,
   `place` BIGINT
 );
 
--- 32. load hierarchy
-INSERT INTO `sqlanon_listed_0`
+-- 12. load hierarchies
+INSERT INTO `sqlanon_listed`
 VALUES
-  ('Graz', 'south', '*', 0),
-  ('O\'Hara\\', 'south', '*', 1),
-  ('Linz', 'north', '*', 2),
-  ('', 'north', '*', 3);
+  (0, 'Graz', 'south', '*', NULL, NULL, 0),
+  (0, 'O\'Hara\\', 'south', '*', NULL, NULL, 1),
+  (0, 'Linz', 'north', '*', NULL, NULL, 2),
+  (0, '', 'north', '*', NULL, NULL, 3);
 
--- 33. branches
-CREATE TABLE `sqlanon_lookup_0_branches` AS
+-- 13. build hierarchies
+INSERT INTO `sqlanon_listed`
 SELECT
-  *,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_1` ORDER BY `level_0` NULLS LAST) - 1 AS `branch_0`,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_2` ORDER BY `level_1` NULLS LAST) - 1 AS `branch_1`,
-  DENSE_RANK() OVER (PARTITION BY `covered` ORDER BY `level_2` NULLS LAST) - 1 AS `branch_2`
-FROM (
-  SELECT
-    `v`.`value`,
-    `v`.`n`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN NULL
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_0`
-      ELSE NULL
-    END AS `level_0`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 1
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_0`
-      ELSE 5
-    END AS BIGINT) AS `leaves_0`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN NULL
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_1`
-      ELSE NULL
-    END AS `level_1`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 1
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_1`
-      ELSE 5
-    END AS BIGINT) AS `leaves_1`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN '*'
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_2`
-      ELSE NULL
-    END AS `level_2`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 5
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_2`
-      ELSE 5
-    END AS BIGINT) AS `leaves_2`,
-    CASE WHEN `v`.`value` IS NULL OR NOT `h`.`is_listed` IS NULL THEN 1 ELSE 0 END AS `covered`
-  FROM `sqlanon_values_0` AS `v`
-  LEFT JOIN (
-    SELECT
-      `level_0` AS `level_0`,
-      `level_1` AS `level_1`,
-      `level_2` AS `level_2`,
-      COUNT(*) OVER (PARTITION BY `level_0`) AS `leaves_0`,
-      COUNT(*) OVER (PARTITION BY `level_1`) AS `leaves_1`,
-      5 AS `leaves_2`,
-      1 AS `is_listed`
-    FROM `sqlanon_listed_0`
-  ) AS `h`
-    ON `v`.`value` IS NOT DISTINCT FROM `h`.`level_0`
-) AS `joined`;
-
--- 34. distinct values
-CREATE TABLE `sqlanon_values_1` AS
-SELECT
-  CAST(`age` AS STRING) AS `value`,
-  MIN(`age`) AS `raw`,
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `n`
-FROM `people`
-GROUP BY
-  CAST(`age` AS STRING);
-
--- 35. build hierarchy
-CREATE TABLE `sqlanon_listed_1` AS
-SELECT
+  CAST(1 AS BIGINT) AS `attribute`,
   `value` AS `level_0`,
   CASE
-    WHEN `raw` IS NULL
+    WHEN `raw_1` IS NULL
     THEN NULL
     WHEN (
-      CAST(`raw` AS BIGINT)
+      CAST(`raw_1` AS BIGINT)
     ) < (
       CAST(20 AS BIGINT)
     )
     THEN '<20'
     WHEN (
-      CAST(`raw` AS BIGINT)
+      CAST(`raw_1` AS BIGINT)
     ) >= (
       CAST(60 AS BIGINT)
     )
@@ -223,7 +140,7 @@ SELECT
           (
             (
               (
-                CAST(`raw` AS BIGINT)
+                CAST(`raw_1` AS BIGINT)
               ) - CAST(-8589934620 AS BIGINT)
             ) DIV CAST(10 AS BIGINT)
           ) DIV CAST(1 AS BIGINT) * CAST(10 AS BIGINT)
@@ -235,7 +152,7 @@ SELECT
           (
             (
               (
-                CAST(`raw` AS BIGINT)
+                CAST(`raw_1` AS BIGINT)
               ) - CAST(-8589934620 AS BIGINT)
             ) DIV CAST(10 AS BIGINT)
           ) DIV CAST(1 AS BIGINT) * CAST(10 AS BIGINT)
@@ -244,16 +161,16 @@ SELECT
     ) || ')'
   END AS `level_1`,
   CASE
-    WHEN `raw` IS NULL
+    WHEN `raw_1` IS NULL
     THEN NULL
     WHEN (
-      CAST(`raw` AS BIGINT)
+      CAST(`raw_1` AS BIGINT)
     ) < (
       CAST(20 AS BIGINT)
     )
     THEN '<20'
     WHEN (
-      CAST(`raw` AS BIGINT)
+      CAST(`raw_1` AS BIGINT)
     ) >= (
       CAST(60 AS BIGINT)
     )
@@ -264,7 +181,7 @@ SELECT
           (
             (
               (
-                CAST(`raw` AS BIGINT)
+                CAST(`raw_1` AS BIGINT)
               ) - CAST(-8589934620 AS BIGINT)
             ) DIV CAST(10 AS BIGINT)
           ) DIV CAST(2 AS BIGINT) * CAST(20 AS BIGINT)
@@ -276,7 +193,7 @@ SELECT
           (
             (
               (
-                CAST(`raw` AS BIGINT)
+                CAST(`raw_1` AS BIGINT)
               ) - CAST(-8589934620 AS BIGINT)
             ) DIV CAST(10 AS BIGINT)
           ) DIV CAST(2 AS BIGINT) * CAST(20 AS BIGINT)
@@ -284,150 +201,93 @@ SELECT
       ) AS STRING)
     ) || ')'
   END AS `level_2`,
-  CASE WHEN `raw` IS NULL THEN NULL ELSE '*' END AS `level_3`
-FROM `sqlanon_values_1`
+  CASE WHEN `raw_1` IS NULL THEN NULL ELSE '*' END AS `level_3`,
+  CAST(NULL AS STRING) AS `level_4`,
+  CAST(NULL AS BIGINT) AS `place`
+FROM `sqlanon_values`
 WHERE
-  NOT `value` IS NULL;
-
--- 36. branches
-CREATE TABLE `sqlanon_lookup_1_branches` AS
+  `attribute` = 1 AND NOT `value` IS NULL
+UNION ALL
 SELECT
-  *,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_1` ORDER BY `level_0` NULLS LAST) - 1 AS `branch_0`,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_2` ORDER BY `level_1` NULLS LAST) - 1 AS `branch_1`,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_3` ORDER BY `level_2` NULLS LAST) - 1 AS `branch_2`,
-  DENSE_RANK() OVER (PARTITION BY `covered` ORDER BY `level_3` NULLS LAST) - 1 AS `branch_3`
-FROM (
-  SELECT
-    `v`.`value`,
-    `v`.`n`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN NULL
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_0`
-      ELSE NULL
-    END AS `level_0`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 1
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_0`
-      ELSE 47
-    END AS BIGINT) AS `leaves_0`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN NULL
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_1`
-      ELSE NULL
-    END AS `level_1`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 1
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_1`
-      ELSE 47
-    END AS BIGINT) AS `leaves_1`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN NULL
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_2`
-      ELSE NULL
-    END AS `level_2`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 1
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_2`
-      ELSE 47
-    END AS BIGINT) AS `leaves_2`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN '*'
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_3`
-      ELSE NULL
-    END AS `level_3`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 47
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_3`
-      ELSE 47
-    END AS BIGINT) AS `leaves_3`,
-    CASE WHEN `v`.`value` IS NULL OR NOT `h`.`is_listed` IS NULL THEN 1 ELSE 0 END AS `covered`
-  FROM `sqlanon_values_1` AS `v`
-  LEFT JOIN (
-    SELECT
-      `level_0` AS `level_0`,
-      `level_1` AS `level_1`,
-      `level_2` AS `level_2`,
-      `level_3` AS `level_3`,
-      COUNT(*) OVER (PARTITION BY `level_0`) AS `leaves_0`,
-      COUNT(*) OVER (PARTITION BY `level_1`) AS `leaves_1`,
-      COUNT(*) OVER (PARTITION BY `level_2`) AS `leaves_2`,
-      47 AS `leaves_3`,
-      1 AS `is_listed`
-    FROM `sqlanon_listed_1`
-  ) AS `h`
-    ON `v`.`value` IS NOT DISTINCT FROM `h`.`level_0`
-) AS `joined`;
-
--- 37. distinct values
-CREATE TABLE `sqlanon_values_2` AS
-SELECT
-  CAST(`seen` AS STRING) AS `value`,
-  MIN(`seen`) AS `raw`,
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `n`
-FROM `people`
-GROUP BY
-  CAST(`seen` AS STRING);
-
--- 38. build hierarchy
-CREATE TABLE `sqlanon_listed_2` AS
-SELECT
+  CAST(2 AS BIGINT) AS `attribute`,
   `value` AS `level_0`,
   CASE
-    WHEN `raw` IS NULL
+    WHEN `raw_2` IS NULL
     THEN NULL
-    ELSE CASE WHEN TRUE THEN DATE_FORMAT(`raw`, 'yyyy-MM') ELSE CAST(`raw` AS STRING) END
+    ELSE CASE WHEN TRUE THEN DATE_FORMAT(`raw_2`, 'yyyy-MM') ELSE CAST(`raw_2` AS STRING) END
   END AS `level_1`,
   CASE
-    WHEN `raw` IS NULL
+    WHEN `raw_2` IS NULL
     THEN NULL
     ELSE CASE
       WHEN TRUE
-      THEN DATE_FORMAT(`raw`, 'yyyy') || '-Q' || CAST(QUARTER(`raw`) AS STRING)
-      ELSE CAST(`raw` AS STRING)
+      THEN DATE_FORMAT(`raw_2`, 'yyyy') || '-Q' || CAST(QUARTER(`raw_2`) AS STRING)
+      ELSE CAST(`raw_2` AS STRING)
     END
   END AS `level_2`,
   CASE
-    WHEN `raw` IS NULL
+    WHEN `raw_2` IS NULL
     THEN NULL
     ELSE CASE
       WHEN TRUE
-      THEN CAST(CAST(FLOOR(CAST(YEAR(`raw`) AS DOUBLE) / CAST(10 AS DOUBLE)) AS BIGINT) * 10 AS STRING) || 's'
-      ELSE CAST(`raw` AS STRING)
+      THEN CAST(CAST(FLOOR(CAST(YEAR(`raw_2`) AS DOUBLE) / CAST(10 AS DOUBLE)) AS BIGINT) * 10 AS STRING) || 's'
+      ELSE CAST(`raw_2` AS STRING)
     END
   END AS `level_3`,
-  CASE WHEN `raw` IS NULL THEN NULL ELSE '*' END AS `level_4`
-FROM `sqlanon_values_2`
+  CASE WHEN `raw_2` IS NULL THEN NULL ELSE '*' END AS `level_4`,
+  CAST(NULL AS BIGINT) AS `place`
+FROM `sqlanon_values`
 WHERE
-  NOT `value` IS NULL;
+  `attribute` = 2 AND NOT `value` IS NULL
+UNION ALL
+SELECT
+  CAST(3 AS BIGINT) AS `attribute`,
+  `value` AS `level_0`,
+  RPAD(LEFT(`value`, 3), 4, '\'') AS `level_1`,
+  RPAD(LEFT(`value`, 2), 4, '\'') AS `level_2`,
+  CASE WHEN `value` IS NULL THEN NULL ELSE '*' END AS `level_3`,
+  CAST(NULL AS STRING) AS `level_4`,
+  CAST(NULL AS BIGINT) AS `place`
+FROM `sqlanon_values`
+WHERE
+  `attribute` = 3 AND NOT `value` IS NULL
+UNION ALL
+SELECT
+  CAST(4 AS BIGINT) AS `attribute`,
+  `value` AS `level_0`,
+  LPAD(RIGHT(`value`, 1), 2, '*') AS `level_1`,
+  LPAD(RIGHT(`value`, 0), 2, '*') AS `level_2`,
+  CAST(NULL AS STRING) AS `level_3`,
+  CAST(NULL AS STRING) AS `level_4`,
+  CAST(NULL AS BIGINT) AS `place`
+FROM `sqlanon_values`
+WHERE
+  `attribute` = 4 AND NOT `value` IS NULL
+UNION ALL
+SELECT
+  CAST(5 AS BIGINT) AS `attribute`,
+  `value` AS `level_0`,
+  CAST(NULL AS STRING) AS `level_1`,
+  CAST(NULL AS STRING) AS `level_2`,
+  CAST(NULL AS STRING) AS `level_3`,
+  CAST(NULL AS STRING) AS `level_4`,
+  CAST(NULL AS BIGINT) AS `place`
+FROM `sqlanon_values`
+WHERE
+  `attribute` = 5 AND NOT `value` IS NULL;
 
--- 39. branches
-CREATE TABLE `sqlanon_lookup_2_branches` AS
+-- 14. branches
+CREATE TABLE `sqlanon_branches` AS
 SELECT
   *,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_1` ORDER BY `level_0` NULLS LAST) - 1 AS `branch_0`,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_2` ORDER BY `level_1` NULLS LAST) - 1 AS `branch_1`,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_3` ORDER BY `level_2` NULLS LAST) - 1 AS `branch_2`,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_4` ORDER BY `level_3` NULLS LAST) - 1 AS `branch_3`,
-  DENSE_RANK() OVER (PARTITION BY `covered` ORDER BY `level_4` NULLS LAST) - 1 AS `branch_4`
+  DENSE_RANK() OVER (PARTITION BY `attribute`, `covered`, `level_1` ORDER BY `level_0` NULLS LAST) - 1 AS `branch_0`,
+  DENSE_RANK() OVER (PARTITION BY `attribute`, `covered`, `level_2` ORDER BY `level_1` NULLS LAST) - 1 AS `branch_1`,
+  DENSE_RANK() OVER (PARTITION BY `attribute`, `covered`, `level_3` ORDER BY `level_2` NULLS LAST) - 1 AS `branch_2`,
+  DENSE_RANK() OVER (PARTITION BY `attribute`, `covered`, `level_4` ORDER BY `level_3` NULLS LAST) - 1 AS `branch_3`,
+  DENSE_RANK() OVER (PARTITION BY `attribute`, `covered` ORDER BY `level_4` NULLS LAST) - 1 AS `branch_4`
 FROM (
   SELECT
+    `v`.`attribute`,
     `v`.`value`,
     `v`.`n`,
     CASE
@@ -442,7 +302,28 @@ FROM (
       THEN 1
       WHEN NOT `h`.`is_listed` IS NULL
       THEN `h`.`leaves_0`
-      ELSE 125
+      ELSE CASE
+        WHEN (
+          `v`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `v`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `v`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `v`.`attribute` = 3 OR `v`.`attribute` = 4
+        )
+        THEN 3
+        WHEN (
+          `v`.`attribute` = 5
+        )
+        THEN 4
+      END
     END AS BIGINT) AS `leaves_0`,
     CASE
       WHEN `v`.`value` IS NULL
@@ -456,500 +337,221 @@ FROM (
       THEN 1
       WHEN NOT `h`.`is_listed` IS NULL
       THEN `h`.`leaves_1`
-      ELSE 125
+      ELSE CASE
+        WHEN (
+          `v`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `v`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `v`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `v`.`attribute` = 3 OR `v`.`attribute` = 4
+        )
+        THEN 3
+        WHEN (
+          `v`.`attribute` = 5
+        )
+        THEN 4
+      END
     END AS BIGINT) AS `leaves_1`,
     CASE
       WHEN `v`.`value` IS NULL
-      THEN NULL
+      THEN CASE
+        WHEN (
+          `v`.`attribute` = 0
+        )
+        THEN '*'
+        WHEN (
+          `v`.`attribute` = 4
+        )
+        THEN '**'
+      END
       WHEN NOT `h`.`is_listed` IS NULL
       THEN `h`.`level_2`
       ELSE NULL
     END AS `level_2`,
     CAST(CASE
       WHEN `v`.`value` IS NULL
-      THEN 1
+      THEN CASE
+        WHEN (
+          `v`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `v`.`attribute` = 4
+        )
+        THEN 3
+        ELSE 1
+      END
       WHEN NOT `h`.`is_listed` IS NULL
       THEN `h`.`leaves_2`
-      ELSE 125
+      ELSE CASE
+        WHEN (
+          `v`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `v`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `v`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `v`.`attribute` = 3 OR `v`.`attribute` = 4
+        )
+        THEN 3
+        WHEN (
+          `v`.`attribute` = 5
+        )
+        THEN 4
+      END
     END AS BIGINT) AS `leaves_2`,
     CASE
       WHEN `v`.`value` IS NULL
-      THEN NULL
+      THEN CASE WHEN (
+        `v`.`attribute` = 1 OR `v`.`attribute` = 3
+      ) THEN '*' END
       WHEN NOT `h`.`is_listed` IS NULL
       THEN `h`.`level_3`
       ELSE NULL
     END AS `level_3`,
     CAST(CASE
       WHEN `v`.`value` IS NULL
-      THEN 1
+      THEN CASE
+        WHEN (
+          `v`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `v`.`attribute` = 3
+        )
+        THEN 3
+        ELSE 1
+      END
       WHEN NOT `h`.`is_listed` IS NULL
       THEN `h`.`leaves_3`
-      ELSE 125
+      ELSE CASE
+        WHEN (
+          `v`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `v`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `v`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `v`.`attribute` = 3 OR `v`.`attribute` = 4
+        )
+        THEN 3
+        WHEN (
+          `v`.`attribute` = 5
+        )
+        THEN 4
+      END
     END AS BIGINT) AS `leaves_3`,
     CASE
       WHEN `v`.`value` IS NULL
-      THEN '*'
+      THEN CASE WHEN (
+        `v`.`attribute` = 2
+      ) THEN '*' END
       WHEN NOT `h`.`is_listed` IS NULL
       THEN `h`.`level_4`
       ELSE NULL
     END AS `level_4`,
     CAST(CASE
       WHEN `v`.`value` IS NULL
-      THEN 125
+      THEN CASE WHEN (
+        `v`.`attribute` = 2
+      ) THEN 125 ELSE 1 END
       WHEN NOT `h`.`is_listed` IS NULL
       THEN `h`.`leaves_4`
-      ELSE 125
+      ELSE CASE
+        WHEN (
+          `v`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `v`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `v`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `v`.`attribute` = 3 OR `v`.`attribute` = 4
+        )
+        THEN 3
+        WHEN (
+          `v`.`attribute` = 5
+        )
+        THEN 4
+      END
     END AS BIGINT) AS `leaves_4`,
     CASE WHEN `v`.`value` IS NULL OR NOT `h`.`is_listed` IS NULL THEN 1 ELSE 0 END AS `covered`
-  FROM `sqlanon_values_2` AS `v`
+  FROM `sqlanon_values` AS `v`
   LEFT JOIN (
     SELECT
-      `level_0` AS `level_0`,
-      `level_1` AS `level_1`,
-      `level_2` AS `level_2`,
-      `level_3` AS `level_3`,
-      `level_4` AS `level_4`,
-      COUNT(*) OVER (PARTITION BY `level_0`) AS `leaves_0`,
-      COUNT(*) OVER (PARTITION BY `level_1`) AS `leaves_1`,
-      COUNT(*) OVER (PARTITION BY `level_2`) AS `leaves_2`,
-      COUNT(*) OVER (PARTITION BY `level_3`) AS `leaves_3`,
-      125 AS `leaves_4`,
+      `attribute`,
+      `level_0`,
+      `level_1`,
+      `level_2`,
+      `level_3`,
+      `level_4`,
+      COUNT(*) OVER (PARTITION BY `attribute`, `level_0`) AS `leaves_0`,
+      COUNT(*) OVER (PARTITION BY `attribute`, `level_1`) AS `leaves_1`,
+      CASE
+        WHEN (
+          `attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `attribute` = 4
+        )
+        THEN 3
+        ELSE COUNT(*) OVER (PARTITION BY `attribute`, `level_2`)
+      END AS `leaves_2`,
+      CASE
+        WHEN (
+          `attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `attribute` = 3
+        )
+        THEN 3
+        ELSE COUNT(*) OVER (PARTITION BY `attribute`, `level_3`)
+      END AS `leaves_3`,
+      CASE
+        WHEN (
+          `attribute` = 2
+        )
+        THEN 125
+        ELSE COUNT(*) OVER (PARTITION BY `attribute`, `level_4`)
+      END AS `leaves_4`,
       1 AS `is_listed`
-    FROM `sqlanon_listed_2`
+    FROM `sqlanon_listed`
   ) AS `h`
-    ON `v`.`value` IS NOT DISTINCT FROM `h`.`level_0`
+    ON `v`.`attribute` = `h`.`attribute`
+    AND `v`.`value` IS NOT DISTINCT FROM `h`.`level_0`
 ) AS `joined`;
 
--- 40. distinct values
-CREATE TABLE `sqlanon_values_3` AS
+-- 15. lookup
+CREATE TABLE `sqlanon_lookup` AS
 SELECT
-  CAST(`zip` AS STRING) AS `value`,
-  CAST(`zip` AS STRING) AS `raw`,
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `n`
-FROM `people`
-GROUP BY
-  CAST(`zip` AS STRING);
-
--- 41. build hierarchy
-CREATE TABLE `sqlanon_listed_3` AS
-SELECT
-  `value` AS `level_0`,
-  RPAD(LEFT(`value`, 3), 4, '\'') AS `level_1`,
-  RPAD(LEFT(`value`, 2), 4, '\'') AS `level_2`,
-  CASE WHEN `value` IS NULL THEN NULL ELSE '*' END AS `level_3`
-FROM `sqlanon_values_3`
-WHERE
-  NOT `value` IS NULL;
-
--- 42. branches
-CREATE TABLE `sqlanon_lookup_3_branches` AS
-SELECT
-  *,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_1` ORDER BY `level_0` NULLS LAST) - 1 AS `branch_0`,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_2` ORDER BY `level_1` NULLS LAST) - 1 AS `branch_1`,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_3` ORDER BY `level_2` NULLS LAST) - 1 AS `branch_2`,
-  DENSE_RANK() OVER (PARTITION BY `covered` ORDER BY `level_3` NULLS LAST) - 1 AS `branch_3`
-FROM (
-  SELECT
-    `v`.`value`,
-    `v`.`n`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN NULL
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_0`
-      ELSE NULL
-    END AS `level_0`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 1
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_0`
-      ELSE 3
-    END AS BIGINT) AS `leaves_0`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN NULL
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_1`
-      ELSE NULL
-    END AS `level_1`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 1
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_1`
-      ELSE 3
-    END AS BIGINT) AS `leaves_1`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN NULL
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_2`
-      ELSE NULL
-    END AS `level_2`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 1
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_2`
-      ELSE 3
-    END AS BIGINT) AS `leaves_2`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN '*'
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_3`
-      ELSE NULL
-    END AS `level_3`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 3
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_3`
-      ELSE 3
-    END AS BIGINT) AS `leaves_3`,
-    CASE WHEN `v`.`value` IS NULL OR NOT `h`.`is_listed` IS NULL THEN 1 ELSE 0 END AS `covered`
-  FROM `sqlanon_values_3` AS `v`
-  LEFT JOIN (
-    SELECT
-      `level_0` AS `level_0`,
-      `level_1` AS `level_1`,
-      `level_2` AS `level_2`,
-      `level_3` AS `level_3`,
-      COUNT(*) OVER (PARTITION BY `level_0`) AS `leaves_0`,
-      COUNT(*) OVER (PARTITION BY `level_1`) AS `leaves_1`,
-      COUNT(*) OVER (PARTITION BY `level_2`) AS `leaves_2`,
-      3 AS `leaves_3`,
-      1 AS `is_listed`
-    FROM `sqlanon_listed_3`
-  ) AS `h`
-    ON `v`.`value` IS NOT DISTINCT FROM `h`.`level_0`
-) AS `joined`;
-
--- 43. distinct values
-CREATE TABLE `sqlanon_values_4` AS
-SELECT
-  CAST(`order` AS STRING) AS `value`,
-  CAST(`order` AS STRING) AS `raw`,
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `n`
-FROM `people`
-GROUP BY
-  CAST(`order` AS STRING);
-
--- 44. build hierarchy
-CREATE TABLE `sqlanon_listed_4` AS
-SELECT
-  `value` AS `level_0`,
-  LPAD(RIGHT(`value`, 1), 2, '*') AS `level_1`,
-  LPAD(RIGHT(`value`, 0), 2, '*') AS `level_2`
-FROM `sqlanon_values_4`
-WHERE
-  NOT `value` IS NULL;
-
--- 45. branches
-CREATE TABLE `sqlanon_lookup_4_branches` AS
-SELECT
-  *,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_1` ORDER BY `level_0` NULLS LAST) - 1 AS `branch_0`,
-  DENSE_RANK() OVER (PARTITION BY `covered`, `level_2` ORDER BY `level_1` NULLS LAST) - 1 AS `branch_1`,
-  DENSE_RANK() OVER (PARTITION BY `covered` ORDER BY `level_2` NULLS LAST) - 1 AS `branch_2`
-FROM (
-  SELECT
-    `v`.`value`,
-    `v`.`n`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN NULL
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_0`
-      ELSE NULL
-    END AS `level_0`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 1
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_0`
-      ELSE 3
-    END AS BIGINT) AS `leaves_0`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN NULL
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_1`
-      ELSE NULL
-    END AS `level_1`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 1
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_1`
-      ELSE 3
-    END AS BIGINT) AS `leaves_1`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN '**'
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_2`
-      ELSE NULL
-    END AS `level_2`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 3
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_2`
-      ELSE 3
-    END AS BIGINT) AS `leaves_2`,
-    CASE WHEN `v`.`value` IS NULL OR NOT `h`.`is_listed` IS NULL THEN 1 ELSE 0 END AS `covered`
-  FROM `sqlanon_values_4` AS `v`
-  LEFT JOIN (
-    SELECT
-      `level_0` AS `level_0`,
-      `level_1` AS `level_1`,
-      `level_2` AS `level_2`,
-      COUNT(*) OVER (PARTITION BY `level_0`) AS `leaves_0`,
-      COUNT(*) OVER (PARTITION BY `level_1`) AS `leaves_1`,
-      3 AS `leaves_2`,
-      1 AS `is_listed`
-    FROM `sqlanon_listed_4`
-  ) AS `h`
-    ON `v`.`value` IS NOT DISTINCT FROM `h`.`level_0`
-) AS `joined`;
-
--- 46. distinct values
-CREATE TABLE `sqlanon_values_5` AS
-SELECT
-  CAST(`disease` AS STRING) AS `value`,
-  CAST(`disease` AS STRING) AS `raw`,
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `n`
-FROM (
-  SELECT
-    *
-  FROM `people`
-  WHERE
-    TRUE
-) AS `taking_part`
-GROUP BY
-  CAST(`disease` AS STRING);
-
--- 47. list values
-CREATE TABLE `sqlanon_listed_5` AS
-SELECT
-  `value` AS `level_0`
-FROM `sqlanon_values_5`
-WHERE
-  NOT `value` IS NULL;
-
--- 48. branches
-CREATE TABLE `sqlanon_lookup_5_branches` AS
-SELECT
-  *,
-  DENSE_RANK() OVER (PARTITION BY `covered` ORDER BY `level_0` NULLS LAST) - 1 AS `branch_0`
-FROM (
-  SELECT
-    `v`.`value`,
-    `v`.`n`,
-    CASE
-      WHEN `v`.`value` IS NULL
-      THEN NULL
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`level_0`
-      ELSE NULL
-    END AS `level_0`,
-    CAST(CASE
-      WHEN `v`.`value` IS NULL
-      THEN 1
-      WHEN NOT `h`.`is_listed` IS NULL
-      THEN `h`.`leaves_0`
-      ELSE 4
-    END AS BIGINT) AS `leaves_0`,
-    CASE WHEN `v`.`value` IS NULL OR NOT `h`.`is_listed` IS NULL THEN 1 ELSE 0 END AS `covered`
-  FROM `sqlanon_values_5` AS `v`
-  LEFT JOIN (
-    SELECT
-      `level_0` AS `level_0`,
-      COUNT(*) OVER (PARTITION BY `level_0`) AS `leaves_0`,
-      1 AS `is_listed`
-    FROM `sqlanon_listed_5`
-  ) AS `h`
-    ON `v`.`value` IS NOT DISTINCT FROM `h`.`level_0`
-) AS `joined`;
-
--- 49. lookup
-CREATE TABLE `sqlanon_lookup_0` AS
-SELECT
-  `value`,
-  `covered`,
-  `n`,
-  `level_0`,
-  `level_1`,
-  `level_2`,
-  `leaves_0`,
-  `leaves_1`,
-  `leaves_2`,
-  (
-    SHIFTLEFT((
-      CAST(`branch_0` AS BIGINT)
-    ), 0)
-  ) | (
-    SHIFTLEFT((
-      CAST(`branch_1` AS BIGINT)
-    ), 1)
-  ) AS `key_0`
-FROM `sqlanon_lookup_0_branches`
-WHERE
-  `branch_0` < 2 AND `branch_1` < 4 AND `branch_2` < 1;
-
--- 50. leaf
-CREATE TABLE `sqlanon_leaf` AS
-SELECT
-  CAST(0 AS BIGINT) AS `attribute`,
-  CAST(0 AS BIGINT) AS `level`,
-  `key_0` & 7 AS `key_0`,
-  CAST(5 - MAX(`leaves_0`) AS BIGINT) AS `cost`,
-  CAST(5 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
-  CAST(NULL AS BIGINT) AS `cost_1`,
-  CAST(NULL AS BIGINT) AS `cost_2`,
-  CAST(NULL AS BIGINT) AS `cost_3`,
-  CAST(NULL AS BIGINT) AS `cost_4`
-FROM `sqlanon_lookup_0`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 7
-UNION ALL
-SELECT
-  CAST(0 AS BIGINT) AS `attribute`,
-  CAST(1 AS BIGINT) AS `level`,
-  `key_0` & 6 AS `key_0`,
-  CAST(5 - MAX(`leaves_1`) AS BIGINT) AS `cost`,
-  CAST(5 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
-  CAST(5 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
-  CAST(NULL AS BIGINT) AS `cost_2`,
-  CAST(NULL AS BIGINT) AS `cost_3`,
-  CAST(NULL AS BIGINT) AS `cost_4`
-FROM `sqlanon_lookup_0`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 6
-UNION ALL
-SELECT
-  CAST(0 AS BIGINT) AS `attribute`,
-  CAST(2 AS BIGINT) AS `level`,
-  `key_0` & 0 AS `key_0`,
-  CAST(5 - MAX(`leaves_2`) AS BIGINT) AS `cost`,
-  CAST(5 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
-  CAST(5 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
-  CAST(5 - MAX(`leaves_2`) AS BIGINT) AS `cost_2`,
-  CAST(NULL AS BIGINT) AS `cost_3`,
-  CAST(NULL AS BIGINT) AS `cost_4`
-FROM `sqlanon_lookup_0`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 0;
-
--- 51. lookup
-CREATE TABLE `sqlanon_lookup_1` AS
-SELECT
-  `value`,
-  `covered`,
-  `n`,
-  `level_0`,
-  `level_1`,
-  `level_2`,
-  `level_3`,
-  `leaves_0`,
-  `leaves_1`,
-  `leaves_2`,
-  `leaves_3`,
-  (
-    SHIFTLEFT((
-      CAST(`branch_0` AS BIGINT)
-    ), 3)
-  ) | (
-    SHIFTLEFT((
-      CAST(`branch_1` AS BIGINT)
-    ), 7)
-  ) | (
-    SHIFTLEFT((
-      CAST(`branch_2` AS BIGINT)
-    ), 8)
-  ) AS `key_0`
-FROM `sqlanon_lookup_1_branches`
-WHERE
-  `branch_0` < 16 AND `branch_1` < 2 AND `branch_2` < 8 AND `branch_3` < 1;
-
--- 52. leaf
-INSERT INTO `sqlanon_leaf`
-SELECT
-  CAST(1 AS BIGINT) AS `attribute`,
-  CAST(0 AS BIGINT) AS `level`,
-  `key_0` & 2040 AS `key_0`,
-  CAST(47 - MAX(`leaves_0`) AS BIGINT) AS `cost`,
-  CAST(47 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
-  CAST(NULL AS BIGINT) AS `cost_1`,
-  CAST(NULL AS BIGINT) AS `cost_2`,
-  CAST(NULL AS BIGINT) AS `cost_3`,
-  CAST(NULL AS BIGINT) AS `cost_4`
-FROM `sqlanon_lookup_1`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 2040
-UNION ALL
-SELECT
-  CAST(1 AS BIGINT) AS `attribute`,
-  CAST(1 AS BIGINT) AS `level`,
-  `key_0` & 1920 AS `key_0`,
-  CAST(47 - MAX(`leaves_1`) AS BIGINT) AS `cost`,
-  CAST(47 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
-  CAST(47 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
-  CAST(NULL AS BIGINT) AS `cost_2`,
-  CAST(NULL AS BIGINT) AS `cost_3`,
-  CAST(NULL AS BIGINT) AS `cost_4`
-FROM `sqlanon_lookup_1`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 1920
-UNION ALL
-SELECT
-  CAST(1 AS BIGINT) AS `attribute`,
-  CAST(2 AS BIGINT) AS `level`,
-  `key_0` & 1792 AS `key_0`,
-  CAST(47 - MAX(`leaves_2`) AS BIGINT) AS `cost`,
-  CAST(47 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
-  CAST(47 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
-  CAST(47 - MAX(`leaves_2`) AS BIGINT) AS `cost_2`,
-  CAST(NULL AS BIGINT) AS `cost_3`,
-  CAST(NULL AS BIGINT) AS `cost_4`
-FROM `sqlanon_lookup_1`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 1792
-UNION ALL
-SELECT
-  CAST(1 AS BIGINT) AS `attribute`,
-  CAST(3 AS BIGINT) AS `level`,
-  `key_0` & 0 AS `key_0`,
-  CAST(47 - MAX(`leaves_3`) AS BIGINT) AS `cost`,
-  CAST(47 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
-  CAST(47 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
-  CAST(47 - MAX(`leaves_2`) AS BIGINT) AS `cost_2`,
-  CAST(47 - MAX(`leaves_3`) AS BIGINT) AS `cost_3`,
-  CAST(NULL AS BIGINT) AS `cost_4`
-FROM `sqlanon_lookup_1`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 0;
-
--- 53. lookup
-CREATE TABLE `sqlanon_lookup_2` AS
-SELECT
+  `attribute`,
   `value`,
   `covered`,
   `n`,
@@ -964,294 +566,196 @@ SELECT
   `leaves_3`,
   `leaves_4`,
   (
-    SHIFTLEFT((
-      CAST(`branch_0` AS BIGINT)
-    ), 11)
+    CASE
+      WHEN (
+        `attribute` = 0
+        OR `attribute` = 1
+        OR `attribute` = 2
+        OR `attribute` = 4
+        OR `attribute` = 5
+      )
+      THEN SHIFTLEFT(
+        (
+          CAST(`branch_0` AS BIGINT)
+        ),
+        (
+          CASE
+            WHEN (
+              `attribute` = 0
+            )
+            THEN 0
+            WHEN (
+              `attribute` = 1
+            )
+            THEN 3
+            WHEN (
+              `attribute` = 2
+            )
+            THEN 11
+            WHEN (
+              `attribute` = 4
+            )
+            THEN 21
+            WHEN (
+              `attribute` = 5
+            )
+            THEN 23
+            ELSE 0
+          END
+        )
+      )
+      ELSE 0
+    END
   ) | (
-    SHIFTLEFT((
-      CAST(`branch_1` AS BIGINT)
-    ), 16)
+    CASE
+      WHEN (
+        `attribute` = 0
+        OR `attribute` = 1
+        OR `attribute` = 2
+        OR `attribute` = 3
+        OR `attribute` = 4
+      )
+      THEN SHIFTLEFT(
+        (
+          CAST(`branch_1` AS BIGINT)
+        ),
+        (
+          CASE
+            WHEN (
+              `attribute` = 0
+            )
+            THEN 1
+            WHEN (
+              `attribute` = 1
+            )
+            THEN 7
+            WHEN (
+              `attribute` = 2
+            )
+            THEN 16
+            WHEN (
+              `attribute` = 3
+            )
+            THEN 19
+            WHEN (
+              `attribute` = 4
+            )
+            THEN 22
+            ELSE 0
+          END
+        )
+      )
+      ELSE 0
+    END
   ) | (
-    SHIFTLEFT((
-      CAST(`branch_2` AS BIGINT)
-    ), 17)
+    CASE
+      WHEN (
+        `attribute` = 1 OR `attribute` = 2
+      )
+      THEN SHIFTLEFT(
+        (
+          CAST(`branch_2` AS BIGINT)
+        ),
+        (
+          CASE WHEN (
+            `attribute` = 1
+          ) THEN 8 WHEN (
+            `attribute` = 2
+          ) THEN 17 ELSE 0 END
+        )
+      )
+      ELSE 0
+    END
   ) | (
-    SHIFTLEFT((
-      CAST(`branch_3` AS BIGINT)
-    ), 18)
+    CASE
+      WHEN (
+        `attribute` = 2
+      )
+      THEN SHIFTLEFT(
+        (
+          CAST(`branch_3` AS BIGINT)
+        ),
+        (
+          CASE WHEN (
+            `attribute` = 2
+          ) THEN 18 ELSE 0 END
+        )
+      )
+      ELSE 0
+    END
   ) AS `key_0`
-FROM `sqlanon_lookup_2_branches`
+FROM `sqlanon_branches`
 WHERE
-  `branch_0` < 32
-  AND `branch_1` < 2
-  AND `branch_2` < 2
-  AND `branch_3` < 2
-  AND `branch_4` < 1;
+  `branch_0` < CASE
+    WHEN (
+      `attribute` = 0 OR `attribute` = 4
+    )
+    THEN 2
+    WHEN (
+      `attribute` = 1
+    )
+    THEN 16
+    WHEN (
+      `attribute` = 2
+    )
+    THEN 32
+    WHEN (
+      `attribute` = 3
+    )
+    THEN 1
+    WHEN (
+      `attribute` = 5
+    )
+    THEN 4
+    ELSE 1
+  END
+  AND `branch_1` < CASE
+    WHEN (
+      `attribute` = 0 OR `attribute` = 3
+    )
+    THEN 4
+    WHEN (
+      `attribute` = 1 OR `attribute` = 2 OR `attribute` = 4
+    )
+    THEN 2
+    ELSE 1
+  END
+  AND `branch_2` < CASE
+    WHEN (
+      `attribute` = 0 OR `attribute` = 3 OR `attribute` = 4
+    )
+    THEN 1
+    WHEN (
+      `attribute` = 1
+    )
+    THEN 8
+    WHEN (
+      `attribute` = 2
+    )
+    THEN 2
+    ELSE 1
+  END
+  AND `branch_3` < CASE
+    WHEN (
+      `attribute` = 1 OR `attribute` = 3
+    )
+    THEN 1
+    WHEN (
+      `attribute` = 2
+    )
+    THEN 2
+    ELSE 1
+  END
+  AND `branch_4` < CASE WHEN (
+    `attribute` = 2
+  ) THEN 1 ELSE 1 END
+  AND (
+    `covered` = 1 OR NOT (
+      `attribute` = 5
+    )
+  );
 
--- 54. leaf
-INSERT INTO `sqlanon_leaf`
-SELECT
-  CAST(2 AS BIGINT) AS `attribute`,
-  CAST(0 AS BIGINT) AS `level`,
-  `key_0` & 522240 AS `key_0`,
-  CAST(125 - MAX(`leaves_0`) AS BIGINT) AS `cost`,
-  CAST(125 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
-  CAST(NULL AS BIGINT) AS `cost_1`,
-  CAST(NULL AS BIGINT) AS `cost_2`,
-  CAST(NULL AS BIGINT) AS `cost_3`,
-  CAST(NULL AS BIGINT) AS `cost_4`
-FROM `sqlanon_lookup_2`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 522240
-UNION ALL
-SELECT
-  CAST(2 AS BIGINT) AS `attribute`,
-  CAST(1 AS BIGINT) AS `level`,
-  `key_0` & 458752 AS `key_0`,
-  CAST(125 - MAX(`leaves_1`) AS BIGINT) AS `cost`,
-  CAST(125 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
-  CAST(125 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
-  CAST(NULL AS BIGINT) AS `cost_2`,
-  CAST(NULL AS BIGINT) AS `cost_3`,
-  CAST(NULL AS BIGINT) AS `cost_4`
-FROM `sqlanon_lookup_2`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 458752
-UNION ALL
-SELECT
-  CAST(2 AS BIGINT) AS `attribute`,
-  CAST(2 AS BIGINT) AS `level`,
-  `key_0` & 393216 AS `key_0`,
-  CAST(125 - MAX(`leaves_2`) AS BIGINT) AS `cost`,
-  CAST(125 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
-  CAST(125 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
-  CAST(125 - MAX(`leaves_2`) AS BIGINT) AS `cost_2`,
-  CAST(NULL AS BIGINT) AS `cost_3`,
-  CAST(NULL AS BIGINT) AS `cost_4`
-FROM `sqlanon_lookup_2`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 393216
-UNION ALL
-SELECT
-  CAST(2 AS BIGINT) AS `attribute`,
-  CAST(3 AS BIGINT) AS `level`,
-  `key_0` & 262144 AS `key_0`,
-  CAST(125 - MAX(`leaves_3`) AS BIGINT) AS `cost`,
-  CAST(125 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
-  CAST(125 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
-  CAST(125 - MAX(`leaves_2`) AS BIGINT) AS `cost_2`,
-  CAST(125 - MAX(`leaves_3`) AS BIGINT) AS `cost_3`,
-  CAST(NULL AS BIGINT) AS `cost_4`
-FROM `sqlanon_lookup_2`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 262144
-UNION ALL
-SELECT
-  CAST(2 AS BIGINT) AS `attribute`,
-  CAST(4 AS BIGINT) AS `level`,
-  `key_0` & 0 AS `key_0`,
-  CAST(125 - MAX(`leaves_4`) AS BIGINT) AS `cost`,
-  CAST(125 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
-  CAST(125 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
-  CAST(125 - MAX(`leaves_2`) AS BIGINT) AS `cost_2`,
-  CAST(125 - MAX(`leaves_3`) AS BIGINT) AS `cost_3`,
-  CAST(125 - MAX(`leaves_4`) AS BIGINT) AS `cost_4`
-FROM `sqlanon_lookup_2`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 0;
-
--- 55. lookup
-CREATE TABLE `sqlanon_lookup_3` AS
-SELECT
-  `value`,
-  `covered`,
-  `n`,
-  `level_0`,
-  `level_1`,
-  `level_2`,
-  `level_3`,
-  `leaves_0`,
-  `leaves_1`,
-  `leaves_2`,
-  `leaves_3`,
-  (
-    SHIFTLEFT((
-      CAST(`branch_1` AS BIGINT)
-    ), 19)
-  ) AS `key_0`
-FROM `sqlanon_lookup_3_branches`
-WHERE
-  `branch_0` < 1 AND `branch_1` < 4 AND `branch_2` < 1 AND `branch_3` < 1;
-
--- 56. leaf
-INSERT INTO `sqlanon_leaf`
-SELECT
-  CAST(3 AS BIGINT) AS `attribute`,
-  CAST(0 AS BIGINT) AS `level`,
-  `key_0` & 1572864 AS `key_0`,
-  CAST(3 - MAX(`leaves_0`) AS BIGINT) AS `cost`,
-  CAST(3 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
-  CAST(NULL AS BIGINT) AS `cost_1`,
-  CAST(NULL AS BIGINT) AS `cost_2`,
-  CAST(NULL AS BIGINT) AS `cost_3`,
-  CAST(NULL AS BIGINT) AS `cost_4`
-FROM `sqlanon_lookup_3`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 1572864
-UNION ALL
-SELECT
-  CAST(3 AS BIGINT) AS `attribute`,
-  CAST(1 AS BIGINT) AS `level`,
-  `key_0` & 1572864 AS `key_0`,
-  CAST(3 - MAX(`leaves_1`) AS BIGINT) AS `cost`,
-  CAST(3 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
-  CAST(3 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
-  CAST(NULL AS BIGINT) AS `cost_2`,
-  CAST(NULL AS BIGINT) AS `cost_3`,
-  CAST(NULL AS BIGINT) AS `cost_4`
-FROM `sqlanon_lookup_3`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 1572864
-UNION ALL
-SELECT
-  CAST(3 AS BIGINT) AS `attribute`,
-  CAST(2 AS BIGINT) AS `level`,
-  `key_0` & 0 AS `key_0`,
-  CAST(3 - MAX(`leaves_2`) AS BIGINT) AS `cost`,
-  CAST(3 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
-  CAST(3 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
-  CAST(3 - MAX(`leaves_2`) AS BIGINT) AS `cost_2`,
-  CAST(NULL AS BIGINT) AS `cost_3`,
-  CAST(NULL AS BIGINT) AS `cost_4`
-FROM `sqlanon_lookup_3`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 0
-UNION ALL
-SELECT
-  CAST(3 AS BIGINT) AS `attribute`,
-  CAST(3 AS BIGINT) AS `level`,
-  `key_0` & 0 AS `key_0`,
-  CAST(3 - MAX(`leaves_3`) AS BIGINT) AS `cost`,
-  CAST(3 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
-  CAST(3 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
-  CAST(3 - MAX(`leaves_2`) AS BIGINT) AS `cost_2`,
-  CAST(3 - MAX(`leaves_3`) AS BIGINT) AS `cost_3`,
-  CAST(NULL AS BIGINT) AS `cost_4`
-FROM `sqlanon_lookup_3`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 0;
-
--- 57. lookup
-CREATE TABLE `sqlanon_lookup_4` AS
-SELECT
-  `value`,
-  `covered`,
-  `n`,
-  `level_0`,
-  `level_1`,
-  `level_2`,
-  `leaves_0`,
-  `leaves_1`,
-  `leaves_2`,
-  (
-    SHIFTLEFT((
-      CAST(`branch_0` AS BIGINT)
-    ), 21)
-  ) | (
-    SHIFTLEFT((
-      CAST(`branch_1` AS BIGINT)
-    ), 22)
-  ) AS `key_0`
-FROM `sqlanon_lookup_4_branches`
-WHERE
-  `branch_0` < 2 AND `branch_1` < 2 AND `branch_2` < 1;
-
--- 58. leaf
-INSERT INTO `sqlanon_leaf`
-SELECT
-  CAST(4 AS BIGINT) AS `attribute`,
-  CAST(0 AS BIGINT) AS `level`,
-  `key_0` & 6291456 AS `key_0`,
-  CAST(3 - MAX(`leaves_0`) AS BIGINT) AS `cost`,
-  CAST(3 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
-  CAST(NULL AS BIGINT) AS `cost_1`,
-  CAST(NULL AS BIGINT) AS `cost_2`,
-  CAST(NULL AS BIGINT) AS `cost_3`,
-  CAST(NULL AS BIGINT) AS `cost_4`
-FROM `sqlanon_lookup_4`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 6291456
-UNION ALL
-SELECT
-  CAST(4 AS BIGINT) AS `attribute`,
-  CAST(1 AS BIGINT) AS `level`,
-  `key_0` & 4194304 AS `key_0`,
-  CAST(3 - MAX(`leaves_1`) AS BIGINT) AS `cost`,
-  CAST(3 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
-  CAST(3 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
-  CAST(NULL AS BIGINT) AS `cost_2`,
-  CAST(NULL AS BIGINT) AS `cost_3`,
-  CAST(NULL AS BIGINT) AS `cost_4`
-FROM `sqlanon_lookup_4`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 4194304
-UNION ALL
-SELECT
-  CAST(4 AS BIGINT) AS `attribute`,
-  CAST(2 AS BIGINT) AS `level`,
-  `key_0` & 0 AS `key_0`,
-  CAST(3 - MAX(`leaves_2`) AS BIGINT) AS `cost`,
-  CAST(3 - MAX(`leaves_0`) AS BIGINT) AS `cost_0`,
-  CAST(3 - MAX(`leaves_1`) AS BIGINT) AS `cost_1`,
-  CAST(3 - MAX(`leaves_2`) AS BIGINT) AS `cost_2`,
-  CAST(NULL AS BIGINT) AS `cost_3`,
-  CAST(NULL AS BIGINT) AS `cost_4`
-FROM `sqlanon_lookup_4`
-WHERE
-  `covered` = 1
-GROUP BY
-  `key_0` & 0;
-
--- 59. lookup
-CREATE TABLE `sqlanon_lookup_5` AS
-SELECT
-  `value`,
-  `covered`,
-  `n`,
-  `level_0`,
-  `leaves_0`,
-  (
-    SHIFTLEFT((
-      CAST(`branch_0` AS BIGINT)
-    ), 23)
-  ) AS `key_0`
-FROM `sqlanon_lookup_5_branches`
-WHERE
-  `branch_0` < 4 AND `covered` = 1;
-
--- 60. overall
+-- 16. overall
 CREATE TABLE `sqlanon_overall_0` AS
 SELECT
   *,
@@ -1281,45 +785,20 @@ FROM (
           `sqlanon_lookup_5`.`key_0` & 25165824 AS `value`,
           `v`.`n` AS `records`,
           ROW_NUMBER() OVER (
-            ORDER BY `v`.`value` IS NULL NULLS LAST, `v`.`raw` NULLS LAST, `v`.`value` NULLS LAST
+            ORDER BY `v`.`value` IS NULL NULLS LAST, `v`.`value` NULLS LAST, `v`.`value` NULLS LAST
           ) AS `place`
-        FROM `sqlanon_values_5` AS `v`
-        JOIN `sqlanon_lookup_5` AS `sqlanon_lookup_5`
-          ON `v`.`value` IS NOT DISTINCT FROM `sqlanon_lookup_5`.`value`
+        FROM `sqlanon_values` AS `v`
+        JOIN `sqlanon_lookup` AS `sqlanon_lookup_5`
+          ON `sqlanon_lookup_5`.`attribute` = 5
+          AND `v`.`value` IS NOT DISTINCT FROM `sqlanon_lookup_5`.`value`
+        WHERE
+          `v`.`attribute` = 5
       ) AS `placed`
     ) AS `shared`
   ) AS `cumulated`
 ) AS `measured`;
 
--- 61. base
-CREATE TABLE `sqlanon_base` AS
-SELECT
-  `sqlanon_lookup_0`.`key_0` | `sqlanon_lookup_1`.`key_0` | `sqlanon_lookup_2`.`key_0` | `sqlanon_lookup_3`.`key_0` | `sqlanon_lookup_4`.`key_0` | `sqlanon_lookup_5`.`key_0` AS `key_0`,
-  CAST(COUNT(*) AS BIGINT) AS `n`
-FROM `people` AS `source`
-LEFT JOIN `sqlanon_lookup_0` AS `sqlanon_lookup_0`
-  ON CAST(`source`.`city` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_0`.`value`
-LEFT JOIN `sqlanon_lookup_1` AS `sqlanon_lookup_1`
-  ON CAST(`source`.`age` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_1`.`value`
-LEFT JOIN `sqlanon_lookup_2` AS `sqlanon_lookup_2`
-  ON CAST(`source`.`seen` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_2`.`value`
-LEFT JOIN `sqlanon_lookup_3` AS `sqlanon_lookup_3`
-  ON CAST(`source`.`zip` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_3`.`value`
-LEFT JOIN `sqlanon_lookup_4` AS `sqlanon_lookup_4`
-  ON CAST(`source`.`order` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_4`.`value`
-LEFT JOIN `sqlanon_lookup_5` AS `sqlanon_lookup_5`
-  ON CAST(`source`.`disease` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_5`.`value`
-WHERE
-  COALESCE(`sqlanon_lookup_0`.`covered`, 0) <> 0
-  AND COALESCE(`sqlanon_lookup_1`.`covered`, 0) <> 0
-  AND COALESCE(`sqlanon_lookup_2`.`covered`, 0) <> 0
-  AND COALESCE(`sqlanon_lookup_3`.`covered`, 0) <> 0
-  AND COALESCE(`sqlanon_lookup_4`.`covered`, 0) <> 0
-  AND TRUE
-GROUP BY
-  `sqlanon_lookup_0`.`key_0` | `sqlanon_lookup_1`.`key_0` | `sqlanon_lookup_2`.`key_0` | `sqlanon_lookup_3`.`key_0` | `sqlanon_lookup_4`.`key_0` | `sqlanon_lookup_5`.`key_0`;
-
--- 62. load masks
+-- 17. load masks
 CREATE TABLE `sqlanon_masks` (
   `attribute` BIGINT,
   `level` BIGINT,
@@ -1327,7 +806,7 @@ CREATE TABLE `sqlanon_masks` (
   `mask_0` BIGINT
 );
 
--- 63. load masks
+-- 18. load masks
 INSERT INTO `sqlanon_masks`
 VALUES
   (0, 0, '0', 7),
@@ -1350,18 +829,287 @@ VALUES
   (4, 1, '1', 4194304),
   (4, 2, '2', 0);
 
--- 64. records of the source, and those that take part
+-- 19. leaf
+CREATE TABLE `sqlanon_leaf` AS
+SELECT
+  `m`.`attribute`,
+  `m`.`level`,
+  `l`.`key_0` & `m`.`mask_0` AS `key_0`,
+  CAST(CASE
+    WHEN `m`.`level` = 0
+    THEN MAX(
+      CASE
+        WHEN (
+          `m`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `m`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `m`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `m`.`attribute` = 3 OR `m`.`attribute` = 4
+        )
+        THEN 3
+      END
+    ) - MAX(`l`.`leaves_0`)
+    WHEN `m`.`level` = 1
+    THEN MAX(
+      CASE
+        WHEN (
+          `m`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `m`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `m`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `m`.`attribute` = 3 OR `m`.`attribute` = 4
+        )
+        THEN 3
+      END
+    ) - MAX(`l`.`leaves_1`)
+    WHEN `m`.`level` = 2
+    THEN MAX(
+      CASE
+        WHEN (
+          `m`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `m`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `m`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `m`.`attribute` = 3 OR `m`.`attribute` = 4
+        )
+        THEN 3
+      END
+    ) - MAX(`l`.`leaves_2`)
+    WHEN `m`.`level` = 3
+    THEN MAX(
+      CASE
+        WHEN (
+          `m`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `m`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `m`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `m`.`attribute` = 3 OR `m`.`attribute` = 4
+        )
+        THEN 3
+      END
+    ) - MAX(`l`.`leaves_3`)
+    WHEN `m`.`level` = 4
+    THEN MAX(
+      CASE
+        WHEN (
+          `m`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `m`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `m`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `m`.`attribute` = 3 OR `m`.`attribute` = 4
+        )
+        THEN 3
+      END
+    ) - MAX(`l`.`leaves_4`)
+  END AS BIGINT) AS `cost`,
+  CAST(MAX(
+    CASE
+      WHEN (
+        `m`.`attribute` = 0
+      )
+      THEN 5
+      WHEN (
+        `m`.`attribute` = 1
+      )
+      THEN 47
+      WHEN (
+        `m`.`attribute` = 2
+      )
+      THEN 125
+      WHEN (
+        `m`.`attribute` = 3 OR `m`.`attribute` = 4
+      )
+      THEN 3
+    END
+  ) - MAX(`l`.`leaves_0`) AS BIGINT) AS `cost_0`,
+  CAST(CASE
+    WHEN `m`.`level` >= 1
+    THEN MAX(
+      CASE
+        WHEN (
+          `m`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `m`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `m`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `m`.`attribute` = 3 OR `m`.`attribute` = 4
+        )
+        THEN 3
+      END
+    ) - MAX(`l`.`leaves_1`)
+  END AS BIGINT) AS `cost_1`,
+  CAST(CASE
+    WHEN `m`.`level` >= 2
+    THEN MAX(
+      CASE
+        WHEN (
+          `m`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `m`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `m`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `m`.`attribute` = 3 OR `m`.`attribute` = 4
+        )
+        THEN 3
+      END
+    ) - MAX(`l`.`leaves_2`)
+  END AS BIGINT) AS `cost_2`,
+  CAST(CASE
+    WHEN `m`.`level` >= 3
+    THEN MAX(
+      CASE
+        WHEN (
+          `m`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `m`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `m`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `m`.`attribute` = 3 OR `m`.`attribute` = 4
+        )
+        THEN 3
+      END
+    ) - MAX(`l`.`leaves_3`)
+  END AS BIGINT) AS `cost_3`,
+  CAST(CASE
+    WHEN `m`.`level` >= 4
+    THEN MAX(
+      CASE
+        WHEN (
+          `m`.`attribute` = 0
+        )
+        THEN 5
+        WHEN (
+          `m`.`attribute` = 1
+        )
+        THEN 47
+        WHEN (
+          `m`.`attribute` = 2
+        )
+        THEN 125
+        WHEN (
+          `m`.`attribute` = 3 OR `m`.`attribute` = 4
+        )
+        THEN 3
+      END
+    ) - MAX(`l`.`leaves_4`)
+  END AS BIGINT) AS `cost_4`
+FROM `sqlanon_lookup` AS `l`
+JOIN `sqlanon_masks` AS `m`
+  ON `l`.`attribute` = `m`.`attribute`
+WHERE
+  `l`.`covered` = 1
+GROUP BY
+  `m`.`attribute`,
+  `m`.`level`,
+  `l`.`key_0` & `m`.`mask_0`;
+
+-- 20. base
+CREATE TABLE `sqlanon_base` AS
+SELECT
+  `sqlanon_lookup_0`.`key_0` | `sqlanon_lookup_1`.`key_0` | `sqlanon_lookup_2`.`key_0` | `sqlanon_lookup_3`.`key_0` | `sqlanon_lookup_4`.`key_0` | `sqlanon_lookup_5`.`key_0` AS `key_0`,
+  CAST(COUNT(*) AS BIGINT) AS `n`
+FROM `people` AS `source`
+LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_0`
+  ON `sqlanon_lookup_0`.`attribute` = 0
+  AND CAST(`source`.`city` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_0`.`value`
+LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_1`
+  ON `sqlanon_lookup_1`.`attribute` = 1
+  AND CAST(`source`.`age` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_1`.`value`
+LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_2`
+  ON `sqlanon_lookup_2`.`attribute` = 2
+  AND CAST(`source`.`seen` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_2`.`value`
+LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_3`
+  ON `sqlanon_lookup_3`.`attribute` = 3
+  AND CAST(`source`.`zip` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_3`.`value`
+LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_4`
+  ON `sqlanon_lookup_4`.`attribute` = 4
+  AND CAST(`source`.`order` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_4`.`value`
+LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_5`
+  ON `sqlanon_lookup_5`.`attribute` = 5
+  AND CAST(`source`.`disease` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_5`.`value`
+WHERE
+  COALESCE(`sqlanon_lookup_0`.`covered`, 0) <> 0
+  AND COALESCE(`sqlanon_lookup_1`.`covered`, 0) <> 0
+  AND COALESCE(`sqlanon_lookup_2`.`covered`, 0) <> 0
+  AND COALESCE(`sqlanon_lookup_3`.`covered`, 0) <> 0
+  AND COALESCE(`sqlanon_lookup_4`.`covered`, 0) <> 0
+  AND TRUE
+GROUP BY
+  `sqlanon_lookup_0`.`key_0` | `sqlanon_lookup_1`.`key_0` | `sqlanon_lookup_2`.`key_0` | `sqlanon_lookup_3`.`key_0` | `sqlanon_lookup_4`.`key_0` | `sqlanon_lookup_5`.`key_0`;
+
+-- 21. records of the source, and those that take part
 SELECT
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `records`,
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS `included`
 FROM `people`;
 
--- 65. records that were encoded
+-- 22. records that were encoded
 SELECT
   CAST(COALESCE(SUM(`n`), 0) AS BIGINT) AS `encoded`
 FROM `sqlanon_base`;
 
--- 66. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
+-- 23. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
 WITH `nodes` AS (
   SELECT
     CAST(0 AS BIGINT) AS `node`,
@@ -1592,7 +1340,7 @@ GROUP BY
   `failing`.`node`,
   `failing`.`attribute`;
 
--- 67. the release
+-- 24. the release
 CREATE TABLE `sqlanon_release` AS
 SELECT
   `city`,
@@ -1625,16 +1373,21 @@ FROM (
           `sqlanon_lookup_0`.`key_0` | `sqlanon_lookup_1`.`key_0` | `sqlanon_lookup_2`.`key_0` | `sqlanon_lookup_3`.`key_0` | `sqlanon_lookup_4`.`key_0`
         ) & 5767174 AS `key_0`
       FROM `people` AS `source`
-      LEFT JOIN `sqlanon_lookup_0` AS `sqlanon_lookup_0`
-        ON CAST(`source`.`city` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_0`.`value`
-      LEFT JOIN `sqlanon_lookup_1` AS `sqlanon_lookup_1`
-        ON CAST(`source`.`age` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_1`.`value`
-      LEFT JOIN `sqlanon_lookup_2` AS `sqlanon_lookup_2`
-        ON CAST(`source`.`seen` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_2`.`value`
-      LEFT JOIN `sqlanon_lookup_3` AS `sqlanon_lookup_3`
-        ON CAST(`source`.`zip` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_3`.`value`
-      LEFT JOIN `sqlanon_lookup_4` AS `sqlanon_lookup_4`
-        ON CAST(`source`.`order` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_4`.`value`
+      LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_0`
+        ON `sqlanon_lookup_0`.`attribute` = 0
+        AND CAST(`source`.`city` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_0`.`value`
+      LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_1`
+        ON `sqlanon_lookup_1`.`attribute` = 1
+        AND CAST(`source`.`age` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_1`.`value`
+      LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_2`
+        ON `sqlanon_lookup_2`.`attribute` = 2
+        AND CAST(`source`.`seen` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_2`.`value`
+      LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_3`
+        ON `sqlanon_lookup_3`.`attribute` = 3
+        AND CAST(`source`.`zip` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_3`.`value`
+      LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_4`
+        ON `sqlanon_lookup_4`.`attribute` = 4
+        AND CAST(`source`.`order` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_4`.`value`
       WHERE
         COALESCE(`sqlanon_lookup_0`.`covered`, 0) <> 0
         AND COALESCE(`sqlanon_lookup_1`.`covered`, 0) <> 0
@@ -1760,14 +1513,14 @@ FROM (
 ORDER BY
   RAND();
 
--- 68. audit row_count: no row, if the table is the one that was planned on
+-- 25. audit row_count: no row, if the table is the one that was planned on
 SELECT
   COUNT(*) AS `rows_found`
 FROM `sqlanon_release` AS `release`
 HAVING
   COUNT(*) <> 226;
 
--- 69. audit small_classes: no row
+-- 26. audit small_classes: no row
 SELECT
   COUNT(*) AS `records`
 FROM `sqlanon_release` AS `release`
@@ -1780,7 +1533,7 @@ GROUP BY
 HAVING
   COUNT(*) BETWEEN 1 AND 4 - 1;
 
--- 70. audit distinct_l_diversity of disease: no row
+-- 27. audit distinct_l_diversity of disease: no row
 SELECT
   COUNT(*) AS `records`
 FROM `sqlanon_release` AS `release`
@@ -1794,7 +1547,7 @@ HAVING
   COUNT(*) > 0
   AND COUNT(DISTINCT `release`.`disease`) + MAX(CASE WHEN `release`.`disease` IS NULL THEN 1 ELSE 0 END) < 2;
 
--- 71. audit t_closeness_equal of disease: no row
+-- 28. audit t_closeness_equal of disease: no row
 SELECT
   CAST(SUM(`sqlanon_count`) AS BIGINT) AS `records`
 FROM (
@@ -1844,7 +1597,7 @@ HAVING
     ABS(CAST(`sqlanon_count` AS DOUBLE) / `sqlanon_size` - COALESCE(`sqlanon_share`, 0))
   ) + 1 - SUM(COALESCE(`sqlanon_share`, 0)) AS DOUBLE) / 2 > CAST(0.35 AS DOUBLE) + 1e-11;
 
--- 72. audit untranslated_values of city: no row
+-- 29. audit untranslated_values of city: no row
 SELECT
   `released`.`sqlanon_records` AS `records`
 FROM (
@@ -1862,14 +1615,20 @@ LEFT JOIN (
   FROM (
     SELECT DISTINCT
       `level_1` AS `value`
-    FROM `sqlanon_lookup_0`
+    FROM (
+      SELECT
+        *
+      FROM `sqlanon_lookup`
+      WHERE
+        `attribute` = 0
+    ) AS `sqlanon_lookup_0`
   ) AS `lookup`
 ) AS `texts`
   ON `texts`.`value` IS NOT DISTINCT FROM `released`.`sqlanon_value`
 WHERE
   `texts`.`listed` IS NULL;
 
--- 73. audit untranslated_values of age: no row
+-- 30. audit untranslated_values of age: no row
 SELECT
   `released`.`sqlanon_records` AS `records`
 FROM (
@@ -1887,14 +1646,20 @@ LEFT JOIN (
   FROM (
     SELECT DISTINCT
       `level_3` AS `value`
-    FROM `sqlanon_lookup_1`
+    FROM (
+      SELECT
+        *
+      FROM `sqlanon_lookup`
+      WHERE
+        `attribute` = 1
+    ) AS `sqlanon_lookup_1`
   ) AS `lookup`
 ) AS `texts`
   ON `texts`.`value` IS NOT DISTINCT FROM `released`.`sqlanon_value`
 WHERE
   `texts`.`listed` IS NULL;
 
--- 74. audit untranslated_values of seen: no row
+-- 31. audit untranslated_values of seen: no row
 SELECT
   `released`.`sqlanon_records` AS `records`
 FROM (
@@ -1912,14 +1677,20 @@ LEFT JOIN (
   FROM (
     SELECT DISTINCT
       `level_4` AS `value`
-    FROM `sqlanon_lookup_2`
+    FROM (
+      SELECT
+        *
+      FROM `sqlanon_lookup`
+      WHERE
+        `attribute` = 2
+    ) AS `sqlanon_lookup_2`
   ) AS `lookup`
 ) AS `texts`
   ON `texts`.`value` IS NOT DISTINCT FROM `released`.`sqlanon_value`
 WHERE
   `texts`.`listed` IS NULL;
 
--- 75. audit untranslated_values of zip: no row
+-- 32. audit untranslated_values of zip: no row
 SELECT
   `released`.`sqlanon_records` AS `records`
 FROM (
@@ -1937,14 +1708,20 @@ LEFT JOIN (
   FROM (
     SELECT DISTINCT
       `level_0` AS `value`
-    FROM `sqlanon_lookup_3`
+    FROM (
+      SELECT
+        *
+      FROM `sqlanon_lookup`
+      WHERE
+        `attribute` = 3
+    ) AS `sqlanon_lookup_3`
   ) AS `lookup`
 ) AS `texts`
   ON `texts`.`value` IS NOT DISTINCT FROM `released`.`sqlanon_value`
 WHERE
   `texts`.`listed` IS NULL;
 
--- 76. audit untranslated_values of order: no row
+-- 33. audit untranslated_values of order: no row
 SELECT
   `released`.`sqlanon_records` AS `records`
 FROM (
@@ -1962,93 +1739,39 @@ LEFT JOIN (
   FROM (
     SELECT DISTINCT
       `level_1` AS `value`
-    FROM `sqlanon_lookup_4`
+    FROM (
+      SELECT
+        *
+      FROM `sqlanon_lookup`
+      WHERE
+        `attribute` = 4
+    ) AS `sqlanon_lookup_4`
   ) AS `lookup`
 ) AS `texts`
   ON `texts`.`value` IS NOT DISTINCT FROM `released`.`sqlanon_value`
 WHERE
   `texts`.`listed` IS NULL;
 
--- 77. drop
-DROP TABLE IF EXISTS `sqlanon_values_0`;
+-- 34. drop
+DROP TABLE IF EXISTS `sqlanon_values`;
 
--- 78. drop
-DROP TABLE IF EXISTS `sqlanon_listed_0`;
+-- 35. drop
+DROP TABLE IF EXISTS `sqlanon_listed`;
 
--- 79. drop
-DROP TABLE IF EXISTS `sqlanon_lookup_0_branches`;
+-- 36. drop
+DROP TABLE IF EXISTS `sqlanon_branches`;
 
--- 80. drop
-DROP TABLE IF EXISTS `sqlanon_values_1`;
+-- 37. drop
+DROP TABLE IF EXISTS `sqlanon_lookup`;
 
--- 81. drop
-DROP TABLE IF EXISTS `sqlanon_listed_1`;
-
--- 82. drop
-DROP TABLE IF EXISTS `sqlanon_lookup_1_branches`;
-
--- 83. drop
-DROP TABLE IF EXISTS `sqlanon_values_2`;
-
--- 84. drop
-DROP TABLE IF EXISTS `sqlanon_listed_2`;
-
--- 85. drop
-DROP TABLE IF EXISTS `sqlanon_lookup_2_branches`;
-
--- 86. drop
-DROP TABLE IF EXISTS `sqlanon_values_3`;
-
--- 87. drop
-DROP TABLE IF EXISTS `sqlanon_listed_3`;
-
--- 88. drop
-DROP TABLE IF EXISTS `sqlanon_lookup_3_branches`;
-
--- 89. drop
-DROP TABLE IF EXISTS `sqlanon_values_4`;
-
--- 90. drop
-DROP TABLE IF EXISTS `sqlanon_listed_4`;
-
--- 91. drop
-DROP TABLE IF EXISTS `sqlanon_lookup_4_branches`;
-
--- 92. drop
-DROP TABLE IF EXISTS `sqlanon_values_5`;
-
--- 93. drop
-DROP TABLE IF EXISTS `sqlanon_listed_5`;
-
--- 94. drop
-DROP TABLE IF EXISTS `sqlanon_lookup_5_branches`;
-
--- 95. drop
-DROP TABLE IF EXISTS `sqlanon_lookup_0`;
-
--- 96. drop
-DROP TABLE IF EXISTS `sqlanon_leaf`;
-
--- 97. drop
-DROP TABLE IF EXISTS `sqlanon_lookup_1`;
-
--- 98. drop
-DROP TABLE IF EXISTS `sqlanon_lookup_2`;
-
--- 99. drop
-DROP TABLE IF EXISTS `sqlanon_lookup_3`;
-
--- 100. drop
-DROP TABLE IF EXISTS `sqlanon_lookup_4`;
-
--- 101. drop
-DROP TABLE IF EXISTS `sqlanon_lookup_5`;
-
--- 102. drop
+-- 38. drop
 DROP TABLE IF EXISTS `sqlanon_overall_0`;
 
--- 103. drop
-DROP TABLE IF EXISTS `sqlanon_base`;
-
--- 104. drop
+-- 39. drop
 DROP TABLE IF EXISTS `sqlanon_masks`;
+
+-- 40. drop
+DROP TABLE IF EXISTS `sqlanon_leaf`;
+
+-- 41. drop
+DROP TABLE IF EXISTS `sqlanon_base`;

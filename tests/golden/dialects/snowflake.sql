@@ -8,212 +8,129 @@
 -- A date must read YYYY-MM-DD as text (DATE_OUTPUT_FORMAT, its default).
 
 -- 1. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_VALUES_0";
+DROP TABLE IF EXISTS "SQLANON_VALUES";
 
 -- 2. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_LISTED_0";
+DROP TABLE IF EXISTS "SQLANON_LISTED";
 
 -- 3. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_LOOKUP_0_BRANCHES";
+DROP TABLE IF EXISTS "SQLANON_BRANCHES";
 
 -- 4. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_VALUES_1";
+DROP TABLE IF EXISTS "SQLANON_LOOKUP";
 
 -- 5. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_LISTED_1";
-
--- 6. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_LOOKUP_1_BRANCHES";
-
--- 7. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_VALUES_2";
-
--- 8. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_LISTED_2";
-
--- 9. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_LOOKUP_2_BRANCHES";
-
--- 10. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_VALUES_3";
-
--- 11. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_LISTED_3";
-
--- 12. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_LOOKUP_3_BRANCHES";
-
--- 13. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_VALUES_4";
-
--- 14. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_LISTED_4";
-
--- 15. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_LOOKUP_4_BRANCHES";
-
--- 16. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_VALUES_5";
-
--- 17. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_LISTED_5";
-
--- 18. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_LOOKUP_5_BRANCHES";
-
--- 19. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_LOOKUP_0";
-
--- 20. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_LEAF";
-
--- 21. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_LOOKUP_1";
-
--- 22. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_LOOKUP_2";
-
--- 23. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_LOOKUP_3";
-
--- 24. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_LOOKUP_4";
-
--- 25. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_LOOKUP_5";
-
--- 26. drop what is left of an earlier run
 DROP TABLE IF EXISTS "SQLANON_OVERALL_0";
 
--- 27. drop what is left of an earlier run
-DROP TABLE IF EXISTS "SQLANON_BASE";
-
--- 28. drop what is left of an earlier run
+-- 6. drop what is left of an earlier run
 DROP TABLE IF EXISTS "SQLANON_MASKS";
 
--- 29. drop what is left of an earlier run
+-- 7. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_LEAF";
+
+-- 8. drop what is left of an earlier run
+DROP TABLE IF EXISTS "SQLANON_BASE";
+
+-- 9. drop what is left of an earlier run
 DROP TABLE IF EXISTS "SQLANON_RELEASE";
 
--- 30. distinct values
-CREATE TEMPORARY TABLE "SQLANON_VALUES_0" AS
+-- 10. distinct values
+CREATE TEMPORARY TABLE "SQLANON_VALUES" AS
 SELECT
+  CAST(0 AS BIGINT) AS "ATTRIBUTE",
   CAST("CITY" AS VARCHAR) AS "VALUE",
-  CAST("CITY" AS VARCHAR) AS "RAW",
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "N"
+  CAST(COUNT(*) AS BIGINT) AS "N",
+  CAST(NULL AS INT) AS "RAW_1",
+  CAST(NULL AS DATE) AS "RAW_2"
 FROM "PEOPLE"
 GROUP BY
-  CAST("CITY" AS VARCHAR);
+  CAST("CITY" AS VARCHAR)
+UNION ALL
+SELECT
+  CAST(1 AS BIGINT) AS "ATTRIBUTE",
+  CAST("AGE" AS VARCHAR) AS "VALUE",
+  CAST(COUNT(*) AS BIGINT) AS "N",
+  MIN("AGE") AS "RAW_1",
+  CAST(NULL AS DATE) AS "RAW_2"
+FROM "PEOPLE"
+GROUP BY
+  CAST("AGE" AS VARCHAR)
+UNION ALL
+SELECT
+  CAST(2 AS BIGINT) AS "ATTRIBUTE",
+  CAST("SEEN" AS VARCHAR) AS "VALUE",
+  CAST(COUNT(*) AS BIGINT) AS "N",
+  CAST(NULL AS INT) AS "RAW_1",
+  MIN("SEEN") AS "RAW_2"
+FROM "PEOPLE"
+GROUP BY
+  CAST("SEEN" AS VARCHAR)
+UNION ALL
+SELECT
+  CAST(3 AS BIGINT) AS "ATTRIBUTE",
+  CAST("ZIP" AS VARCHAR) AS "VALUE",
+  CAST(COUNT(*) AS BIGINT) AS "N",
+  CAST(NULL AS INT) AS "RAW_1",
+  CAST(NULL AS DATE) AS "RAW_2"
+FROM "PEOPLE"
+GROUP BY
+  CAST("ZIP" AS VARCHAR)
+UNION ALL
+SELECT
+  CAST(4 AS BIGINT) AS "ATTRIBUTE",
+  CAST("ORDER" AS VARCHAR) AS "VALUE",
+  CAST(COUNT(*) AS BIGINT) AS "N",
+  CAST(NULL AS INT) AS "RAW_1",
+  CAST(NULL AS DATE) AS "RAW_2"
+FROM "PEOPLE"
+GROUP BY
+  CAST("ORDER" AS VARCHAR)
+UNION ALL
+SELECT
+  CAST(5 AS BIGINT) AS "ATTRIBUTE",
+  CAST("DISEASE" AS VARCHAR) AS "VALUE",
+  CAST(COUNT(*) AS BIGINT) AS "N",
+  CAST(NULL AS INT) AS "RAW_1",
+  CAST(NULL AS DATE) AS "RAW_2"
+FROM "PEOPLE"
+GROUP BY
+  CAST("DISEASE" AS VARCHAR);
 
--- 31. load hierarchy
-CREATE TEMPORARY TABLE "SQLANON_LISTED_0" (
+-- 11. load hierarchies
+CREATE TEMPORARY TABLE "SQLANON_LISTED" (
+  "ATTRIBUTE" BIGINT,
   "LEVEL_0" VARCHAR,
   "LEVEL_1" VARCHAR,
   "LEVEL_2" VARCHAR,
+  "LEVEL_3" VARCHAR,
+  "LEVEL_4" VARCHAR,
   "PLACE" BIGINT
 );
 
--- 32. load hierarchy
-INSERT INTO "SQLANON_LISTED_0"
+-- 12. load hierarchies
+INSERT INTO "SQLANON_LISTED"
 VALUES
-  ('Graz', 'south', '*', 0),
-  ('O\'Hara\\', 'south', '*', 1),
-  ('Linz', 'north', '*', 2),
-  ('', 'north', '*', 3);
+  (0, 'Graz', 'south', '*', NULL, NULL, 0),
+  (0, 'O\'Hara\\', 'south', '*', NULL, NULL, 1),
+  (0, 'Linz', 'north', '*', NULL, NULL, 2),
+  (0, '', 'north', '*', NULL, NULL, 3);
 
--- 33. branches
-CREATE TEMPORARY TABLE "SQLANON_LOOKUP_0_BRANCHES" AS
+-- 13. build hierarchies
+INSERT INTO "SQLANON_LISTED"
 SELECT
-  *,
-  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_1" ORDER BY "LEVEL_0") - 1 AS "BRANCH_0",
-  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_2" ORDER BY "LEVEL_1") - 1 AS "BRANCH_1",
-  DENSE_RANK() OVER (PARTITION BY "COVERED" ORDER BY "LEVEL_2") - 1 AS "BRANCH_2"
-FROM (
-  SELECT
-    "V"."VALUE",
-    "V"."N",
-    CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN NULL
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEVEL_0"
-      ELSE NULL
-    END AS "LEVEL_0",
-    CAST(CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN 1
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEAVES_0"
-      ELSE 5
-    END AS BIGINT) AS "LEAVES_0",
-    CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN NULL
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEVEL_1"
-      ELSE NULL
-    END AS "LEVEL_1",
-    CAST(CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN 1
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEAVES_1"
-      ELSE 5
-    END AS BIGINT) AS "LEAVES_1",
-    CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN '*'
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEVEL_2"
-      ELSE NULL
-    END AS "LEVEL_2",
-    CAST(CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN 5
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEAVES_2"
-      ELSE 5
-    END AS BIGINT) AS "LEAVES_2",
-    CASE WHEN "V"."VALUE" IS NULL OR NOT "H"."IS_LISTED" IS NULL THEN 1 ELSE 0 END AS "COVERED"
-  FROM "SQLANON_VALUES_0" AS "V"
-  LEFT JOIN (
-    SELECT
-      "LEVEL_0" AS "LEVEL_0",
-      "LEVEL_1" AS "LEVEL_1",
-      "LEVEL_2" AS "LEVEL_2",
-      COUNT(*) OVER (PARTITION BY "LEVEL_0") AS "LEAVES_0",
-      COUNT(*) OVER (PARTITION BY "LEVEL_1") AS "LEAVES_1",
-      5 AS "LEAVES_2",
-      1 AS "IS_LISTED"
-    FROM "SQLANON_LISTED_0"
-  ) AS "H"
-    ON "V"."VALUE" IS NOT DISTINCT FROM "H"."LEVEL_0"
-) AS "JOINED";
-
--- 34. distinct values
-CREATE TEMPORARY TABLE "SQLANON_VALUES_1" AS
-SELECT
-  CAST("AGE" AS VARCHAR) AS "VALUE",
-  MIN("AGE") AS "RAW",
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "N"
-FROM "PEOPLE"
-GROUP BY
-  CAST("AGE" AS VARCHAR);
-
--- 35. build hierarchy
-CREATE TEMPORARY TABLE "SQLANON_LISTED_1" AS
-SELECT
+  CAST(1 AS BIGINT) AS "ATTRIBUTE",
   "VALUE" AS "LEVEL_0",
   CASE
-    WHEN "RAW" IS NULL
+    WHEN "RAW_1" IS NULL
     THEN NULL
     WHEN (
-      CAST("RAW" AS BIGINT)
+      CAST("RAW_1" AS BIGINT)
     ) < (
       CAST(20 AS BIGINT)
     )
     THEN '<20'
     WHEN (
-      CAST("RAW" AS BIGINT)
+      CAST("RAW_1" AS BIGINT)
     ) >= (
       CAST(60 AS BIGINT)
     )
@@ -226,10 +143,10 @@ SELECT
               CAST((
                 (
                   (
-                    CAST("RAW" AS BIGINT)
+                    CAST("RAW_1" AS BIGINT)
                   ) - CAST(-8589934620 AS BIGINT)
                 ) - MOD((
-                  CAST("RAW" AS BIGINT)
+                  CAST("RAW_1" AS BIGINT)
                 ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
               ) / NULLIF((
                 CAST(10 AS BIGINT)
@@ -238,10 +155,10 @@ SELECT
               CAST((
                 (
                   (
-                    CAST("RAW" AS BIGINT)
+                    CAST("RAW_1" AS BIGINT)
                   ) - CAST(-8589934620 AS BIGINT)
                 ) - MOD((
-                  CAST("RAW" AS BIGINT)
+                  CAST("RAW_1" AS BIGINT)
                 ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
               ) / NULLIF((
                 CAST(10 AS BIGINT)
@@ -261,10 +178,10 @@ SELECT
               CAST((
                 (
                   (
-                    CAST("RAW" AS BIGINT)
+                    CAST("RAW_1" AS BIGINT)
                   ) - CAST(-8589934620 AS BIGINT)
                 ) - MOD((
-                  CAST("RAW" AS BIGINT)
+                  CAST("RAW_1" AS BIGINT)
                 ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
               ) / NULLIF((
                 CAST(10 AS BIGINT)
@@ -273,10 +190,10 @@ SELECT
               CAST((
                 (
                   (
-                    CAST("RAW" AS BIGINT)
+                    CAST("RAW_1" AS BIGINT)
                   ) - CAST(-8589934620 AS BIGINT)
                 ) - MOD((
-                  CAST("RAW" AS BIGINT)
+                  CAST("RAW_1" AS BIGINT)
                 ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
               ) / NULLIF((
                 CAST(10 AS BIGINT)
@@ -291,16 +208,16 @@ SELECT
     ) || ')'
   END AS "LEVEL_1",
   CASE
-    WHEN "RAW" IS NULL
+    WHEN "RAW_1" IS NULL
     THEN NULL
     WHEN (
-      CAST("RAW" AS BIGINT)
+      CAST("RAW_1" AS BIGINT)
     ) < (
       CAST(20 AS BIGINT)
     )
     THEN '<20'
     WHEN (
-      CAST("RAW" AS BIGINT)
+      CAST("RAW_1" AS BIGINT)
     ) >= (
       CAST(60 AS BIGINT)
     )
@@ -313,10 +230,10 @@ SELECT
               CAST((
                 (
                   (
-                    CAST("RAW" AS BIGINT)
+                    CAST("RAW_1" AS BIGINT)
                   ) - CAST(-8589934620 AS BIGINT)
                 ) - MOD((
-                  CAST("RAW" AS BIGINT)
+                  CAST("RAW_1" AS BIGINT)
                 ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
               ) / NULLIF((
                 CAST(10 AS BIGINT)
@@ -325,10 +242,10 @@ SELECT
               CAST((
                 (
                   (
-                    CAST("RAW" AS BIGINT)
+                    CAST("RAW_1" AS BIGINT)
                   ) - CAST(-8589934620 AS BIGINT)
                 ) - MOD((
-                  CAST("RAW" AS BIGINT)
+                  CAST("RAW_1" AS BIGINT)
                 ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
               ) / NULLIF((
                 CAST(10 AS BIGINT)
@@ -348,10 +265,10 @@ SELECT
               CAST((
                 (
                   (
-                    CAST("RAW" AS BIGINT)
+                    CAST("RAW_1" AS BIGINT)
                   ) - CAST(-8589934620 AS BIGINT)
                 ) - MOD((
-                  CAST("RAW" AS BIGINT)
+                  CAST("RAW_1" AS BIGINT)
                 ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
               ) / NULLIF((
                 CAST(10 AS BIGINT)
@@ -360,10 +277,10 @@ SELECT
               CAST((
                 (
                   (
-                    CAST("RAW" AS BIGINT)
+                    CAST("RAW_1" AS BIGINT)
                   ) - CAST(-8589934620 AS BIGINT)
                 ) - MOD((
-                  CAST("RAW" AS BIGINT)
+                  CAST("RAW_1" AS BIGINT)
                 ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
               ) / NULLIF((
                 CAST(10 AS BIGINT)
@@ -377,150 +294,93 @@ SELECT
       ) AS VARCHAR)
     ) || ')'
   END AS "LEVEL_2",
-  CASE WHEN "RAW" IS NULL THEN NULL ELSE '*' END AS "LEVEL_3"
-FROM "SQLANON_VALUES_1"
+  CASE WHEN "RAW_1" IS NULL THEN NULL ELSE '*' END AS "LEVEL_3",
+  CAST(NULL AS VARCHAR) AS "LEVEL_4",
+  CAST(NULL AS BIGINT) AS "PLACE"
+FROM "SQLANON_VALUES"
 WHERE
-  NOT "VALUE" IS NULL;
-
--- 36. branches
-CREATE TEMPORARY TABLE "SQLANON_LOOKUP_1_BRANCHES" AS
+  "ATTRIBUTE" = 1 AND NOT "VALUE" IS NULL
+UNION ALL
 SELECT
-  *,
-  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_1" ORDER BY "LEVEL_0") - 1 AS "BRANCH_0",
-  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_2" ORDER BY "LEVEL_1") - 1 AS "BRANCH_1",
-  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_3" ORDER BY "LEVEL_2") - 1 AS "BRANCH_2",
-  DENSE_RANK() OVER (PARTITION BY "COVERED" ORDER BY "LEVEL_3") - 1 AS "BRANCH_3"
-FROM (
-  SELECT
-    "V"."VALUE",
-    "V"."N",
-    CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN NULL
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEVEL_0"
-      ELSE NULL
-    END AS "LEVEL_0",
-    CAST(CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN 1
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEAVES_0"
-      ELSE 47
-    END AS BIGINT) AS "LEAVES_0",
-    CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN NULL
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEVEL_1"
-      ELSE NULL
-    END AS "LEVEL_1",
-    CAST(CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN 1
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEAVES_1"
-      ELSE 47
-    END AS BIGINT) AS "LEAVES_1",
-    CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN NULL
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEVEL_2"
-      ELSE NULL
-    END AS "LEVEL_2",
-    CAST(CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN 1
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEAVES_2"
-      ELSE 47
-    END AS BIGINT) AS "LEAVES_2",
-    CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN '*'
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEVEL_3"
-      ELSE NULL
-    END AS "LEVEL_3",
-    CAST(CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN 47
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEAVES_3"
-      ELSE 47
-    END AS BIGINT) AS "LEAVES_3",
-    CASE WHEN "V"."VALUE" IS NULL OR NOT "H"."IS_LISTED" IS NULL THEN 1 ELSE 0 END AS "COVERED"
-  FROM "SQLANON_VALUES_1" AS "V"
-  LEFT JOIN (
-    SELECT
-      "LEVEL_0" AS "LEVEL_0",
-      "LEVEL_1" AS "LEVEL_1",
-      "LEVEL_2" AS "LEVEL_2",
-      "LEVEL_3" AS "LEVEL_3",
-      COUNT(*) OVER (PARTITION BY "LEVEL_0") AS "LEAVES_0",
-      COUNT(*) OVER (PARTITION BY "LEVEL_1") AS "LEAVES_1",
-      COUNT(*) OVER (PARTITION BY "LEVEL_2") AS "LEAVES_2",
-      47 AS "LEAVES_3",
-      1 AS "IS_LISTED"
-    FROM "SQLANON_LISTED_1"
-  ) AS "H"
-    ON "V"."VALUE" IS NOT DISTINCT FROM "H"."LEVEL_0"
-) AS "JOINED";
-
--- 37. distinct values
-CREATE TEMPORARY TABLE "SQLANON_VALUES_2" AS
-SELECT
-  CAST("SEEN" AS VARCHAR) AS "VALUE",
-  MIN("SEEN") AS "RAW",
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "N"
-FROM "PEOPLE"
-GROUP BY
-  CAST("SEEN" AS VARCHAR);
-
--- 38. build hierarchy
-CREATE TEMPORARY TABLE "SQLANON_LISTED_2" AS
-SELECT
+  CAST(2 AS BIGINT) AS "ATTRIBUTE",
   "VALUE" AS "LEVEL_0",
   CASE
-    WHEN "RAW" IS NULL
+    WHEN "RAW_2" IS NULL
     THEN NULL
-    ELSE CASE WHEN TRUE THEN TO_CHAR("RAW", 'YYYY-MM') ELSE CAST("RAW" AS VARCHAR) END
+    ELSE CASE WHEN TRUE THEN TO_CHAR("RAW_2", 'YYYY-MM') ELSE CAST("RAW_2" AS VARCHAR) END
   END AS "LEVEL_1",
   CASE
-    WHEN "RAW" IS NULL
+    WHEN "RAW_2" IS NULL
     THEN NULL
     ELSE CASE
       WHEN TRUE
-      THEN TO_CHAR("RAW", 'YYYY') || '-Q' || CAST(QUARTER("RAW") AS VARCHAR)
-      ELSE CAST("RAW" AS VARCHAR)
+      THEN TO_CHAR("RAW_2", 'YYYY') || '-Q' || CAST(QUARTER("RAW_2") AS VARCHAR)
+      ELSE CAST("RAW_2" AS VARCHAR)
     END
   END AS "LEVEL_2",
   CASE
-    WHEN "RAW" IS NULL
+    WHEN "RAW_2" IS NULL
     THEN NULL
     ELSE CASE
       WHEN TRUE
-      THEN CAST(CAST(FLOOR(CAST(YEAR("RAW") AS DOUBLE) / CAST(10 AS DOUBLE)) AS BIGINT) * 10 AS VARCHAR) || 's'
-      ELSE CAST("RAW" AS VARCHAR)
+      THEN CAST(CAST(FLOOR(CAST(YEAR("RAW_2") AS DOUBLE) / CAST(10 AS DOUBLE)) AS BIGINT) * 10 AS VARCHAR) || 's'
+      ELSE CAST("RAW_2" AS VARCHAR)
     END
   END AS "LEVEL_3",
-  CASE WHEN "RAW" IS NULL THEN NULL ELSE '*' END AS "LEVEL_4"
-FROM "SQLANON_VALUES_2"
+  CASE WHEN "RAW_2" IS NULL THEN NULL ELSE '*' END AS "LEVEL_4",
+  CAST(NULL AS BIGINT) AS "PLACE"
+FROM "SQLANON_VALUES"
 WHERE
-  NOT "VALUE" IS NULL;
+  "ATTRIBUTE" = 2 AND NOT "VALUE" IS NULL
+UNION ALL
+SELECT
+  CAST(3 AS BIGINT) AS "ATTRIBUTE",
+  "VALUE" AS "LEVEL_0",
+  RPAD(LEFT("VALUE", 3), 4, '\'') AS "LEVEL_1",
+  RPAD(LEFT("VALUE", 2), 4, '\'') AS "LEVEL_2",
+  CASE WHEN "VALUE" IS NULL THEN NULL ELSE '*' END AS "LEVEL_3",
+  CAST(NULL AS VARCHAR) AS "LEVEL_4",
+  CAST(NULL AS BIGINT) AS "PLACE"
+FROM "SQLANON_VALUES"
+WHERE
+  "ATTRIBUTE" = 3 AND NOT "VALUE" IS NULL
+UNION ALL
+SELECT
+  CAST(4 AS BIGINT) AS "ATTRIBUTE",
+  "VALUE" AS "LEVEL_0",
+  LPAD(RIGHT("VALUE", 1), 2, '*') AS "LEVEL_1",
+  LPAD(RIGHT("VALUE", 0), 2, '*') AS "LEVEL_2",
+  CAST(NULL AS VARCHAR) AS "LEVEL_3",
+  CAST(NULL AS VARCHAR) AS "LEVEL_4",
+  CAST(NULL AS BIGINT) AS "PLACE"
+FROM "SQLANON_VALUES"
+WHERE
+  "ATTRIBUTE" = 4 AND NOT "VALUE" IS NULL
+UNION ALL
+SELECT
+  CAST(5 AS BIGINT) AS "ATTRIBUTE",
+  "VALUE" AS "LEVEL_0",
+  CAST(NULL AS VARCHAR) AS "LEVEL_1",
+  CAST(NULL AS VARCHAR) AS "LEVEL_2",
+  CAST(NULL AS VARCHAR) AS "LEVEL_3",
+  CAST(NULL AS VARCHAR) AS "LEVEL_4",
+  CAST(NULL AS BIGINT) AS "PLACE"
+FROM "SQLANON_VALUES"
+WHERE
+  "ATTRIBUTE" = 5 AND NOT "VALUE" IS NULL;
 
--- 39. branches
-CREATE TEMPORARY TABLE "SQLANON_LOOKUP_2_BRANCHES" AS
+-- 14. branches
+CREATE TEMPORARY TABLE "SQLANON_BRANCHES" AS
 SELECT
   *,
-  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_1" ORDER BY "LEVEL_0") - 1 AS "BRANCH_0",
-  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_2" ORDER BY "LEVEL_1") - 1 AS "BRANCH_1",
-  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_3" ORDER BY "LEVEL_2") - 1 AS "BRANCH_2",
-  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_4" ORDER BY "LEVEL_3") - 1 AS "BRANCH_3",
-  DENSE_RANK() OVER (PARTITION BY "COVERED" ORDER BY "LEVEL_4") - 1 AS "BRANCH_4"
+  DENSE_RANK() OVER (PARTITION BY "ATTRIBUTE", "COVERED", "LEVEL_1" ORDER BY "LEVEL_0") - 1 AS "BRANCH_0",
+  DENSE_RANK() OVER (PARTITION BY "ATTRIBUTE", "COVERED", "LEVEL_2" ORDER BY "LEVEL_1") - 1 AS "BRANCH_1",
+  DENSE_RANK() OVER (PARTITION BY "ATTRIBUTE", "COVERED", "LEVEL_3" ORDER BY "LEVEL_2") - 1 AS "BRANCH_2",
+  DENSE_RANK() OVER (PARTITION BY "ATTRIBUTE", "COVERED", "LEVEL_4" ORDER BY "LEVEL_3") - 1 AS "BRANCH_3",
+  DENSE_RANK() OVER (PARTITION BY "ATTRIBUTE", "COVERED" ORDER BY "LEVEL_4") - 1 AS "BRANCH_4"
 FROM (
   SELECT
+    "V"."ATTRIBUTE",
     "V"."VALUE",
     "V"."N",
     CASE
@@ -535,7 +395,28 @@ FROM (
       THEN 1
       WHEN NOT "H"."IS_LISTED" IS NULL
       THEN "H"."LEAVES_0"
-      ELSE 125
+      ELSE CASE
+        WHEN (
+          "V"."ATTRIBUTE" = 0
+        )
+        THEN 5
+        WHEN (
+          "V"."ATTRIBUTE" = 1
+        )
+        THEN 47
+        WHEN (
+          "V"."ATTRIBUTE" = 2
+        )
+        THEN 125
+        WHEN (
+          "V"."ATTRIBUTE" = 3 OR "V"."ATTRIBUTE" = 4
+        )
+        THEN 3
+        WHEN (
+          "V"."ATTRIBUTE" = 5
+        )
+        THEN 4
+      END
     END AS BIGINT) AS "LEAVES_0",
     CASE
       WHEN "V"."VALUE" IS NULL
@@ -549,489 +430,221 @@ FROM (
       THEN 1
       WHEN NOT "H"."IS_LISTED" IS NULL
       THEN "H"."LEAVES_1"
-      ELSE 125
+      ELSE CASE
+        WHEN (
+          "V"."ATTRIBUTE" = 0
+        )
+        THEN 5
+        WHEN (
+          "V"."ATTRIBUTE" = 1
+        )
+        THEN 47
+        WHEN (
+          "V"."ATTRIBUTE" = 2
+        )
+        THEN 125
+        WHEN (
+          "V"."ATTRIBUTE" = 3 OR "V"."ATTRIBUTE" = 4
+        )
+        THEN 3
+        WHEN (
+          "V"."ATTRIBUTE" = 5
+        )
+        THEN 4
+      END
     END AS BIGINT) AS "LEAVES_1",
     CASE
       WHEN "V"."VALUE" IS NULL
-      THEN NULL
+      THEN CASE
+        WHEN (
+          "V"."ATTRIBUTE" = 0
+        )
+        THEN '*'
+        WHEN (
+          "V"."ATTRIBUTE" = 4
+        )
+        THEN '**'
+      END
       WHEN NOT "H"."IS_LISTED" IS NULL
       THEN "H"."LEVEL_2"
       ELSE NULL
     END AS "LEVEL_2",
     CAST(CASE
       WHEN "V"."VALUE" IS NULL
-      THEN 1
+      THEN CASE
+        WHEN (
+          "V"."ATTRIBUTE" = 0
+        )
+        THEN 5
+        WHEN (
+          "V"."ATTRIBUTE" = 4
+        )
+        THEN 3
+        ELSE 1
+      END
       WHEN NOT "H"."IS_LISTED" IS NULL
       THEN "H"."LEAVES_2"
-      ELSE 125
+      ELSE CASE
+        WHEN (
+          "V"."ATTRIBUTE" = 0
+        )
+        THEN 5
+        WHEN (
+          "V"."ATTRIBUTE" = 1
+        )
+        THEN 47
+        WHEN (
+          "V"."ATTRIBUTE" = 2
+        )
+        THEN 125
+        WHEN (
+          "V"."ATTRIBUTE" = 3 OR "V"."ATTRIBUTE" = 4
+        )
+        THEN 3
+        WHEN (
+          "V"."ATTRIBUTE" = 5
+        )
+        THEN 4
+      END
     END AS BIGINT) AS "LEAVES_2",
     CASE
       WHEN "V"."VALUE" IS NULL
-      THEN NULL
+      THEN CASE WHEN (
+        "V"."ATTRIBUTE" = 1 OR "V"."ATTRIBUTE" = 3
+      ) THEN '*' END
       WHEN NOT "H"."IS_LISTED" IS NULL
       THEN "H"."LEVEL_3"
       ELSE NULL
     END AS "LEVEL_3",
     CAST(CASE
       WHEN "V"."VALUE" IS NULL
-      THEN 1
+      THEN CASE
+        WHEN (
+          "V"."ATTRIBUTE" = 1
+        )
+        THEN 47
+        WHEN (
+          "V"."ATTRIBUTE" = 3
+        )
+        THEN 3
+        ELSE 1
+      END
       WHEN NOT "H"."IS_LISTED" IS NULL
       THEN "H"."LEAVES_3"
-      ELSE 125
+      ELSE CASE
+        WHEN (
+          "V"."ATTRIBUTE" = 0
+        )
+        THEN 5
+        WHEN (
+          "V"."ATTRIBUTE" = 1
+        )
+        THEN 47
+        WHEN (
+          "V"."ATTRIBUTE" = 2
+        )
+        THEN 125
+        WHEN (
+          "V"."ATTRIBUTE" = 3 OR "V"."ATTRIBUTE" = 4
+        )
+        THEN 3
+        WHEN (
+          "V"."ATTRIBUTE" = 5
+        )
+        THEN 4
+      END
     END AS BIGINT) AS "LEAVES_3",
     CASE
       WHEN "V"."VALUE" IS NULL
-      THEN '*'
+      THEN CASE WHEN (
+        "V"."ATTRIBUTE" = 2
+      ) THEN '*' END
       WHEN NOT "H"."IS_LISTED" IS NULL
       THEN "H"."LEVEL_4"
       ELSE NULL
     END AS "LEVEL_4",
     CAST(CASE
       WHEN "V"."VALUE" IS NULL
-      THEN 125
+      THEN CASE WHEN (
+        "V"."ATTRIBUTE" = 2
+      ) THEN 125 ELSE 1 END
       WHEN NOT "H"."IS_LISTED" IS NULL
       THEN "H"."LEAVES_4"
-      ELSE 125
+      ELSE CASE
+        WHEN (
+          "V"."ATTRIBUTE" = 0
+        )
+        THEN 5
+        WHEN (
+          "V"."ATTRIBUTE" = 1
+        )
+        THEN 47
+        WHEN (
+          "V"."ATTRIBUTE" = 2
+        )
+        THEN 125
+        WHEN (
+          "V"."ATTRIBUTE" = 3 OR "V"."ATTRIBUTE" = 4
+        )
+        THEN 3
+        WHEN (
+          "V"."ATTRIBUTE" = 5
+        )
+        THEN 4
+      END
     END AS BIGINT) AS "LEAVES_4",
     CASE WHEN "V"."VALUE" IS NULL OR NOT "H"."IS_LISTED" IS NULL THEN 1 ELSE 0 END AS "COVERED"
-  FROM "SQLANON_VALUES_2" AS "V"
+  FROM "SQLANON_VALUES" AS "V"
   LEFT JOIN (
     SELECT
-      "LEVEL_0" AS "LEVEL_0",
-      "LEVEL_1" AS "LEVEL_1",
-      "LEVEL_2" AS "LEVEL_2",
-      "LEVEL_3" AS "LEVEL_3",
-      "LEVEL_4" AS "LEVEL_4",
-      COUNT(*) OVER (PARTITION BY "LEVEL_0") AS "LEAVES_0",
-      COUNT(*) OVER (PARTITION BY "LEVEL_1") AS "LEAVES_1",
-      COUNT(*) OVER (PARTITION BY "LEVEL_2") AS "LEAVES_2",
-      COUNT(*) OVER (PARTITION BY "LEVEL_3") AS "LEAVES_3",
-      125 AS "LEAVES_4",
+      "ATTRIBUTE",
+      "LEVEL_0",
+      "LEVEL_1",
+      "LEVEL_2",
+      "LEVEL_3",
+      "LEVEL_4",
+      COUNT(*) OVER (PARTITION BY "ATTRIBUTE", "LEVEL_0") AS "LEAVES_0",
+      COUNT(*) OVER (PARTITION BY "ATTRIBUTE", "LEVEL_1") AS "LEAVES_1",
+      CASE
+        WHEN (
+          "ATTRIBUTE" = 0
+        )
+        THEN 5
+        WHEN (
+          "ATTRIBUTE" = 4
+        )
+        THEN 3
+        ELSE COUNT(*) OVER (PARTITION BY "ATTRIBUTE", "LEVEL_2")
+      END AS "LEAVES_2",
+      CASE
+        WHEN (
+          "ATTRIBUTE" = 1
+        )
+        THEN 47
+        WHEN (
+          "ATTRIBUTE" = 3
+        )
+        THEN 3
+        ELSE COUNT(*) OVER (PARTITION BY "ATTRIBUTE", "LEVEL_3")
+      END AS "LEAVES_3",
+      CASE
+        WHEN (
+          "ATTRIBUTE" = 2
+        )
+        THEN 125
+        ELSE COUNT(*) OVER (PARTITION BY "ATTRIBUTE", "LEVEL_4")
+      END AS "LEAVES_4",
       1 AS "IS_LISTED"
-    FROM "SQLANON_LISTED_2"
+    FROM "SQLANON_LISTED"
   ) AS "H"
-    ON "V"."VALUE" IS NOT DISTINCT FROM "H"."LEVEL_0"
+    ON "V"."ATTRIBUTE" = "H"."ATTRIBUTE"
+    AND "V"."VALUE" IS NOT DISTINCT FROM "H"."LEVEL_0"
 ) AS "JOINED";
 
--- 40. distinct values
-CREATE TEMPORARY TABLE "SQLANON_VALUES_3" AS
+-- 15. lookup
+CREATE TEMPORARY TABLE "SQLANON_LOOKUP" AS
 SELECT
-  CAST("ZIP" AS VARCHAR) AS "VALUE",
-  CAST("ZIP" AS VARCHAR) AS "RAW",
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "N"
-FROM "PEOPLE"
-GROUP BY
-  CAST("ZIP" AS VARCHAR);
-
--- 41. build hierarchy
-CREATE TEMPORARY TABLE "SQLANON_LISTED_3" AS
-SELECT
-  "VALUE" AS "LEVEL_0",
-  RPAD(LEFT("VALUE", 3), 4, '\'') AS "LEVEL_1",
-  RPAD(LEFT("VALUE", 2), 4, '\'') AS "LEVEL_2",
-  CASE WHEN "VALUE" IS NULL THEN NULL ELSE '*' END AS "LEVEL_3"
-FROM "SQLANON_VALUES_3"
-WHERE
-  NOT "VALUE" IS NULL;
-
--- 42. branches
-CREATE TEMPORARY TABLE "SQLANON_LOOKUP_3_BRANCHES" AS
-SELECT
-  *,
-  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_1" ORDER BY "LEVEL_0") - 1 AS "BRANCH_0",
-  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_2" ORDER BY "LEVEL_1") - 1 AS "BRANCH_1",
-  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_3" ORDER BY "LEVEL_2") - 1 AS "BRANCH_2",
-  DENSE_RANK() OVER (PARTITION BY "COVERED" ORDER BY "LEVEL_3") - 1 AS "BRANCH_3"
-FROM (
-  SELECT
-    "V"."VALUE",
-    "V"."N",
-    CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN NULL
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEVEL_0"
-      ELSE NULL
-    END AS "LEVEL_0",
-    CAST(CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN 1
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEAVES_0"
-      ELSE 3
-    END AS BIGINT) AS "LEAVES_0",
-    CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN NULL
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEVEL_1"
-      ELSE NULL
-    END AS "LEVEL_1",
-    CAST(CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN 1
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEAVES_1"
-      ELSE 3
-    END AS BIGINT) AS "LEAVES_1",
-    CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN NULL
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEVEL_2"
-      ELSE NULL
-    END AS "LEVEL_2",
-    CAST(CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN 1
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEAVES_2"
-      ELSE 3
-    END AS BIGINT) AS "LEAVES_2",
-    CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN '*'
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEVEL_3"
-      ELSE NULL
-    END AS "LEVEL_3",
-    CAST(CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN 3
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEAVES_3"
-      ELSE 3
-    END AS BIGINT) AS "LEAVES_3",
-    CASE WHEN "V"."VALUE" IS NULL OR NOT "H"."IS_LISTED" IS NULL THEN 1 ELSE 0 END AS "COVERED"
-  FROM "SQLANON_VALUES_3" AS "V"
-  LEFT JOIN (
-    SELECT
-      "LEVEL_0" AS "LEVEL_0",
-      "LEVEL_1" AS "LEVEL_1",
-      "LEVEL_2" AS "LEVEL_2",
-      "LEVEL_3" AS "LEVEL_3",
-      COUNT(*) OVER (PARTITION BY "LEVEL_0") AS "LEAVES_0",
-      COUNT(*) OVER (PARTITION BY "LEVEL_1") AS "LEAVES_1",
-      COUNT(*) OVER (PARTITION BY "LEVEL_2") AS "LEAVES_2",
-      3 AS "LEAVES_3",
-      1 AS "IS_LISTED"
-    FROM "SQLANON_LISTED_3"
-  ) AS "H"
-    ON "V"."VALUE" IS NOT DISTINCT FROM "H"."LEVEL_0"
-) AS "JOINED";
-
--- 43. distinct values
-CREATE TEMPORARY TABLE "SQLANON_VALUES_4" AS
-SELECT
-  CAST("ORDER" AS VARCHAR) AS "VALUE",
-  CAST("ORDER" AS VARCHAR) AS "RAW",
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "N"
-FROM "PEOPLE"
-GROUP BY
-  CAST("ORDER" AS VARCHAR);
-
--- 44. build hierarchy
-CREATE TEMPORARY TABLE "SQLANON_LISTED_4" AS
-SELECT
-  "VALUE" AS "LEVEL_0",
-  LPAD(RIGHT("VALUE", 1), 2, '*') AS "LEVEL_1",
-  LPAD(RIGHT("VALUE", 0), 2, '*') AS "LEVEL_2"
-FROM "SQLANON_VALUES_4"
-WHERE
-  NOT "VALUE" IS NULL;
-
--- 45. branches
-CREATE TEMPORARY TABLE "SQLANON_LOOKUP_4_BRANCHES" AS
-SELECT
-  *,
-  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_1" ORDER BY "LEVEL_0") - 1 AS "BRANCH_0",
-  DENSE_RANK() OVER (PARTITION BY "COVERED", "LEVEL_2" ORDER BY "LEVEL_1") - 1 AS "BRANCH_1",
-  DENSE_RANK() OVER (PARTITION BY "COVERED" ORDER BY "LEVEL_2") - 1 AS "BRANCH_2"
-FROM (
-  SELECT
-    "V"."VALUE",
-    "V"."N",
-    CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN NULL
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEVEL_0"
-      ELSE NULL
-    END AS "LEVEL_0",
-    CAST(CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN 1
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEAVES_0"
-      ELSE 3
-    END AS BIGINT) AS "LEAVES_0",
-    CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN NULL
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEVEL_1"
-      ELSE NULL
-    END AS "LEVEL_1",
-    CAST(CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN 1
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEAVES_1"
-      ELSE 3
-    END AS BIGINT) AS "LEAVES_1",
-    CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN '**'
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEVEL_2"
-      ELSE NULL
-    END AS "LEVEL_2",
-    CAST(CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN 3
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEAVES_2"
-      ELSE 3
-    END AS BIGINT) AS "LEAVES_2",
-    CASE WHEN "V"."VALUE" IS NULL OR NOT "H"."IS_LISTED" IS NULL THEN 1 ELSE 0 END AS "COVERED"
-  FROM "SQLANON_VALUES_4" AS "V"
-  LEFT JOIN (
-    SELECT
-      "LEVEL_0" AS "LEVEL_0",
-      "LEVEL_1" AS "LEVEL_1",
-      "LEVEL_2" AS "LEVEL_2",
-      COUNT(*) OVER (PARTITION BY "LEVEL_0") AS "LEAVES_0",
-      COUNT(*) OVER (PARTITION BY "LEVEL_1") AS "LEAVES_1",
-      3 AS "LEAVES_2",
-      1 AS "IS_LISTED"
-    FROM "SQLANON_LISTED_4"
-  ) AS "H"
-    ON "V"."VALUE" IS NOT DISTINCT FROM "H"."LEVEL_0"
-) AS "JOINED";
-
--- 46. distinct values
-CREATE TEMPORARY TABLE "SQLANON_VALUES_5" AS
-SELECT
-  CAST("DISEASE" AS VARCHAR) AS "VALUE",
-  CAST("DISEASE" AS VARCHAR) AS "RAW",
-  CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "N"
-FROM (
-  SELECT
-    *
-  FROM "PEOPLE"
-  WHERE
-    TRUE
-) AS "TAKING_PART"
-GROUP BY
-  CAST("DISEASE" AS VARCHAR);
-
--- 47. list values
-CREATE TEMPORARY TABLE "SQLANON_LISTED_5" AS
-SELECT
-  "VALUE" AS "LEVEL_0"
-FROM "SQLANON_VALUES_5"
-WHERE
-  NOT "VALUE" IS NULL;
-
--- 48. branches
-CREATE TEMPORARY TABLE "SQLANON_LOOKUP_5_BRANCHES" AS
-SELECT
-  *,
-  DENSE_RANK() OVER (PARTITION BY "COVERED" ORDER BY "LEVEL_0") - 1 AS "BRANCH_0"
-FROM (
-  SELECT
-    "V"."VALUE",
-    "V"."N",
-    CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN NULL
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEVEL_0"
-      ELSE NULL
-    END AS "LEVEL_0",
-    CAST(CASE
-      WHEN "V"."VALUE" IS NULL
-      THEN 1
-      WHEN NOT "H"."IS_LISTED" IS NULL
-      THEN "H"."LEAVES_0"
-      ELSE 4
-    END AS BIGINT) AS "LEAVES_0",
-    CASE WHEN "V"."VALUE" IS NULL OR NOT "H"."IS_LISTED" IS NULL THEN 1 ELSE 0 END AS "COVERED"
-  FROM "SQLANON_VALUES_5" AS "V"
-  LEFT JOIN (
-    SELECT
-      "LEVEL_0" AS "LEVEL_0",
-      COUNT(*) OVER (PARTITION BY "LEVEL_0") AS "LEAVES_0",
-      1 AS "IS_LISTED"
-    FROM "SQLANON_LISTED_5"
-  ) AS "H"
-    ON "V"."VALUE" IS NOT DISTINCT FROM "H"."LEVEL_0"
-) AS "JOINED";
-
--- 49. lookup
-CREATE TEMPORARY TABLE "SQLANON_LOOKUP_0" AS
-SELECT
-  "VALUE",
-  "COVERED",
-  "N",
-  "LEVEL_0",
-  "LEVEL_1",
-  "LEVEL_2",
-  "LEAVES_0",
-  "LEAVES_1",
-  "LEAVES_2",
-  BITOR(
-    BITSHIFTLEFT(CAST("BRANCH_0" AS BIGINT), 0),
-    BITSHIFTLEFT(CAST("BRANCH_1" AS BIGINT), 1)
-  ) AS "KEY_0"
-FROM "SQLANON_LOOKUP_0_BRANCHES"
-WHERE
-  "BRANCH_0" < 2 AND "BRANCH_1" < 4 AND "BRANCH_2" < 1;
-
--- 50. leaf
-CREATE TEMPORARY TABLE "SQLANON_LEAF" AS
-SELECT
-  CAST(0 AS BIGINT) AS "ATTRIBUTE",
-  CAST(0 AS BIGINT) AS "LEVEL",
-  BITAND("KEY_0", 7) AS "KEY_0",
-  CAST(5 - MAX("LEAVES_0") AS BIGINT) AS "COST",
-  CAST(5 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
-  CAST(NULL AS BIGINT) AS "COST_1",
-  CAST(NULL AS BIGINT) AS "COST_2",
-  CAST(NULL AS BIGINT) AS "COST_3",
-  CAST(NULL AS BIGINT) AS "COST_4"
-FROM "SQLANON_LOOKUP_0"
-WHERE
-  "COVERED" = 1
-GROUP BY
-  BITAND("KEY_0", 7)
-UNION ALL
-SELECT
-  CAST(0 AS BIGINT) AS "ATTRIBUTE",
-  CAST(1 AS BIGINT) AS "LEVEL",
-  BITAND("KEY_0", 6) AS "KEY_0",
-  CAST(5 - MAX("LEAVES_1") AS BIGINT) AS "COST",
-  CAST(5 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
-  CAST(5 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
-  CAST(NULL AS BIGINT) AS "COST_2",
-  CAST(NULL AS BIGINT) AS "COST_3",
-  CAST(NULL AS BIGINT) AS "COST_4"
-FROM "SQLANON_LOOKUP_0"
-WHERE
-  "COVERED" = 1
-GROUP BY
-  BITAND("KEY_0", 6)
-UNION ALL
-SELECT
-  CAST(0 AS BIGINT) AS "ATTRIBUTE",
-  CAST(2 AS BIGINT) AS "LEVEL",
-  BITAND("KEY_0", 0) AS "KEY_0",
-  CAST(5 - MAX("LEAVES_2") AS BIGINT) AS "COST",
-  CAST(5 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
-  CAST(5 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
-  CAST(5 - MAX("LEAVES_2") AS BIGINT) AS "COST_2",
-  CAST(NULL AS BIGINT) AS "COST_3",
-  CAST(NULL AS BIGINT) AS "COST_4"
-FROM "SQLANON_LOOKUP_0"
-WHERE
-  "COVERED" = 1
-GROUP BY
-  BITAND("KEY_0", 0);
-
--- 51. lookup
-CREATE TEMPORARY TABLE "SQLANON_LOOKUP_1" AS
-SELECT
-  "VALUE",
-  "COVERED",
-  "N",
-  "LEVEL_0",
-  "LEVEL_1",
-  "LEVEL_2",
-  "LEVEL_3",
-  "LEAVES_0",
-  "LEAVES_1",
-  "LEAVES_2",
-  "LEAVES_3",
-  BITOR(
-    BITOR(
-      BITSHIFTLEFT(CAST("BRANCH_0" AS BIGINT), 3),
-      BITSHIFTLEFT(CAST("BRANCH_1" AS BIGINT), 7)
-    ),
-    BITSHIFTLEFT(CAST("BRANCH_2" AS BIGINT), 8)
-  ) AS "KEY_0"
-FROM "SQLANON_LOOKUP_1_BRANCHES"
-WHERE
-  "BRANCH_0" < 16 AND "BRANCH_1" < 2 AND "BRANCH_2" < 8 AND "BRANCH_3" < 1;
-
--- 52. leaf
-INSERT INTO "SQLANON_LEAF"
-SELECT
-  CAST(1 AS BIGINT) AS "ATTRIBUTE",
-  CAST(0 AS BIGINT) AS "LEVEL",
-  BITAND("KEY_0", 2040) AS "KEY_0",
-  CAST(47 - MAX("LEAVES_0") AS BIGINT) AS "COST",
-  CAST(47 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
-  CAST(NULL AS BIGINT) AS "COST_1",
-  CAST(NULL AS BIGINT) AS "COST_2",
-  CAST(NULL AS BIGINT) AS "COST_3",
-  CAST(NULL AS BIGINT) AS "COST_4"
-FROM "SQLANON_LOOKUP_1"
-WHERE
-  "COVERED" = 1
-GROUP BY
-  BITAND("KEY_0", 2040)
-UNION ALL
-SELECT
-  CAST(1 AS BIGINT) AS "ATTRIBUTE",
-  CAST(1 AS BIGINT) AS "LEVEL",
-  BITAND("KEY_0", 1920) AS "KEY_0",
-  CAST(47 - MAX("LEAVES_1") AS BIGINT) AS "COST",
-  CAST(47 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
-  CAST(47 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
-  CAST(NULL AS BIGINT) AS "COST_2",
-  CAST(NULL AS BIGINT) AS "COST_3",
-  CAST(NULL AS BIGINT) AS "COST_4"
-FROM "SQLANON_LOOKUP_1"
-WHERE
-  "COVERED" = 1
-GROUP BY
-  BITAND("KEY_0", 1920)
-UNION ALL
-SELECT
-  CAST(1 AS BIGINT) AS "ATTRIBUTE",
-  CAST(2 AS BIGINT) AS "LEVEL",
-  BITAND("KEY_0", 1792) AS "KEY_0",
-  CAST(47 - MAX("LEAVES_2") AS BIGINT) AS "COST",
-  CAST(47 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
-  CAST(47 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
-  CAST(47 - MAX("LEAVES_2") AS BIGINT) AS "COST_2",
-  CAST(NULL AS BIGINT) AS "COST_3",
-  CAST(NULL AS BIGINT) AS "COST_4"
-FROM "SQLANON_LOOKUP_1"
-WHERE
-  "COVERED" = 1
-GROUP BY
-  BITAND("KEY_0", 1792)
-UNION ALL
-SELECT
-  CAST(1 AS BIGINT) AS "ATTRIBUTE",
-  CAST(3 AS BIGINT) AS "LEVEL",
-  BITAND("KEY_0", 0) AS "KEY_0",
-  CAST(47 - MAX("LEAVES_3") AS BIGINT) AS "COST",
-  CAST(47 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
-  CAST(47 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
-  CAST(47 - MAX("LEAVES_2") AS BIGINT) AS "COST_2",
-  CAST(47 - MAX("LEAVES_3") AS BIGINT) AS "COST_3",
-  CAST(NULL AS BIGINT) AS "COST_4"
-FROM "SQLANON_LOOKUP_1"
-WHERE
-  "COVERED" = 1
-GROUP BY
-  BITAND("KEY_0", 0);
-
--- 53. lookup
-CREATE TEMPORARY TABLE "SQLANON_LOOKUP_2" AS
-SELECT
+  "ATTRIBUTE",
   "VALUE",
   "COVERED",
   "N",
@@ -1048,276 +661,176 @@ SELECT
   BITOR(
     BITOR(
       BITOR(
-        BITSHIFTLEFT(CAST("BRANCH_0" AS BIGINT), 11),
-        BITSHIFTLEFT(CAST("BRANCH_1" AS BIGINT), 16)
+        CASE
+          WHEN (
+            "ATTRIBUTE" = 0
+            OR "ATTRIBUTE" = 1
+            OR "ATTRIBUTE" = 2
+            OR "ATTRIBUTE" = 4
+            OR "ATTRIBUTE" = 5
+          )
+          THEN BITSHIFTLEFT(
+            CAST("BRANCH_0" AS BIGINT),
+            CASE
+              WHEN (
+                "ATTRIBUTE" = 0
+              )
+              THEN 0
+              WHEN (
+                "ATTRIBUTE" = 1
+              )
+              THEN 3
+              WHEN (
+                "ATTRIBUTE" = 2
+              )
+              THEN 11
+              WHEN (
+                "ATTRIBUTE" = 4
+              )
+              THEN 21
+              WHEN (
+                "ATTRIBUTE" = 5
+              )
+              THEN 23
+              ELSE 0
+            END
+          )
+          ELSE 0
+        END,
+        CASE
+          WHEN (
+            "ATTRIBUTE" = 0
+            OR "ATTRIBUTE" = 1
+            OR "ATTRIBUTE" = 2
+            OR "ATTRIBUTE" = 3
+            OR "ATTRIBUTE" = 4
+          )
+          THEN BITSHIFTLEFT(
+            CAST("BRANCH_1" AS BIGINT),
+            CASE
+              WHEN (
+                "ATTRIBUTE" = 0
+              )
+              THEN 1
+              WHEN (
+                "ATTRIBUTE" = 1
+              )
+              THEN 7
+              WHEN (
+                "ATTRIBUTE" = 2
+              )
+              THEN 16
+              WHEN (
+                "ATTRIBUTE" = 3
+              )
+              THEN 19
+              WHEN (
+                "ATTRIBUTE" = 4
+              )
+              THEN 22
+              ELSE 0
+            END
+          )
+          ELSE 0
+        END
       ),
-      BITSHIFTLEFT(CAST("BRANCH_2" AS BIGINT), 17)
+      CASE
+        WHEN (
+          "ATTRIBUTE" = 1 OR "ATTRIBUTE" = 2
+        )
+        THEN BITSHIFTLEFT(
+          CAST("BRANCH_2" AS BIGINT),
+          CASE WHEN (
+            "ATTRIBUTE" = 1
+          ) THEN 8 WHEN (
+            "ATTRIBUTE" = 2
+          ) THEN 17 ELSE 0 END
+        )
+        ELSE 0
+      END
     ),
-    BITSHIFTLEFT(CAST("BRANCH_3" AS BIGINT), 18)
+    CASE
+      WHEN (
+        "ATTRIBUTE" = 2
+      )
+      THEN BITSHIFTLEFT(CAST("BRANCH_3" AS BIGINT), CASE WHEN (
+        "ATTRIBUTE" = 2
+      ) THEN 18 ELSE 0 END)
+      ELSE 0
+    END
   ) AS "KEY_0"
-FROM "SQLANON_LOOKUP_2_BRANCHES"
+FROM "SQLANON_BRANCHES"
 WHERE
-  "BRANCH_0" < 32
-  AND "BRANCH_1" < 2
-  AND "BRANCH_2" < 2
-  AND "BRANCH_3" < 2
-  AND "BRANCH_4" < 1;
+  "BRANCH_0" < CASE
+    WHEN (
+      "ATTRIBUTE" = 0 OR "ATTRIBUTE" = 4
+    )
+    THEN 2
+    WHEN (
+      "ATTRIBUTE" = 1
+    )
+    THEN 16
+    WHEN (
+      "ATTRIBUTE" = 2
+    )
+    THEN 32
+    WHEN (
+      "ATTRIBUTE" = 3
+    )
+    THEN 1
+    WHEN (
+      "ATTRIBUTE" = 5
+    )
+    THEN 4
+    ELSE 1
+  END
+  AND "BRANCH_1" < CASE
+    WHEN (
+      "ATTRIBUTE" = 0 OR "ATTRIBUTE" = 3
+    )
+    THEN 4
+    WHEN (
+      "ATTRIBUTE" = 1 OR "ATTRIBUTE" = 2 OR "ATTRIBUTE" = 4
+    )
+    THEN 2
+    ELSE 1
+  END
+  AND "BRANCH_2" < CASE
+    WHEN (
+      "ATTRIBUTE" = 0 OR "ATTRIBUTE" = 3 OR "ATTRIBUTE" = 4
+    )
+    THEN 1
+    WHEN (
+      "ATTRIBUTE" = 1
+    )
+    THEN 8
+    WHEN (
+      "ATTRIBUTE" = 2
+    )
+    THEN 2
+    ELSE 1
+  END
+  AND "BRANCH_3" < CASE
+    WHEN (
+      "ATTRIBUTE" = 1 OR "ATTRIBUTE" = 3
+    )
+    THEN 1
+    WHEN (
+      "ATTRIBUTE" = 2
+    )
+    THEN 2
+    ELSE 1
+  END
+  AND "BRANCH_4" < CASE WHEN (
+    "ATTRIBUTE" = 2
+  ) THEN 1 ELSE 1 END
+  AND (
+    "COVERED" = 1 OR NOT (
+      "ATTRIBUTE" = 5
+    )
+  );
 
--- 54. leaf
-INSERT INTO "SQLANON_LEAF"
-SELECT
-  CAST(2 AS BIGINT) AS "ATTRIBUTE",
-  CAST(0 AS BIGINT) AS "LEVEL",
-  BITAND("KEY_0", 522240) AS "KEY_0",
-  CAST(125 - MAX("LEAVES_0") AS BIGINT) AS "COST",
-  CAST(125 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
-  CAST(NULL AS BIGINT) AS "COST_1",
-  CAST(NULL AS BIGINT) AS "COST_2",
-  CAST(NULL AS BIGINT) AS "COST_3",
-  CAST(NULL AS BIGINT) AS "COST_4"
-FROM "SQLANON_LOOKUP_2"
-WHERE
-  "COVERED" = 1
-GROUP BY
-  BITAND("KEY_0", 522240)
-UNION ALL
-SELECT
-  CAST(2 AS BIGINT) AS "ATTRIBUTE",
-  CAST(1 AS BIGINT) AS "LEVEL",
-  BITAND("KEY_0", 458752) AS "KEY_0",
-  CAST(125 - MAX("LEAVES_1") AS BIGINT) AS "COST",
-  CAST(125 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
-  CAST(125 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
-  CAST(NULL AS BIGINT) AS "COST_2",
-  CAST(NULL AS BIGINT) AS "COST_3",
-  CAST(NULL AS BIGINT) AS "COST_4"
-FROM "SQLANON_LOOKUP_2"
-WHERE
-  "COVERED" = 1
-GROUP BY
-  BITAND("KEY_0", 458752)
-UNION ALL
-SELECT
-  CAST(2 AS BIGINT) AS "ATTRIBUTE",
-  CAST(2 AS BIGINT) AS "LEVEL",
-  BITAND("KEY_0", 393216) AS "KEY_0",
-  CAST(125 - MAX("LEAVES_2") AS BIGINT) AS "COST",
-  CAST(125 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
-  CAST(125 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
-  CAST(125 - MAX("LEAVES_2") AS BIGINT) AS "COST_2",
-  CAST(NULL AS BIGINT) AS "COST_3",
-  CAST(NULL AS BIGINT) AS "COST_4"
-FROM "SQLANON_LOOKUP_2"
-WHERE
-  "COVERED" = 1
-GROUP BY
-  BITAND("KEY_0", 393216)
-UNION ALL
-SELECT
-  CAST(2 AS BIGINT) AS "ATTRIBUTE",
-  CAST(3 AS BIGINT) AS "LEVEL",
-  BITAND("KEY_0", 262144) AS "KEY_0",
-  CAST(125 - MAX("LEAVES_3") AS BIGINT) AS "COST",
-  CAST(125 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
-  CAST(125 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
-  CAST(125 - MAX("LEAVES_2") AS BIGINT) AS "COST_2",
-  CAST(125 - MAX("LEAVES_3") AS BIGINT) AS "COST_3",
-  CAST(NULL AS BIGINT) AS "COST_4"
-FROM "SQLANON_LOOKUP_2"
-WHERE
-  "COVERED" = 1
-GROUP BY
-  BITAND("KEY_0", 262144)
-UNION ALL
-SELECT
-  CAST(2 AS BIGINT) AS "ATTRIBUTE",
-  CAST(4 AS BIGINT) AS "LEVEL",
-  BITAND("KEY_0", 0) AS "KEY_0",
-  CAST(125 - MAX("LEAVES_4") AS BIGINT) AS "COST",
-  CAST(125 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
-  CAST(125 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
-  CAST(125 - MAX("LEAVES_2") AS BIGINT) AS "COST_2",
-  CAST(125 - MAX("LEAVES_3") AS BIGINT) AS "COST_3",
-  CAST(125 - MAX("LEAVES_4") AS BIGINT) AS "COST_4"
-FROM "SQLANON_LOOKUP_2"
-WHERE
-  "COVERED" = 1
-GROUP BY
-  BITAND("KEY_0", 0);
-
--- 55. lookup
-CREATE TEMPORARY TABLE "SQLANON_LOOKUP_3" AS
-SELECT
-  "VALUE",
-  "COVERED",
-  "N",
-  "LEVEL_0",
-  "LEVEL_1",
-  "LEVEL_2",
-  "LEVEL_3",
-  "LEAVES_0",
-  "LEAVES_1",
-  "LEAVES_2",
-  "LEAVES_3",
-  (
-    BITSHIFTLEFT(CAST("BRANCH_1" AS BIGINT), 19)
-  ) AS "KEY_0"
-FROM "SQLANON_LOOKUP_3_BRANCHES"
-WHERE
-  "BRANCH_0" < 1 AND "BRANCH_1" < 4 AND "BRANCH_2" < 1 AND "BRANCH_3" < 1;
-
--- 56. leaf
-INSERT INTO "SQLANON_LEAF"
-SELECT
-  CAST(3 AS BIGINT) AS "ATTRIBUTE",
-  CAST(0 AS BIGINT) AS "LEVEL",
-  BITAND("KEY_0", 1572864) AS "KEY_0",
-  CAST(3 - MAX("LEAVES_0") AS BIGINT) AS "COST",
-  CAST(3 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
-  CAST(NULL AS BIGINT) AS "COST_1",
-  CAST(NULL AS BIGINT) AS "COST_2",
-  CAST(NULL AS BIGINT) AS "COST_3",
-  CAST(NULL AS BIGINT) AS "COST_4"
-FROM "SQLANON_LOOKUP_3"
-WHERE
-  "COVERED" = 1
-GROUP BY
-  BITAND("KEY_0", 1572864)
-UNION ALL
-SELECT
-  CAST(3 AS BIGINT) AS "ATTRIBUTE",
-  CAST(1 AS BIGINT) AS "LEVEL",
-  BITAND("KEY_0", 1572864) AS "KEY_0",
-  CAST(3 - MAX("LEAVES_1") AS BIGINT) AS "COST",
-  CAST(3 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
-  CAST(3 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
-  CAST(NULL AS BIGINT) AS "COST_2",
-  CAST(NULL AS BIGINT) AS "COST_3",
-  CAST(NULL AS BIGINT) AS "COST_4"
-FROM "SQLANON_LOOKUP_3"
-WHERE
-  "COVERED" = 1
-GROUP BY
-  BITAND("KEY_0", 1572864)
-UNION ALL
-SELECT
-  CAST(3 AS BIGINT) AS "ATTRIBUTE",
-  CAST(2 AS BIGINT) AS "LEVEL",
-  BITAND("KEY_0", 0) AS "KEY_0",
-  CAST(3 - MAX("LEAVES_2") AS BIGINT) AS "COST",
-  CAST(3 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
-  CAST(3 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
-  CAST(3 - MAX("LEAVES_2") AS BIGINT) AS "COST_2",
-  CAST(NULL AS BIGINT) AS "COST_3",
-  CAST(NULL AS BIGINT) AS "COST_4"
-FROM "SQLANON_LOOKUP_3"
-WHERE
-  "COVERED" = 1
-GROUP BY
-  BITAND("KEY_0", 0)
-UNION ALL
-SELECT
-  CAST(3 AS BIGINT) AS "ATTRIBUTE",
-  CAST(3 AS BIGINT) AS "LEVEL",
-  BITAND("KEY_0", 0) AS "KEY_0",
-  CAST(3 - MAX("LEAVES_3") AS BIGINT) AS "COST",
-  CAST(3 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
-  CAST(3 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
-  CAST(3 - MAX("LEAVES_2") AS BIGINT) AS "COST_2",
-  CAST(3 - MAX("LEAVES_3") AS BIGINT) AS "COST_3",
-  CAST(NULL AS BIGINT) AS "COST_4"
-FROM "SQLANON_LOOKUP_3"
-WHERE
-  "COVERED" = 1
-GROUP BY
-  BITAND("KEY_0", 0);
-
--- 57. lookup
-CREATE TEMPORARY TABLE "SQLANON_LOOKUP_4" AS
-SELECT
-  "VALUE",
-  "COVERED",
-  "N",
-  "LEVEL_0",
-  "LEVEL_1",
-  "LEVEL_2",
-  "LEAVES_0",
-  "LEAVES_1",
-  "LEAVES_2",
-  BITOR(
-    BITSHIFTLEFT(CAST("BRANCH_0" AS BIGINT), 21),
-    BITSHIFTLEFT(CAST("BRANCH_1" AS BIGINT), 22)
-  ) AS "KEY_0"
-FROM "SQLANON_LOOKUP_4_BRANCHES"
-WHERE
-  "BRANCH_0" < 2 AND "BRANCH_1" < 2 AND "BRANCH_2" < 1;
-
--- 58. leaf
-INSERT INTO "SQLANON_LEAF"
-SELECT
-  CAST(4 AS BIGINT) AS "ATTRIBUTE",
-  CAST(0 AS BIGINT) AS "LEVEL",
-  BITAND("KEY_0", 6291456) AS "KEY_0",
-  CAST(3 - MAX("LEAVES_0") AS BIGINT) AS "COST",
-  CAST(3 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
-  CAST(NULL AS BIGINT) AS "COST_1",
-  CAST(NULL AS BIGINT) AS "COST_2",
-  CAST(NULL AS BIGINT) AS "COST_3",
-  CAST(NULL AS BIGINT) AS "COST_4"
-FROM "SQLANON_LOOKUP_4"
-WHERE
-  "COVERED" = 1
-GROUP BY
-  BITAND("KEY_0", 6291456)
-UNION ALL
-SELECT
-  CAST(4 AS BIGINT) AS "ATTRIBUTE",
-  CAST(1 AS BIGINT) AS "LEVEL",
-  BITAND("KEY_0", 4194304) AS "KEY_0",
-  CAST(3 - MAX("LEAVES_1") AS BIGINT) AS "COST",
-  CAST(3 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
-  CAST(3 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
-  CAST(NULL AS BIGINT) AS "COST_2",
-  CAST(NULL AS BIGINT) AS "COST_3",
-  CAST(NULL AS BIGINT) AS "COST_4"
-FROM "SQLANON_LOOKUP_4"
-WHERE
-  "COVERED" = 1
-GROUP BY
-  BITAND("KEY_0", 4194304)
-UNION ALL
-SELECT
-  CAST(4 AS BIGINT) AS "ATTRIBUTE",
-  CAST(2 AS BIGINT) AS "LEVEL",
-  BITAND("KEY_0", 0) AS "KEY_0",
-  CAST(3 - MAX("LEAVES_2") AS BIGINT) AS "COST",
-  CAST(3 - MAX("LEAVES_0") AS BIGINT) AS "COST_0",
-  CAST(3 - MAX("LEAVES_1") AS BIGINT) AS "COST_1",
-  CAST(3 - MAX("LEAVES_2") AS BIGINT) AS "COST_2",
-  CAST(NULL AS BIGINT) AS "COST_3",
-  CAST(NULL AS BIGINT) AS "COST_4"
-FROM "SQLANON_LOOKUP_4"
-WHERE
-  "COVERED" = 1
-GROUP BY
-  BITAND("KEY_0", 0);
-
--- 59. lookup
-CREATE TEMPORARY TABLE "SQLANON_LOOKUP_5" AS
-SELECT
-  "VALUE",
-  "COVERED",
-  "N",
-  "LEVEL_0",
-  "LEAVES_0",
-  (
-    BITSHIFTLEFT(CAST("BRANCH_0" AS BIGINT), 23)
-  ) AS "KEY_0"
-FROM "SQLANON_LOOKUP_5_BRANCHES"
-WHERE
-  "BRANCH_0" < 4 AND "COVERED" = 1;
-
--- 60. overall
+-- 16. overall
 CREATE TEMPORARY TABLE "SQLANON_OVERALL_0" AS
 SELECT
   *,
@@ -1346,68 +859,19 @@ FROM (
         SELECT
           BITAND("SQLANON_LOOKUP_5"."KEY_0", 25165824) AS "VALUE",
           "V"."N" AS "RECORDS",
-          ROW_NUMBER() OVER (ORDER BY "V"."VALUE" IS NULL, "V"."RAW", "V"."VALUE") AS "PLACE"
-        FROM "SQLANON_VALUES_5" AS "V"
-        JOIN "SQLANON_LOOKUP_5" AS "SQLANON_LOOKUP_5"
-          ON "V"."VALUE" IS NOT DISTINCT FROM "SQLANON_LOOKUP_5"."VALUE"
+          ROW_NUMBER() OVER (ORDER BY "V"."VALUE" IS NULL, "V"."VALUE", "V"."VALUE") AS "PLACE"
+        FROM "SQLANON_VALUES" AS "V"
+        JOIN "SQLANON_LOOKUP" AS "SQLANON_LOOKUP_5"
+          ON "SQLANON_LOOKUP_5"."ATTRIBUTE" = 5
+          AND "V"."VALUE" IS NOT DISTINCT FROM "SQLANON_LOOKUP_5"."VALUE"
+        WHERE
+          "V"."ATTRIBUTE" = 5
       ) AS "PLACED"
     ) AS "SHARED"
   ) AS "CUMULATED"
 ) AS "MEASURED";
 
--- 61. base
-CREATE TEMPORARY TABLE "SQLANON_BASE" AS
-SELECT
-  BITOR(
-    BITOR(
-      BITOR(
-        BITOR(
-          BITOR("SQLANON_LOOKUP_0"."KEY_0", "SQLANON_LOOKUP_1"."KEY_0"),
-          "SQLANON_LOOKUP_2"."KEY_0"
-        ),
-        "SQLANON_LOOKUP_3"."KEY_0"
-      ),
-      "SQLANON_LOOKUP_4"."KEY_0"
-    ),
-    "SQLANON_LOOKUP_5"."KEY_0"
-  ) AS "KEY_0",
-  CAST(COUNT(*) AS BIGINT) AS "N"
-FROM "PEOPLE" AS "SOURCE"
-LEFT JOIN "SQLANON_LOOKUP_0" AS "SQLANON_LOOKUP_0"
-  ON CAST("SOURCE"."CITY" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_0"."VALUE"
-LEFT JOIN "SQLANON_LOOKUP_1" AS "SQLANON_LOOKUP_1"
-  ON CAST("SOURCE"."AGE" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_1"."VALUE"
-LEFT JOIN "SQLANON_LOOKUP_2" AS "SQLANON_LOOKUP_2"
-  ON CAST("SOURCE"."SEEN" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_2"."VALUE"
-LEFT JOIN "SQLANON_LOOKUP_3" AS "SQLANON_LOOKUP_3"
-  ON CAST("SOURCE"."ZIP" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_3"."VALUE"
-LEFT JOIN "SQLANON_LOOKUP_4" AS "SQLANON_LOOKUP_4"
-  ON CAST("SOURCE"."ORDER" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_4"."VALUE"
-LEFT JOIN "SQLANON_LOOKUP_5" AS "SQLANON_LOOKUP_5"
-  ON CAST("SOURCE"."DISEASE" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_5"."VALUE"
-WHERE
-  COALESCE("SQLANON_LOOKUP_0"."COVERED", 0) <> 0
-  AND COALESCE("SQLANON_LOOKUP_1"."COVERED", 0) <> 0
-  AND COALESCE("SQLANON_LOOKUP_2"."COVERED", 0) <> 0
-  AND COALESCE("SQLANON_LOOKUP_3"."COVERED", 0) <> 0
-  AND COALESCE("SQLANON_LOOKUP_4"."COVERED", 0) <> 0
-  AND TRUE
-GROUP BY
-  BITOR(
-    BITOR(
-      BITOR(
-        BITOR(
-          BITOR("SQLANON_LOOKUP_0"."KEY_0", "SQLANON_LOOKUP_1"."KEY_0"),
-          "SQLANON_LOOKUP_2"."KEY_0"
-        ),
-        "SQLANON_LOOKUP_3"."KEY_0"
-      ),
-      "SQLANON_LOOKUP_4"."KEY_0"
-    ),
-    "SQLANON_LOOKUP_5"."KEY_0"
-  );
-
--- 62. load masks
+-- 17. load masks
 CREATE TEMPORARY TABLE "SQLANON_MASKS" (
   "ATTRIBUTE" BIGINT,
   "LEVEL" BIGINT,
@@ -1415,7 +879,7 @@ CREATE TEMPORARY TABLE "SQLANON_MASKS" (
   "MASK_0" BIGINT
 );
 
--- 63. load masks
+-- 18. load masks
 INSERT INTO "SQLANON_MASKS"
 VALUES
   (0, 0, '0', 7),
@@ -1438,18 +902,311 @@ VALUES
   (4, 1, '1', 4194304),
   (4, 2, '2', 0);
 
--- 64. records of the source, and those that take part
+-- 19. leaf
+CREATE TEMPORARY TABLE "SQLANON_LEAF" AS
+SELECT
+  "M"."ATTRIBUTE",
+  "M"."LEVEL",
+  BITAND("L"."KEY_0", "M"."MASK_0") AS "KEY_0",
+  CAST(CASE
+    WHEN "M"."LEVEL" = 0
+    THEN MAX(
+      CASE
+        WHEN (
+          "M"."ATTRIBUTE" = 0
+        )
+        THEN 5
+        WHEN (
+          "M"."ATTRIBUTE" = 1
+        )
+        THEN 47
+        WHEN (
+          "M"."ATTRIBUTE" = 2
+        )
+        THEN 125
+        WHEN (
+          "M"."ATTRIBUTE" = 3 OR "M"."ATTRIBUTE" = 4
+        )
+        THEN 3
+      END
+    ) - MAX("L"."LEAVES_0")
+    WHEN "M"."LEVEL" = 1
+    THEN MAX(
+      CASE
+        WHEN (
+          "M"."ATTRIBUTE" = 0
+        )
+        THEN 5
+        WHEN (
+          "M"."ATTRIBUTE" = 1
+        )
+        THEN 47
+        WHEN (
+          "M"."ATTRIBUTE" = 2
+        )
+        THEN 125
+        WHEN (
+          "M"."ATTRIBUTE" = 3 OR "M"."ATTRIBUTE" = 4
+        )
+        THEN 3
+      END
+    ) - MAX("L"."LEAVES_1")
+    WHEN "M"."LEVEL" = 2
+    THEN MAX(
+      CASE
+        WHEN (
+          "M"."ATTRIBUTE" = 0
+        )
+        THEN 5
+        WHEN (
+          "M"."ATTRIBUTE" = 1
+        )
+        THEN 47
+        WHEN (
+          "M"."ATTRIBUTE" = 2
+        )
+        THEN 125
+        WHEN (
+          "M"."ATTRIBUTE" = 3 OR "M"."ATTRIBUTE" = 4
+        )
+        THEN 3
+      END
+    ) - MAX("L"."LEAVES_2")
+    WHEN "M"."LEVEL" = 3
+    THEN MAX(
+      CASE
+        WHEN (
+          "M"."ATTRIBUTE" = 0
+        )
+        THEN 5
+        WHEN (
+          "M"."ATTRIBUTE" = 1
+        )
+        THEN 47
+        WHEN (
+          "M"."ATTRIBUTE" = 2
+        )
+        THEN 125
+        WHEN (
+          "M"."ATTRIBUTE" = 3 OR "M"."ATTRIBUTE" = 4
+        )
+        THEN 3
+      END
+    ) - MAX("L"."LEAVES_3")
+    WHEN "M"."LEVEL" = 4
+    THEN MAX(
+      CASE
+        WHEN (
+          "M"."ATTRIBUTE" = 0
+        )
+        THEN 5
+        WHEN (
+          "M"."ATTRIBUTE" = 1
+        )
+        THEN 47
+        WHEN (
+          "M"."ATTRIBUTE" = 2
+        )
+        THEN 125
+        WHEN (
+          "M"."ATTRIBUTE" = 3 OR "M"."ATTRIBUTE" = 4
+        )
+        THEN 3
+      END
+    ) - MAX("L"."LEAVES_4")
+  END AS BIGINT) AS "COST",
+  CAST(MAX(
+    CASE
+      WHEN (
+        "M"."ATTRIBUTE" = 0
+      )
+      THEN 5
+      WHEN (
+        "M"."ATTRIBUTE" = 1
+      )
+      THEN 47
+      WHEN (
+        "M"."ATTRIBUTE" = 2
+      )
+      THEN 125
+      WHEN (
+        "M"."ATTRIBUTE" = 3 OR "M"."ATTRIBUTE" = 4
+      )
+      THEN 3
+    END
+  ) - MAX("L"."LEAVES_0") AS BIGINT) AS "COST_0",
+  CAST(CASE
+    WHEN "M"."LEVEL" >= 1
+    THEN MAX(
+      CASE
+        WHEN (
+          "M"."ATTRIBUTE" = 0
+        )
+        THEN 5
+        WHEN (
+          "M"."ATTRIBUTE" = 1
+        )
+        THEN 47
+        WHEN (
+          "M"."ATTRIBUTE" = 2
+        )
+        THEN 125
+        WHEN (
+          "M"."ATTRIBUTE" = 3 OR "M"."ATTRIBUTE" = 4
+        )
+        THEN 3
+      END
+    ) - MAX("L"."LEAVES_1")
+  END AS BIGINT) AS "COST_1",
+  CAST(CASE
+    WHEN "M"."LEVEL" >= 2
+    THEN MAX(
+      CASE
+        WHEN (
+          "M"."ATTRIBUTE" = 0
+        )
+        THEN 5
+        WHEN (
+          "M"."ATTRIBUTE" = 1
+        )
+        THEN 47
+        WHEN (
+          "M"."ATTRIBUTE" = 2
+        )
+        THEN 125
+        WHEN (
+          "M"."ATTRIBUTE" = 3 OR "M"."ATTRIBUTE" = 4
+        )
+        THEN 3
+      END
+    ) - MAX("L"."LEAVES_2")
+  END AS BIGINT) AS "COST_2",
+  CAST(CASE
+    WHEN "M"."LEVEL" >= 3
+    THEN MAX(
+      CASE
+        WHEN (
+          "M"."ATTRIBUTE" = 0
+        )
+        THEN 5
+        WHEN (
+          "M"."ATTRIBUTE" = 1
+        )
+        THEN 47
+        WHEN (
+          "M"."ATTRIBUTE" = 2
+        )
+        THEN 125
+        WHEN (
+          "M"."ATTRIBUTE" = 3 OR "M"."ATTRIBUTE" = 4
+        )
+        THEN 3
+      END
+    ) - MAX("L"."LEAVES_3")
+  END AS BIGINT) AS "COST_3",
+  CAST(CASE
+    WHEN "M"."LEVEL" >= 4
+    THEN MAX(
+      CASE
+        WHEN (
+          "M"."ATTRIBUTE" = 0
+        )
+        THEN 5
+        WHEN (
+          "M"."ATTRIBUTE" = 1
+        )
+        THEN 47
+        WHEN (
+          "M"."ATTRIBUTE" = 2
+        )
+        THEN 125
+        WHEN (
+          "M"."ATTRIBUTE" = 3 OR "M"."ATTRIBUTE" = 4
+        )
+        THEN 3
+      END
+    ) - MAX("L"."LEAVES_4")
+  END AS BIGINT) AS "COST_4"
+FROM "SQLANON_LOOKUP" AS "L"
+JOIN "SQLANON_MASKS" AS "M"
+  ON "L"."ATTRIBUTE" = "M"."ATTRIBUTE"
+WHERE
+  "L"."COVERED" = 1
+GROUP BY
+  "M"."ATTRIBUTE",
+  "M"."LEVEL",
+  BITAND("L"."KEY_0", "M"."MASK_0");
+
+-- 20. base
+CREATE TEMPORARY TABLE "SQLANON_BASE" AS
+SELECT
+  BITOR(
+    BITOR(
+      BITOR(
+        BITOR(
+          BITOR("SQLANON_LOOKUP_0"."KEY_0", "SQLANON_LOOKUP_1"."KEY_0"),
+          "SQLANON_LOOKUP_2"."KEY_0"
+        ),
+        "SQLANON_LOOKUP_3"."KEY_0"
+      ),
+      "SQLANON_LOOKUP_4"."KEY_0"
+    ),
+    "SQLANON_LOOKUP_5"."KEY_0"
+  ) AS "KEY_0",
+  CAST(COUNT(*) AS BIGINT) AS "N"
+FROM "PEOPLE" AS "SOURCE"
+LEFT JOIN "SQLANON_LOOKUP" AS "SQLANON_LOOKUP_0"
+  ON "SQLANON_LOOKUP_0"."ATTRIBUTE" = 0
+  AND CAST("SOURCE"."CITY" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_0"."VALUE"
+LEFT JOIN "SQLANON_LOOKUP" AS "SQLANON_LOOKUP_1"
+  ON "SQLANON_LOOKUP_1"."ATTRIBUTE" = 1
+  AND CAST("SOURCE"."AGE" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_1"."VALUE"
+LEFT JOIN "SQLANON_LOOKUP" AS "SQLANON_LOOKUP_2"
+  ON "SQLANON_LOOKUP_2"."ATTRIBUTE" = 2
+  AND CAST("SOURCE"."SEEN" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_2"."VALUE"
+LEFT JOIN "SQLANON_LOOKUP" AS "SQLANON_LOOKUP_3"
+  ON "SQLANON_LOOKUP_3"."ATTRIBUTE" = 3
+  AND CAST("SOURCE"."ZIP" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_3"."VALUE"
+LEFT JOIN "SQLANON_LOOKUP" AS "SQLANON_LOOKUP_4"
+  ON "SQLANON_LOOKUP_4"."ATTRIBUTE" = 4
+  AND CAST("SOURCE"."ORDER" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_4"."VALUE"
+LEFT JOIN "SQLANON_LOOKUP" AS "SQLANON_LOOKUP_5"
+  ON "SQLANON_LOOKUP_5"."ATTRIBUTE" = 5
+  AND CAST("SOURCE"."DISEASE" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_5"."VALUE"
+WHERE
+  COALESCE("SQLANON_LOOKUP_0"."COVERED", 0) <> 0
+  AND COALESCE("SQLANON_LOOKUP_1"."COVERED", 0) <> 0
+  AND COALESCE("SQLANON_LOOKUP_2"."COVERED", 0) <> 0
+  AND COALESCE("SQLANON_LOOKUP_3"."COVERED", 0) <> 0
+  AND COALESCE("SQLANON_LOOKUP_4"."COVERED", 0) <> 0
+  AND TRUE
+GROUP BY
+  BITOR(
+    BITOR(
+      BITOR(
+        BITOR(
+          BITOR("SQLANON_LOOKUP_0"."KEY_0", "SQLANON_LOOKUP_1"."KEY_0"),
+          "SQLANON_LOOKUP_2"."KEY_0"
+        ),
+        "SQLANON_LOOKUP_3"."KEY_0"
+      ),
+      "SQLANON_LOOKUP_4"."KEY_0"
+    ),
+    "SQLANON_LOOKUP_5"."KEY_0"
+  );
+
+-- 21. records of the source, and those that take part
 SELECT
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "RECORDS",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "INCLUDED"
 FROM "PEOPLE";
 
--- 65. records that were encoded
+-- 22. records that were encoded
 SELECT
   CAST(COALESCE(SUM("N"), 0) AS BIGINT) AS "ENCODED"
 FROM "SQLANON_BASE";
 
--- 66. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
+-- 23. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
 WITH "NODES" AS (
   SELECT
     CAST(0 AS BIGINT) AS "NODE",
@@ -1711,7 +1468,7 @@ GROUP BY
   "FAILING"."NODE",
   "FAILING"."ATTRIBUTE";
 
--- 67. the release
+-- 24. the release
 CREATE TABLE "SQLANON_RELEASE" AS
 SELECT
   "CITY",
@@ -1754,16 +1511,21 @@ FROM (
           5767174
         ) AS "KEY_0"
       FROM "PEOPLE" AS "SOURCE"
-      LEFT JOIN "SQLANON_LOOKUP_0" AS "SQLANON_LOOKUP_0"
-        ON CAST("SOURCE"."CITY" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_0"."VALUE"
-      LEFT JOIN "SQLANON_LOOKUP_1" AS "SQLANON_LOOKUP_1"
-        ON CAST("SOURCE"."AGE" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_1"."VALUE"
-      LEFT JOIN "SQLANON_LOOKUP_2" AS "SQLANON_LOOKUP_2"
-        ON CAST("SOURCE"."SEEN" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_2"."VALUE"
-      LEFT JOIN "SQLANON_LOOKUP_3" AS "SQLANON_LOOKUP_3"
-        ON CAST("SOURCE"."ZIP" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_3"."VALUE"
-      LEFT JOIN "SQLANON_LOOKUP_4" AS "SQLANON_LOOKUP_4"
-        ON CAST("SOURCE"."ORDER" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_4"."VALUE"
+      LEFT JOIN "SQLANON_LOOKUP" AS "SQLANON_LOOKUP_0"
+        ON "SQLANON_LOOKUP_0"."ATTRIBUTE" = 0
+        AND CAST("SOURCE"."CITY" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_0"."VALUE"
+      LEFT JOIN "SQLANON_LOOKUP" AS "SQLANON_LOOKUP_1"
+        ON "SQLANON_LOOKUP_1"."ATTRIBUTE" = 1
+        AND CAST("SOURCE"."AGE" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_1"."VALUE"
+      LEFT JOIN "SQLANON_LOOKUP" AS "SQLANON_LOOKUP_2"
+        ON "SQLANON_LOOKUP_2"."ATTRIBUTE" = 2
+        AND CAST("SOURCE"."SEEN" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_2"."VALUE"
+      LEFT JOIN "SQLANON_LOOKUP" AS "SQLANON_LOOKUP_3"
+        ON "SQLANON_LOOKUP_3"."ATTRIBUTE" = 3
+        AND CAST("SOURCE"."ZIP" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_3"."VALUE"
+      LEFT JOIN "SQLANON_LOOKUP" AS "SQLANON_LOOKUP_4"
+        ON "SQLANON_LOOKUP_4"."ATTRIBUTE" = 4
+        AND CAST("SOURCE"."ORDER" AS VARCHAR) IS NOT DISTINCT FROM "SQLANON_LOOKUP_4"."VALUE"
       WHERE
         COALESCE("SQLANON_LOOKUP_0"."COVERED", 0) <> 0
         AND COALESCE("SQLANON_LOOKUP_1"."COVERED", 0) <> 0
@@ -1920,14 +1682,14 @@ FROM (
 ORDER BY
   RANDOM();
 
--- 68. audit row_count: no row, if the table is the one that was planned on
+-- 25. audit row_count: no row, if the table is the one that was planned on
 SELECT
   COUNT(*) AS "ROWS_FOUND"
 FROM "SQLANON_RELEASE" AS "RELEASE"
 HAVING
   COUNT(*) <> 226;
 
--- 69. audit small_classes: no row
+-- 26. audit small_classes: no row
 SELECT
   COUNT(*) AS "RECORDS"
 FROM "SQLANON_RELEASE" AS "RELEASE"
@@ -1940,7 +1702,7 @@ GROUP BY
 HAVING
   COUNT(*) BETWEEN 1 AND 4 - 1;
 
--- 70. audit distinct_l_diversity of disease: no row
+-- 27. audit distinct_l_diversity of disease: no row
 SELECT
   COUNT(*) AS "RECORDS"
 FROM "SQLANON_RELEASE" AS "RELEASE"
@@ -1954,7 +1716,7 @@ HAVING
   COUNT(*) > 0
   AND COUNT(DISTINCT "RELEASE"."DISEASE") + MAX(CASE WHEN "RELEASE"."DISEASE" IS NULL THEN 1 ELSE 0 END) < 2;
 
--- 71. audit t_closeness_equal of disease: no row
+-- 28. audit t_closeness_equal of disease: no row
 SELECT
   CAST(SUM("SQLANON_COUNT") AS BIGINT) AS "RECORDS"
 FROM (
@@ -2004,7 +1766,7 @@ HAVING
     ABS(CAST("SQLANON_COUNT" AS DOUBLE) / "SQLANON_SIZE" - COALESCE("SQLANON_SHARE", 0))
   ) + 1 - SUM(COALESCE("SQLANON_SHARE", 0)) AS DOUBLE) / 2 > CAST(0.35 AS DOUBLE) + 1e-11;
 
--- 72. audit untranslated_values of city: no row
+-- 29. audit untranslated_values of city: no row
 SELECT
   "RELEASED"."SQLANON_RECORDS" AS "RECORDS"
 FROM (
@@ -2022,14 +1784,20 @@ LEFT JOIN (
   FROM (
     SELECT DISTINCT
       "LEVEL_1" AS "VALUE"
-    FROM "SQLANON_LOOKUP_0"
+    FROM (
+      SELECT
+        *
+      FROM "SQLANON_LOOKUP"
+      WHERE
+        "ATTRIBUTE" = 0
+    ) AS "SQLANON_LOOKUP_0"
   ) AS "LOOKUP"
 ) AS "TEXTS"
   ON "TEXTS"."VALUE" IS NOT DISTINCT FROM "RELEASED"."SQLANON_VALUE"
 WHERE
   "TEXTS"."LISTED" IS NULL;
 
--- 73. audit untranslated_values of age: no row
+-- 30. audit untranslated_values of age: no row
 SELECT
   "RELEASED"."SQLANON_RECORDS" AS "RECORDS"
 FROM (
@@ -2047,14 +1815,20 @@ LEFT JOIN (
   FROM (
     SELECT DISTINCT
       "LEVEL_3" AS "VALUE"
-    FROM "SQLANON_LOOKUP_1"
+    FROM (
+      SELECT
+        *
+      FROM "SQLANON_LOOKUP"
+      WHERE
+        "ATTRIBUTE" = 1
+    ) AS "SQLANON_LOOKUP_1"
   ) AS "LOOKUP"
 ) AS "TEXTS"
   ON "TEXTS"."VALUE" IS NOT DISTINCT FROM "RELEASED"."SQLANON_VALUE"
 WHERE
   "TEXTS"."LISTED" IS NULL;
 
--- 74. audit untranslated_values of seen: no row
+-- 31. audit untranslated_values of seen: no row
 SELECT
   "RELEASED"."SQLANON_RECORDS" AS "RECORDS"
 FROM (
@@ -2072,14 +1846,20 @@ LEFT JOIN (
   FROM (
     SELECT DISTINCT
       "LEVEL_4" AS "VALUE"
-    FROM "SQLANON_LOOKUP_2"
+    FROM (
+      SELECT
+        *
+      FROM "SQLANON_LOOKUP"
+      WHERE
+        "ATTRIBUTE" = 2
+    ) AS "SQLANON_LOOKUP_2"
   ) AS "LOOKUP"
 ) AS "TEXTS"
   ON "TEXTS"."VALUE" IS NOT DISTINCT FROM "RELEASED"."SQLANON_VALUE"
 WHERE
   "TEXTS"."LISTED" IS NULL;
 
--- 75. audit untranslated_values of zip: no row
+-- 32. audit untranslated_values of zip: no row
 SELECT
   "RELEASED"."SQLANON_RECORDS" AS "RECORDS"
 FROM (
@@ -2097,14 +1877,20 @@ LEFT JOIN (
   FROM (
     SELECT DISTINCT
       "LEVEL_0" AS "VALUE"
-    FROM "SQLANON_LOOKUP_3"
+    FROM (
+      SELECT
+        *
+      FROM "SQLANON_LOOKUP"
+      WHERE
+        "ATTRIBUTE" = 3
+    ) AS "SQLANON_LOOKUP_3"
   ) AS "LOOKUP"
 ) AS "TEXTS"
   ON "TEXTS"."VALUE" IS NOT DISTINCT FROM "RELEASED"."SQLANON_VALUE"
 WHERE
   "TEXTS"."LISTED" IS NULL;
 
--- 76. audit untranslated_values of order: no row
+-- 33. audit untranslated_values of order: no row
 SELECT
   "RELEASED"."SQLANON_RECORDS" AS "RECORDS"
 FROM (
@@ -2122,7 +1908,13 @@ LEFT JOIN (
   FROM (
     SELECT DISTINCT
       "LEVEL_1" AS "VALUE"
-    FROM "SQLANON_LOOKUP_4"
+    FROM (
+      SELECT
+        *
+      FROM "SQLANON_LOOKUP"
+      WHERE
+        "ATTRIBUTE" = 4
+    ) AS "SQLANON_LOOKUP_4"
   ) AS "LOOKUP"
 ) AS "TEXTS"
   ON "TEXTS"."VALUE" IS NOT DISTINCT FROM "RELEASED"."SQLANON_VALUE"
