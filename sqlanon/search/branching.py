@@ -7,6 +7,9 @@ attributes. The top of the lower half falls from its level t to l: more records 
 been about the same for earlier cuts of i from t to l, and the bound rises by about as much as it did then. A half that
 is predicted to suppress too much is worth the whole remaining gap. A wrong prediction costs evaluations, never
 the proof.
+
+Where nothing may be suppressed there is no factor to predict with: every top suppresses 0 records, and the new one 0 or
+too many. What counts then is how often such a cut has brought too many; the share of all cuts stands in for one more.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ class _Experience:
     """The gains of one kind of cut so far, summed; what they predict is kept up to date."""
 
     cuts: int = 0
+    more: int = 0
     suppression: float = 0.0
     gains: int = 0
     gain: float = 0.0
@@ -40,6 +44,7 @@ class _Experience:
     def suppresses(self, factor: float) -> None:
         """Add by how much more was suppressed."""
         self.cuts += 1
+        self.more += factor > 1.0
         self.suppression += math.log(factor)
         self.factor = math.exp(self.suppression / self.cuts)
 
@@ -69,6 +74,8 @@ class Branching:
 
     def __init__(self, problem: Problem) -> None:
         self._allowed = problem.catalog.allowed
+        self._nothing = self._allowed <= problem.catalog.uncovered
+        self._all = _Experience()
         self._of_classes = problem.measure.needs == "classes"
         self._down: dict[tuple[int, int, int], _Experience] = {}
         self._up: dict[tuple[int, int, int], _Experience] = {}
@@ -92,7 +99,9 @@ class Branching:
         now = bounds.of(bottom, facts)
         climbs, unit = bounds.climbs(bottom, facts)
         missing = max(most - now, 0.0)
+        whole = missing < math.inf
         against = top.lower_bounds.counted_against_limit + 1
+        trust = 1.0 if self._nothing else TRUST
         best, choice = -math.inf, (0, 0)
         for axis, (low, high) in enumerate(zip(bottom, top.node, strict=True)):
             if low == high:
@@ -106,12 +115,14 @@ class Branching:
                     down, factor = UNSEEN_GAIN * (end - climb[level]) * unit, self._unseen[kind]
                 else:
                     down, factor = known.mean_gain, known.factor
-                if against * factor > self._allowed + 1:  # expected to suppress too much
-                    down = missing if missing < math.inf else 1.0 + down
+                if self._nothing:
+                    down += self._chance(known) * max((missing if whole else 1.0 + down) - down, 0.0)
+                elif against * factor > self._allowed + 1:  # expected to suppress too much
+                    down = missing if whole else 1.0 + down
                 up = (climb[level + 1] - start) * unit
                 if self._of_classes and (risen := self._up.get((axis, level, low))):
                     up = max(up, risen.mean_gain)
-                score = (up if up < missing else missing) + TRUST * (down if down < missing else missing)
+                score = (up if up < missing else missing) + trust * (down if down < missing else missing)
                 if score > best or (score == best and self._halves_better(bottom, top.node, (axis, level), choice)):
                     best, choice = score, (axis, level)
         axis, level = choice
@@ -129,13 +140,20 @@ class Branching:
         known = self._down.get(kind)
         if known is None:
             known = self._down[kind] = _Experience()
-        known.suppresses((low.lower_bounds.counted_against_limit + 1) / (top.lower_bounds.counted_against_limit + 1))
+        factor = (low.lower_bounds.counted_against_limit + 1) / (top.lower_bounds.counted_against_limit + 1)
+        known.suppresses(factor)
+        self._all.suppresses(factor)
         if bound is not None:
             known.gains_by(bound - cut.now)
 
     def learn_up(self, cut: Cut, bottom: Node, bound: float) -> None:
         """Remember the bound that the judged bottom of the upper half brought."""
         self._up.setdefault((cut.axis, cut.level, bottom[cut.axis]), _Experience()).gains_by(bound - cut.now)
+
+    def _chance(self, known: _Experience | None) -> float:
+        """Return how likely a cut is to bring more suppression: the share of its kind, with that of all as one more."""
+        share = (self._all.more + 1) / (self._all.cuts + 2)
+        return share if known is None else (known.more + share) / (known.cuts + 1)
 
     def _halves_better(self, bottom: Node, top: Node, one: tuple[int, int], other: tuple[int, int]) -> bool:
         """Return the preference among equal scores: the widest gap of the gauge, cut where it halves."""
