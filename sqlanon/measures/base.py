@@ -280,16 +280,21 @@ class AttributeMeasure(ABC):
         rows = [self.floor(tuple(min(level, high) for high in top)) for level in range(max(top, default=-1) + 1)]
         return tuple(tuple(rows[level][i] for level in range(high + 1)) for i, high in enumerate(top))
 
-    def _parts(self, bottom: Node, top: Node, lower_bounds: LowerBounds) -> list[list[float]]:
+    def _parts(self, bottom: Node, top: Node, lower_bounds: LowerBounds) -> tuple[tuple[float, ...], ...]:
         """Return per attribute, for the levels from ``bottom`` to ``top``, its weighted part of a bound: f + g."""
         ceiling, penalty = self.ceiling, lower_bounds.penalty or self._no_penalty
-        return [
+        rows = zip(self._floors, penalty, bottom, top, self._weights, strict=True)
+        return tuple(  # of tuples, which the garbage collector soon forgets
             [
-                (loss if (loss := f + g) < ceiling else ceiling) * weight
-                for f, g in zip(floors[low : high + 1], more[low : high + 1], strict=True)
+                tuple(
+                    [
+                        (loss if (loss := f + g) < ceiling else ceiling) * weight
+                        for f, g in zip(floors[low : high + 1], more[low : high + 1], strict=True)
+                    ]
+                )
+                for floors, more, low, high, weight in rows
             ]
-            for floors, more, low, high, weight in zip(self._floors, penalty, bottom, top, self._weights, strict=True)
-        ]
+        )
 
     def _fold(self, parts: list[float]) -> float:
         """Fold the weighted losses of the attributes."""
