@@ -57,6 +57,11 @@ class AttributeValues:
         return np.searchsorted(self.levels[level].codes, codes)
 
     @cached_property
+    def widths(self) -> tuple[int, ...]:
+        """The number of values at each level."""
+        return tuple(len(level.codes) for level in self.levels)
+
+    @cached_property
     def _tables(self) -> tuple[Whole, ...]:
         tables = []
         for level in self.levels:

@@ -1,14 +1,17 @@
 """Grains in memory: the rows of a node, from which more general nodes are judged by sorting masked keys.
 
-A grain is held at the floor that requests name, once it was named often enough: all nodes above it are then judged from
-fewer rows. What is held stays within a budget of rows; the least recently used make room.
+A grain is held at the floor that requests name, once it was named often enough, and if it is expected to be small: all
+nodes above it are then judged from fewer rows. How much a grain shrinks is learnt from those that were built, as with
+snapshots. What is held stays within a budget of rows; the least recently used make room.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -17,18 +20,22 @@ from sqlanon.evaluate.arrays import CodeArrays
 from sqlanon.evaluate.key_layout import KeyLayout, Whole
 from sqlanon.lattice.nodes import Node
 
+SHRINKAGE = 0.3
+"""The assumed shrinkage of the first grain: the logarithm of its share, per unit of the attributes' own."""
 USES = 2
 """A grain is built when its floor is named for the so many-th time (measured on ADULT, CUP and CREDITCARD)."""
 WORTH = 0.8
-"""A grain is held if it has at most this share of the rows that it was built from."""
+"""A grain is built if it is expected to have at most this share of the rows of the nearest one, and held if it has."""
 SMALL = 1_000
 """From so few rows nothing is built: what is left to save is the work of a call."""
 MOST_GRAINS = 128
 """Most grains held, beside the base."""
 BUDGET = 4
 """They may hold so many times the rows of the base."""
-MOST_RESTS = 8
-"""Arrays of the rest that a grain keeps."""
+MOST_RESTS = 4
+"""A large grain keeps so many arrays of the rest."""
+REST_ROWS = 1_000_000
+"""A small one keeps so many that they have so many rows together."""
 WIDE = 2**62
 """Numbers of combinations below this fit a word."""
 
@@ -40,20 +47,21 @@ class Rest:
     Attributes:
         shifted: per row, the number at its place in the key.
         strides: per attribute, what one more of its values adds to the number, and how many values there are.
-        ranked: per attribute and number, the number of its value; None where the strides say it.
+        first: per number, a row that has it; None where the strides say what a number means.
     """
 
     shifted: Whole
     strides: dict[int, tuple[int, int]]
-    ranked: dict[int, Whole] | None = None
+    first: Whole | None = None
 
-    def values(self, attribute: int, numbers: Whole) -> Whole:
-        """Return the numbers of an attribute's values at the level."""
-        stride, width = self.strides[attribute]
-        if width == 1:
-            return np.zeros_like(numbers)
-        found: Whole = numbers // stride % width if self.ranked is None else self.ranked[attribute][numbers]
-        return found
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """A number a row for some attributes at some levels, below ``product``; ``ranked``: no product of their values."""
+
+    numbers: Whole
+    product: int
+    ranked: bool = False
 
 
 @dataclass(slots=True)
@@ -66,6 +74,7 @@ class Grain:
         n, population: its counters.
         rest: per attribute that has no place in a key, the number of a value of level 0 below its own.
         used: when it served last.
+        rests, combined: what was computed of the rest, by levels.
     """
 
     node: Node
@@ -75,7 +84,8 @@ class Grain:
     rest: dict[int, Whole]
     used: int = 0
     _packed: Whole | None = None
-    _rests: dict[tuple[int, ...], Rest] = field(default_factory=dict)
+    rests: dict[tuple[int, ...], Rest] = field(default_factory=dict)
+    combined: dict[tuple[int, tuple[int, ...]], Combined] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -114,6 +124,8 @@ class Grains:
         self._held: list[Grain] = []
         self._nodes = np.zeros((0, 0), np.int64)
         self._named: Counter[Node] = Counter()
+        self._logs = [[math.log(max(width, 1)) for width in values.widths] for values in arrays.attributes]
+        self._shrinkage, self._observed = SHRINKAGE, 1
         self._clock = 0
         self.built = 0
 
@@ -178,10 +190,17 @@ class Grains:
             if self._named[floor] == USES:
                 [source] = self.nearest([floor])
                 if source.rows > SMALL and source.node != floor:
-                    self._build(floor, source)
+                    self._try(floor, source)
 
-    def _build(self, floor: Node, source: Grain) -> None:
+    def _try(self, floor: Node, source: Grain) -> None:
+        """Build the grain of a floor if it is expected to be small, and hold it if it is."""
+        fewer = sum(of[low] - of[high] for of, low, high in zip(self._logs, source.node, floor, strict=True))
+        if math.exp(-self._shrinkage / self._observed * fewer) > WORTH:
+            return
         grain = self.rolled_up(source, floor)
+        if fewer > 0:
+            self._shrinkage += math.log(source.rows / max(grain.rows, 1)) / fewer
+            self._observed += 1
         if grain.rows > WORTH * source.rows:
             return
         room = BUDGET * self.base.rows - grain.rows
@@ -189,7 +208,8 @@ class Grains:
             if len(self._held) < MOST_GRAINS and sum(held.rows for held in self._held) <= room:
                 break
             self._held.remove(victim)
-        self._held.append(replace(grain, used=self._clock))
+        grain.used = self._clock
+        self._held.append(grain)
         self.built += 1
         self._held.sort(key=lambda held: held.rows)
         self._nodes = np.array([held.node for held in (*self._held, self.base)])
@@ -218,7 +238,7 @@ class Grains:
         if rest is not None:
             numbers = self.rest_numbers(first)
             for number in self._rest:
-                of_level = rest.values(number, numbers)
+                of_level = self.rest_values(source, node, rest, number, numbers)
                 digits[number] = self.arrays.attributes[number].below[node[number]][of_level]
             first &= ~(self._rest_mask << self.layout.class_shift)
         return Grain(node, first & ~self.layout.counts, n, population, digits)
@@ -238,38 +258,83 @@ class Grains:
     def _numbered(self, grain: Grain, node: Node) -> Rest:
         """Return the rest at the levels of a node."""
         levels = tuple(node[number] for number in self._rest)
-        known = grain._rests.get(levels)
+        known = grain.rests.get(levels)
         if known is None:
-            if len(grain._rests) >= MOST_RESTS:
-                grain._rests.pop(next(iter(grain._rests)))
-            known = grain._rests[levels] = self._number(grain, levels)
+            known = self._number(grain, levels)
+            keep(grain.rests, levels, known, grain.rows)
         return known
 
-    def _number(self, grain: Grain, levels: Sequence[int]) -> Rest:
+    def _number(self, grain: Grain, levels: tuple[int, ...]) -> Rest:
         """Give every combination of values a number that fits: their product if there are few, or else their rank."""
-        combined, product = np.zeros(grain.rows, np.int64), 1
-        of_rows = {}
-        for number, level in zip(self._rest, levels, strict=True):
-            values = self.arrays.attributes[number]
-            width = len(values.levels[level].codes)
-            if width == 1:
-                continue
-            of_rows[number] = values.above[level][grain.rest[number]]
-            if product * width >= WIDE:
-                unique, combined = np.unique(combined, return_inverse=True)
-                product = len(unique)
-            combined = combined * width + of_rows[number]
-            product *= width
-        ranked: dict[int, Whole] | None = None
-        if product > self._rest_mask:
-            _, first, combined = np.unique(combined, return_index=True, return_inverse=True)
-            ranked = {number: values[first] for number, values in of_rows.items()}
+        middle = len(levels) // 2
+        high = self._combine(grain, self._rest[:middle], levels[:middle])
+        low = self._combine(grain, self._rest[middle:], levels[middle:])
+        if high.product * low.product >= WIDE:
+            high = rank(high)[0]
+        combined = Combined(
+            high.numbers * low.product + low.numbers, high.product * low.product, high.ranked or low.ranked
+        )
+        first: Whole | None = None
+        if combined.ranked or combined.product > self._rest_mask:
+            combined, first = rank(combined)
         strides, stride = {}, 1
         for number, level in zip(reversed(self._rest), reversed(levels), strict=True):
-            width = len(self.arrays.attributes[number].levels[level].codes)
+            width = self.arrays.attributes[number].widths[level]
             strides[number] = stride, width
             stride *= width
-        return Rest(combined << self.layout.class_shift, strides, ranked)
+        return Rest(combined.numbers << self.layout.class_shift, strides, first)
+
+    def _combine(self, grain: Grain, attributes: Sequence[int], levels: tuple[int, ...]) -> Combined:
+        """Return a number for the values of some attributes; a search often changes those of others only."""
+        slot = (attributes[0] if attributes else -1, levels)
+        known = grain.combined.get(slot)
+        if known is not None:
+            return known
+        found = Combined(np.zeros(grain.rows, np.int64), 1)
+        for number, level in zip(attributes, levels, strict=True):
+            values = self.arrays.attributes[number]
+            width = values.widths[level]
+            if width == 1:
+                continue
+            if found.product * width >= WIDE:
+                found = rank(found)[0]
+            numbers = found.numbers * width + values.above[level][grain.rest[number]]
+            found = Combined(numbers, found.product * width, found.ranked)
+        keep(grain.combined, slot, found, grain.rows)
+        return found
+
+    def rest_values(self, grain: Grain, node: Node, rest: Rest, attribute: int, numbers: Whole) -> Whole:
+        """Return the numbers of an attribute's values at its level of a node, for some numbers of the rest."""
+        if rest.first is None:
+            stride, width = rest.strides[attribute]
+            return numbers // stride % width
+        of_rows = grain.rest[attribute][rest.first[numbers]]
+        return self.arrays.attributes[attribute].above[node[attribute]][of_rows]
+
+
+def rank(combined: Combined) -> tuple[Combined, Whole]:
+    """Return the numbers' ranks among those that occur, and a row of each rank."""
+    numbers = combined.numbers
+    bits = len(numbers).bit_length()
+    if combined.product << bits >= 2 * WIDE:
+        _, first, ranks = np.unique(numbers, return_index=True, return_inverse=True)
+        return Combined(ranks, len(first), True), first
+    keys = (numbers << bits) | np.arange(len(numbers))
+    keys.sort()  # several times as fast as to sort row numbers by another array
+    rows = keys & ((1 << bits) - 1)
+    starts = group_starts(keys, bits)
+    is_first = np.zeros(len(numbers), np.int64)
+    is_first[starts[1:]] = 1
+    ranks = np.empty(len(numbers), np.int64)
+    ranks[rows] = is_first.cumsum()
+    return Combined(ranks, len(starts), True), rows[starts]
+
+
+def keep(kept: dict[Any, Any], slot: Any, found: Any, rows: int) -> None:
+    """Keep an array of a grain; the oldest make room."""
+    if len(kept) >= max(MOST_RESTS, REST_ROWS // max(rows, 1)):
+        kept.pop(next(iter(kept)), None)
+    kept[slot] = found
 
 
 def group_starts(keys: Whole, shift: int) -> Whole:

@@ -188,6 +188,7 @@ class InProcessJudge:
         counts, total = self._totals(classes, fails, n, certain)
         counts["by_model"] = tuple(by_model)
         failing = FailingClasses(
+            grain,
             classes.keys[where],
             classes.rest,
             n.astype(np.float64),

@@ -14,7 +14,7 @@ import numpy as np
 
 from sqlanon.compiler.question import Question
 from sqlanon.evaluate.arrays import Real
-from sqlanon.evaluate.grains import Grains, Rest
+from sqlanon.evaluate.grains import Grain, Grains, Rest
 from sqlanon.evaluate.key_layout import Whole
 from sqlanon.lattice.nodes import Node
 
@@ -30,6 +30,7 @@ class FailingClasses:
     """The failing classes of a node: their keys, their records, and how many of these are certain to be suppressed at
     every more special node, too (None: all)."""
 
+    grain: Grain
     keys: Whole
     rest: Rest | None
     n: Real
@@ -99,11 +100,20 @@ class NodeCosts:
                 level = node[number]
                 start += level * (level + 1) // 2
                 amounts[number] = row[start : start + level + 1]
+            numbers = self._rest_numbers(failing)
+            total = float(weights.sum())
             for number in self._others:
                 costs = self._grains.arrays.attributes[number].levels[node[number]].costs
-                amounts[number] = (costs[:, self._numbers(number, node, failing)] @ weights).tolist()
+                if costs.shape[1] == 1:
+                    amounts[number] = [cost * total for cost in costs[:, 0].tolist()]
+                else:
+                    amounts[number] = (costs[:, self._numbers(number, node, failing, numbers)] @ weights).tolist()
             found.append(amounts)
         return found
+
+    def _rest_numbers(self, failing: FailingClasses) -> Whole:
+        """Return the numbers of the rest in failing classes."""
+        return self._grains.rest_numbers(failing.keys)
 
     def _summed_surprisals(
         self, work: Sequence[tuple[Node, FailingClasses, Real]], counts: Real
@@ -116,8 +126,9 @@ class NodeCosts:
             for place, number in enumerate(self._counted):
                 total = float(row[self._begins[place] : self._ends[place]].sum())
                 amounts[number] = (total,) * (node[number] + 1)
+            numbers = self._rest_numbers(failing)
             for number in self._others:
-                of_values = np.bincount(self._numbers(number, node, failing), weights).astype(np.float64)
+                of_values = np.bincount(self._numbers(number, node, failing, numbers), weights).astype(np.float64)
                 amounts[number] = (float(_n_log_n(of_values).sum()),) * (node[number] + 1)
             found.append(amounts)
         return found
@@ -132,12 +143,12 @@ class NodeCosts:
         tiled = np.broadcast_to(weights, codes.shape).ravel()
         return np.bincount(codes.ravel(), tiled, self._size).astype(np.float64, copy=False)
 
-    def _numbers(self, number: int, node: Node, failing: FailingClasses) -> Whole:
+    def _numbers(self, number: int, node: Node, failing: FailingClasses, rest_numbers: Whole) -> Whole:
         """Return the numbers of an attribute's values in failing classes."""
         place = self._grains.layout.fields[number]
         if place.shift is None:
             assert failing.rest is not None
-            return failing.rest.values(number, self._grains.rest_numbers(failing.keys))
+            return self._grains.rest_values(failing.grain, node, failing.rest, number, rest_numbers)
         codes = (failing.keys >> place.shift) & place.mask(0)
         return self._grains.arrays.attributes[number].numbers(codes, node[number])
 
