@@ -236,7 +236,7 @@ class Grains:
         first = keys[starts]
         digits = {}
         if rest is not None:
-            numbers = self.rest_numbers(first)
+            numbers = self.rest_numbers(first, rest)
             for number in self._rest:
                 of_level = self.rest_values(source, node, rest, number, numbers)
                 digits[number] = self.arrays.attributes[number].below[node[number]][of_level]
@@ -251,9 +251,10 @@ class Grains:
             return starts, sums(low, starts), None
         return starts, sums(source.n[low], starts), sums(source.population[low], starts)
 
-    def rest_numbers(self, keys: Whole) -> Whole:
-        """Return the numbers of the rest in some keys."""
-        return (keys >> self.layout.class_shift) & self._rest_mask
+    def rest_numbers(self, keys: Whole, rest: Rest) -> Whole:
+        """Return the numbers of the rest in some keys; for ranks, rows that have them."""
+        numbers = (keys >> self.layout.class_shift) & self._rest_mask
+        return numbers if rest.first is None else rest.first[numbers]
 
     def _numbered(self, grain: Grain, node: Node) -> Rest:
         """Return the rest at the levels of a node."""
@@ -304,12 +305,11 @@ class Grains:
         return found
 
     def rest_values(self, grain: Grain, node: Node, rest: Rest, attribute: int, numbers: Whole) -> Whole:
-        """Return the numbers of an attribute's values at its level of a node, for some numbers of the rest."""
+        """Return the numbers of an attribute's values at its level of a node, for what ``rest_numbers`` returned."""
         if rest.first is None:
             stride, width = rest.strides[attribute]
             return numbers // stride % width
-        of_rows = grain.rest[attribute][rest.first[numbers]]
-        return self.arrays.attributes[attribute].above[node[attribute]][of_rows]
+        return self.arrays.attributes[attribute].above[node[attribute]][grain.rest[attribute][numbers]]
 
 
 def rank(combined: Combined) -> tuple[Combined, Whole]:

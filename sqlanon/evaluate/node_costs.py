@@ -107,13 +107,14 @@ class NodeCosts:
                 if costs.shape[1] == 1:
                     amounts[number] = [cost * total for cost in costs[:, 0].tolist()]
                 else:
-                    amounts[number] = (costs[:, self._numbers(number, node, failing, numbers)] @ weights).tolist()
+                    values = self._numbers(number, node, failing, numbers)
+                    amounts[number] = (costs @ np.bincount(values, weights, costs.shape[1])).tolist()
             found.append(amounts)
         return found
 
     def _rest_numbers(self, failing: FailingClasses) -> Whole:
         """Return the numbers of the rest in failing classes."""
-        return self._grains.rest_numbers(failing.keys)
+        return failing.keys if failing.rest is None else self._grains.rest_numbers(failing.keys, failing.rest)
 
     def _summed_surprisals(
         self, work: Sequence[tuple[Node, FailingClasses, Real]], counts: Real
