@@ -22,6 +22,8 @@ from sqlanon.lattice.nodes import Node
 
 SHRINKAGE = 0.3
 """The assumed shrinkage of the first grain: the logarithm of its share, per unit of the attributes' own."""
+TRUST = 4.0
+"""The units of what was observed that the assumption counts for."""
 USES = 2
 """A grain is built when its floor is named for the so many-th time (measured on ADULT, CUP and CREDITCARD)."""
 WORTH = 0.8
@@ -125,7 +127,7 @@ class Grains:
         self._nodes = np.zeros((0, 0), np.int64)
         self._named: Counter[Node] = Counter()
         self._logs = [[math.log(max(width, 1)) for width in values.widths] for values in arrays.attributes]
-        self._shrinkage, self._observed = SHRINKAGE, 1
+        self._shrinkage, self._observed = SHRINKAGE * TRUST, TRUST
         self._clock = 0
         self.built = 0
 
@@ -198,9 +200,8 @@ class Grains:
         if math.exp(-self._shrinkage / self._observed * fewer) > WORTH:
             return
         grain = self.rolled_up(source, floor)
-        if fewer > 0:
-            self._shrinkage += math.log(source.rows / max(grain.rows, 1)) / fewer
-            self._observed += 1
+        self._shrinkage += math.log(source.rows / max(grain.rows, 1))
+        self._observed += fewer
         if grain.rows > WORTH * source.rows:
             return
         room = BUDGET * self.base.rows - grain.rows
@@ -301,6 +302,8 @@ class Grains:
                 found = rank(found)[0]
             numbers = found.numbers * width + values.above[level][grain.rest[number]]
             found = Combined(numbers, found.product * width, found.ranked)
+        if found.product.bit_length() > (62 - grain.rows.bit_length()) // 2:
+            found = rank(found)[0]  # so that two of them, and the number of a row, fit a word
         keep(grain.combined, slot, found, grain.rows)
         return found
 
