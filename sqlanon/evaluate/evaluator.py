@@ -47,7 +47,7 @@ CHUNK_ROWS = 4_000_000
 
 
 MOST_LEVELS = 2_000_000
-"""Verdicts that a search which keeps its own proof may hold, times their levels: some 300 MB."""
+"""Levels of the verdicts that a search with its own proof may hold: with the boxes under them some 700 MB."""
 
 
 class Evaluator:
