@@ -196,7 +196,7 @@ def judge_columns(
         if found.records and found.most < found.records
     ]
     pairs = _pairs(columns, judged, varying, counts_entities=entity is not None)
-    pairs = _decided(engine, relation, columns, pairs, varying, entity)
+    pairs = _decided(engine, relation, columns, judged, pairs, varying, entity)
     questions = [
         _with_place(place, _guesses(columns[index], guessed.column, relation, entity))
         for place, (index, guessed) in enumerate(pairs)
@@ -269,6 +269,7 @@ def _decided(
     engine: Engine,
     relation: exp.Expr,
     columns: Sequence[SourceColumn],
+    judged: Sequence[JudgedColumn],
     pairs: Sequence[tuple[int, _Guessed]],
     varying: Sequence[_Guessed],
     entity: exp.Expr | None,
@@ -276,20 +277,32 @@ def _decided(
     """Return the pairs with what is known of them after each column was grouped once, for all quasi-identifiers.
 
     A guess errs at least once in each group that differs: that decides most pairs, and all of columns with many values,
-    whose pairs take long to count.
+    whose pairs take long to count. Few groups decide nothing: their pairs are counted at once.
     """
-    asked = list(dict.fromkeys(index for index, _ in pairs))
+    counts_entities = entity is not None
+    asked = list(dict.fromkeys(i for i, guessed in pairs if counts_entities or _may_decide(judged[i], guessed)))
     if not asked:
-        return []
+        return list(pairs)
     grouped = [_with_place(index, _differing(columns[index], varying, relation, entity)) for index in asked]
     rows = {int(index): counts for index, *counts in rows_of_all(engine, "groups beside", grouped)}
     decided = []
     for index, guessed in pairs:
+        if index not in rows:
+            decided.append((index, guessed))
+            continue
         shared, *impure = map(int, rows[index])
         errors = impure[varying.index(guessed)]
         most = guessed.spared(shared, shared - errors)
         decided.append((index, replace(guessed, spares=most if errors == 0 or most < NEARLY else None)))
     return decided
+
+
+def _may_decide(found: JudgedColumn, guessed: _Guessed) -> bool:
+    """Return False when a column has so few values that a pair is not decided even if records of each differ.
+
+    Then each value errs once, and at most one record a value is left out because nobody shares its value.
+    """
+    return guessed.spared(found.records - found.values, found.records - 2 * found.values) < NEARLY
 
 
 def _with_likely(engine: Engine, relation: exp.Expr, columns: Sequence[SourceColumn]) -> list[SourceColumn]:

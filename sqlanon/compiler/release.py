@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from sqlanon.compiler.encoded_source import SOURCE, EncodedSource
+from sqlanon.compiler.encoded_source import COVERED, SOURCE, EncodedSource
 from sqlanon.compiler.judged import grouped_node, judged
 from sqlanon.compiler.question import Question
 from sqlanon.lattice.nodes import Node
@@ -15,12 +15,14 @@ from sqlanon.sqltrees.data_types import data_type
 from sqlanon.sqltrees.trees import (
     as_keys,
     bigint,
+    both,
     column,
     count_rows,
     cte,
     equal,
     equal_columns,
     keys,
+    lookup_rows,
     masked,
     named,
     number,
@@ -97,16 +99,60 @@ def release(
         masked(exp.paren(quasi.packed(word)), number(mask)) for word, mask in enumerate(catalog.masks(node))
     )
     records = of_subset(source, quasi.encoded(projections))
+    same_key = equal_columns(map(names.key, range(catalog.words)), "records", "passing")
+    query = rows.from_(table("records")).join(table("passing"), on=same_key)
+    ctes = [cte("records", records, computed_first=True), *_passing(question, node, snapshot)]
+    return with_ctes(query, ctes)
+
+
+def released_classes(
+    source: EncodedSource,
+    question: Question,
+    node: Node,
+    *,
+    published: Mapping[str, str],
+    snapshot: str,
+    copies: str,
+) -> exp.Query:
+    """Return the distinct rows of a release of quasi-identifiers alone, with how often each stands.
+
+    They are read from a grain, not from the source.
+
+    Args:
+        published: the columns of the release and their types, in order: quasi-identifiers.
+        snapshot: the grain.
+        copies: the name of the column of the counts.
+    """
+    catalog, passing = question.catalog, "passing"
+    places = {item.name: position for position, item in enumerate(source.quasi.items)}
+    cells = [
+        named(typed(column("text", names.lookup(places[name])), type_name, generalized=True), name)
+        for name, type_name in published.items()
+    ]
+    query = exp.select(*cells, named(column(names.COUNT, passing), copies)).from_(table(passing))
+    for position, (attribute, level) in enumerate(zip(catalog.attributes, node, strict=True)):
+        bits = [(word, mask) for word in range(catalog.words) if (mask := attribute.mask(level, word))]
+        keys_of_level = [named(masked(column(names.key(word)), number(mask)), names.key(word)) for word, mask in bits]
+        texts = exp.select(*keys_of_level, named(column(names.level(level)), "text")).distinct()
+        texts = texts.from_(lookup_rows(position)).where(equal(column(COVERED), number(1)))
+        lookup = names.lookup(position)
+        met = [
+            equal(masked(column(names.key(word), passing), number(mask)), column(names.key(word), lookup))
+            for word, mask in bits
+        ]
+        query = query.join(texts.subquery(lookup), on=both(met))
+    return with_ctes(query, _passing(question, node, snapshot, column(names.COUNT)))
+
+
+def _passing(question: Question, node: Node, snapshot: str, *also: exp.Expr) -> list[exp.CTE]:
+    """Return the relations that end with ``passing``: the keys of the classes that pass all models, and ``also``."""
+    catalog = question.catalog
     wanted = [bigint(number(mask)) for mask in question.masks(node)]
     grouped = grouped_node(snapshot, bigint(number(0)), wanted, catalog.has_population, catalog.has_entity)
     passing = (
-        exp.select(*keys(catalog.words))
+        exp.select(*keys(catalog.words), *also)
         .from_(table("judged"))
         .where(equal(column("fails"), number(0)))
         .where(exp.GT(this=column(names.COUNT), expression=number(0)))
     )
-    same_key = equal_columns(map(names.key, range(catalog.words)), "records", "passing")
-    query = rows.from_(table("records")).join(table("passing"), on=same_key)
-    return with_ctes(
-        query, [cte("records", records, computed_first=True), *judged(question, grouped), cte("passing", passing)]
-    )
+    return [*judged(question, grouped), cte("passing", passing)]

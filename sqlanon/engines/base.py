@@ -144,6 +144,8 @@ class Engine(ABC):
     stages_release: ClassVar[bool] = False
     """True if the rows of a release are written to a working table where they are read more than once: to join the
     records with their lookups again costs more."""
+    repeats_rows: ClassVar[bool] = False
+    """True if UNNEST(RANGE(n)) in a projection repeats its row n times, and a GROUP BY costs less than a shuffle."""
     preamble: ClassVar[tuple[str, ...]] = ()
     """The statements that a script begins with: they create the functions that its statements call."""
     begin: ClassVar[str] = "BEGIN TRANSACTION"

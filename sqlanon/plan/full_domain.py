@@ -33,6 +33,7 @@ from sqlanon.publish.ledger import Entities, Ledger
 from sqlanon.publish.live.facts import facts_of
 from sqlanon.publish.live.lookups import freeze
 from sqlanon.publish.live.view import LiveDraft, check_live, frozen_view, publish_live
+from sqlanon.publish.order import copies_of
 from sqlanon.publish.proof_file import proof_document
 from sqlanon.publish.publication import Publication
 from sqlanon.publish.targets import Target, check_target
@@ -285,6 +286,16 @@ class Plan(PublishablePlan):
             published=self.released if published is None else published,
             snapshot=names.BASE,
             entities=entities,
+        )
+
+    def _counted_rows(self) -> exp.Query:
+        return compiler.released_classes(
+            self._session.encoding.source,
+            self.question,
+            self.node,
+            published=self.released,
+            snapshot=names.BASE,
+            copies=copies_of(self.released),
         )
 
     def live_view_sql(self, output: Output) -> str:

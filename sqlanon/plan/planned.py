@@ -28,6 +28,7 @@ from sqlanon.plan.beside import judge_release, warnings_of
 from sqlanon.policy import Column, Policy
 from sqlanon.policy.hierarchy.specs import HierarchySpec
 from sqlanon.publish.ledger import Ledger
+from sqlanon.publish.order import ReleasedRows
 from sqlanon.publish.references import plan_audits
 from sqlanon.publish.script import replayable_script
 from sqlanon.publish.staging import staged_release
@@ -370,6 +371,24 @@ class Planned(Closing):
             nulls=self.policy.nulls,
             lookups=self._lookups(),
         )
+
+    def _counted_rows(self) -> exp.Query | None:
+        """Return the distinct rows of the release with how often each stands, if the plan knows them already."""
+        return None
+
+    def _rows(self, query: exp.Query) -> ReleasedRows:
+        """Return the released rows with what is known of how often each stands.
+
+        Counts of the plan stand for the records of files alone, which are compared by their stamps in the end: records
+        of a database that are deleted meanwhile would be published otherwise.
+        """
+        values = {found.name: found.values for found in self._session.beside.columns}
+        passed = [name for name in self.released if name not in {a.name for a in self.catalog.attributes}]
+        most: int | None = max(1, self.ledger.classes)
+        for name in passed:
+            most = None if most is None or name not in values else most * (values[name] + 1)  # and NULL
+        counted = self._counted_rows() if not passed and self.source.stamps and not self.catalog.has_entity else None
+        return ReleasedRows(query, counted, max((values.get(name, 0) for name in passed), default=0), most)
 
     @contextmanager
     def _audited_rows(self) -> Iterator[tuple[exp.Query, ReleaseClaim]]:

@@ -108,7 +108,7 @@ class PublishablePlan(Planned):
             return publish(
                 self.engine,
                 target,
-                rows,
+                self._rows(rows),
                 claim,
                 redacted=self.ledger.suppressed if self.policy.suppressed == "redact" else None,
                 verify_source=self.source.verify,

@@ -7,7 +7,8 @@
   always a fresh one (dropped rows would stay behind in an old one as raw bytes), and is audited by a fresh connection
   that sees nothing else.
 
-Rows are shuffled; ENUM types become text. Comments, constraints and defaults do not survive a SELECT.
+The order of rows tells nothing of the source (``order``); ENUM types become text. Comments, constraints and defaults do
+not survive a SELECT.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from sqlanon.engines.base import Engine, Place
 from sqlanon.interrupts import no_return
 from sqlanon.publish.draft import Draft
 from sqlanon.publish.files import publish_apart, publish_file, publish_folder
+from sqlanon.publish.order import ReleasedRows, ordered
 from sqlanon.publish.papers import Papers
 from sqlanon.publish.targets import RELEASED, Target, check_target, place, tables_beneath
-from sqlanon.publish.written_rows import as_texts, release_query, typed_texts, unused_marker, written_types
+from sqlanon.publish.written_rows import as_texts, typed_texts, unused_marker, written_types
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column
 
@@ -44,7 +46,7 @@ class Publication:
 def publish(
     engine: Engine,
     target: Target,
-    query: exp.Query,
+    rows: ReleasedRows,
     claim: ReleaseClaim,
     *,
     redacted: int | None,
@@ -52,15 +54,15 @@ def publish(
     copied: bool = False,
     papers: Papers | None = None,
 ) -> Publication:
-    """Write, audit and put in place the rows of ``query``.
+    """Write, audit and put in place the rows of a release.
 
     Args:
         target: a view, a table or a file (.duckdb, .parquet, .csv, .xml or that of another format).
-        query: the published rows: generalized, without suppressed records, in any order.
-        claim: what the release claims; its types are those of the rows of ``query``.
+        rows: the published rows: generalized, without suppressed records, in any order.
+        claim: what the release claims; its types are those of the rows.
         redacted: as many rows with one marker in every column stand for the suppressed records; None: they are dropped.
         verify_source: raises SourceChangedError; called last, before the release is put in place.
-        copied: the rows of ``query`` were audited before with what is not published of them: what is written is
+        copied: the rows were audited before with what is not published of them: what is written is
             compared with them, row by row.
         papers: what travels beside a file; they are put in place with it.
 
@@ -70,7 +72,7 @@ def publish(
         AuditError: what was written does not satisfy the policy.
         EngineError: the database refused a statement.
     """
-    output, path, types = target.output, Path(target.output.target), claim.types
+    output, path, types, query = target.output, Path(target.output.target), claim.types, rows.query
     is_file = output.kind == "file"
     check_target(engine, target, read=[query])
     marker = unused_marker(engine, query, claim.columns) if redacted is not None else None
@@ -78,29 +80,25 @@ def publish(
     in_file = [engine.file_type(name) for name in types.values()] if is_foreign else list(types.values())
     ending = path.suffix.lower() if is_file else ""
     written = dict(zip(types, written_types(in_file, ending, marker), strict=True))
-    draft = Draft(
-        query=release_query(query, types, written, marker=marker, redacted=redacted or 0),
-        claim=replace(
-            claim,
-            types=written,
-            redacted=redacted or 0,
-            marker=marker,
-            lookups={name: typed_texts(lookup, types[name]) for name, lookup in claim.lookups.items()},
-        ),
-        copied=as_texts(query, types, written) if copied else None,
-        verify_source=verify_source,
-        target=target,
-        papers=papers,
+    claim = replace(
+        claim,
+        types=written,
+        redacted=redacted or 0,
+        marker=marker,
+        lookups={name: typed_texts(lookup, types[name]) for name, lookup in claim.lookups.items()},
     )
-    document = None
-    if is_file and engine.writes_folders:
-        document = publish_folder(engine, draft, path)
-    elif is_foreign:
-        document = publish_apart(engine, draft, path)
-    elif is_file:
-        document = publish_file(engine, draft, path)
-    else:
-        _publish_relation(engine, draft, place(engine, output.target, target.catalog))
+    copied_rows = as_texts(query, types, written) if copied else None
+    with ordered(engine, rows, types, claim) as written_rows:
+        draft = Draft(written_rows, claim, copied_rows, verify_source, target, papers)
+        document = None
+        if is_file and engine.writes_folders:
+            document = publish_folder(engine, draft, path)
+        elif is_foreign:
+            document = publish_apart(engine, draft, path)
+        elif is_file:
+            document = publish_file(engine, draft, path)
+        else:
+            _publish_relation(engine, draft, place(engine, output.target, target.catalog))
     return Publication({output.kind: output.target}, marker, document)
 
 

@@ -23,8 +23,8 @@ def release_query(
     marker: str | None,
     redacted: int,
 ) -> exp.Query:
-    """Return the statement that is written: the rows in their written types, the redacted rows, shuffled."""
-    rows: exp.Query = _typed(query, types, written)
+    """Return the rows in their written types and the redacted rows, shuffled."""
+    rows: exp.Query = typed_rows(query, types, written)
     if marker is not None and redacted:
         fillers = exp.Table(this=exp.GenerateSeries(start=exp.convert(1), end=exp.convert(redacted)))
         texts = exp.select(*[named(exp.Literal.string(marker), name) for name in written]).from_(fillers)
@@ -65,7 +65,7 @@ def typed_texts(lookup: exp.Expr, type_name: str) -> exp.Subquery:
 
 def as_texts(query: exp.Query, types: Mapping[str, str], written: Mapping[str, str]) -> exp.Subquery:
     """Return the rows of a query in their written types, as texts."""
-    return texts_of(_typed(query, types, written).subquery("typed"), list(written))
+    return texts_of(typed_rows(query, types, written).subquery("typed"), list(written))
 
 
 def texts_of(relation: exp.Expr, columns: Sequence[str]) -> exp.Subquery:
@@ -74,11 +74,12 @@ def texts_of(relation: exp.Expr, columns: Sequence[str]) -> exp.Subquery:
     return exp.select(*texts).from_(relation).subquery("texts")
 
 
-def _typed(query: exp.Query, types: Mapping[str, str], written: Mapping[str, str]) -> exp.Select:
-    """Return the rows of a query in their written types."""
-    cells = [
+def typed_rows(query: exp.Query, types: Mapping[str, str], written: Mapping[str, str], *also: str) -> exp.Select:
+    """Return the rows of a query in their written types, and ``also`` other columns as they are."""
+    cells: list[exp.Expr] = [
         named(column(name) if types[name] == new else _cast(column(name), new), name) for name, new in written.items()
     ]
+    cells += [column(name) for name in also]
     return exp.select(*cells).from_(query.subquery("published"))
 
 

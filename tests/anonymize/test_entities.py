@@ -10,6 +10,7 @@ import math
 import os
 import random
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -289,15 +290,16 @@ def test_other_rows_than_were_audited_are_refused(
     from sqlanon.publish import publication
 
     few_people(connection)
-    right = publication.release_query
+    right = publication.ordered
 
-    def wrong(query, types, written, **keys):
-        swapped = exp.select(column("region"), named(exp.Literal.string("i1"), "illness")).from_(query.subquery("r"))
-        return right(swapped, types, written, **keys)
+    def wrong(engine, released, types, claim):
+        query = released.query.subquery("r")
+        swapped = exp.select(column("region"), named(exp.Literal.string("i1"), "illness")).from_(query)
+        return right(engine, replace(released, query=swapped), types, claim)
 
     policy = sqlanon.Policy.from_dict(regions(privacy=[{"type": "k_anonymity", "k": 2}]))
     with sqlanon.plan(connection, policy) as plan:
-        monkeypatch.setattr(publication, "release_query", wrong)
+        monkeypatch.setattr(publication, "ordered", wrong)
         with pytest.raises(AuditError, match="other_rows"):
             plan.publish(Output("file", str(tmp_path / f"out{ending}")))
         assert not list(tmp_path.iterdir())

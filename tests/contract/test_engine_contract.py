@@ -33,6 +33,7 @@ from sqlanon.evaluate import evaluator, snapshots
 from sqlanon.models import MODELS
 from sqlanon.plan.full_domain import Plan
 from sqlanon.policy import Output
+from sqlanon.publish.order import ReleasedRows
 from sqlanon.publish.publication import publish
 from sqlanon.publish.targets import Target, check_target
 from sqlanon.sqltrees import names
@@ -612,7 +613,7 @@ def test_a_fault_in_what_was_written_is_found_and_nothing_is_left(engine: Engine
         publish(
             engine,
             Target(Output("table", "released")),
-            bad,
+            ReleasedRows(bad),
             replace(plan._claim(), published=ledger.published),
             redacted=None,
             verify_source=lambda: None,

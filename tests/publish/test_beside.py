@@ -342,7 +342,8 @@ def test_the_number_of_statements_does_not_grow_with_the_columns(people: duckdb.
         with sqlanon.anonymize(people, policy(data, *published)) as release:
             journal = release.plan.engine.journal
             counts[published] = sum(journal.counts().get(name, 0) for name in BESIDE)
-    assert counts == {(): 0, ("stay", "diagnosis"): 5, OTHERS: 5}
+    # columns of few values are not grouped: their pairs are counted at once
+    assert counts == {(): 0, ("stay", "diagnosis"): 4, OTHERS: 5}
 
 
 BESIDE = ("repeats beside", "values beside", "groups beside", "quasi-identifiers beside", "stage beside",

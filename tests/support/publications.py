@@ -12,6 +12,7 @@ from sqlanon.audit.release import ReleaseClaim
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import Output
+from sqlanon.publish.order import ReleasedRows
 from sqlanon.publish.publication import publish
 from sqlanon.publish.targets import Target
 
@@ -43,4 +44,5 @@ def run(engine: DuckDBEngine, kind: str, directory: Path, **changes: Any) -> Any
     verify_source = changes.pop("verify_source", lambda: None)
     papers = changes.pop("papers", None)
     claim = ReleaseClaim(**{**options, **changes})
-    return publish(engine, target, query, claim, redacted=redacted, verify_source=verify_source, papers=papers)
+    rows = ReleasedRows(query)
+    return publish(engine, target, rows, claim, redacted=redacted, verify_source=verify_source, papers=papers)

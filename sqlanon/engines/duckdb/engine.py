@@ -63,6 +63,7 @@ class DuckDBEngine(Engine):
         texts=DUCKDB,
         missing=frozenset({"CatalogException", "BinderException"}),
     )
+    repeats_rows = True
     version = VERSION
 
     def __init__(
