@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from sqlanon.engines.base import Engine
+from sqlanon.engines.columns import numpy_column
 from sqlanon.evaluate.key_layout import CodeField, Whole
 from sqlanon.evaluate.transfer import Transferred, as_plain
 from sqlanon.lattice.catalog import Catalog, SensitiveAttribute
@@ -139,7 +140,7 @@ def fetch(engine: Engine, catalog: Catalog) -> CodeArrays:
     def columns(name: str) -> Columns:
         data = as_plain(name, engine.arrow("transfer", exp.select("*").from_(table(name))))
         fetched.append(Transferred(name, data.num_rows, data.nbytes))
-        return {field.name: data.column(field.name).to_numpy() for field in data.schema}
+        return {field.name: numpy_column(data.column(field.name)) for field in data.schema}
 
     base = columns(names.BASE)
     keys = tuple(_whole(base[names.key(word)]) for word in range(catalog.words))

@@ -21,6 +21,7 @@ from sqlanon.compiler.encoded_source import EncodedColumn, EncodedSource, Entity
 from sqlanon.compiler.hierarchies import CountedColumn
 from sqlanon.compiler.tallies import mask_rows
 from sqlanon.engines.base import Engine
+from sqlanon.engines.columns import text_column, whole_column
 from sqlanon.errors import HierarchyError, InputError, SourceChangedError, UncoveredValuesError, UnsupportedError
 from sqlanon.lattice.catalog import Attribute, Catalog, SensitiveAttribute
 from sqlanon.policy import Column, Policy
@@ -413,6 +414,6 @@ def with_surprisals(engine: Engine, encoding: Encoding, catalog: Catalog) -> Cat
 
 def _mask_columns(masks: Sequence[Sequence[Sequence[int]]], words: int) -> dict[str, pa.Array]:
     return {
-        name: pa.array(values, pa.string() if name == "digit" else pa.int64())
+        name: text_column(values) if name == "digit" else whole_column(values)  # type: ignore[arg-type]
         for name, values in mask_rows(masks, words).items()
     }

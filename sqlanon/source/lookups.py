@@ -13,6 +13,7 @@ from sqlglot import exp
 from sqlanon.compiler import hierarchies
 from sqlanon.compiler.hierarchies import CountedColumn
 from sqlanon.engines.base import Computed, Engine
+from sqlanon.engines.columns import text_column, whole_column
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.engines.duckdb.files import listing_file
 from sqlanon.engines.standalone import standalone
@@ -113,12 +114,12 @@ def _as_table(given: Mapping[int, CheckedRows], tallest: int) -> pa.Table:
     """Return the rows of several hierarchies as one table, the lower ones with NULL above their last level."""
     parts = []
     for position, checked in given.items():
-        columns = {"attribute": pa.array([position] * len(checked.rows), pa.int64())}
+        columns = {"attribute": whole_column([position] * len(checked.rows))}
         levels = list(zip(*checked.rows, strict=True))
         for level in range(tallest):
             texts = levels[level] if level < len(levels) else [None] * len(checked.rows)
-            columns[names.level(level)] = pa.array(texts, pa.string())
-        parts.append(pa.table(columns | {"place": pa.array(range(len(checked.rows)), pa.int64())}))
+            columns[names.level(level)] = text_column(texts)
+        parts.append(pa.table(columns | {"place": whole_column(range(len(checked.rows)))}))
     return pa.concat_tables(parts)
 
 
@@ -267,9 +268,9 @@ def list_ancestors(engine: Engine, position: int, rows: Sequence[tuple[str | Non
     triples = [(row[0], level, row[level]) for row in rows for level in range(len(row) - 1)]
     data = pa.table(
         {
-            "value": pa.array([value for value, _, _ in triples], pa.string()),
-            "level": pa.array([level for _, level, _ in triples], pa.int64()),
-            "ancestor": pa.array([ancestor for _, _, ancestor in triples], pa.string()),
+            "value": text_column([value for value, _, _ in triples]),
+            "level": whole_column([level for _, level, _ in triples]),
+            "ancestor": text_column([ancestor for _, _, ancestor in triples]),
         }
     )
     engine.load("load hierarchy", names.ancestors(position), data)
