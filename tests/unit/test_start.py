@@ -76,7 +76,8 @@ def test_the_package_loads_nothing_before_it_is_asked() -> None:
 
 
 UNUSED = (
-    "pandas", "lxml", "jinja2", "markupsafe", "rich", "sqlite3", "pyspark", "adbc_driver_manager", "highspy", "pyarrow.parquet",
+    "pandas", "lxml", "jinja2", "markupsafe", "rich", "sqlite3", "pyspark", "adbc_driver_manager", "highspy",
+    "pyarrow.parquet",
     "sqlanon.engines.sqlite.engine", "sqlanon.engines.postgres", "sqlanon.engines.spark", "sqlanon.scripts",
     "sqlanon.policy.anon", "sqlanon.policy.formats.xml_document", "sqlanon.plan.patterns.greedy",
     "sqlanon.plan.recoding.insertion", "sqlanon.report.html", "sqlanon.testing",
