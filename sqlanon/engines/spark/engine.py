@@ -65,6 +65,7 @@ class SparkEngine(SparkPlaces):
     capabilities = CAPABILITIES
     _session: SparkSession
     writes_folders = True
+    stages_release = True
     version = pyspark.__version__
 
     def __init__(
@@ -178,12 +179,21 @@ class SparkEngine(SparkPlaces):
         return values.without_metadata(data)
 
     def _frame(self, statement: exp.Expr | str, parameters: Sequence[Any] = ()) -> DataFrame:
+        parts: dict[str, exp.Query] = {}
+        if isinstance(statement, exp.Expr) and not parameters:
+            statement, parts = self._held.parts_of(statement)
         text = self._text(statement)
-        for table in self._held.mentioned(text):
-            if table not in self._frames:
-                self._register(table, self._local_frame(self._held.rows(table)))
-        bound = [Decimal(p) if isinstance(p, int) and not -(2**63) <= p < 2**63 else p for p in parameters]
-        return self._session.sql(text, args=bound) if bound else self._session.sql(text)
+        try:
+            for part, query in parts.items():
+                self._local_frame(self._held.arrow("part", query)).createOrReplaceTempView(quoted(part))
+            for table in self._held.mentioned(text):
+                if table not in self._frames:
+                    self._register(table, self._local_frame(self._held.rows(table)))
+            bound = [Decimal(p) if isinstance(p, int) and not -(2**63) <= p < 2**63 else p for p in parameters]
+            return self._session.sql(text, args=bound) if bound else self._session.sql(text)
+        finally:
+            for part in parts:  # the frame holds their rows
+                self._session.catalog.dropTempView(part)
 
     def _guard(self, name: str, work: Callable[[], Any]) -> Any:
         failure: tuple[str, str, str]

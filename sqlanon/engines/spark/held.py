@@ -9,6 +9,7 @@ from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.engines.journal import Journal
 from sqlanon.engines.spark.dialect import quoted
 from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import cte, with_ctes
 
 HELD = tuple(
     names.PREFIX + start
@@ -49,6 +50,48 @@ class HeldTables(DuckDBEngine):
         read = [node for node in statement.find_all(exp.Table) if node.name not in within or node.db]
         return bool(read) and all(not node.db and (self.owns(node.name) or self.holds(node.name)) for node in read)
 
+    def parts_of(self, statement: exp.Expr) -> tuple[exp.Expr, dict[str, exp.Query]]:
+        """Return a statement that joins the base with records as one that reads what the base says of them.
+
+        The parts of its WITHs that read tables that stand here alone, the base among them, are tables of their own: the
+        classes that pass, say, are found here without a job, and the cluster joins them with the records.
+
+        Returns:
+            The statement, and these parts by the names of the tables that it reads in their place.
+        """
+        parts: dict[str, exp.Query] = {}
+        if not self.holds(names.BASE):
+            return statement, parts
+        statement = statement.copy()
+        for clause in list(statement.find_all(exp.With)):
+            if clause.recursive or clause.root() is not statement:
+                continue
+            answered, based = self._answered(clause)
+            query, others = clause.parent, [part for part in clause.expressions if part.alias not in based]
+            assert query is not None
+            clause.pop()
+            wanted = {name for tree in (query, *others) for name in _read(tree)}
+            for alias in [alias for alias in based if alias in wanted]:
+                table = names.unused(f"{names.PREFIX}part_{alias}", parts)
+                rows = exp.select("*").from_(exp.to_table(alias, quoted=True))
+                parts[table] = with_ctes(rows, [part.copy() for part in answered])
+                others.insert(0, cte(alias, exp.select("*").from_(exp.to_table(table, quoted=True))))
+            query.set("with_", exp.With(expressions=others) if others else None)
+        return statement, parts
+
+    def _answered(self, clause: exp.With) -> tuple[list[exp.CTE], set[str]]:
+        """Return the parts of a WITH that are answered here, and the names of those that rest on the base."""
+        answered: list[exp.CTE] = []
+        based: set[str] = set()
+        for part in clause.expressions:
+            own = part.this.args.get("with_")
+            before = [other.copy() for other in (*answered, *(own.expressions if own is not None else []))]
+            if self.answers(with_ctes(part.this.copy(), before) if before else part.this):
+                answered.append(part)
+                if _read(part) & {names.BASE, *based}:
+                    based.add(part.alias)
+        return answered, based
+
     def mentioned(self, text: str) -> list[str]:
         """Return the tables whose names occur in a text of Spark's SQL; one too many does no harm."""
         return [table for table in sorted(self._here) if quoted(table) in text]
@@ -70,3 +113,8 @@ class HeldTables(DuckDBEngine):
     def drop(self, table: str) -> None:
         self._here.discard(table)
         super().drop(table)
+
+
+def _read(tree: exp.Expr) -> set[str]:
+    """Return the names of the relations that a tree reads, without those of a schema."""
+    return {node.name for node in tree.find_all(exp.Table) if not node.db}
