@@ -20,7 +20,7 @@ from sqlanon.audit.nulls import NullAudit, audit_nulls
 from sqlanon.audit.release import ReleaseClaim
 from sqlanon.engines.base import Engine, replayed
 from sqlanon.engines.standalone import standalone
-from sqlanon.errors import UnsupportedError
+from sqlanon.errors import EngineError, UnsupportedError
 from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.models import least_size
@@ -401,8 +401,11 @@ class Planned(Closing):
         if staged is not None:
             try:
                 yield exp.select(*map(column, claim.columns)).from_(staged), claim
-            finally:
-                self.engine.drop(staged.name)
+            except BaseException:
+                with suppress(EngineError):  # the connection may be gone, and says why itself
+                    self.engine.drop(staged.name)
+                raise
+            self.engine.drop(staged.name)
             return
         if not self.catalog.has_entity:
             yield self._release_query(), claim

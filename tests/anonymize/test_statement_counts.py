@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import cases
 import duckdb
 import pyarrow as pa
 import pytest
@@ -97,3 +98,12 @@ def test_encoding_reads_the_source_twice(
         pass
     encoding = {name: read[name] for name in ("count records", "distinct values", "base") if read[name]}
     assert encoding == {"distinct values": 1, "base": 1}
+
+
+def test_a_run_on_adult_takes_few_statements(shared: Path, tmp_path: Path) -> None:
+    """Nine quasi-identifiers; the search is among them."""
+    policy = cases.search_case(shared / "data", "adult", 9, output={"file": str(tmp_path / "released.parquet")})
+    with sqlanon.plan(None, policy) as plan:
+        plan.publish()
+        assert plan.certificate.optimal
+        assert len(plan._session.source.engine.journal.entries) <= 40

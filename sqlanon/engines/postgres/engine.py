@@ -108,6 +108,7 @@ class PostgresEngine(SerialEngine):
     preamble = HELPERS
     temporary_schema = "pg_temp."
     analyzes = True
+    stages_release = True
 
     def __init__(self, uri: str = "postgresql://") -> None:
         super().__init__()
