@@ -336,7 +336,8 @@ def rank(combined: Combined) -> tuple[Combined, Whole]:
 def keep(kept: dict[Any, Any], slot: Any, found: Any, rows: int) -> None:
     """Keep an array of a grain; the oldest make room."""
     if len(kept) >= max(MOST_RESTS, REST_ROWS // max(rows, 1)):
-        kept.pop(next(iter(kept)), None)
+        oldest, *_ = kept  # in one step: other threads may add to it and take from it
+        kept.pop(oldest, None)
     kept[slot] = found
 
 

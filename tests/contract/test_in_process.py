@@ -117,6 +117,29 @@ def test_both_ways_give_the_same_verdict(block: Block, ways: Any, monkeypatch: p
     assert enough(compared > 20 and suppressed)
 
 
+@pytest.mark.parametrize("wide", [64, 256, 4096])
+def test_numbers_of_a_rest_that_are_ranked_midway_keep_their_values(
+    connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, wide: int
+) -> None:
+    """Columns that go together: their combinations are few, but the numbers of values multiply beyond a word."""
+    monkeypatch.setattr(key_layout, "BITS", 20)
+    for name, value in {"WIDE": wide, "USES": 1, "SMALL": 0, "WORTH": 1.0}.items():
+        monkeypatch.setattr(grains, name, value)
+    rng = random.Random(1)
+    firsts = [rng.randrange(8) * 3 for _ in range(100)]
+    rows = [[(first + place + (rng.random() < 0.1)) % 16 for place in range(5)] for first in firsts]
+    connection.execute("CREATE TABLE t (a INTEGER, b INTEGER, c INTEGER, d INTEGER, e INTEGER)")
+    connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?)", rows)
+    connection.execute(
+        "CREATE TABLE h AS SELECT i AS l0, 'q' || i // 4 AS l1, 'o' || i // 8 AS l2, '*' AS l3 FROM range(16) r(i)"
+    )
+    columns = {name: {"role": "quasi_identifier", "hierarchy": {"table": "h"}} for name in "abcde"}
+    privacy = [{"type": "k_anonymity", "k": 3}]
+    wanted = {"table": "t", "columns": columns, "privacy": privacy, "suppression_limit": 1.0}
+    with both(connection, wanted) as judged:
+        compare(dataclasses.replace(judged, nodes=rng.sample(judged.nodes, 60)), rng)
+
+
 def test_what_cannot_be_judged_in_the_process_is_judged_by_sql() -> None:
     """Counts whose sums a key or a floating-point number cannot hold, large bases, entities, models from outside."""
     k_anonymity = (KAnonymity(2),)
