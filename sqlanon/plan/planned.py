@@ -380,9 +380,11 @@ class Planned(Closing):
         """Return the released rows with what is known of how often each stands.
 
         Counts of the plan stand for the records of files alone, which are compared by their stamps in the end: records
-        of a database that are deleted meanwhile would be published otherwise.
+        of a database that are deleted meanwhile would be published otherwise. How many values a column has beside the
+        quasi-identifiers is known of all records: where some are suppressed, the order must not tell of theirs.
         """
-        values = {found.name: found.values for found in self._session.beside.columns}
+        of_all = {found.name: found.values for found in self._session.beside.columns}
+        values = {} if self.ledger.suppressed else of_all
         passed = [name for name in self.released if name not in {a.name for a in self.catalog.attributes}]
         most: int | None = max(1, self.ledger.classes)
         for name in passed:
