@@ -40,8 +40,9 @@ def start() -> None:
         if isinstance(done.code, int) and threading.active_count() == 1:
             atexit._run_exitfuncs()
             with suppress(OSError):  # the interpreter says what it says of a pipe that nobody reads
-                sys.stdout.flush()
-                sys.stderr.flush()
+                for stream in (sys.stdout, sys.stderr):
+                    if stream is not None:  # it was closed before the process began
+                        stream.flush()
                 os._exit(done.code)
         raise
 

@@ -133,6 +133,15 @@ def test_a_process_of_its_own_ends_with_the_code_and_the_whole_output(policy: Pa
     assert ended.stdout.splitlines()[1:] == ["the end"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the shell closes the streams")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_process_whose_streams_are_closed_ends_with_the_same_code(policy: Path, closed: str) -> None:
+    for arguments, code in (("", 0), ("--strategy none", 2)):
+        line = f'"{sys.executable}" -m sqlanon.cli run "{policy}" {arguments} {closed}'
+        done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+        assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+
+
 # --- the public names, which are loaded one by one ---
 
 
