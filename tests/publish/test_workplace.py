@@ -20,8 +20,7 @@ from killed_publications import SCENARIOS, publish, seen
 import sqlanon
 from sqlanon.disk import renames
 from sqlanon.disk.folders import LOCK, PrivateFolder
-from sqlanon.disk.modes import write_private
-from sqlanon.disk.writing import whole_file, workplace_of
+from sqlanon.disk.writing import whole_file, workplace_of, write_text
 from sqlanon.errors import InputError, TargetError
 from sqlanon.publish.leftovers import clean
 from sqlanon.publish.papers import CERTIFICATE, MANIFEST, check_papers, digest_of
@@ -369,7 +368,7 @@ def test_nobody_else_can_read_a_release_before_it_is_in_place(
 @pytest.mark.usefixtures("open_umask")
 def test_texts_and_conversions_are_created_for_their_owner_alone_and_keep_what_they_replace(folder: Path) -> None:
     for permissions in ("0600", "0644"):
-        write_private(folder / "model.sql", "SELECT 1")
+        write_text(folder / "model.sql", "SELECT 1")
         assert command("convert", folder / "p.json", folder / "p.xml", "--replace").returncode == 0
         assert [mode(folder / "model.sql"), mode(folder / "p.xml")] == [permissions] * 2
         for name in ("model.sql", "p.xml"):
