@@ -97,7 +97,7 @@ class _Marks:
             + quote * 2
             + rb"[^"
             + quote
-            + rb"]*+)*+(?:"
+            + rb"]*+)*(?:"
             + quote
             + rb"|\Z)"
         )
@@ -107,8 +107,9 @@ class _Marks:
     def fields(self, record: bytes) -> list[tuple[bytes, bool]]:
         """Return the fields of a record, and whether each is well formed."""
         quote, delimiter = re.escape(self.quote), re.escape(self.delimiter)
-        quoted = rb" *+" + quote + rb"((?:[^" + quote + rb"]|" + quote * 2 + rb")*+)" + quote + rb" *+"
-        plain = rb"((?:(?!" + delimiter + rb").)*+)"
+        # No possessive quantifier stands around a group: Python before 3.11.5 backtracks wrongly there (gh-106052).
+        quoted = rb" *+" + quote + rb"([^" + quote + rb"]*(?:" + quote * 2 + rb"[^" + quote + rb"]*)*)" + quote + rb" *+"
+        plain = rb"(.*?)"
         field = re.compile(rb"(?:" + quoted + rb"|" + plain + rb")(" + delimiter + rb"|\Z)", re.DOTALL)
         found: list[tuple[bytes, bool]] = []
         position, more = 0, True

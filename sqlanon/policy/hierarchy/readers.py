@@ -88,9 +88,9 @@ def _refuse_other_delimiter(text: str, delimiter: str, nulls: set[str], name: st
 
 
 def _quoted_rows(text: str, delimiter: str, nulls: set[str], name: str) -> list[Row]:
-    """Read rows with quotes: one match a field with what ends it; possessive, so that an open quote costs one pass."""
+    """Read rows with quotes: one match a field with what ends it; an open quote costs one pass."""
     mark = re.escape(delimiter)
-    quoted = r'("[^"]*+(?:""[^"]*+)*+")'
+    quoted = r'("[^"]*+(?:""[^"]*+)*")'
     field = re.compile(rf'(?:{quoted}|((?!")[^{mark}\r\n]*+))({mark}|\r\n|\n|\r|\Z)')
     rows: list[Row] = []
     row: list[str | None] = []
