@@ -108,7 +108,8 @@ class _Marks:
         """Return the fields of a record, and whether each is well formed."""
         quote, delimiter = re.escape(self.quote), re.escape(self.delimiter)
         # No possessive quantifier stands around a group: Python before 3.11.5 backtracks wrongly there (gh-106052).
-        quoted = rb" *+" + quote + rb"([^" + quote + rb"]*(?:" + quote * 2 + rb"[^" + quote + rb"]*)*)" + quote + rb" *+"
+        inner = rb"[^" + quote + rb"]*"
+        quoted = rb" *+" + quote + rb"(" + inner + rb"(?:" + quote * 2 + inner + rb")*)" + quote + rb" *+"
         plain = rb"(.*?)"
         field = re.compile(rb"(?:" + quoted + rb"|" + plain + rb")(" + delimiter + rb"|\Z)", re.DOTALL)
         found: list[tuple[bytes, bool]] = []
