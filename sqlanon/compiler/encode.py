@@ -6,7 +6,7 @@ bits in one of the words. Generalizing to level l clears the fields below l.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -88,19 +88,48 @@ class Matching:
         return exp.null() if self.root is None else exp.Literal.string(self.root)
 
 
-def branches(matchings: Sequence[Matching]) -> exp.Select:
-    """Return the values of the source with their levels, leaves and branch numbers, of all columns.
+def branches(matchings: Sequence[Matching], *, apart: bool = False) -> list[exp.Select]:
+    """Return the values of the source with their levels, leaves and branch numbers, as one query or one a column.
 
     What is above the last level of a column is NULL, with the branch 0.
+
+    Args:
+        apart: one query a column: each has windows over the values of its own column alone.
     """
-    found = dict(enumerate(matchings))
     tallest = max(matching.height for matching in matchings)
+    if not apart:
+        return [_branches(dict(enumerate(matchings)), tallest)]
+    parts = []
+    for position, matching in enumerate(matchings):
+        own = _branches({position: matching}, matching.height, filtered=True)
+        part = exp.select(*map(column, ("attribute", "value", names.COUNT, COVERED))).from_(own.subquery("own"))
+        for i in range(tallest):
+            within = i < matching.height
+            part.select(
+                column(names.level(i)) if within else named(exp.cast(exp.null(), "VARCHAR"), names.level(i)),
+                column(leaves(i)) if within else named(bigint(exp.null()), leaves(i)),
+                column(branch(i)) if within else named(number(0), branch(i)),
+                copy=False,
+            )
+        parts.append(part)
+    return parts
+
+
+def _branches(found: Mapping[int, Matching], tallest: int, *, filtered: bool = False) -> exp.Select:
+    """Return the branches of some columns, by their positions, with levels up to the tallest of them.
+
+    Args:
+        filtered: read the rows of these columns alone.
+    """
+    of_column = [] if filtered else [column("attribute")]
     counted: list[exp.Expr] = [column("attribute"), *[column(names.level(i)) for i in range(tallest)]]
     for i in range(tallest):
-        of_level = exp.Window(this=count_rows(), partition_by=[column("attribute"), column(names.level(i))])
+        of_level = exp.Window(this=count_rows(), partition_by=[*of_column, column(names.level(i))])
         at_root = {p: number(m.domain) for p, m in found.items() if m.joins_root(i)}
         counted.append(named(by_position(at_root, of_level), leaves(i)))
     listed = exp.select(*counted, named(number(1), "is_listed")).from_(table(names.LISTED))
+    if filtered:
+        listed = listed.where(among(list(found)), copy=False)
 
     is_listed, no_value = not_null(column("is_listed", "h")), is_null(column("value", "v"))
     listing = [p for p, m in found.items() if m.null_listed]
@@ -129,9 +158,11 @@ def branches(matchings: Sequence[Matching]) -> exp.Select:
     met = exp.and_(same_column, same(column("value", "v"), column(names.level(0), "h")), copy=False)
     joined = exp.select(*projections).from_(table(names.VALUES, "v"))
     joined = joined.join(listed.subquery("h"), on=met, join_type="left")
+    if filtered:
+        joined = joined.where(among(list(found), "v"), copy=False)
     ranked: list[exp.Expr] = [exp.Star()]
     for i in range(tallest):
-        within = [column("attribute"), column(COVERED)] + ([column(names.level(i + 1))] if i + 1 < tallest else [])
+        within = [*of_column, column(COVERED), *([column(names.level(i + 1))] if i + 1 < tallest else [])]
         order = exp.Order(expressions=[exp.Ordered(this=column(names.level(i)), nulls_first=False)])
         rank = exp.Window(this=exp.DenseRank(), partition_by=within, order=order)
         ranked.append(named(exp.Sub(this=rank, expression=number(1)), branch(i)))

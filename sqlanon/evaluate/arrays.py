@@ -25,7 +25,7 @@ from sqlanon.sqltrees.trees import table
 Real = NDArray[np.float64]
 Columns = dict[str, NDArray[np.generic]]
 
-TABLE_BITS = 20
+TABLE_BITS = 16
 """Codes of at most so many bits are looked up in a table, others by bisection."""
 
 

@@ -90,10 +90,15 @@ class _Histogram:
 
 
 class InProcess:
-    """The arrays of one source, and the grains that are held of it: plans of the same source share them."""
+    """The arrays of one source, and the grains that are held of it: plans of the same source share them.
 
-    def __init__(self, arrays: CodeArrays) -> None:
+    Args:
+        threads: that judge nodes side by side; None: as many as there are cores.
+    """
+
+    def __init__(self, arrays: CodeArrays, *, threads: int | None = None) -> None:
         self._arrays = arrays
+        self._threads = min(MOST_THREADS, threads or os.cpu_count() or 1)
         self._grains: dict[tuple[str, ...], Grains] = {}
 
     def judge_for(self, question: Question) -> InProcessJudge:
@@ -103,7 +108,7 @@ class InProcess:
             layout = KeyLayout.of(self._arrays.catalog, watched)
             assert layout is not None  # see ``can_judge``
             self._grains[watched] = Grains(self._arrays, layout, watched)
-        return InProcessJudge(self._grains[watched], question)
+        return InProcessJudge(self._grains[watched], question, self._threads)
 
     @property
     def fetched(self) -> tuple[Transferred, ...]:
@@ -125,8 +130,9 @@ class InProcess:
 class InProcessJudge:
     """Judges nodes for some models from the grains of one source."""
 
-    def __init__(self, grains: Grains, question: Question) -> None:
+    def __init__(self, grains: Grains, question: Question, threads: int) -> None:
         self.grains = grains
+        self._threads = threads
         self._question = question
         self._monotone = question.monotone
         self._watched = question.histograms
@@ -164,9 +170,9 @@ class InProcessJudge:
         self, work: Sequence[tuple[Node, Grain]], exact: bool
     ) -> Iterable[tuple[dict[str, Any], int, FailingClasses]]:
         """Judge each node from its grain; many rows on every core, because numpy sorts beside other threads."""
-        if len(work) == 1 or sum(grain.rows for _, grain in work) < THREAD_ROWS:
+        if min(len(work), self._threads) == 1 or sum(grain.rows for _, grain in work) < THREAD_ROWS:
             return [self._judged(grain, node, exact) for node, grain in work]
-        with ThreadPoolExecutor(min(MOST_THREADS, os.cpu_count() or 1)) as pool:
+        with ThreadPoolExecutor(self._threads) as pool:
             return list(pool.map(lambda item: self._judged(item[1], item[0], exact), work))
 
     def _judged(self, grain: Grain, node: Node, exact: bool) -> tuple[dict[str, Any], int, FailingClasses]:

@@ -120,7 +120,9 @@ class Session:
             from sqlanon.evaluate.arrays import fetch
             from sqlanon.evaluate.in_process import InProcess
 
-            self._shared.local = InProcess(fetch(self.engine, self.encoding.catalog))
+            self._shared.local = InProcess(
+                fetch(self.engine, self.encoding.catalog), threads=self.policy.engine.threads
+            )
         return self._shared.local
 
     @property

@@ -34,6 +34,10 @@ from sqlanon.source.widths import is_open, with_widths
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, count_rows, or_zero, table, union_all
 
+TOGETHER = 300_000
+"""Up to so many distinct values, of all columns, their branches are numbered together, beyond one by one: a window
+over the values of all columns would have to hold them all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
@@ -140,7 +144,7 @@ def _measure(
         hierarchies.distinct_values(source.relation, columns, source.taking_part, source.entity, together=together)
         for together in (engine.groups_by_sets, False)
     )
-    engine.create("distinct values", names.VALUES, distinct, portable=plain)
+    apart = engine.create("distinct values", names.VALUES, distinct, portable=plain) > TOGETHER
     opened = [i for i, spec in enumerate(specs) if is_open(spec)]
     specs, lengths = with_widths(engine, source, specs, types, policy)
     listed = {
@@ -149,7 +153,10 @@ def _measure(
     }
     heights = list_rows(engine, listed, warnings, policy.extensions)
     matchings = _matchings(engine, policy, specs, heights)
-    engine.create("branches", names.BRANCHES, encode.branches(matchings))
+    first, *others = encode.branches(matchings, apart=apart)
+    engine.create("branches", names.BRANCHES, first)
+    for query in others:
+        engine.insert("branches", names.BRANCHES, query)
     tallest = max(heights.values())
     query = encode.branch_facts([without_enum(item.type) for item in columns], tallest)
     facts = {int(row[0]): row[1:] for row in engine.run("branch facts", query)}

@@ -12,9 +12,11 @@ import cases
 import duckdb
 import pyarrow as pa
 import pytest
+from sqlglot import exp
 
 import sqlanon
 from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.sqltrees import names
 
 
 def world(connection: duckdb.DuckDBPyConnection, columns: int, **changes: Any) -> sqlanon.Policy:
@@ -98,6 +100,29 @@ def test_encoding_reads_the_source_twice(
         pass
     encoding = {name: read[name] for name in ("count records", "distinct values", "base") if read[name]}
     assert encoding == {"distinct values": 1, "base": 1}
+
+
+def test_columns_of_many_values_are_numbered_one_by_one_with_the_same_codes(
+    connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every fifth value of a column is not listed, so that it stands at the root."""
+    levels = {str(value): [str(value // 4), "*"] for value in range(12) if value % 5}
+    policy = world(connection, 7)
+    listed = {**policy.to_dict()["columns"]["q0"], "hierarchy": {"levels": levels}, "uncovered": "top"}
+    policy = sqlanon.Policy.from_dict({**policy.to_dict(), "columns": {**policy.to_dict()["columns"], "q0": listed}})
+    found = []
+    for together in (10**9, 0):
+        monkeypatch.setattr("sqlanon.source.encoding.TOGETHER", together)
+        with sqlanon.plan(connection, policy) as plan:
+            engine, catalog = plan._session.engine, plan._session.encoding.catalog
+            branches = [entry.name for entry in engine.journal.entries].count("branches")
+            base, leaf = (
+                sorted(engine.arrow("test", exp.select("*").from_(exp.to_identifier(name))).to_pylist(), key=repr)
+                for name in (names.BASE, names.LEAF)
+            )
+            found.append((catalog, base, leaf, plan.solution.levels, plan.certificate))
+        assert branches == (1 if together else 7)
+    assert found[0] == found[1]
 
 
 def test_a_run_on_adult_takes_few_statements(shared: Path, tmp_path: Path) -> None:
