@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,17 @@ def before_call(number: int, action: Callable[[], object]) -> Callable[[Any], An
         return call
 
     return wrapped
+
+
+@pytest.fixture(autouse=True)
+def no_signal_is_ignored() -> Iterator[None]:
+    """A process that was started by ``nohup`` ignores SIGHUP, and a command leaves it so."""
+    ignored = [number for number in SIGNALS if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def interrupted(
@@ -154,7 +165,7 @@ def test_python_raises_a_keyboard_interrupt_with_the_best_node(policy: Path, mon
     assert contents(policy) == before
 
 
-@pytest.mark.parametrize(("owner", "name"), [(Draft, "audit"), (files, "_write_flat"), (publication, "release_query")])
+@pytest.mark.parametrize(("owner", "name"), [(Draft, "audit"), (files, "_write_flat"), (publication, "ordered")])
 def test_an_interrupt_while_the_release_is_written_or_audited_leaves_nothing(
     policy: Path, monkeypatch: pytest.MonkeyPatch, owner: object, name: str
 ) -> None:
