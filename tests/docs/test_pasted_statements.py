@@ -23,7 +23,7 @@ COLUMNS = (
     "age INTEGER, zip VARCHAR(9), height DOUBLE PRECISION, day DATE, code VARCHAR(9), s VARCHAR(9), note VARCHAR(9)"
 )
 ROWS = [
-    (i % 60, f"1{i % 7:04}", (i % 9) / 4, f"2024-0{i % 6 + 1}-11", f"c{i % 5}", f"s{i % 3}", "n'o\"te")
+    (i % 60, f"1{i % 7:04}", (i % 9) / 4, f"2024-0{i % 6 + 1}-11", f"c{i % 5}", f"s{i % 3}", "n'o\"tes")
     for i in range(400)
 ]
 HIERARCHIES = {

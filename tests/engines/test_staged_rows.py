@@ -112,4 +112,4 @@ def test_a_source_that_changed_after_the_rows_were_staged_is_refused(source: Pat
         with pytest.raises(sqlanon.SourceChangedError):
             plan.publish()
     with closing(sqlite3.connect(source)) as other:
-        assert other.execute("SELECT COUNT(*) FROM sqlite_schema WHERE name LIKE '%releas%'").fetchall() == [(0,)]
+        assert other.execute("SELECT COUNT(*) FROM sqlite_schema WHERE name LIKE '%release%'").fetchall() == [(0,)]

@@ -53,7 +53,7 @@ class HeldTables(DuckDBEngine):
     def parts_of(self, statement: exp.Expr) -> tuple[exp.Expr, dict[str, exp.Query]]:
         """Return a statement that joins the base with records as one that reads what the base says of them.
 
-        The parts of its WITHs that read tables that stand here alone, the base among them, are tables of their own: the
+        Those of its CTEs that read tables that stand here alone, the base among them, are tables of their own: the
         classes that pass, say, are found here without a job, and the cluster joins them with the records.
 
         Returns:

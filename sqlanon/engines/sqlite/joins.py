@@ -61,7 +61,7 @@ def _take_parts(query: exp.Query, before: list[exp.CTE], created: list[tuple[str
     """Replace the parts of ``query`` by tables, in place, and add these to ``created``.
 
     Args:
-        before: the parts of WITHs around the query that it may read.
+        before: the CTEs around the query that it may read.
     """
     before = list(before)
     clause = query.args.get("with_")
