@@ -8,6 +8,7 @@ written in the user's connection.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import duckdb
@@ -21,6 +22,8 @@ from sqlanon.sqltrees.trees import column, named, union_all
 TEMPORARY = ("temp", "main")
 """Where DuckDB keeps them: database and schema."""
 BATCH_ROWS = 50_000
+AGAIN = 20
+"""How often relations are listed anew when a database is attached or detached at the same moment."""
 AS_TEXT = ("HUGEINT", "UHUGEINT", "UUID", "BIT", "TIME WITH TIME ZONE", "ENUM")
 """Types that do not come back from Arrow as they were, and are carried as texts."""
 
@@ -51,8 +54,15 @@ class PrivateRelations:
             .where(column("temporary"), exp.Not(this=column("internal")))
             for kind in ("table", "view")
         )
-        names = [str(row[0]) for row in self._connection.sql(render(listed)).fetchall()]
+        names = self._names(render(listed))
         return next((name for name in names if name.casefold() == parts[-1].casefold()), None)
+
+    def _names(self, statement: str) -> list[str]:
+        """Return the names that a statement lists. It looks at all databases, which other threads attach and detach."""
+        for _ in range(AGAIN):
+            with suppress(duckdb.TransactionException):
+                return [str(row[0]) for row in self._connection.sql(statement).fetchall()]
+        return [str(row[0]) for row in self._connection.sql(statement).fetchall()]
 
     def copy(self, name: str, ingest: Callable[[Callable[[], Any]], Any]) -> exp.Table:
         """Return the copy of a private relation, which is made at the first time.
