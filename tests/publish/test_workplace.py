@@ -129,8 +129,10 @@ def test_a_run_that_is_killed_between_two_renames_is_settled_by_check_and_clean(
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     for point in range(20):
         policy = write_policy(folder, output={"file": release.name}, if_exists="replace")
+        (folder / "s.csv").write_text(RECORDS)
         assert command("run", policy).returncode == 0
         old = digest_of(release)
+        (folder / "s.csv").write_text(RECORDS + "0,60\n")  # another release: equal rows make equal files
         done = subprocess.run([sys.executable, "-c", KILLED_RUN, str(policy), str(point)], check=False, env=env)
         if done.returncode == 0:
             break
