@@ -169,15 +169,17 @@ def _values_together(
         query.select(named(exp.cast(exp.null(), "BIGINT"), "entities"), copy=False)
     sets = exp.GroupingSets(expressions=[exp.paren(column(texts[i])) for i in shared])
     query.set("group", exp.Group(expressions=[sets]))
-    sensitive = [is_of[i].copy() for i in shared if columns[i].sensitive]
+    sensitive = [i for i in shared if columns[i].sensitive]
     if sensitive and counts["takes_part"]:  # of these n is the same: whoever takes part is of the population
-        held = exp.GT(this=_records_if(counts["takes_part"]), expression=number(0))
-        query.set("having", exp.Having(this=exp.or_(exp.not_(exp.or_(*sensitive)), held)))
+        is_sensitive = exp.or_(*[is_of[i].copy() for i in sensitive])
         counted = exp.Case(
-            ifs=[exp.If(this=exp.or_(*[item.copy() for item in sensitive]), true=_records_if(counts["takes_part"]))],
+            ifs=[exp.If(this=is_sensitive, true=_records_if(counts["takes_part"]))],
             default=_records_if(counts["in_population"]),
         )
         query.expressions[2].set("this", counted)
+        # not by HAVING: there Spark does not know the columns of a grouping set beside a sum
+        held = exp.GT(this=column(names.COUNT), expression=number(0))
+        query = exp.select("*").from_(query.subquery("counted")).where(exp.or_(exp.not_(among(sensitive)), held))
     return query
 
 
