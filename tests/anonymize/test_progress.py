@@ -19,6 +19,8 @@ from sqlanon.plan.recoding import insertion
 from sqlanon.publish.papers import CERTIFICATE
 from sqlanon.verification import NODES_AT_ONCE
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

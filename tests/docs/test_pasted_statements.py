@@ -17,6 +17,8 @@ from postgres_server import Server, execute
 
 import sqlanon
 
+pytestmark = pytest.mark.slow
+
 Rows = list[tuple[Any, ...]]
 World = tuple[dict[str, Any], Callable[[str], Rows]]
 COLUMNS = (

@@ -19,6 +19,8 @@ import sqlanon
 from sqlanon.audit.check import check_relation
 from sqlanon.engines.sqlite import engine as sqlite_engine
 
+pytestmark = pytest.mark.slow
+
 DISTANCES = ("equal", "hierarchical")
 LEVELS = {"flu": ["lung", "*"], "cold": ["lung", "*"], "gout": ["joint", "*"]}
 MODELS: dict[str, list[dict[str, Any]]] = {

@@ -13,6 +13,8 @@ from tables import text_table
 
 import sqlanon
 
+pytestmark = pytest.mark.slow
+
 ORDINARY = [(f"{8000 + i % 40}", "f" if i % 3 else "m", f"p{i}") for i in range(300)]
 LONG = ("8010-GRAZ-ANDRITZ", "x", "p300")
 
