@@ -137,7 +137,7 @@ def _columns(listed: Iterable[str]) -> list[exp.Expr]:
 
 
 def _signs(types: Mapping[str, str]) -> list[exp.Expr]:
-    """Return what tells 0 from -0."""
+    """Return what distinguishes 0 from -0."""
     floats = [name for name, kind in types.items() if kind.upper() in SIGNED_ZERO]
     return [exp.Anonymous(this="SIGNBIT", expressions=[column(name)]) for name in floats]
 

@@ -7,7 +7,7 @@
   always a fresh one (dropped rows would stay behind in an old one as raw bytes), and is audited by a fresh connection
   that sees nothing else.
 
-The order of rows tells nothing of the source (``order``); ENUM types become text. Comments, constraints and defaults do
+The order of rows shows nothing of the source (``order``); ENUM types become text. Comments, constraints and defaults do
 not survive a SELECT.
 """
 
