@@ -136,7 +136,7 @@ def audit_nulls(
         raise InputError(f"k is {k}, and a class cannot have fewer records than 1.", hint="give a k of 1 or more.")
     wanted = columns_of(engine, relation, quasi_identifiers)
     relation = compared_as_read(relation, dict(engine.columns(relation)), entity=None, quasi_identifiers=wanted)
-    with _tables(engine) as create:
+    with working_tables(engine) as create:
         create("null classes", null_patterns.GROUPS, null_patterns.groups(relation, wanted))
         [row] = engine.run("null profile", null_patterns.profile(len(wanted)))
         classes, records, records_with_null = row[:3]
@@ -196,7 +196,7 @@ Create = Callable[[str, str, exp.Query], int]
 
 
 @contextmanager
-def _tables(engine: Engine) -> Iterator[Create]:
+def working_tables(engine: Engine) -> Iterator[Create]:
     """Yield a function that creates tables of ours; they are dropped at the end, also on error."""
     created: list[str] = []
 
