@@ -46,6 +46,8 @@ OTHER_WORK = 20_000_000
 """The same for other engines."""
 TELLING = 1.1
 """A set is worth naming if it singles out so many times what the best of its parts does."""
+NEARLY_ALL = 0.95
+"""The share of records from which on larger sets are not worth naming."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,19 +326,23 @@ def _holds_one(mask: int, sets: Sequence[int]) -> bool:
     return any(part & mask == part for part in sets)
 
 
-def rank_sets(found: ColumnSets, *, at_most: int = 10, per_size: int = 3) -> tuple[ColumnSet, ...]:
-    """Return the sets that single out most, the most telling first: of each size the best ones, and of those only sets
-    that single out a tenth more records than every part of them that was looked at.
+def rank_sets(found: ColumnSets, *, at_most: int = 10, per_size: int = 2) -> tuple[ColumnSet, ...]:
+    """Return the sets that single out most, the smallest first: of each size the best ones, and of those only sets that
+    single out a tenth more records than every part of them that was looked at.
 
-    A larger set always singles out as many records as its parts. It is worth naming for what it adds.
+    A larger set always singles out as many records as its parts. It is worth naming for what it adds, and no larger
+    sets are where one singles out nearly all (``NEARLY_ALL``).
     """
     chosen: list[ColumnSet] = []
     known = {frozenset(item.columns): item.uniques for item in found.sets}
     for size in range(1, len(found.columns) + 1):
         of_size = [item for item in found.sets if len(item.columns) == size and item.uniques]
         telling = [item for item in of_size if item.uniques >= TELLING * _best_part(item, known)]
-        chosen += sorted(telling, key=lambda item: -item.uniques)[:per_size]
-    return tuple(sorted(chosen, key=lambda item: (-item.uniques, len(item.columns)))[:at_most])
+        best = sorted(telling, key=lambda item: -item.uniques)[:per_size]
+        chosen += best
+        if len(chosen) >= at_most or (best and best[0].share_of_uniques >= NEARLY_ALL):
+            break
+    return tuple(chosen[:at_most])
 
 
 def _best_part(item: ColumnSet, known: Mapping[frozenset[str], int]) -> int:

@@ -282,6 +282,17 @@ def _other_delimiter(path: Path, form: CsvForm) -> str | None:
     return None
 
 
+def find_delimiter(path: Path, form: CsvForm) -> str | None:
+    """Return the delimiter by which the first records of a file have the same number of fields, more than one; None
+    where they have with the delimiter of ``form``, or with none that is known."""
+    with closing(_blocks(path, form)) as blocks:
+        block = next(blocks, None)
+        records = [] if block is None else [block.record(int(n)) for n in np.flatnonzero(~block.blank())[:LOOKED_AT]]
+    if block is None or {len(block.marks.fields(record)) for record in records} != {1}:
+        return None
+    return _other_delimiter(path, form)
+
+
 def column_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return the names of columns as DuckDB gives them: none is missing, and no two are alike but for case."""
     places = len(str(max(len(names) - 1, 0)))

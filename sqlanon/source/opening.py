@@ -31,6 +31,8 @@ from sqlanon.source.spark import Cluster, is_session, parquet_files, spark_path,
 from sqlanon.sqltrees import names
 
 ATTACHED = "sqlanon_source"
+ONLY_TABLE = "*"
+"""The table of a database that has one relation only, where the user names none."""
 
 Stamp = tuple[Path, int, int, int, int]
 """A file, when it was last written to and changed (nanoseconds), its size and its inode: a file that took its place has
@@ -187,6 +189,9 @@ def other_records(opened: Source, path: str, table_name: str | None, reading: Re
         )
     if not is_database(file.name):
         return reading.records(engine, file, into=name)
+    if table_name == ONLY_TABLE:
+        listed = engine.relations()
+        table_name = listed[0] if len(listed) == 1 else None
     if not table_name:
         raise SourceError(f"{file.name!r} is a database, and no table of it is named.", hint="name the table too.")
     catalog = attached_as(engine, file)
@@ -348,6 +353,9 @@ def _table_source(
     Raises:
         SourceError: no table is named, or it cannot be read.
     """
+    if table_name == ONLY_TABLE:
+        listed = engine.relations()
+        table_name = listed[0] if len(listed) == 1 else None
     if not table_name:
         raise SourceError(
             "The source is a database, and no table of it is named.",

@@ -169,7 +169,7 @@ def test_the_ranking_names_a_set_for_what_it_adds() -> None:
 
     sets = (one("a", 40), one("b", 0), one("c", 1), one("ab", 43), one("ac", 60), one("bc", 1), one("abc", 90))
     found = ColumnSets(("a", "b", "c"), 100, 0, sets, 3, None)
-    assert ["".join(item.columns) for item in rank_sets(found)] == ["abc", "ac", "a", "c"]
+    assert ["".join(item.columns) for item in rank_sets(found)] == ["a", "c", "ac", "abc"]
     assert singling_out(sets[0]) == "a singles out 40 % of the records (40 of 100)."
     assert singling_out(sets[-1]) == "a, b and c together single out 90 % of the records (90 of 100)."
 

@@ -22,15 +22,16 @@ from sqlanon.sqltrees.trees import equal
 DIALECT = "sqlite"
 LARGEST = 2**63 - 1
 """The largest whole number; what is larger would be read as a float."""
-TEXT, CAST, TRY_CAST, REFUSE, LENGTH, KEY = (
+TEXT, CAST, TRY_CAST, REFUSE, LENGTH, KEY, MATCHES = (
     "sqlanon_text",
     "sqlanon_cast",
     "sqlanon_try_cast",
     "sqlanon_refuse",
     "sqlanon_length",
     "sqlanon_key",
+    "regexp",
 )
-"""The functions that the session has of its own (``values.Functions``)."""
+"""The functions that the session has of its own (``values.Functions``); SQLite calls the last one for REGEXP."""
 OVERFLOW = "overflow"
 """The reason that ``sqlanon_refuse`` receives when a whole number does not fit."""
 

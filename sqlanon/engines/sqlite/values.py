@@ -69,6 +69,7 @@ class Functions:
             (dialect.TRY_CAST, 2, self._try_cast),
             (dialect.LENGTH, 1, lambda value: None if value is None else len(str(value))),
             (dialect.KEY, -1, lambda *values: repr(values)),
+            (dialect.MATCHES, 2, _matches),
         ):
             create(name, arguments, self._notice_interrupts(function), deterministic=True)
         create(dialect.REFUSE, 1, self._refuse)  # of constants too only where it is reached
@@ -116,6 +117,11 @@ class Functions:
             return parse(value)
         except (ValueError, OverflowError):
             return None
+
+
+def _matches(pattern: str, value: Any) -> int | None:
+    """Return 1 if a part of a text matches a pattern, otherwise 0; SQLite calls it for ``value REGEXP pattern``."""
+    return None if value is None else int(re.search(pattern, str(value)) is not None)
 
 
 def _defined(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
