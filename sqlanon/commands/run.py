@@ -38,6 +38,7 @@ def execute(
     script: str | None,
     certificate: str | None,
     report: str | None,
+    audience: str,
     **search: str | float | None,
 ) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
@@ -47,10 +48,17 @@ def execute(
     if report is not None:
         check_report(Path(report))
         loaded = replace(loaded, report=str(Path(report).absolute()))
-    return run_policy(loaded, as_json=as_json, script=script, certificate=certificate)
+    return run_policy(loaded, as_json=as_json, script=script, certificate=certificate, audience=audience)
 
 
-def run_policy(policy: Policy, *, as_json: bool, script: str | None = None, certificate: str | None = None) -> int:
+def run_policy(
+    policy: Policy,
+    *,
+    as_json: bool,
+    script: str | None = None,
+    certificate: str | None = None,
+    audience: str = "operator",
+) -> int:
     """Run a policy, print what came of it, and return the exit code. A run that fails has its report too."""
     named = {"report": policy.report, "script": script, "certificate": certificate}
     beside = {what: Path(name) for what, name in named.items() if name}
@@ -61,11 +69,11 @@ def run_policy(policy: Policy, *, as_json: bool, script: str | None = None, cert
             release = anonymize(None, policy, watch=watch)
         except SqlanonError as error:
             if report is not None:
-                write_report(summarize_failure(policy, error), report)
+                write_report(summarize_failure(policy, error), report, audience=audience)
             raise
     with release:
         try:
-            _report(release, beside, as_json=as_json)
+            _report(release, beside, as_json=as_json, audience=audience)
         except KeyboardInterrupt:
             if not release.output:
                 raise
@@ -73,12 +81,12 @@ def run_policy(policy: Policy, *, as_json: bool, script: str | None = None, cert
     return 0
 
 
-def _report(release: Release, beside: Mapping[str, Path], *, as_json: bool) -> None:
+def _report(release: Release, beside: Mapping[str, Path], *, as_json: bool, audience: str) -> None:
     """Print what came of a run, and write what stands beside the release."""
     for warning in release.warnings:
         warn(warning)
     try:
-        _write_beside(release, beside)
+        _write_beside(release, beside, audience)
     except SqlanonError as error:
         if release.output:
             warn("the release itself was published; what follows failed after it.")
@@ -112,13 +120,13 @@ def _check_beside(policy: Policy, beside: Mapping[str, Path]) -> None:
         used.append(path)
 
 
-def _write_beside(release: Release, beside: Mapping[str, Path]) -> None:
+def _write_beside(release: Release, beside: Mapping[str, Path], audience: str) -> None:
     if "script" in beside:
         write_text(beside["script"], release.sql)
     if "certificate" in beside:
         _write_certificate(beside["certificate"], release)
     if "report" in beside:
-        write_report(summarize(release), beside["report"])
+        write_report(summarize(release), beside["report"], audience=audience)
 
 
 def result(release: Release) -> dict[str, Any]:

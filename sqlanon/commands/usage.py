@@ -15,6 +15,8 @@ from sqlanon.commands.guarded import GuardedCommand, Work
 ON_INTERRUPT = ("discard", "publish")
 DIALECTS = ("snowflake", "bigquery", "databricks", "clickhouse", "trino", "postgres", "spark", "sqlite", "duckdb")
 """Of ``explain``."""
+AUDIENCES = ("operator", "recipient")
+"""Of the report of ``run``."""
 ADAPTERS = ("duckdb", "postgres")
 """Of ``dbt``."""
 BESIDE = "*"
@@ -80,7 +82,14 @@ def demo() -> Work:
 @click.option("--dry-run", is_flag=True, help="Search and report; write nothing.")
 @click.option("--script", type=click.Path(), help="Write the replayable SQL here (for the operator).")
 @click.option("--certificate", type=click.Path(), help="Write the proof here too, for `sqlanon verify`.")
-@click.option("--report", type=click.Path(), help="Write a report for people here, .html or .txt (for the operator).")
+@click.option("--report", type=click.Path(), help="Write a report for people here, .html, .md, .txt or .json.")
+@click.option(
+    "--audience",
+    type=click.Choice(AUDIENCES),
+    default=AUDIENCES[0],
+    show_default=True,
+    help="For whom the report is: operator has exact counts, recipient no more than the release and its manifest.",
+)
 def run() -> Work:
     """Find the best node of POLICY, or the rules of its transformation; publish it and audit what was written."""
     from sqlanon.commands.run import execute

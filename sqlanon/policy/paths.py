@@ -17,7 +17,7 @@ COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
 """Endings that may follow those of texts, and what they say."""
 TARGET_ENDINGS = (".duckdb", ".parquet", ".csv")
 """Of files that the engine writes itself."""
-REPORT_ENDINGS = (".html", ".txt")
+REPORT_ENDINGS = (".html", ".txt", ".md", ".json")
 
 CONNECTION = r"passw|pwd|\b(host|hostaddr|user|dbname|service|sslmode)\s*=|(^|/)[a-z][a-z0-9+.]+:(/|[^/]*@)"
 """What a text that a driver connects with holds; a letter and a colon are a drive."""

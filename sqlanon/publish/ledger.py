@@ -165,8 +165,8 @@ class Ledger:
         if self.entities is not None:
             return self._of_entities(self.entities, k)
         split = [self.reasons[reason] for reason in SUPPRESSION_REASONS]
-        if any(_small(part, k) for part in split):
-            hidden = f"<{k}" if _small(self.suppressed, k) else f"<={self.suppressed}"
+        if any(is_small(part, k) for part in split):
+            hidden = f"<{k}" if is_small(self.suppressed, k) else f"<={self.suppressed}"
             shown: list[int | str] = [hidden for _ in split]
         else:
             shown = list(split)
@@ -174,12 +174,12 @@ class Ledger:
         low, high = sum(total[1] for total in totals), sum(total[2] for total in totals)
         return {
             "records": self.records if low == high else f"{low}-{high}",
-            "published": _text(self.published, k),
-            "suppressed": _text(self.suppressed, k),
-            "excluded": _text(self.excluded, k),
+            "published": coarse(self.published, k),
+            "suppressed": coarse(self.suppressed, k),
+            "excluded": coarse(self.excluded, k),
             "reasons": {
                 **dict(zip(SUPPRESSION_REASONS, shown, strict=True)),
-                "null": _text(self.excluded, k),
+                "null": coarse(self.excluded, k),
             },
             "classes": self.classes,
             "smallest_class": self.smallest_class,
@@ -193,7 +193,7 @@ class Ledger:
         is not supported), so the reasons reveal no more than the counts.
         """
         suppressed, excluded = (
-            f"<{k} entities" if _small(whose, k) else records
+            f"<{k} entities" if is_small(whose, k) else records
             for records, whose in ((self.suppressed, entities.suppressed), (self.excluded, entities.excluded))
         )
         return {
@@ -210,21 +210,23 @@ class Ledger:
     def hides(self, k: int) -> bool:
         """Return whether ``coarsened(k)`` hides a count."""
         if self.entities is not None:
-            return any(_small(count, k) for count in (self.entities.suppressed, self.entities.excluded))
-        return any(_small(c, k) for c in (self.published, self.suppressed, self.excluded, *self.reasons.values()))
+            return any(is_small(count, k) for count in (self.entities.suppressed, self.entities.excluded))
+        return any(is_small(c, k) for c in (self.published, self.suppressed, self.excluded, *self.reasons.values()))
 
 
 _DEFECT = "this is a defect of sqlanon or the source changed; run again, and report it if it stays."
 
 
-def _small(count: int, k: int) -> bool:
+def is_small(count: int, k: int) -> bool:
+    """Return whether a count must not travel: it is of fewer than k, and not zero (which k = 2 has to cover, too)."""
     return (1 if k > 2 else 0) <= count < k if k > 1 else False
 
 
 def _bounds(count: int, k: int) -> tuple[int, int]:
     """Return the smallest and the largest count that reads like ``count``."""
-    return (1 if k > 2 else 0, k - 1) if _small(count, k) else (count, count)
+    return (1 if k > 2 else 0, k - 1) if is_small(count, k) else (count, count)
 
 
-def _text(count: int, k: int) -> int | str:
-    return f"<{k}" if _small(count, k) else count
+def coarse(count: int, k: int) -> int | str:
+    """Return a count for what travels: ``<k`` if it is small."""
+    return f"<{k}" if is_small(count, k) else count

@@ -21,23 +21,30 @@ def check_report(path: Path) -> None:
     """
     if path.suffix.lower() not in REPORT_ENDINGS:
         raise TargetError(
-            f"The report {path.name!r} has an ending that is not known.", hint=f"use {' or '.join(REPORT_ENDINGS)}."
+            f"The report {path.name!r} has an ending that is not known.",
+            hint=f"use one of {', '.join(REPORT_ENDINGS)}.",
         )
     if path.is_dir():
         raise TargetError(f"The report {path.name!r} is a folder.", hint="name a file in it.")
     check_directory(path)
 
 
-def write_report(summary: RunSummary, path: str | Path) -> None:
+def write_report(summary: RunSummary, path: str | Path, *, audience: str = "operator") -> None:
     """Write the report, whole or not at all; an older one is replaced.
 
+    Args:
+        audience: ``operator`` has exact counts; ``recipient`` holds no more than the release and its manifest show.
+
     Raises:
+        InputError: there is no such audience.
         TargetError: its ending is not known, or it cannot be written.
     """
     path = Path(path)
     check_report(path)
+    from sqlanon.report.document import json_report
     from sqlanon.report.html import html_report
+    from sqlanon.report.markdown import markdown_report
     from sqlanon.report.text import text_report
 
-    forms = dict(zip(REPORT_ENDINGS, (html_report, text_report), strict=True))
-    write_text(path, forms[path.suffix.lower()](summary))
+    forms = dict(zip(REPORT_ENDINGS, (html_report, text_report, markdown_report, json_report), strict=True))
+    write_text(path, forms[path.suffix.lower()](summary, audience))

@@ -1,152 +1,57 @@
-"""The sections of a report as data: sentences, tables and figures, which each form of the report draws in its way."""
+"""The sections of the operator's report, with exact counts; ``recipient_sections`` has those of a recipient's."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from sqlanon.audit.null_bias import ColumnBias, NullBias
 from sqlanon.audit.nulls import REMARK, NullAudit
 from sqlanon.publish.ledger import Ledger
 from sqlanon.report import wording
+from sqlanon.report.blocks import (
+    FULL_BAR,
+    SHORT_BAR,
+    Bar,
+    Block,
+    Cell,
+    Field,
+    Listing,
+    Noted,
+    Part,
+    Parts,
+    Section,
+    Sentence,
+    Sizes,
+    Table,
+    facts,
+    share_of,
+)  # fmt: skip
 from sqlanon.report.charts import loss_scale
-from sqlanon.report.summary import ClassSizes, FailureSummary, RecodingSummary, RunSummary, SearchSummary
+from sqlanon.report.recipient import RecipientSummary
+from sqlanon.report.story import REVIEW
+from sqlanon.report.summary import FailureSummary, RecodingSummary, RunSummary, SearchSummary
 from sqlanon.report.wording import count, counted, duration, figure, search_extent, share
 
 PHASES = 4
 """Colours for the phases of a run. Further phases start again with the first colour."""
-FULL_BAR = 30
-"""Characters of a full bar in plain text."""
-SHORT_BAR = 10
-"""Characters of a full bar beside many other columns."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """One sentence or a few; a soft one explains and stands back."""
-
-    text: str
-    soft: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A bar; a full one is ``scale``. ``mark`` is a value to compare with, on the same scale."""
-
-    value: float
-    scale: float
-    mark: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Noted:
-    """A name with a note beside it."""
-
-    name: str
-    note: str
-
-
-Cell = str | Noted | Bar
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A column of a table.
-
-    Attributes:
-        title: its header; plain text has it in lower case.
-        kind: ``words``, ``number`` (flush right) or ``bar``.
-        width: the most characters in plain text; of bars, those of a full one, where 0 leaves the bars out.
-        style: a class of the style sheet: the width of the column, or the colour of its bars.
-        plain: the header in plain text, where it is another.
-    """
-
-    title: str = ""
-    kind: str = "words"
-    width: int | None = None
-    style: str = ""
-    plain: str | None = None
-
-    @property
-    def plain_title(self) -> str:
-        """Return the header in plain text."""
-        return self.title.lower() if self.plain is None else self.plain
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows whose first cell names them. ``total`` is a last row, ``style`` a class of the style sheet."""
-
-    fields: tuple[Field, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    caption: str = ""
-    style: str = ""
-    total: tuple[Cell, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a whole; ``kind`` is its colour, ``text`` its value in words or digits."""
-
-    kind: str
-    name: str
-    value: float
-    text: str
-    share: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The parts of a whole, side by side in one bar. Those with a header are listed in a table."""
-
-    title: str
-    parts: tuple[Part, ...]
-    header: tuple[str, ...] = ()
-    total: tuple[str, ...] = ()
-
-    @property
-    def whole(self) -> float:
-        """Return the sum of the parts."""
-        return sum(part.value for part in self.parts)
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """A histogram of records by the size of their class; ``apart`` shows what is suppressed beside what is not."""
-
-    buckets: tuple[ClassSizes, ...]
-    k: int | None
-    apart: bool
-    caption: str
-
-
-Block = Sentence | Table | Parts | Sizes
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A titled part of a report; two ``narrow`` ones may stand side by side."""
-
-    key: str
-    title: str
-    blocks: tuple[Block, ...]
-    narrow: bool = False
 
 
 def sections_of(run: RunSummary) -> tuple[Section, ...]:
-    """Return the sections of a report in their order, without those that would be empty."""
+    """Return the sections of the operator's report in their order, without those that would be empty."""
     rules = run.recoding
     kind = rules.kind if rules is not None else ""
     columns = facts((name, wording.ROLES.get(role, role)) for name, role in run.columns)
     found = (
         Section("nearest", "Nearest node", tuple(_nearest(run.failure)) if run.failure else ()),
+        Section("asked", "What was asked", facts(run.asked, width=45)),
+        Section("promised", "What is promised, and what is not", promises(run)),
         Section("records", "Records", tuple(_records(run.ledger, run.allowed, kind)) if run.ledger else ()),
         Section("classes", "Classes by size", _sizes(run)),
         Section("attributes", "Quasi-identifiers", tuple(_attributes(run)) if run.attributes else ()),
         Section("rules", wording.RULES.get(kind, ""), tuple(_rules(rules)) if rules else ()),
         Section("models", "Privacy models", _models(run)),
         Section("beside", "Published as they are", _beside(run)),
-        Section("nulls", "NULLs in the release", tuple(_nulls(run.nulls)) if run.nulls else ()),
+        Section("nulls", "NULLs in the release", tuple(_nulls(run))),
         Section("bias", "Records with a NULL are excluded", tuple(_bias(run.bias)) if run.bias else ()),
         Section("search", "Search", _search(run.search, kind) if run.search else (), narrow=True),
         Section("time", "Time", _seconds(run.seconds), narrow=True),
@@ -154,6 +59,18 @@ def sections_of(run: RunSummary) -> tuple[Section, ...]:
         Section("columns", "Other columns", columns, narrow=True),
     )
     return tuple(section for section in found if section.blocks)
+
+
+def promises(run: RunSummary | RecipientSummary) -> tuple[Block, ...]:
+    """Return what the policy promises of a release, and what it leaves open."""
+    if not run.promised:
+        return ()
+    written = run.name is not None if isinstance(run, RecipientSummary) else bool(run.output)
+    return (
+        Listing(run.promised, "Promised, and audited in what was written" if written else "Promised"),
+        Listing(run.not_promised, "Not promised"),
+        Sentence(REVIEW),
+    )
 
 
 def origin(run: RunSummary) -> tuple[tuple[str, str], ...]:
@@ -183,21 +100,11 @@ def key_figures(run: RunSummary) -> tuple[tuple[str, str, str], ...]:
     noun, extent, _ = search_extent(kind, run.search.evaluated, run.search.lattice_size)
     published = f"{count(ledger.published)} of {count(ledger.records)} records"
     return (
-        ("Published", _share(ledger.published, ledger.records) or "none", published),
+        ("Published", share_of(ledger.published, ledger.records) or "none", published),
         ("Loss", figure(certificate.loss), f"{measure}; {proof}"),
         ("Classes", count(ledger.classes), smallest + limit),
         ("Time", duration(sum(value for _, value in run.seconds)), f"{extent} {noun}"),
     )
-
-
-def facts(rows: Iterable[tuple[str, str]], *, width: int | None = None) -> tuple[Table, ...]:
-    """Return names with their values as a table without a header; none if there is no row."""
-    listed = tuple(rows)
-    return (Table((Field(width=width), Field()), listed, style="plain"),) if listed else ()
-
-
-def _share(part: int, whole: int) -> str:
-    return share(part / whole) if whole else ""
 
 
 def _beside(run: RunSummary) -> tuple[Block, ...]:
@@ -217,7 +124,7 @@ def _beside(run: RunSummary) -> tuple[Block, ...]:
             Noted(found.name, wording.ROLES.get(found.role, found.role)),
             count(found.values),
             share(found.unique),
-            *(("", "") if counts is None else (_share(records, published) for records in counts)),
+            *(("", "") if counts is None else (share_of(records, published) for records in counts)),
             ", ".join(f"{name} ({share(spared)})" for name, spared in found.determines.items()),
         )
         for found, counts in run.beside
@@ -240,7 +147,7 @@ def _records(ledger: Ledger, allowed: int | None, kind: str) -> Iterable[Block]:
     yield Parts(
         "What became of the records",
         tuple(
-            Part(key, reasons.get(key, key), number, count(number), _share(number, ledger.records))
+            Part(key, reasons.get(key, key), number, count(number), share_of(number, ledger.records))
             for key, number in counts.items()
         ),
         header=("What became of them", "Records", "Share"),
@@ -252,7 +159,7 @@ def _records(ledger: Ledger, allowed: int | None, kind: str) -> Iterable[Block]:
         name = Field("What became of the entities", width=45, plain="")
         fields = (name, *(Field(title, "number", plain="") for title in ("Entities", "Share")))
         numbers = [(name, number) for key, name in wording.ENTITIES.items() if (number := entities.to_dict()[key])]
-        rows = tuple((name, count(number), _share(number, entities.total)) for name, number in numbers)
+        rows = tuple((name, count(number), share_of(number, entities.total)) for name, number in numbers)
         yield Table(fields, rows, total=("all entities", count(entities.total), ""))
     if allowed is not None:
         yield Sentence(f"{noun}: {count(suppressed)} of at most {count(allowed)}.")
@@ -326,10 +233,10 @@ def _rules(recoding: RecodingSummary) -> Iterable[Block]:
     )
     rows = []
     for rule in recoding.listed:
-        part, bar = _share(rule.records, recoding.records), Bar(rule.records, most)
+        part, bar = share_of(rule.records, recoding.records), Bar(rule.records, most)
         sizes = (count(rule.classes), count(rule.smallest), count(rule.largest))
         rows.append((rule.description, count(rule.records), part, bar, *sizes))
-    full = _share(most, recoding.records)
+    full = share_of(most, recoding.records)
     caption = f"Shares of the records that are published. A full bar is {full}." if full else ""
     yield Table(fields, tuple(rows), caption, "rules")
     if recoding.remainder:
@@ -344,7 +251,14 @@ def _models(run: RunSummary) -> tuple[Block, ...]:
     return (Table(fields, tuple((m.label, counted(m.suppressed or 0, "record")) for m in run.models)),)
 
 
-def _nulls(audit: NullAudit) -> Iterable[Block]:
+def _nulls(run: RunSummary) -> Iterable[Block]:
+    if run.failure is None and run.null_words:
+        yield Listing(run.null_words)
+    if run.nulls is not None:
+        yield from _null_audit(run.nulls)
+
+
+def _null_audit(audit: NullAudit) -> Iterable[Block]:
     part = share(audit.records_with_null / audit.records)
     records, patterns = counted(audit.records_with_null, "record"), counted(audit.patterns, "pattern")
     yield Sentence(f"{records} ({part}) with a NULL, in {patterns}.", soft=False)

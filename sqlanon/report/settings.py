@@ -24,7 +24,7 @@ def settings_of(policy: Policy) -> tuple[tuple[str, str], ...]:
     joined = [file_name(join.source) if join.source else f"table {join.table}" for join in policy.join]
     settings: dict[str, str | None] = {
         "entities are counted, by column": policy.entity,
-        "suppression limit": _limit(policy),
+        "suppression limit": limit_of(policy),
         "suppressed records": SUPPRESSED.get(policy.suppressed, policy.suppressed),
         "NULLs": NULLS.get(policy.nulls, policy.nulls),
         "values that no hierarchy lists": UNCOVERED.get(policy.uncovered, policy.uncovered),
@@ -44,7 +44,8 @@ def settings_of(policy: Policy) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in settings.items() if value is not None)
 
 
-def _limit(policy: Policy) -> str:
+def limit_of(policy: Policy) -> str:
+    """Return how many records, or entities, may be suppressed."""
     unit = "records" if policy.entity is None else "entities"
     if policy.suppression_count is not None:
         return f"{policy.suppression_count:,} {unit}"

@@ -1,12 +1,13 @@
 """The facts of a run for its report: the policy, the result, the cost. Neither text nor HTML.
 
-For the operator: counts are exact. There are names and numbers, but no value of the data and no label of a hierarchy.
+For the operator: counts are exact (``recipient`` has what may travel). There are names and numbers, but no value of
+the data and no label of a hierarchy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,12 +16,14 @@ from sqlanon.audit.null_bias import NullBias
 from sqlanon.audit.nulls import NullAudit
 from sqlanon.engines.duckdb.engine import VERSION as DUCKDB_VERSION
 from sqlanon.errors import NoSolutionError, SqlanonError, UnsupportedError
+from sqlanon.models import least_size
 from sqlanon.plan.planned import Planned
 from sqlanon.plan.recoding.recoded_plan import RecodedPlan
 from sqlanon.plan.release import Release
 from sqlanon.policy import Policy
 from sqlanon.publish.ledger import Ledger
 from sqlanon.report.settings import file_name, settings_of
+from sqlanon.report.story import asked, meaning_of_nulls, not_promised, promised
 from sqlanon.report.wording import (
     RULE,
     count,
@@ -207,6 +210,10 @@ class RunSummary:
         bias: how the columns change because records with a NULL are excluded (basic match).
         beside: what is published beside the quasi-identifiers, with the records that are alone by it and those in
             groups of fewer than k; None where they are not counted.
+        asked, promised, not_promised, null_words: what the policy says, in words (``story``).
+        least: the least number of records of a class by the models; smaller counts are not for recipients.
+        counts_entities: persons are counted, not records.
+        public_certificate: the certificate as it travels with the release; None after a failed run.
     """
 
     when: str
@@ -235,6 +242,13 @@ class RunSummary:
     bias: NullBias | None = None
     beside: tuple[tuple[JudgedColumn, tuple[int, int] | None], ...] = ()
     failure: FailureSummary | None = None
+    asked: tuple[tuple[str, str], ...] = ()
+    promised: tuple[str, ...] = ()
+    not_promised: tuple[str, ...] = ()
+    null_words: tuple[str, ...] = ()
+    least: int = 1
+    counts_entities: bool = False
+    public_certificate: Mapping[str, Any] | None = None
 
     @property
     def headline(self) -> str:
@@ -251,6 +265,29 @@ class RunSummary:
             if ledger.entities is not None and ledger.entities.smallest_class is not None:
                 extent += f" records and {counted(ledger.entities.smallest_class, 'entity')}"
         return f"Published: {extent}." if self.output else f"Nothing was written. The release would hold {extent}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts for JSON; for the operator."""
+        pairs = ("versions", "settings", "columns", "asked", "seconds", "output")
+        left_out = (*pairs, "beside", "public_certificate")
+        found = {item.name: _plain(getattr(self, item.name)) for item in fields(self) if item.name not in left_out}
+        found |= {name: dict(getattr(self, name)) for name in pairs}
+        found["beside"] = [
+            {**column.to_dict(), "alone_in_release": counts and counts[0], "in_groups_below_k": counts and counts[1]}
+            for column, counts in self.beside
+        ]
+        return found
+
+
+def _plain(value: Any) -> Any:
+    """Return a fact for JSON: what has a ``to_dict`` by that, other dataclasses by their fields."""
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if is_dataclass(value):
+        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def summarize(release: Release, *, now: str | None = None) -> RunSummary:
@@ -290,6 +327,7 @@ def summarize(release: Release, *, now: str | None = None) -> RunSummary:
         nulls=audited,
         bias=plan.null_bias(),
         beside=_beside(plan),
+        public_certificate=release.manifest["certificate"],
     )
 
 
@@ -329,6 +367,12 @@ def _asked(policy: Policy, now: str | None) -> dict[str, Any]:
         "settings": settings_of(policy),
         "columns": tuple((c.name, c.role) for c in policy.columns if c.role != "quasi_identifier"),
         "k": max(k, default=None),
+        "asked": asked(policy),
+        "promised": promised(policy),
+        "not_promised": not_promised(policy),
+        "null_words": meaning_of_nulls(policy),
+        "least": least_size(policy.models),
+        "counts_entities": policy.entity is not None,
     }
 
 

@@ -7,11 +7,26 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from sqlanon.report import sections
+from sqlanon.report.blocks import (
+    FULL_BAR,
+    Bar,
+    Block,
+    Cell,
+    Field,
+    Listing,
+    Noted,
+    Pair,
+    Parts,
+    Section,
+    Sentence,
+    Sizes,
+    Table,
+    facts,
+)  # fmt: skip
 from sqlanon.report.charts import blocks
-from sqlanon.report.sections import FULL_BAR, Section, Table, facts, origin, sections_of
 from sqlanon.report.summary import RunSummary
-from sqlanon.report.wording import FOR_THE_OPERATOR, count, size_range, visible
+from sqlanon.report.view import View, view_of
+from sqlanon.report.wording import count, size_range, visible
 
 WIDTH = 100
 INDENT = "  "
@@ -19,28 +34,29 @@ NAME = 32
 """Characters of a name before it is broken."""
 
 
-def text_report(run: RunSummary) -> str:
+def text_report(run: RunSummary, audience: str = "operator") -> str:
     """Return the report of a run as text that ends in a newline."""
-    lines = [*_head(run)]
-    for section in sections_of(run):
+    view = view_of(run, audience)
+    lines = [*_head(view)]
+    for section in view.sections:
         lines += ["", section.title.upper(), *_section(section)]
     return "\n".join(lines) + "\n"
 
 
-def _head(run: RunSummary) -> Iterator[str]:
-    failure = run.failure
-    paragraphs = [run.headline if failure is None else f"{run.headline} {failure.error}:"]
-    if run.proof:
-        paragraphs.append(run.proof)
+def _head(view: View) -> Iterator[str]:
+    failure = view.failure
+    paragraphs = [view.headline if failure is None else f"{view.headline} {failure.error}:"]
+    if view.proof:
+        paragraphs.append(view.proof)
     if failure is not None:
         paragraphs += [*failure.message.splitlines(), *([f"Hint: {failure.hint}"] if failure.hint else [])]
-    yield from ("sqlanon: report of a run", FOR_THE_OPERATOR, "")
+    yield from ("sqlanon: report of a run", view.notice, "")
     for paragraph in paragraphs:
         yield from _wrapped(paragraph)
     yield ""
-    for table in facts(origin(run)):
+    for table in facts(view.origin):
         yield from _table(table)
-    for warning in run.warnings:
+    for warning in view.warnings:
         yield from ("", *_wrapped(f"Warning: {warning}"))
 
 
@@ -50,26 +66,37 @@ def _section(section: Section) -> Iterator[str]:
     for block in section.blocks:
         if below and isinstance(block, Table):
             yield ""
-        below = below or not isinstance(block, sections.Sentence)
+        below = below or not isinstance(block, Sentence)
         yield from _block(block)
 
 
-def _block(block: sections.Block) -> Iterator[str]:
+def _block(block: Block) -> Iterator[str]:
     match block:
-        case sections.Sentence():
+        case Sentence():
             yield from _wrapped(block.text, INDENT)
+        case Listing():
+            yield from _listing(block)
         case Table():
             yield from _table(block)
-        case sections.Parts():
+        case Parts():
             yield from _parts(block)
-        case sections.Sizes():
+        case Sizes():
             yield from _sizes(block)
+
+
+def _listing(listing: Listing) -> Iterator[str]:
+    if listing.title:
+        yield from _wrapped(f"{listing.title}:", INDENT)
+    for item in listing.items:
+        first, *rest = _wrapped(item, 2 * INDENT)
+        yield f"{INDENT}- {first.lstrip()}"
+        yield from rest
 
 
 def _table(table: Table) -> Iterator[str]:
     """Yield the header, the rows with their bars last, and the caption."""
     drawn = [i for i, field in enumerate(table.fields) if field.kind == "bar" and field.width]
-    places = [i for i, field in enumerate(table.fields) if field.kind != "bar"] + drawn
+    places = [i for i, field in enumerate(table.fields) if field.kind not in ("bar", "pair")] + drawn
     fields = [table.fields[i] for i in places]
     rows = [[_cell(row[i], table.fields[i]) for i in places] for row in (*table.rows, table.total) if row]
     titles = [field.plain_title for field in fields]
@@ -83,16 +110,18 @@ def _table(table: Table) -> Iterator[str]:
         yield from _wrapped(table.caption, INDENT)
 
 
-def _cell(cell: sections.Cell, field: sections.Field) -> str:
+def _cell(cell: Cell, field: Field) -> str:
     match cell:
-        case sections.Bar():
+        case Bar():
             return blocks(cell.value, cell.scale, field.width or 0)
-        case sections.Noted():
+        case Noted():
             return f"{cell.name} ({cell.note})"
+        case Pair():
+            return ""
     return cell
 
 
-def _parts(parts: sections.Parts) -> Iterator[str]:
+def _parts(parts: Parts) -> Iterator[str]:
     """Yield a row per part with its bar; with a header also with its share."""
     rows = [[p.name, p.text, p.share, blocks(p.value, parts.whole, FULL_BAR)] for p in parts.parts]
     rows += [[*parts.total, ""]] if parts.total else []
@@ -102,17 +131,19 @@ def _parts(parts: sections.Parts) -> Iterator[str]:
         yield from _columns([[name, text, bar] for name, text, _, bar in rows], right=(1,))
 
 
-def _sizes(sizes: sections.Sizes) -> Iterator[str]:
+def _sizes(sizes: Sizes) -> Iterator[str]:
     scale = max(bucket.records + bucket.suppressed_records for bucket in sizes.buckets)
-    rows = [["records in a class", "classes", "records", *(["suppressed"] if sizes.apart else []), ""]]
+    titles = ["records in a class", *(["classes"] if sizes.classes else []), "records"]
+    rows = [[*titles, *(["suppressed"] if sizes.apart else []), ""]]
     for bucket in sizes.buckets:
         name = size_range(bucket.least, bucket.most)
         if sizes.k is not None and bucket.least <= sizes.k <= bucket.most:
             name += f"  ← k = {sizes.k}"
         bar = blocks(bucket.records, scale, FULL_BAR) + "░" * round(FULL_BAR * bucket.suppressed_records / scale)
-        suppressed = [count(bucket.suppressed_records)] if sizes.apart else []
-        rows.append([name, count(bucket.classes), count(bucket.records), *suppressed, bar])
-    yield from _columns(rows, right=(1, 2, 3)[: 2 + sizes.apart], head=True)
+        numbers = [bucket.classes] if sizes.classes else []
+        numbers += [bucket.records, *([bucket.suppressed_records] if sizes.apart else [])]
+        rows.append([name, *map(count, numbers), bar])
+    yield from _columns(rows, right=range(1, len(rows[0]) - 1), head=True)
     yield from _wrapped(f"{sizes.caption} ░ is suppressed." if sizes.apart else sizes.caption, INDENT)
 
 

@@ -10,6 +10,11 @@ from sqlanon.policy.hierarchy import specs
 from sqlanon.search.certificate import Certificate
 
 FOR_THE_OPERATOR = "For the operator: holds exact counts; do not hand it on with the release."
+FOR_THE_RECIPIENT = (
+    "For the recipient: holds no more than the release and its manifest show; small counts are not exact."
+)
+NOTICES = {"operator": FOR_THE_OPERATOR, "recipient": FOR_THE_RECIPIENT}
+"""For whom a report is, by its audience; each form begins with it."""
 UNGENERALIZED = "ungeneralized"
 EVERYTHING = "everything (*)"
 LOSS_OF_ATTRIBUTE = {
@@ -55,6 +60,11 @@ BESIDE = (
     "fewer than k."
 )
 """What the figures of columns that are published as they are mean."""
+BESIDE_FOR_RECIPIENTS = (
+    "Alone by it: published records that nobody shares the quasi-identifiers and this column with. Few by it: those in "
+    "such groups of fewer than k. Whoever knows the column of a person finds these records by it."
+)
+"""The same for recipients, of the release alone."""
 RULE = {"patterns": "pattern", "local_recoding": "node"}
 """The noun for a rule, by kind."""
 RULES = {"patterns": "Patterns", "local_recoding": "Nodes, local recoding"}
@@ -66,6 +76,13 @@ RULES_MEANING = {
     "name stand at level 0. The nodes stand in their order, which is for the operator alone.",
 }
 """What the rules are, by kind."""
+RULES_FOR_RECIPIENTS = {
+    "patterns": "Each record is published by one of several patterns: some of its columns as they are, the others "
+    "suppressed. They are listed by name.",
+    "local_recoding": "Each record is published at one of several nodes (local recoding); columns that a node does not "
+    "name stand at level 0. They are listed by name.",
+}
+"""The same for recipients, who do not learn the order."""
 NO_PARTS = "Records may differ in their levels, so that there is no loss by attribute."
 ROLES = {"drop": "left out", "keep": "published as it is", "sensitive": "published as it is, watched by models"}
 """What becomes of a column, by its role."""

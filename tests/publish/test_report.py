@@ -19,6 +19,7 @@ import duckdb
 import pytest
 from effort import scaled
 from random_worlds import AGGREGATES, FOLDED, MEASURES, document, load, random_world
+from reports import HOSTILE, NOW, hostile, made_by_hand, recoded_by_hand
 from tables import text_table
 
 import sqlanon
@@ -27,16 +28,15 @@ from sqlanon.plan.recoding.recoded_plan import RecodedPlan
 from sqlanon.policy.hierarchy import specs
 from sqlanon.publish.ledger import Ledger
 from sqlanon.report.charts import blocks, histogram, loss_scale, stacked
+from sqlanon.report.document import json_report
 from sqlanon.report.files import check_report, write_report
 from sqlanon.report.html import html_report
+from sqlanon.report.markdown import markdown_report
 from sqlanon.report.summary import (
     AttributeSummary,
     ClassSizes,
-    ModelSummary,
     RecodingSummary,
     RuleSummary,
-    RunSummary,
-    SearchSummary,
     summarize,
     summarize_failure,
 )
@@ -44,17 +44,7 @@ from sqlanon.report.text import cells, text_report
 from sqlanon.report.wording import count, describe_level, describe_levels, describe_proof, share, visible
 from sqlanon.search.certificate import Certificate
 
-NOW = "2026-01-02T03:04:05Z"
 CANARY = "Zz7canaryqQ"
-HOSTILE = [
-    "<script>alert(1)</script>",
-    "a\"b'c&amp;",
-    "x" * 70,
-    "שלום עולם",
-    "evil\u202egnp.exe",
-    "名前" * 20,
-    "order; DROP TABLE y --",
-]
 VOID = {"meta", "wbr", "col"}
 """Elements without an end; those of SVG that stand alone are closed at once."""
 
@@ -100,42 +90,6 @@ class Page(HTMLParser):
             self.parts.append(data)
 
 
-def made_by_hand(**changes: Any) -> RunSummary:
-    facts: dict[str, Any] = {
-        "when": NOW,
-        "source": "people.duckdb",
-        "table": "people",
-        "versions": (("sqlanon", "1"), ("duckdb", "2")),
-        "fingerprint": "ab" * 32,
-        "settings": (("suppression limit", "10 % of the records"), ("strategy", "auto")),
-        "columns": (("name", "drop"), ("disease", "sensitive")),
-        "attributes": (
-            AttributeSummary("sex", "one level above the values", 1.0, 2, (0,), "ungeneralized", 2, 2, 0.07),
-            AttributeSummary("age", "intervals of width 5, 10", 2.0, 4, (2,), "intervals of width 10", 80, 9, 0.25),
-        ),
-        "models": (ModelSummary("k_anonymity(k=3)", 7), ModelSummary("disease: distinct_l_diversity(l=2)", 4)),
-        "measure": "loss",
-        "aggregate": "arithmetic_mean",
-        "k": 3,
-        "allowed": 10,
-        "ledger": Ledger(105, 93, 7, 5, {"failing_class": 7, "uncovered": 0, "null": 5}, 12, 3, 20),
-        "sizes": (
-            ClassSizes(1, 1, 0, 0, 3, 3),
-            ClassSizes(2, 3, 4, 12, 2, 4),
-            ClassSizes(4, 7, 5, 25),
-            ClassSizes(8, 15, 2, 36),
-            ClassSizes(16, 31, 1, 20),
-        ),
-        "certificate": Certificate("loss", "arithmetic_mean", 0.19, 0.19, 0.0, True, "box", 6, 8),
-        "proof": "Proven optimal: no version that meets the policy loses less.",
-        "search": SearchSummary("box", 6, 8, 40, 1, (("base", 4), ("snapshot 1,2", 2))),
-        "seconds": (("encode", 0.3), ("search", 0.1), ("publish", 75.0)),
-        "output": (("file", "released.parquet"),),
-        "warnings": ("Something to know.",),
-    }
-    return RunSummary(**{**facts, **changes})
-
-
 GOLDEN = """\
 sqlanon: report of a run
 For the operator: holds exact counts; do not hand it on with the release.
@@ -163,10 +117,13 @@ def test_html_is_one_closed_page_that_needs_nothing_else() -> None:
     text = html_report(made_by_hand())
     page = Page(text)
     assert text.startswith("<!DOCTYPE html>")
-    assert not {"script", "link", "img", "iframe", "object", "form", "a", "use", "image"} & {t for t, _ in page.tags}
-    assert not re.search(r"https?:|url\(|@import|javascript:", text)
-    for _, attributes in page.tags:
-        assert not {"src", "href", "xlink:href", "style", "action"} & attributes.keys()
+    assert not {"script", "link", "img", "iframe", "object", "form", "use", "image"} & {t for t, _ in page.tags}
+    assert not re.search(r"https?:|url\((?!#)|@import|javascript:", text)
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids)) and set(re.findall(r"url\(#(\w+)\)", text)) <= set(ids)
+    for tag, attributes in page.tags:
+        assert not {"src", "xlink:href", "style", "action"} & attributes.keys()
+        assert (attributes["href"] or "").removeprefix("#") in ids if tag == "a" else "href" not in attributes
         assert not any(name.startswith("on") for name in attributes)
     [policy] = [m["content"] for m in page.all("meta") if m.get("http-equiv") == "Content-Security-Policy"]
     digest = base64.b64encode(hashlib.sha256(page.style.encode()).digest()).decode()
@@ -199,51 +156,6 @@ def test_numbers_of_both_forms_are_those_of_the_summary() -> None:
             assert number in text_of_report, number
         for words in ("intervals of width 10", "snapshot 1,2", "1 min 15 s", "k = 3", "Something to know."):
             assert words in text_of_report.replace("\N{NO-BREAK SPACE}", " "), words
-
-
-def recoded_by_hand(kind: str, **changes: Any) -> RunSummary:
-    """A run by patterns or local recoding, as a release of it is summarized."""
-    patterns = kind == "patterns"
-    top = "everything (*)"
-    attributes = (
-        AttributeSummary("sex", "one level above the values", 1.0, 2, (0, 1), f"ungeneralized or {top}", 2),
-        AttributeSummary("town", "one level above the values", 1.0, 2, (0,), "ungeneralized", 7, 7),
-        AttributeSummary("age", "intervals of width 5", 2.0, 4, (0, 2, 3), f"ungeneralized, two things or {top}", 80),
-    )
-    rules = (
-        RuleSummary("suppresses sex" if patterns else "sex 1", 40, 6, 3, 11),
-        RuleSummary("suppresses age" if patterns else "age 2", 36, 4, 4, 18),
-        RuleSummary("suppresses sex, age" if patterns else "sex 1, age 3", 17, 2, 5, 12),
-    )
-    facts = {
-        "patterns": (("patterns that publish records", "3"), ("suppressed cells", "131"), ("usefulness", "1.375")),
-        "local_recoding": (("nodes that publish records", "3"), ("loss of the best single node", "0.31")),
-    }
-    keys: dict[str, Any] = {
-        "attributes": attributes,
-        "models": (ModelSummary("k_anonymity(k=3)"), ModelSummary("disease: distinct_l_diversity(l=2)")),
-        "measure": "loss",
-        "sizes": (
-            ClassSizes(2, 3, 4, 12),
-            ClassSizes(4, 7, 5, 25),
-            ClassSizes(8, 15, 2, 36),
-            ClassSizes(16, 31, 1, 20),
-        ),
-        "certificate": (
-            Certificate("suppressed_cells", None, 0.44, None, None, False, "patterns_greedy", 5, 8)
-            if patterns
-            else Certificate("loss", "arithmetic_mean", 0.21, None, None, False, "local_recoding", 6, 16)
-        ),
-        "search": (
-            SearchSummary("patterns_greedy", 5, 8, 40, 0, ())
-            if patterns
-            else SearchSummary("local_recoding", 6, 16, 240, 1, (), (("candidates", 280.0),))
-        ),
-        "recoding": RecodingSummary(kind, rules, facts[kind]),
-        "warnings": ("It is open to a refinement attack.",),
-    }
-    keys["proof"] = describe_proof(keys["certificate"])
-    return made_by_hand(**{**keys, **changes})
 
 
 @pytest.mark.parametrize("kind", ["patterns", "local_recoding"])
@@ -323,23 +235,6 @@ def test_of_many_rules_those_are_listed_that_publish_most() -> None:
 def test_rules_of_the_same_size_are_listed_in_their_order() -> None:
     rules = tuple(RuleSummary(f"rule {i}", 5, 1, 5, 5) for i in range(40))
     assert RecodingSummary("patterns", rules, ()).listed == rules[:30]
-
-
-def hostile() -> RunSummary:
-    attributes = tuple(
-        AttributeSummary(name, f"file {name}", 1.0, 3, (1,), f"level 1 of 2 of the file {name}", 9, 4, 0.5)
-        for name in HOSTILE
-    )
-    return made_by_hand(
-        table=HOSTILE[0],
-        source=HOSTILE[1],
-        attributes=attributes,
-        columns=tuple((name, "keep") for name in HOSTILE),
-        models=tuple(ModelSummary(f"{name}: distinct_l_diversity(l=2)", 0) for name in HOSTILE),
-        settings=(("subset (δ-presence)", f"column {HOSTILE[0]}"),),
-        output=(("table", HOSTILE[2]),),
-        warnings=tuple(HOSTILE),
-    )
 
 
 def test_hostile_names_stay_text() -> None:
@@ -748,14 +643,15 @@ def test_a_verdict_of_the_search_has_no_parts(planted: duckdb.DuckDBPyConnection
 
 def test_a_report_is_written_by_its_ending_whole_or_not_at_all(tmp_path: Path) -> None:
     run = made_by_hand()
-    for name, form in (("r.html", html_report), ("R.TXT", text_report)):
+    forms = {"r.html": html_report, "R.TXT": text_report, "r.md": markdown_report, "r.json": json_report}
+    for name, form in forms.items():
         write_report(run, tmp_path / name)
         write_report(run, tmp_path / name)
         assert (tmp_path / name).read_text(encoding="utf-8") == form(run)
     (tmp_path / "folder.html").mkdir()
-    for name in ("r.md", "r", "nowhere/r.html", "folder.html"):
+    for name in ("r.pdf", "r", "nowhere/r.html", "folder.html"):
         for refuse in (lambda p: write_report(run, p), check_report):
             with pytest.raises(sqlanon.TargetError) as caught:
                 refuse(tmp_path / name)
             assert "Hint:" in str(caught.value)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["R.TXT", "folder.html", "r.html"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["R.TXT", "folder.html", "r.html", "r.json", "r.md"]

@@ -20,6 +20,7 @@ from sqlanon.cli import main
 from sqlanon.commands import usage
 from sqlanon.commands.belonging import BESIDE
 from sqlanon.policy import ON_INTERRUPT
+from sqlanon.report.view import AUDIENCES
 from sqlanon.scripts.dbt.template import DIALECTS as ADAPTERS
 from sqlanon.scripts.dialects import DIALECTS
 
@@ -112,6 +113,7 @@ def test_the_help_knows_the_words_of_the_rooms() -> None:
     assert tuple(dialect.name for dialect in DIALECTS) == usage.DIALECTS
     assert tuple(ADAPTERS) == usage.ADAPTERS
     assert usage.BESIDE == BESIDE
+    assert usage.AUDIENCES == AUDIENCES
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,160 @@
+"""What a report is made of: sections of sentences, lists, tables and pictures, as data that each form draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlanon.report.summary import ClassSizes
+from sqlanon.report.wording import share
+
+FULL_BAR = 30
+"""Characters of a full bar in plain text."""
+SHORT_BAR = 10
+"""Characters of a full bar beside many other columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence or a few; a soft one explains and stands back."""
+
+    text: str
+    soft: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar; a full one is ``scale``. ``mark`` is a value to compare with, on the same scale."""
+
+    value: float
+    scale: float
+    mark: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A name with a note beside it."""
+
+    name: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A value before and after on one scale, drawn as a dumbbell; None is no value. Plain text leaves it out."""
+
+    before: float | None
+    after: float | None
+    scale: float
+
+
+Cell = str | Noted | Bar | Pair
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column of a table.
+
+    Attributes:
+        title: its header; plain text has it in lower case.
+        kind: ``words``, ``number`` (flush right), ``bar`` or ``pair``.
+        width: the most characters in plain text; of bars, those of a full one, where 0 leaves the bars out.
+        style: a class of the style sheet: the width of the column, or the colour of its bars.
+        plain: the header in plain text, where it is another.
+    """
+
+    title: str = ""
+    kind: str = "words"
+    width: int | None = None
+    style: str = ""
+    plain: str | None = None
+
+    @property
+    def plain_title(self) -> str:
+        """Return the header in plain text."""
+        return self.title.lower() if self.plain is None else self.plain
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Sentences, each an item of a list, under a title of their own."""
+
+    items: tuple[str, ...]
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows whose first cell names them. ``total`` is a last row, ``style`` a class of the style sheet."""
+
+    fields: tuple[Field, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    caption: str = ""
+    style: str = ""
+    total: tuple[Cell, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a whole; ``kind`` is its colour, ``text`` its value in words or digits."""
+
+    kind: str
+    name: str
+    value: float
+    text: str
+    share: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a whole, side by side in one bar. Those with a header are listed in a table."""
+
+    title: str
+    parts: tuple[Part, ...]
+    header: tuple[str, ...] = ()
+    total: tuple[str, ...] = ()
+
+    @property
+    def whole(self) -> float:
+        """Return the sum of the parts."""
+        return sum(part.value for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """A histogram of records by the size of their class.
+
+    Attributes:
+        apart: what is suppressed is shown beside what is not.
+        classes: the number of classes of each bucket is listed too.
+    """
+
+    buckets: tuple[ClassSizes, ...]
+    k: int | None
+    apart: bool
+    caption: str
+    classes: bool = True
+
+
+Block = Sentence | Listing | Table | Parts | Sizes
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled part of a report; two ``narrow`` ones may stand side by side."""
+
+    key: str
+    title: str
+    blocks: tuple[Block, ...]
+    narrow: bool = False
+
+
+def facts(rows: Iterable[tuple[str, str]], *, width: int | None = None) -> tuple[Table, ...]:
+    """Return names with their values as a table without a header; none if there is no row."""
+    listed = tuple(rows)
+    return (Table((Field(width=width), Field()), listed, style="plain"),) if listed else ()
+
+
+def share_of(part: float, whole: float) -> str:
+    """Return a part of a whole as a percentage; empty when there is no whole."""
+    return share(part / whole) if whole else ""

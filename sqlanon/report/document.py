@@ -1,0 +1,54 @@
+"""The report as JSON: its facts for programs, and its sentences for people."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sqlanon.report import blocks
+from sqlanon.report.summary import RunSummary
+from sqlanon.report.view import view_of
+from sqlanon.version import VERSION
+
+REPORT_VERSION = 1
+
+
+def report_document(run: RunSummary, audience: str = "operator") -> dict[str, Any]:
+    """Return the report of a run as a JSON document; ``facts`` are numbers, ``sections`` are words.
+
+    ``facts`` of the operator are ``RunSummary.to_dict``, those of a recipient ``RecipientSummary.to_dict``.
+    """
+    view = view_of(run, audience)
+    return {
+        "report_version": REPORT_VERSION,
+        "sqlanon_version": VERSION,
+        "audience": view.audience,
+        "notice": view.notice,
+        "title": view.title,
+        "when": view.when,
+        "headline": view.headline,
+        "proof": view.proof or None,
+        "warnings": list(view.warnings),
+        "facts": view.facts,
+        "sections": [
+            {"key": section.key, "title": section.title, "sentences": _sentences(section)} for section in view.sections
+        ],
+    }
+
+
+def json_report(run: RunSummary, audience: str = "operator") -> str:
+    """Return the report of a run as the text of a JSON document."""
+    return json.dumps(report_document(run, audience), ensure_ascii=False, indent=2) + "\n"
+
+
+def _sentences(section: blocks.Section) -> list[str]:
+    found: list[str] = []
+    for block in section.blocks:
+        match block:
+            case blocks.Sentence():
+                found.append(block.text)
+            case blocks.Listing():
+                found += block.items
+            case blocks.Table() | blocks.Sizes():
+                found += [block.caption] if block.caption else []
+    return found

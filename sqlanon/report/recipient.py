@@ -1,0 +1,242 @@
+"""What a recipient of a release may read of a run: what the release, its manifest and the policy's words show already.
+
+That is the rule, and its reason: whoever holds the release can count in it, and whatever else is reported could be
+subtracted from what was counted. So two sources that give the same release and the same manifest give the same
+report (``tests/publish/test_recipient.py``). Of the source there is no risk, no distribution and no figure of loss but
+the manifest's; of the search no time; of the policy no path, no fingerprint and no column that was left out. Counts
+below k read ``<k``, as in the manifest (``publish.ledger``), and no share, bar or picture is made of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlanon.audit.beside import JudgedColumn
+from sqlanon.publish.ledger import Ledger, is_small
+from sqlanon.report.story import DROPPED
+from sqlanon.report.summary import AttributeSummary, RunSummary
+
+ADDS_UP = ("loss", "precision")
+"""Measures whose part by column follows from the release, its hierarchies and the number of suppressed records."""
+SOME, NONE = "some", "none"
+"""What is reported of records where persons are counted: few persons may have many records."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedColumn:
+    """A quasi-identifier as it is published.
+
+    Attributes:
+        levels: at which it is published, of ``height`` levels.
+        loss: its part of the loss; None where the manifest withholds the loss, or no part can be told.
+    """
+
+    name: str
+    levels: tuple[int, ...]
+    height: int
+    description: str
+    loss: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {
+            "column": self.name,
+            "levels": list(self.levels),
+            "height": self.height,
+            "published_as": self.description,
+            "loss": self.loss,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRule:
+    """What a rule publishes; the manifest holds the same."""
+
+    description: str
+    records: int
+    classes: int
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedSizes:
+    """The published records in classes of ``least`` to ``most`` records; at least k of them, or none."""
+
+    least: int
+    most: int
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeptColumn:
+    """A column that is published as it is.
+
+    Attributes:
+        alone, few: published records that nobody shares the quasi-identifiers and this column with, and those in such
+            groups of fewer than k: a count, ``<k``, ``<=`` a count, or a word; None where they are not counted.
+    """
+
+    name: str
+    role: str
+    alone: int | str | None = None
+    few: int | str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {"column": self.name, "role": self.role, "alone": self.alone, "in_groups_below_k": self.few}
+
+
+@dataclass(frozen=True, slots=True)
+class RecipientSummary:
+    """The facts of a run for those who get its release.
+
+    Attributes:
+        name: of what was written; None if nothing was.
+        day: of the run, ISO 8601.
+        k: the least size of a class by the models; counts below it read ``<k``.
+        ledger: as in the manifest; None after a failed run.
+        certificate: as in the manifest.
+        hides: a count of the ledger is coarsened.
+        nulls: quasi-identifier -> published records with NULL, where there are any.
+    """
+
+    name: str | None
+    day: str
+    versions: tuple[tuple[str, str], ...]
+    k: int
+    asked: tuple[tuple[str, str], ...]
+    promised: tuple[str, ...]
+    not_promised: tuple[str, ...]
+    null_words: tuple[str, ...]
+    models: tuple[str, ...]
+    counts_entities: bool
+    ledger: Mapping[str, Any] | None
+    hides: bool
+    certificate: Mapping[str, Any] | None
+    columns: tuple[PublishedColumn, ...]
+    rules: tuple[PublishedRule, ...]
+    rule_kind: str
+    sizes: tuple[PublishedSizes, ...]
+    beside: tuple[KeptColumn, ...]
+    nulls: Mapping[str, int | str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts for JSON."""
+        return {
+            "release": self.name,
+            "day": self.day,
+            "versions": dict(self.versions),
+            "k": self.k,
+            "asked": dict(self.asked),
+            "promised": list(self.promised),
+            "not_promised": list(self.not_promised),
+            "nulls_mean": list(self.null_words),
+            "models": list(self.models),
+            "counts_entities": self.counts_entities,
+            "ledger": None if self.ledger is None else dict(self.ledger),
+            "certificate": None if self.certificate is None else dict(self.certificate),
+            "quasi_identifiers": [column.to_dict() for column in self.columns],
+            "rules": [{"rule": r.description, "records": r.records, "classes": r.classes} for r in self.rules],
+            "class_sizes": [{"least": s.least, "most": s.most, "records": s.records} for s in self.sizes],
+            "published_as_they_are": [column.to_dict() for column in self.beside],
+            "records_with_null": dict(self.nulls),
+        }
+
+
+def for_recipient(run: RunSummary) -> RecipientSummary:
+    """Return of a run what a recipient of its release may read."""
+    ledger, k = run.ledger, run.least
+    hides = ledger is not None and ledger.hides(k)
+    return RecipientSummary(
+        name=run.output[0][1] if run.output else None,
+        day=run.when[:10],
+        versions=run.versions,
+        k=k,
+        asked=tuple((name, words) for name, words in run.asked if name != DROPPED),
+        promised=run.promised,
+        not_promised=run.not_promised,
+        null_words=run.null_words,
+        models=tuple(model.label for model in run.models),
+        counts_entities=run.counts_entities,
+        ledger=None if ledger is None else ledger.coarsened(k),
+        hides=hides,
+        certificate=_certificate(run, hides=hides),
+        columns=tuple(_column(a, run, hides=hides) for a in run.attributes if ledger is not None),
+        rules=_rules(run),
+        rule_kind=run.recoding.kind if run.recoding is not None else "",
+        sizes=tuple(PublishedSizes(max(b.least, k), b.most, b.records) for b in run.sizes if b.records and b.most >= k),
+        beside=tuple(_kept(found, counts, run) for found, counts in run.beside),
+        nulls=_nulls(run),
+    )
+
+
+def _certificate(run: RunSummary, *, hides: bool) -> Mapping[str, Any] | None:
+    """Return the manifest's certificate, with its loss and bound withheld where a count is."""
+    if run.certificate is None:
+        return None
+    if hides:
+        return run.certificate.coarsened()
+    return run.certificate.to_dict() if run.public_certificate is None else run.public_certificate
+
+
+def _column(a: AttributeSummary, run: RunSummary, *, hides: bool) -> PublishedColumn:
+    told = not hides and run.measure in ADDS_UP
+    return PublishedColumn(a.name, a.levels, a.height or 1, a.description or "", a.loss if told else None)
+
+
+def _rules(run: RunSummary) -> tuple[PublishedRule, ...]:
+    """Return the rules without their order, which would tell why a record has the one that it has."""
+    if run.recoding is None:
+        return ()
+    found = (PublishedRule(rule.description, rule.records, rule.classes) for rule in run.recoding.rules)
+    return tuple(sorted(found, key=lambda rule: rule.description))
+
+
+def _kept(found: JudgedColumn, counts: tuple[int, int] | None, run: RunSummary) -> KeptColumn:
+    if counts is None or run.ledger is None:
+        return KeptColumn(found.name, found.role)
+    if run.counts_entities:
+        return KeptColumn(found.name, found.role, *(SOME if records else NONE for records in counts))
+    return KeptColumn(found.name, found.role, *coarse_parts(counts, run.ledger, run.least))
+
+
+def coarse_parts(counts: Sequence[int], ledger: Ledger, k: int) -> tuple[int | str, int | str]:
+    """Return the records that are alone, and those in small groups, of which they are a part.
+
+    Neither a small count nor a small difference of two of them, or of one and the published records, is given back.
+
+    >>> ledger = Ledger(100, 100, 0, 0, {"failing_class": 0, "uncovered": 0, "null": 0}, 9, 5, 30)
+    >>> coarse_parts((7, 9), ledger, 5), coarse_parts((3, 20), ledger, 5), coarse_parts((20, 98), ledger, 5)
+    (('<=9', 9), ('<5', 20), ('<=100', '<=100'))
+    """
+    alone, few = counts
+    shown = coarse_part(few, ledger.published, k)
+    if is_small(few, k) or isinstance(shown, str):
+        return shown, shown
+    return coarse_part(alone, few, k), shown
+
+
+def coarse_part(part: int, whole: int, k: int) -> int | str:
+    """Return a part of a whole that readers know: ``<k`` where it is small, ``<=`` the whole where the rest is.
+
+    Each text stands for at least two numbers: where the whole has no room for both, every part but none reads ``<=``.
+
+    >>> [coarse_part(part, 12, 5) for part in (0, 1, 5, 7, 8, 12)]
+    [0, '<5', 5, 7, '<=12', '<=12']
+    """
+    if (not part and not is_small(part, k)) or k <= 1:
+        return part
+    if whole < 2 * k:
+        return f"<={whole}"
+    if is_small(part, k):
+        return f"<{k}"
+    return f"<={whole}" if whole - part < k else part
+
+
+def _nulls(run: RunSummary) -> dict[str, int | str]:
+    """Return the published records with NULL by quasi-identifier; they make up whole classes."""
+    audit = run.nulls
+    if audit is None or run.counts_entities:
+        return {}
+    return {name: coarse_part(number, audit.records, run.least) for name, number in audit.nulls.items()}

@@ -1,0 +1,218 @@
+"""What a policy asks for, what it promises and what it does not promise, in plain sentences.
+
+They are taken from the policy alone, so that they hold nothing of the data: neither values nor counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from sqlanon.policy import LocalRecoding, Patterns, Policy
+from sqlanon.policy.facts import Model
+from sqlanon.report.settings import limit_of
+from sqlanon.report.wording import figure
+
+DROPPED = "left out"
+"""The name of the row of ``asked`` that is for the operator alone: a release does not name what it leaves out."""
+IDENTITY = ("k_anonymity",)
+DIVERSITY = ("distinct_l_diversity", "entropy_l_diversity", "recursive_l_diversity")
+REVIEW = (
+    "These figures support a review of the release by a person who knows who will read it, and what else these readers "
+    "can know. They are no determination that the data is anonymous in the sense of a law."
+)
+"""What a report is, and what it is not."""
+
+
+def asked(policy: Policy) -> tuple[tuple[str, str], ...]:
+    """Return what a policy asks for, as names with words."""
+    columns = {role: [c.name for c in policy.columns if c.role == role] for role in _ROLES}
+    rows = [(words, ", ".join(columns[role])) for role, words in _ROLES.items() if columns[role]]
+    models = [_model(model) for model in policy.privacy]
+    models += [_model(model, column.name) for column in policy.columns for model in column.models]
+    rows.append(("how safe it must be", "; ".join(models) or "no privacy model is asked for"))
+    rows.append(("who is counted", "records" if policy.entity is None else "persons (entities), not their records"))
+    rows.append(("what may be suppressed", f"at most {limit_of(policy)}"))
+    rows.append(("how records are changed", _transformation(policy)))
+    if policy.accept:
+        rows.append(("published though they identify", f"{', '.join(policy.accept)} (the policy accepts this)"))
+    return tuple(rows)
+
+
+_ROLES = {
+    "quasi_identifier": "what others may know of a person (quasi-identifiers)",
+    "sensitive": "what must not be inferred (sensitive)",
+    "keep": "published as it is, beside them",
+    "drop": DROPPED,
+}
+"""The rows of the columns, by role."""
+
+
+def promised(policy: Policy) -> tuple[str, ...]:
+    """Return what holds of the release, a sentence a model; each is audited in what was written."""
+    listed: list[tuple[Model, str | None]] = [(model, None) for model in policy.privacy]
+    listed += [(model, column.name) for column in policy.columns for model in column.models]
+    who = "records" if policy.entity is None else "persons"
+    found = [_PROMISES.get(m.type, _other_promise)(m, column, who) for m, column in listed]
+    return tuple(found) or ("Nothing: the policy names no privacy model.",)
+
+
+def not_promised(policy: Policy) -> tuple[str, ...]:
+    """Return what the models of a policy leave open, a sentence each."""
+    return tuple(_not_promised(policy))
+
+
+def _not_promised(policy: Policy) -> Iterator[str]:
+    types = {model.type for model in policy.privacy}
+    watching = {model.type: column.name for column in policy.columns for model in column.models}
+    kept = [c.name for c in policy.columns if c.role in ("keep", "sensitive")]
+    if "k_anonymity" in types and not watching:
+        about = f" of {', '.join(kept)}" if kept else ""
+        yield (
+            f"Inference is not excluded: k-anonymity hides which record is whose, but where all records of a class "
+            f"share a value{about}, whoever finds the class learns it."
+        )
+    if any(kind in watching for kind in DIVERSITY):
+        yield (
+            "Inference by likelihood is not excluded: ℓ-diversity asks for several values in a class, but one of them "
+            "may be far more frequent there than elsewhere, and values may be alike."
+        )
+    if "t_closeness" in watching:
+        yield (
+            "What the whole release says of everybody can be inferred of each person: t-closeness limits only what a "
+            "class says beyond that."
+        )
+    if "k_anonymity" not in types:
+        yield "A class may be small: k-anonymity is not asked for."
+    known = f", such as {', '.join(kept)}" if kept else ""
+    yield (
+        "Singling out by other knowledge is not excluded: whoever knows more of a person than the quasi-identifiers"
+        f"{known}, may find fewer records than a class holds, or a single one."
+    )
+    if "delta_presence" not in types:
+        yield "That somebody is in the table is not hidden, if that can be known otherwise or is likely."
+    yield (
+        "Other releases of the same persons are not considered: whoever lays two of them side by side may learn more "
+        "than each of them says."
+    )
+    if policy.transformation is not None:
+        yield (
+            "Records are not all changed in the same way: how a record was changed says that milder ways were not "
+            "enough for it (refinement attack), if the order of the rules becomes known."
+        )
+    if policy.suppressed == "redact":
+        yield "How many records were suppressed is not hidden: each of them stands in the release as a redacted row."
+
+
+def _model(model: Model, column: str | None = None) -> str:
+    known = _NAMES.get(model.type)
+    words = known(model.parameters) if known else f"{model.type} of an extension{_listed(model.parameters)}"
+    return words if column is None else f"{words} of {column}"
+
+
+def _listed(parameters: Mapping[str, Any]) -> str:
+    shown = [f"{name} = {value}" for name, value in parameters.items() if isinstance(value, int | float | str)]
+    return f" ({', '.join(shown)})" if shown else ""
+
+
+_NAMES: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "k_anonymity": lambda p: f"k-anonymity with k = {p['k']}",
+    "distinct_l_diversity": lambda p: f"distinct ℓ-diversity with ℓ = {p['l']}",
+    "entropy_l_diversity": lambda p: f"entropy ℓ-diversity with ℓ = {p['l']}",
+    "recursive_l_diversity": lambda p: f"recursive (c, ℓ)-diversity with c = {p['c']}, ℓ = {p['l']}",
+    "t_closeness": lambda p: f"t-closeness with t = {p['t']}",
+    "delta_presence": lambda p: f"δ-presence between {p['min']} and {p['max']}",
+}
+"""The names of the models, with their parameters."""
+
+_Promise = Callable[[Model, str | None, str], str]
+
+
+def _k_anonymity(model: Model, column: str | None, who: str) -> str:
+    k = int(model.parameters["k"])
+    return (
+        f"Whoever knows the quasi-identifiers of a person, and nothing else, finds at least {k:,} {who} in the release "
+        f"that agree with them, or none (k-anonymity): the guess which of them is the person is right in 1 of {k:,} "
+        "cases at most."
+    )
+
+
+def _distinct(model: Model, column: str | None, who: str) -> str:
+    return f"Each class holds at least {model.parameters['l']} different values of {column} (distinct ℓ-diversity)."
+
+
+def _entropy(model: Model, column: str | None, who: str) -> str:
+    return (
+        f"The values of {column} in each class are as hard to guess as at least {model.parameters['l']} equally "
+        "frequent ones (entropy ℓ-diversity)."
+    )
+
+
+def _recursive(model: Model, column: str | None, who: str) -> str:
+    return (
+        f"Each class holds at least {model.parameters['l']} different values of {column}, and its most frequent one is "
+        f"less than {model.parameters['c']} times as frequent as the rare ones together (recursive ℓ-diversity)."
+    )
+
+
+def _closeness(model: Model, column: str | None, who: str) -> str:
+    return (
+        f"The values of {column} in each class are distributed as in the whole table, to a distance of "
+        f"{model.parameters['t']} (t-closeness): finding the class says little more than the table does."
+    )
+
+
+def _presence(model: Model, column: str | None, who: str) -> str:
+    low, high = (figure(100 * float(model.parameters[name])) for name in ("min", "max"))
+    return (
+        f"Whoever knows the quasi-identifiers of a person of the population takes it with a probability of {low} to "
+        f"{high} % that this person is in the data (δ-presence)."
+    )
+
+
+def _other_promise(model: Model, column: str | None, who: str) -> str:
+    return f"Each class meets {_model(model, column)}."
+
+
+_PROMISES: dict[str, _Promise] = {
+    "k_anonymity": _k_anonymity,
+    "distinct_l_diversity": _distinct,
+    "entropy_l_diversity": _entropy,
+    "recursive_l_diversity": _recursive,
+    "t_closeness": _closeness,
+    "delta_presence": _presence,
+}
+"""What each model promises."""
+
+
+def _transformation(policy: Policy) -> str:
+    if isinstance(policy.transformation, Patterns):
+        return "by patterns: a record keeps some of its quasi-identifiers as they are, and loses the others"
+    if isinstance(policy.transformation, LocalRecoding):
+        return "by local recoding: records may be generalized to different levels"
+    return "all alike: every quasi-identifier is generalized to one level for all records (full domain)"
+
+
+def meaning_of_nulls(policy: Policy) -> tuple[str, ...]:
+    """Return what a NULL of the release means, and how what was taken away reads."""
+    if policy.nulls == "basic":
+        first = (
+            "The quasi-identifiers of the release hold no NULL of the source: records with one are excluded (basic "
+            "match)."
+        )
+    else:
+        first = (
+            "A NULL in a quasi-identifier was a NULL in the source; it is treated as a value of its own (extended "
+            "match), and reads as the top of its hierarchy where the column is published at the top."
+        )
+    if isinstance(policy.transformation, Patterns):
+        hidden = "A value that was taken away reads “*”, not NULL."
+    else:
+        hidden = "A value that was taken away reads as the top of its hierarchy (mostly “*”), not NULL."
+    if policy.suppressed == "redact":
+        records = "A suppressed record stands in the release as a row that reads “[suppressed]” in every column."
+    else:
+        records = "A suppressed record is not in the release at all."
+    columns = [c for c in policy.columns if c.role in ("keep", "sensitive")]
+    beside = ("In the columns that are published as they are, a NULL is one of the source.",) if columns else ()
+    return (first, hidden, records, *beside)

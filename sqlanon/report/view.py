@@ -1,0 +1,137 @@
+"""A report before it has a form: whom it is for, its head and its sections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlanon.errors import InputError
+from sqlanon.report.blocks import Section
+from sqlanon.report.recipient import RecipientSummary, for_recipient
+from sqlanon.report.recipient_sections import sections_for_recipient, shown
+from sqlanon.report.sections import key_figures, origin, sections_of
+from sqlanon.report.summary import FailureSummary, RunSummary
+from sqlanon.report.wording import NOTICES, count, counted, describe_proof, share
+from sqlanon.search.certificate import Certificate
+
+AUDIENCES = tuple(NOTICES)
+"""For whom a report may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What every form of a report shows.
+
+    Attributes:
+        notice: for whom it is.
+        about: what was read, beside the title; empty if nothing is said of it.
+        proof: what is proven, in one sentence; empty after a failed run.
+        origin: where it comes from, as names with values.
+        figures: what most readers look for first: names, values and a remark on each.
+        facts: the same as data, for JSON.
+    """
+
+    audience: str
+    notice: str
+    title: str
+    about: str
+    when: str
+    headline: str
+    proof: str
+    failure: FailureSummary | None
+    origin: tuple[tuple[str, str], ...]
+    warnings: tuple[str, ...]
+    figures: tuple[tuple[str, str, str], ...]
+    sections: tuple[Section, ...]
+    facts: dict[str, Any]
+
+
+def check_audience(audience: str) -> None:
+    """Raise InputError if there is no such audience."""
+    if audience not in AUDIENCES:
+        raise InputError("This audience is not known.", hint=f"use {' or '.join(AUDIENCES)}.")
+
+
+def view_of(run: RunSummary, audience: str = "operator") -> View:
+    """Return what a report shows to an audience.
+
+    Raises:
+        InputError: there is no such audience.
+    """
+    check_audience(audience)
+    return _for_operator(run) if audience == "operator" else _for_recipient(for_recipient(run))
+
+
+def _for_operator(run: RunSummary) -> View:
+    return View(
+        audience="operator",
+        notice=NOTICES["operator"],
+        title=run.table or run.source or "Open connection",
+        about=run.source if run.source and run.table else "",
+        when=run.when,
+        headline=run.headline,
+        proof=run.proof,
+        failure=run.failure,
+        origin=origin(run),
+        warnings=run.warnings,
+        figures=key_figures(run),
+        sections=sections_of(run),
+        facts=run.to_dict(),
+    )
+
+
+def _for_recipient(run: RecipientSummary) -> View:
+    return View(
+        audience="recipient",
+        notice=NOTICES["recipient"],
+        title=run.name or "A release",
+        about="",
+        when=run.day,
+        headline=_headline(run),
+        proof=_proof(run),
+        failure=None,
+        origin=(
+            *((("release", run.name),) if run.name else ()),
+            ("day", run.day),
+            ("versions", ", ".join(f"{name} {version}" for name, version in run.versions)),
+        ),
+        warnings=(),
+        figures=_figures(run),
+        sections=sections_for_recipient(run),
+        facts=run.to_dict(),
+    )
+
+
+def _headline(run: RecipientSummary) -> str:
+    ledger = run.ledger
+    if ledger is None:
+        return "Nothing was published."
+    extent = f"{shown(ledger['published'])} records in {counted(ledger['classes'], 'class')}"
+    if ledger["smallest_class"] is not None:
+        extent += f" of at least {ledger['smallest_class']}"
+    return f"Published: {extent}." if run.name else f"Nothing was written. The release would hold {extent}."
+
+
+def _proof(run: RecipientSummary) -> str:
+    found = run.certificate
+    if found is None:
+        return ""
+    if found["loss"] is None and not found["optimal"]:
+        return "How near this is to the optimum is not shown, because a small count follows from it."
+    loss = 0.0 if found["loss"] is None else found["loss"]
+    return describe_proof(Certificate(**{**found, "loss": loss}))
+
+
+def _figures(run: RecipientSummary) -> tuple[tuple[str, str, str], ...]:
+    ledger = run.ledger
+    if ledger is None or run.certificate is None:
+        return ()
+    whole = ledger["records"]
+    part = "" if run.hides or not isinstance(whole, int) else f"{share(ledger['published'] / whole)} of all"
+    smallest = ledger["smallest_class"]
+    limit = f", k\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{run.k}" if run.k > 1 else ""
+    return (
+        ("Records", shown(ledger["published"]), part),
+        ("Classes", count(ledger["classes"]), "" if smallest is None else f"the smallest holds {smallest}{limit}"),
+        ("Optimum", "proven" if run.certificate["optimal"] else "not proven", str(run.certificate["strategy"])),
+    )
