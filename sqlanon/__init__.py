@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from sqlanon.refreshing import Refresh, refresh
     from sqlanon.report.files import write_report
     from sqlanon.report.summary import RunSummary, summarize
+    from sqlanon.risk.facts import Figure, Risk, RiskComparison
     from sqlanon.verification import Verification, verify
 
 __all__ = [
@@ -79,6 +80,7 @@ __all__ = [
     "EntropyLDiversity",
     "ExtensionHierarchy",
     "Extensions",
+    "Figure",
     "FileHierarchy",
     "Groups",
     "HierarchyError",
@@ -104,6 +106,8 @@ __all__ = [
     "Redact",
     "Refresh",
     "Release",
+    "Risk",
+    "RiskComparison",
     "RunSummary",
     "SearchOptions",
     "SearchStoppedError",
@@ -150,6 +154,7 @@ _NAMES = {
     "sqlanon.refreshing": "Refresh refresh",
     "sqlanon.report.files": "write_report",
     "sqlanon.report.summary": "RunSummary summarize",
+    "sqlanon.risk.facts": "Figure Risk RiskComparison",
     "sqlanon.verification": "Verification verify",
 }
 """The public names by the module that holds them, which is loaded when one of them is asked for."""

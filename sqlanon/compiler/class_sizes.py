@@ -1,52 +1,69 @@
-"""The statement that counts the classes of a node by their size, in buckets of powers of two."""
+"""The statements that count the classes of a node by their size: a row a size that occurs."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from sqlglot import exp
 
 from sqlanon.compiler.judged import grouped_node, judged
 from sqlanon.compiler.question import Question
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import bigint, column, count_rows, cte, equal, named, number, table, total, with_ctes
+from sqlanon.sqltrees.trees import bigint, column, count_rows, equal, keys, named, number, table, with_ctes
+
+ENTITIES = "entities"
+"""The counter of distinct entities of a class that was judged."""
 
 
-def class_sizes(question: Question, grain: str, node: Node, *, published: bool) -> exp.Query:
-    """Return the published classes of a node (or the others) by size: one row per bucket that is not empty.
+def class_sizes(
+    question: Question, grain: str, node: Node, *, published: bool, by: Sequence[str] = (names.COUNT,)
+) -> exp.Query:
+    """Return the published classes of a node (or the others) by their size, and how many have it.
 
-    Columns are ``least`` and ``most`` (a power of two, and one less than the next), ``classes`` and ``records``. A
-    class without records of the subset (δ-presence) is none.
+    A class without records of the subset (δ-presence) is none.
 
     Args:
         grain: the table of a grain at or below the node.
+        by: the counters of a class that are its size: ``n``, ``population``, ``entities``.
     """
     catalog = question.catalog
     masks = [number(mask) for mask in question.masks(node)]
     grouped = grouped_node(grain, number(0), masks, catalog.has_population, catalog.has_entity)
     wanted = equal(column("fails", "judged"), number(0 if published else 1))
-    sizes = exp.select(column(names.COUNT, "judged")).from_(table("judged")).where(wanted)
-    return count_in_buckets(sizes, judged(question, grouped), catalog.encoded)
+    sizes = exp.select(*[column(name, "judged") for name in by]).from_(table("judged"))
+    sizes = sizes.where(wanted).where(_holds_records("judged"))
+    return with_ctes(count_by(sizes.subquery("sizes"), by), judged(question, grouped))
 
 
-def count_in_buckets(sizes: exp.Select, ctes: list[exp.CTE], largest: int) -> exp.Query:
-    """Return classes by their size ``n``, in buckets of powers of two up to that of ``largest``."""
-    size = column(names.COUNT, "sizes")
-    within = exp.Between(this=size, low=column("least", "buckets"), high=column("most", "buckets"))
-    bounds = [column("least", "buckets"), column("most", "buckets")]
-    query = (
-        exp.select(*bounds, named(bigint(count_rows()), "classes"), named(total(size.copy()), "records"))
-        .from_(table("sizes"))
-        .join(table("buckets"), on=within)
-        .group_by(*[bound.copy() for bound in bounds])
-        .order_by(column("least", "buckets"))
-    )
-    return with_ctes(query, [*ctes, cte("sizes", sizes), cte("buckets", _buckets(largest))])
+def all_class_sizes(catalog: Catalog, grain: str, node: Node) -> exp.Query:
+    """Return all classes of a node by ``risk_counters``, whatever the models say of them."""
+    by = risk_counters(catalog)
+    masks = [number(mask) for mask in catalog.masks(node)]
+    grouped = grouped_node(grain, number(0), masks, catalog.has_population, catalog.has_entity)
+    if catalog.has_entity:
+        classes = exp.select(named(bigint(count_rows()), ENTITIES)).from_(grouped.subquery("grouped"))
+        classes = classes.where(_holds_records("grouped")).group_by(*keys(catalog.words, "grouped"))
+    else:
+        classes = exp.select(*[column(name, "grouped") for name in by]).from_(grouped.subquery("grouped"))
+        classes = classes.where(_holds_records("grouped"))
+    return count_by(classes.subquery("sizes"), by)
 
 
-def _buckets(largest: int) -> exp.Select:
-    """Return the powers of two up to ``largest``, each with the last number before the next."""
-    rows = [(1 << i, (2 << i) - 1) for i in range(max(largest, 1).bit_length())]
-    tuples = [exp.Tuple(expressions=[bigint(number(least)), bigint(number(most))]) for least, most in rows]
-    columns = [exp.to_identifier(name, quoted=True) for name in ("least", "most")]
-    alias = exp.TableAlias(this=exp.to_identifier("powers", quoted=True), columns=columns)
-    return exp.select(column("least"), column("most")).from_(exp.Values(expressions=tuples, alias=alias))
+def risk_counters(catalog: Catalog) -> tuple[str, ...]:
+    """Return the counters of a class that its risk rests on; with entities the population of a class is not kept."""
+    if catalog.has_entity:
+        return (ENTITIES,)
+    return (names.COUNT, names.POPULATION) if catalog.has_population else (names.COUNT,)
+
+
+def count_by(classes: exp.Expr, by: Sequence[str]) -> exp.Select:
+    """Return a row for each size of ``classes``: the counters ``by``, and how many classes have them."""
+    counters = [column(name) for name in by]
+    counted = exp.select(*counters, named(bigint(count_rows()), "classes")).from_(classes)
+    return counted.group_by(*[counter.copy() for counter in counters])
+
+
+def _holds_records(owner: str) -> exp.Expr:
+    return exp.GT(this=column(names.COUNT, owner), expression=number(0))

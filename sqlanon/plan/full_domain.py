@@ -6,16 +6,17 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.compiler import release as compiler
 from sqlanon.compiler.batch import literal_batch
-from sqlanon.compiler.class_sizes import class_sizes
+from sqlanon.compiler.class_sizes import class_sizes, risk_counters
 from sqlanon.compiler.live import live_view
 from sqlanon.compiler.question import Question
+from sqlanon.engines.base import Row
 from sqlanon.engines.standalone import standalone
 from sqlanon.errors import InputError
 from sqlanon.evaluate.driver import run_search
@@ -25,7 +26,7 @@ from sqlanon.evaluate.session import LOCAL_LANES, Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Measure
-from sqlanon.plan.planned import versions
+from sqlanon.plan.planned import as_buckets, versions
 from sqlanon.plan.publishing import PublishablePlan
 from sqlanon.policy import Model, Output, Policy, as_policy
 from sqlanon.policy.plain import plain
@@ -38,10 +39,14 @@ from sqlanon.publish.proof_file import proof_document
 from sqlanon.publish.publication import Publication
 from sqlanon.publish.targets import Target, check_target
 from sqlanon.publish.written_rows import typed_texts
+from sqlanon.risk.histogram import SizeHistogram, read_sizes
 from sqlanon.search.base import Problem, Progress, Request, Verdict, rank
 from sqlanon.search.proof import Proof
 from sqlanon.source.widths import shared_width
 from sqlanon.sqltrees import names
+
+if TYPE_CHECKING:  # loaded when the risk of a plan is asked for
+    from sqlanon.plan.risk import PublishedClasses
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,10 +213,26 @@ class Plan(PublishablePlan):
             InputError: as ``evaluate``.
         """
         node = self.node if levels is None else self._node(levels)
+        return as_buckets(SizeHistogram.of(self._sizes(node, published=published)))
+
+    def _sizes(self, node: Node, *, published: bool, by: Sequence[str] = (names.COUNT,)) -> list[Row]:
+        """Return the classes of a node by the counters ``by``, and how many have them."""
         snapshot = self._session.snapshots.nearest(node)
-        query = class_sizes(self.question, snapshot.table, node, published=published)
-        rows = self._session.judging.run("class sizes", query)
-        return tuple((least, most, classes, records) for least, most, classes, records in rows)
+        query = class_sizes(self.question, snapshot.table, node, published=published, by=by)
+        return self._session.judging.run("class sizes", query)
+
+    def _published_classes(self) -> PublishedClasses:
+        from sqlanon.plan.risk import PublishedClasses
+
+        catalog, suppressed, by = self.catalog, self.ledger.suppressed, risk_counters(self.catalog)
+        if catalog.has_entity:  # who is suppressed in several classes counts once in each, as who is published
+            suppressed = SizeHistogram.of(self._sizes(self.node, published=False, by=by)).records + catalog.uncovered
+        rows = self._sizes(self.node, published=True, by=by)
+        classes, population = read_sizes(rows, suppressed=suppressed, excluded=catalog.excluded)
+        return PublishedClasses(classes, population, self._rows_with, self.released, self.node)
+
+    def _rows_with(self, published: Mapping[str, str]) -> exp.Query:
+        return self._release_query(published=published)
 
     def solutions(self, limit: int = 20) -> list[Solution]:
         """Return the best feasible nodes that were judged, best first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from secrets import token_hex
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from sqlglot import exp
 
@@ -32,6 +33,7 @@ from sqlanon.publish.order import ReleasedRows
 from sqlanon.publish.references import plan_audits
 from sqlanon.publish.script import replayable_script
 from sqlanon.publish.staging import staged_release
+from sqlanon.risk.histogram import SizeHistogram, in_buckets
 from sqlanon.search.base import Verdict
 from sqlanon.search.certificate import Certificate
 from sqlanon.source.beside import BesideSource
@@ -40,6 +42,10 @@ from sqlanon.source.opening import Source
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, lookup_rows, named, table
 from sqlanon.version import VERSION
+
+if TYPE_CHECKING:  # loaded when the risk of a plan is asked for
+    from sqlanon.plan.risk import PublishedClasses
+    from sqlanon.risk.facts import RiskComparison
 
 Measured = TypeVar("Measured")
 STAGED = "staged rows"
@@ -115,6 +121,10 @@ class Planned(Closing):
     @abstractmethod
     def _readable(self) -> list[tuple[str, exp.Query]]:
         """Return the statements of ``readable``; the script ends with them."""
+
+    @abstractmethod
+    def _published_classes(self) -> PublishedClasses:
+        """Return the published classes by size, and what else the risk of the release is measured from."""
 
     @abstractmethod
     def class_sizes(self, *, published: bool = True) -> tuple[tuple[int, int, int, int], ...]:
@@ -319,6 +329,41 @@ class Planned(Closing):
         compared = [name for name in released if is_scalar(encoding.types[name])]
         return null_bias(self.engine, encoding.source.relation, attributes, columns=compared)
 
+    def risk(
+        self,
+        *,
+        k: int | None = None,
+        population: str | os.PathLike[str] | None = None,
+        population_table: str | None = None,
+        population_size: int | None = None,
+        weights: str | None = None,
+    ) -> RiskComparison:
+        """Return the risk of the source's records that take part, and of the release: each figure with a sentence.
+
+        Args:
+            k: count the records in classes of fewer; None takes the least size that the models allow, or 5.
+            population: a file, or a database file, of the population that the source is a sample of, with its
+                quasi-identifiers as the source has them. They are generalized as the release is.
+            population_table: its relation; without ``population``, one of the source's database.
+            population_size: N, for the estimates of how many records are unique in the population.
+            weights: the column of how many people each record stands for.
+
+        Raises:
+            InputError: no record takes part, the population is smaller than the source or none of it, or a weight is
+                missing or not positive.
+            SourceError: the population cannot be read, or has no such column.
+        """
+        from sqlanon.plan.risk import Asked, compare
+        from sqlanon.risk.population_table import PopulationTable
+        from sqlanon.source.files import Reading
+
+        table_of = None
+        if population is not None or population_table is not None:
+            place = None if population is None else os.fspath(population)
+            table_of = PopulationTable(place, population_table, Reading(self.policy.csv, self.policy.formats))
+        asked = Asked(k=k, population=table_of, population_size=population_size, weights=weights)
+        return compare(self._session, self._threshold, self._published_classes(), asked)
+
     def readable(self) -> list[tuple[str, str]]:
         """Return statements that a person can check the release by, with their names."""
         return [(name, self.engine.render(query, pretty=True)) for name, query in self._readable()]
@@ -424,3 +469,8 @@ def _texts(position: int, level: int) -> exp.Query:
 def versions(engine: Engine) -> dict[str, str]:
     """Return the versions of what wrote a release."""
     return {"sqlanon": VERSION, engine.capabilities.name.lower(): engine.version}
+
+
+def as_buckets(sizes: SizeHistogram) -> tuple[tuple[int, int, int, int], ...]:
+    """Return ``class_sizes`` of classes by size: least and most size, classes and records of what is not empty."""
+    return tuple((b.least, b.most, b.classes, b.records) for b in in_buckets(sizes) if b.classes)

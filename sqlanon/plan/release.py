@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -19,6 +20,9 @@ from sqlanon.source.files import read_file
 from sqlanon.source.opening import open_source
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import table
+
+if TYPE_CHECKING:  # loaded when the risk of a release is asked for
+    from sqlanon.risk.facts import RiskComparison
 
 RELEASED = names.PREFIX + "release"
 """The table of a release that has no target."""
@@ -59,6 +63,24 @@ class Release(Closing):
         """The replayable SQL script of the run, for the operator: it holds hierarchies and paths, never records; of an
         exact solution also the row types with their counts, as numbers."""
         return self.plan.script()
+
+    def risk(
+        self,
+        *,
+        k: int | None = None,
+        population: str | os.PathLike[str] | None = None,
+        population_table: str | None = None,
+        population_size: int | None = None,
+        weights: str | None = None,
+    ) -> RiskComparison:
+        """Return the risk of the source's records and of the release, as ``Plan.risk`` does; the plan must be open."""
+        return self.plan.risk(
+            k=k,
+            population=population,
+            population_table=population_table,
+            population_size=population_size,
+            weights=weights,
+        )
 
     def to_arrow(self) -> pa.Table:
         """Return the released rows: read from the target, or, without one, shuffled and audited in the engine."""

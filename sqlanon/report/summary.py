@@ -35,6 +35,7 @@ from sqlanon.report.wording import (
     figure,
     share,
 )
+from sqlanon.risk.histogram import ClassSizes as ClassSizes
 from sqlanon.search.certificate import Certificate
 from sqlanon.version import VERSION
 
@@ -124,18 +125,6 @@ class ModelSummary:
 
     label: str
     suppressed: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ClassSizes:
-    """The classes of ``least`` to ``most`` records: those that are published, and those that are suppressed."""
-
-    least: int
-    most: int
-    classes: int
-    records: int
-    suppressed_classes: int = 0
-    suppressed_records: int = 0
 
 
 @dataclass(frozen=True, slots=True)

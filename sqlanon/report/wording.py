@@ -7,6 +7,10 @@ import unicodedata
 from collections.abc import Sequence
 
 from sqlanon.policy.hierarchy import specs
+from sqlanon.risk.words import count as count
+from sqlanon.risk.words import counted as counted
+from sqlanon.risk.words import decimal, trimmed
+from sqlanon.risk.words import share as share
 from sqlanon.search.certificate import Certificate
 
 FOR_THE_OPERATOR = "For the operator: holds exact counts; do not hand it on with the release."
@@ -142,7 +146,7 @@ def _interval(spec: specs.Intervals, level: int) -> str:
 
 
 def _width(spec: specs.Intervals, depth: int) -> str:
-    return _trimmed(f"{spec.width * math.prod(spec.fanouts[:depth]):,f}")
+    return trimmed(f"{spec.width * math.prod(spec.fanouts[:depth]):,f}")
 
 
 def _mask(spec: specs.Redact, level: int, height: int | None) -> str:
@@ -216,34 +220,6 @@ def search_extent(kind: str | None, evaluated: int, whole: int) -> tuple[str, st
     return what, f"{count(evaluated)} of {count(whole)}", share(evaluated / whole) if whole else ""
 
 
-def count(number: int) -> str:
-    """Return a whole number with its thousands apart: 50,000."""
-    return f"{number:,}"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun: 1 record, 2 records, 3 classes, 4 entities.
-
-    >>> counted(1, "class"), counted(2_000, "class"), counted(4, "entity")
-    ('1 class', '2,000 classes', '4 entities')
-    """
-    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + ("es" if noun.endswith("s") else "s")
-    return f"{number:,} {noun if number == 1 else plural}"
-
-
-def share(part: float) -> str:
-    """Return a share as a percentage that is 0 % or 100 % only when it is none or all.
-
-    >>> share(0.0), share(0.00001), share(0.04236), share(0.99999), share(1.0)
-    ('0 %', '< 0.1 %', '4.2 %', '> 99.9 %', '100 %')
-    """
-    if 0 < part < 0.0005:
-        return "< 0.1 %"
-    if 0.9995 <= part < 1:
-        return "> 99.9 %"
-    return f"{_decimal(round(100 * part, 1))} %"
-
-
 def figure(number: float) -> str:
     """Return a loss: four decimals when it is small, and no more digits than anybody reads.
 
@@ -251,7 +227,7 @@ def figure(number: float) -> str:
     ('0.2881', '0.5', '1,234,567', '812.3')
     """
     digits = 4 if abs(number) < 100 else 1 if abs(number) < 1000 else 0
-    return _decimal(round(number, digits)) if number == 0 or abs(number) >= 0.0001 else f"{number:.2g}"
+    return decimal(round(number, digits)) if number == 0 or abs(number) >= 0.0001 else f"{number:.2g}"
 
 
 def duration(seconds: float) -> str:
@@ -264,14 +240,6 @@ def duration(seconds: float) -> str:
 def size_range(least: int, most: int) -> str:
     """Return the sizes of a bucket: 4–7."""
     return count(least) if least == most else f"{count(least)}–{count(most)}"
-
-
-def _decimal(number: float) -> str:
-    return _trimmed(f"{number:,.6f}")
-
-
-def _trimmed(text: str) -> str:
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def visible(text: str) -> str:

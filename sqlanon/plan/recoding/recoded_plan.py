@@ -8,24 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.compiler import recoded as compiler
-from sqlanon.compiler.class_sizes import count_in_buckets
+from sqlanon.compiler.class_sizes import count_by
 from sqlanon.errors import NoSolutionError
 from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.plan.full_domain import Solution
 from sqlanon.plan.patterns.quality import PatternQuality, quality
+from sqlanon.plan.planned import as_buckets
 from sqlanon.plan.publishing import PublishablePlan
 from sqlanon.plan.recoding.rules import Rule
 from sqlanon.publish.ledger import Ledger
+from sqlanon.risk.histogram import SizeHistogram
 from sqlanon.search.certificate import Certificate
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import column
+
+if TYPE_CHECKING:  # loaded when the risk of a plan is asked for
+    from sqlanon.plan.risk import PublishedClasses
 
 NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
            "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL")  # fmt: skip
@@ -84,12 +88,19 @@ class RecodedPlan(PublishablePlan):
 
     def class_sizes(self, *, published: bool = True) -> tuple[tuple[int, int, int, int], ...]:
         """Return how large the published classes are; records that no rule publishes form none."""
-        if not published:
-            return ()
+        return as_buckets(self._published_classes().classes) if published else ()
+
+    def _published_classes(self) -> PublishedClasses:
+        from sqlanon.plan.risk import PublishedClasses
+
         classes = compiler.published_classes(self.catalog, self.published_levels).subquery("classes")
-        sizes = exp.select(column(names.COUNT)).from_(classes)
-        rows = self.engine.run("class sizes", count_in_buckets(sizes, [], self.catalog.encoded))
-        return tuple((least, most, number, records) for least, most, number, records in rows)
+        rows = self.engine.run("class sizes", count_by(classes, [names.COUNT]))
+        ledger = self.ledger
+        sizes = SizeHistogram.of(rows, suppressed=ledger.suppressed, excluded=ledger.excluded)
+        return PublishedClasses(sizes, None, self._rows_with, self.released, None, by_chance=self._split)
+
+    def _rows_with(self, published: Mapping[str, str]) -> exp.Query:
+        return self._release_query(published=published)
 
     def suppressed_columns(self, rule: Rule) -> tuple[str, ...]:
         """Return the columns that a pattern suppresses."""

@@ -1,0 +1,318 @@
+"""From the sizes of classes to the figures of risk, each with its sentence.
+
+f is the size of a class of the sample, n the sum of all, C their number, F the size of the same class in the
+population, N that of the population. The definitions are those of docs/risk.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from sqlanon.errors import InputError
+from sqlanon.risk.facts import Figure, Risk
+from sqlanon.risk.histogram import PopulationClasses, SizeHistogram, in_buckets
+from sqlanon.risk.thresholds import thresholds
+from sqlanon.risk.words import count, counted, probability, share, spelled
+
+DEFAULT_K = 5
+"""The size below which a class is counted as small, where nobody names one."""
+AT_RISK = {"0.05": Fraction(1, 20), "0.09": Fraction(9, 100), "0.2": Fraction(1, 5), "0.333": Fraction(1, 3)}
+"""The cited thresholds over which records are counted, by the text of their keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedRisk:
+    """What the weights of a survey say of the classes of its records: see ``individual``.
+
+    Attributes:
+        highest: the greatest risk of a record.
+        expected: the sum of the risks of all records.
+        population: the sum of all weights.
+        light: classes whose weights add up to less than their records, which were taken to be the whole population.
+    """
+
+    highest: float
+    expected: float
+    population: float
+    light: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What figures are asked for, and in whose words.
+
+    Attributes:
+        quasi_identifiers: what the attacker knows.
+        unit: ``record`` or ``entity``.
+        nulls: ``extended`` or ``basic``.
+        k: the size below which a class is small.
+        population_size: N, for the estimates of population uniqueness; None leaves them out.
+    """
+
+    quasi_identifiers: tuple[str, ...]
+    unit: str = "record"
+    nulls: str = "extended"
+    k: int = DEFAULT_K
+    population_size: int | None = None
+
+    @property
+    def attributes(self) -> str:
+        """The attributes of a target, as in ``knows a target's seven attributes``."""
+        number = len(self.quasi_identifiers)
+        return f"{spelled(number)} attribute{'' if number == 1 else 's'}" if number else ""
+
+    @property
+    def these(self) -> str:
+        """``these attributes``, or what stands in their place."""
+        return "this attribute" if len(self.quasi_identifiers) == 1 else "these attributes"
+
+    @property
+    def plural(self) -> str:
+        """The unit in the plural."""
+        return "records" if self.unit == "record" else "entities"
+
+
+def assess(
+    sizes: SizeHistogram,
+    setting: Setting,
+    *,
+    population: PopulationClasses | None = None,
+    weighted: WeightedRisk | None = None,
+) -> Risk:
+    """Return all figures of a relation from its classes.
+
+    Raises:
+        InputError: the population is smaller than the sample.
+    """
+    figures = [] if not sizes.records else [
+        *_prosecutor(sizes, setting),
+        *_at_risk(sizes, setting),
+        *_journalist(sizes, setting, population),
+        *_sample(sizes, setting),
+        *_population_uniques(sizes, setting),
+        *([] if weighted is None else _individual(sizes, setting, weighted)),
+        *_columns(sizes, setting),
+    ]  # fmt: skip
+    return Risk(
+        quasi_identifiers=setting.quasi_identifiers,
+        unit=setting.unit,
+        nulls=setting.nulls,
+        k=setting.k,
+        records=sizes.records,
+        classes=sizes.classes,
+        smallest_class=sizes.smallest,
+        largest_class=sizes.largest,
+        suppressed=sizes.suppressed,
+        excluded=sizes.excluded,
+        figures=tuple(figures),
+        sizes=in_buckets(sizes),
+        thresholds=thresholds(sizes, setting.unit),
+        histogram=sizes,
+    )
+
+
+def _over_all(figure: Figure, sizes: SizeHistogram) -> Figure:
+    """Return a figure that is an average over records with its value where suppressed records count as 0."""
+    if figure.value is None:
+        return figure
+    return replace(figure, of_all=figure.value * sizes.records / sizes.all_records)
+
+
+def _knows(setting: Setting) -> str:
+    """Return who the attacker of the prosecutor model is."""
+    if not setting.quasi_identifiers:
+        return "An attacker who knows nothing but that a target is in the table"
+    return f"An attacker who knows a target's {setting.attributes} and that she is in the table"
+
+
+def _prosecutor(sizes: SizeHistogram, setting: Setting) -> Iterator[Figure]:
+    assert sizes.smallest is not None and sizes.largest is not None
+    highest, lowest = 1 / sizes.smallest, 1 / sizes.largest
+    who = _knows(setting)
+    if sizes.smallest > 1:
+        sentence = f"{who} finds her with a probability of {probability(highest)} at most."
+    else:
+        alone = sizes.classes_of(1)
+        those = (
+            f"the one {setting.unit} that is" if alone == 1 else f"one of the {counted(alone, setting.unit)} that are"
+        )
+        sentence = f"{who} finds her with certainty if hers is {those} alone in a class."
+    yield Figure("prosecutor_highest", "prosecutor", "probability", highest, highest, sentence)
+    average = sizes.classes / sizes.records
+    sentence = f"On average over the {setting.plural}, such an attacker succeeds with a probability of "
+    figure = Figure("prosecutor_average", "prosecutor", "probability", average, average, sentence + _chance(average))
+    yield _over_all(figure, sizes)
+    sentence = f"The {setting.plural} of the largest class are found with a probability of {_chance(lowest)}"
+    yield Figure(
+        "prosecutor_lowest", "prosecutor", "probability", lowest, 0.0 if sizes.suppressed else lowest, sentence
+    )
+
+
+def _chance(value: float) -> str:
+    return "1: with certainty." if value == 1 else f"{probability(value)}."
+
+
+def _at_risk(sizes: SizeHistogram, setting: Setting) -> Iterator[Figure]:
+    cited = dict(AT_RISK)
+    if setting.k > 1 and Fraction(1, setting.k) not in cited.values():
+        cited[f"{1 / setting.k:.3g}"] = Fraction(1, setting.k)
+    for text, threshold in sorted(cited.items(), key=lambda item: item[1]):
+        least = -(-threshold.denominator // threshold.numerator)  # 1/f > θ where f < 1/θ
+        records = sizes.records_below(least)
+        which = _those(records, sizes.records, setting)
+        where = "in classes" if records else "there is no class"
+        sentence = (
+            f"{which} found with a probability of more than {share(float(threshold))}: {where} of fewer than "
+            f"{spelled(least)} {setting.plural}."
+        )
+        yield _share(f"records_at_risk_over_{text}", "prosecutor", records, sizes, sentence)
+
+
+def _those(records: int, of: int, setting: Setting) -> str:
+    """Return the subject of a sentence about some records, with its verb."""
+    if not records:
+        return f"No {setting.unit} is"
+    if records == of:
+        return f"All {count(of)} {setting.plural} are" if of > 1 else f"The one {setting.unit} is"
+    return f"{counted(records, setting.unit)} ({share(records / of)}) {'is' if records == 1 else 'are'}"
+
+
+def _share(key: str, group: str, records: int, sizes: SizeHistogram, sentence: str) -> Figure:
+    """Return the share of some records among all, with their number."""
+    value = records / sizes.records
+    return _over_all(Figure(key, group, "share", value, value, sentence, records=records), sizes)
+
+
+def _journalist(sizes: SizeHistogram, setting: Setting, population: PopulationClasses | None) -> Iterator[Figure]:
+    assert sizes.smallest is not None
+    if population is None:
+        highest, average = 1 / sizes.smallest, sizes.classes / sizes.records
+        unknown = "Without a table of the population this is not known; it is at most what the prosecutor finds, "
+        texts = (
+            unknown + f"{probability(highest)}, since whoever is in the table is in the population.",
+            unknown + f"{probability(average)} on average.",
+        )
+        marketer = "who links a register of the very people of the table with it"
+    else:
+        highest = 1 / min(members for _, members, _ in population.sizes)
+        average = sum(size * classes / members for size, members, classes in population.sizes) / sizes.records
+        known = f"a target's {setting.attributes} and" if setting.quasi_identifiers else "nothing of a target but"
+        texts = (
+            f"An attacker who knows {known} that she is in the population, and not whether she is in the table, finds "
+            f"her with a probability of {probability(highest)} at most.",
+            f"On average over the {setting.plural}, such an attacker succeeds with a probability of {_chance(average)}",
+        )
+        marketer = "who links the whole table with the table of the population"
+    bound = population is None
+    yield Figure("journalist_highest", "journalist", "probability", highest, highest, texts[0], bound=bound)
+    yield _over_all(
+        Figure("journalist_average", "journalist", "probability", average, average, texts[1], bound=bound), sizes
+    )
+    expected = average * sizes.records
+    sentence = (
+        f"An attacker {marketer} is expected to identify about {_about(expected)} of the "
+        f"{counted(sizes.records, setting.unit)} ({share(average)})."
+    )
+    yield _over_all(Figure("marketer", "marketer", "share", average, average, sentence, records=expected), sizes)
+
+
+def _about(number: float) -> str:
+    """Return an expected number of records: whole where it is large."""
+    return count(round(number)) if number >= 100 or number == round(number) else f"{number:.3g}"
+
+
+def _sample(sizes: SizeHistogram, setting: Setting) -> Iterator[Figure]:
+    alone, pairs, small = sizes.classes_of(1), 2 * sizes.classes_of(2), sizes.records_below(setting.k)
+    unit, of = setting.unit, sizes.records
+    rest = f"no other {unit} shares {setting.these}" if alone else f"each shares {setting.these} with another"
+    yield _share("sample_uniques", "sample", alone, sizes, f"{_those(alone, of, setting)} alone: {rest}.")
+    rest = ": whoever knows one of the two finds the other" if pairs else ""
+    yield _share("sample_pairs", "sample", pairs, sizes, f"{_those(pairs, of, setting)} in a class of two{rest}.")
+    rest = f"in a class of fewer than {spelled(setting.k)} {setting.plural} (k = {setting.k})"
+    yield _share("sample_below_k", "sample", small, sizes, f"{_those(small, of, setting)} {rest}.")
+
+
+def _population_uniques(sizes: SizeHistogram, setting: Setting) -> Iterator[Figure]:
+    whole = setting.population_size
+    if whole is None:
+        return
+    refuse_small_population(sizes, setting, whole)
+    from sqlanon.risk.population import pitman, zayatz
+
+    model = pitman(sizes)
+    estimates = {
+        "zayatz": zayatz(sizes, whole),
+        "pitman": None if model is None else model.uniques(whole) / whole,
+    }
+    if not sizes.classes_of(1):
+        estimates["pitman"] = 0.0  # who is unique in the population is unique in the sample
+    for name, value in estimates.items():
+        if value is None:
+            sentence = (
+                "Pitman's model gives no estimate: the equations of its likelihood have no solution for these classes."
+            )
+            yield Figure(f"population_uniques_{name}", "population", "share", None, None, sentence)
+            continue
+        expected = value * sizes.records
+        if not sizes.classes_of(1):
+            sentence = f"By {name.capitalize()}, none is unique in the population of {count(whole)}, as none is here."
+        else:
+            sentence = (
+                f"By {name.capitalize()}, {share(value)} of the population of {count(whole)} are estimated to be "
+                f"unique in it by {setting.these}: about {_about(expected)} of the "
+                f"{counted(sizes.records, setting.unit)} here."
+            )
+        figure = Figure(f"population_uniques_{name}", "population", "share", value, value, sentence, records=expected)
+        yield _over_all(figure, sizes)
+
+
+def refuse_small_population(sizes: SizeHistogram, setting: Setting, whole: int) -> None:
+    """Raise InputError when a population is smaller than the sample that was drawn from it."""
+    if whole < sizes.all_records:
+        raise InputError(
+            f"The population of {count(whole)} is smaller than the sample of "
+            f"{counted(sizes.all_records, setting.unit)}.",
+            hint="give the number of people of whom the table holds some: its own, and those whom it could have held.",
+        )
+
+
+def _individual(sizes: SizeHistogram, setting: Setting, weighted: WeightedRisk) -> Iterator[Figure]:
+    highest, average = weighted.highest, weighted.expected / sizes.records
+    stand = f"the {counted(sizes.records, setting.unit)} stand for about {count(round(weighted.population))}"
+    sentence = f"By their weights {stand}; the one that is easiest to find is found with a probability of "
+    yield Figure("individual_highest", "individual", "probability", highest, highest, sentence + _chance(highest))
+    sentence = f"On average over the {setting.plural}, the probability is {_chance(average)}"
+    yield _over_all(Figure("individual_average", "individual", "probability", average, average, sentence), sizes)
+    sentence = (
+        f"An attacker who links all {setting.plural} with the population is expected to identify about "
+        f"{_about(weighted.expected)} of them."
+    )
+    yield Figure(
+        "expected_reidentifications", "individual", "count", weighted.expected, weighted.expected, sentence,
+        records=weighted.expected,
+    )  # fmt: skip
+
+
+def _columns(sizes: SizeHistogram, setting: Setting) -> Iterator[Figure]:
+    value = sizes.classes / sizes.records
+    sentence = (
+        f"{setting.these.capitalize()} have {counted(sizes.classes, 'combination')} among "
+        f"{counted(sizes.records, setting.unit)}."
+    )
+    if len(setting.quasi_identifiers) == 1:
+        sentence = sentence.replace(" have ", " has ").replace("combination", "value")
+    yield _over_all(Figure("distinction", "columns", "share", value, value, sentence, records=sizes.classes), sizes)
+    if sizes.records < 2:
+        sentence = f"There is only one {setting.unit}, so no two to tell apart."
+        yield Figure("separation", "columns", "share", None, None, sentence)
+        return
+    apart = _pairs(sizes.records) - sizes.pairs()
+    value = apart / _pairs(sizes.records)
+    sentence = f"Two {setting.plural} drawn at random differ in {setting.these} with a probability of {share(value)}."
+    yield Figure("separation", "columns", "share", value, apart / _pairs(sizes.all_records), sentence)
+
+
+def _pairs(number: int) -> int:
+    return number * (number - 1) // 2
