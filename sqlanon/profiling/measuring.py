@@ -137,7 +137,7 @@ class Measures:
             own = [int(value) for value in row]
             pairs = zip(limits, own[6::2], own[7::2], strict=True)
             frequent = tuple(Frequent(limit, values, records) for limit, values, records in pairs)
-            found[self.names[int(attribute)]] = Counted(*own[:6], frequent)
+            found[self.names[int(attribute)]] = Counted(own[0], own[1], own[2], own[3], own[4], own[5], frequent)
         return {name: found.get(name, Counted()) for name in self.names}
 
     def examine(self, counts: Mapping[str, Counted]) -> dict[str, Examined]:
@@ -177,11 +177,11 @@ class Measures:
             if step > 1:
                 steps[place] = number(step)
         many = max(self.records // EXAMINED, 1)
-        step = by_position(steps, number(1))
+        own_step = by_position(steps, number(1))
         is_frequent = exp.GT(this=column(names.COUNT), expression=number(many))
         order = exp.Window(this=exp.RowNumber(), partition_by=[column("attribute")])
         numbered = exp.select(
-            column("attribute"), column("value"), column(names.COUNT), named(step, "step"), named(order, "place"),
+            column("attribute"), column("value"), column(names.COUNT), named(own_step, "step"), named(order, "place"),
         ).from_(table(VALUES)).where(not_null(column("value")))  # fmt: skip
         is_chosen = equal(exp.Mod(this=column("place"), expression=column("step")), number(0))
         weight = when(is_frequent.copy(), number(1), column("step"))

@@ -153,10 +153,9 @@ def _spread(quantiles: tuple[float, ...] | None, item: ColumnProfile, *, of_year
     width = q95 - q05 or abs(q95) or 1.0
     step = 1.0 if of_years else 10.0 ** (math.floor(math.log10(width)) - 1)
     step = max(step, 10.0**-places)
-    inner = [round(_stepped(value, step, round), 9) for value in (q05, *middle, q95)]
-    return Spread(
-        round(_stepped(low, step, math.floor), 9), *inner, round(_stepped(high, step, math.ceil), 9), step, places
-    )
+    a, b, c, d, e = (round(_stepped(value, step, round), 9) for value in (q05, *middle, q95))
+    lowest, highest = (round(_stepped(*edge), 9) for edge in ((low, step, math.floor), (high, step, math.ceil)))
+    return Spread(lowest, a, b, c, d, e, highest, step, places)
 
 
 def _stepped(value: float, step: float, rounding: Any) -> float:

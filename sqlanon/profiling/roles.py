@@ -1,7 +1,7 @@
 """The role that a profile suggests for a column, with the reason, and the question that a person must answer.
 
-Nothing here decides: a suggestion is a place to start. What identifies persons by itself is dropped. What others know or
-find out of a person is a quasi-identifier. What others must not learn is sensitive. Everything else is kept, and the
+Nothing here decides: a suggestion is a place to start. What identifies persons by itself is dropped. What others know
+or find out of a person is a quasi-identifier. What others must not learn is sensitive. Everything else is kept, and the
 profile asks whether others can know it.
 """
 
@@ -69,7 +69,7 @@ def suggest(found: ColumnProfile) -> Suggestion:
         asked = ASK_DATES if look in ("date", "moment") else None
         return Suggestion("quasi_identifier", f"{_sentence(KNOWABLE[look])} ({found.because}).", asked)
     if found.topic in KNOWN:
-        return Suggestion("quasi_identifier", f"Its name speaks of {KNOWN[found.topic]}, which others may know.")
+        return Suggestion("quasi_identifier", f"Its name speaks of {KNOWN[found.topic or '']}, which others may know.")
     if beside(found).singles_out or (found.uniqueness >= SINGLES_OUT and found.alone >= 10):
         return _by_values(found, "")
     return Suggestion("keep", f"Nothing says that others know it ({found.because}).", ASK_KEPT)

@@ -35,7 +35,7 @@ SHAPES: dict[str, str] = {
     "year": r"^(18|19|20)[0-9]{2}$",
     "coordinates": r"^(POINT ?)?[ (]*-?[0-9]{1,3}\.[0-9]+ *[,;/ ] *-?[0-9]{1,3}\.[0-9]+[ )]*$",
     "country_code": r"^[A-Z]{2,3}$",
-    "yes_or_no": r"^([Tt]rue|[Ff]alse|TRUE|FALSE|[Yy]es|[Nn]o|YES|NO|[Jj]a|[Nn]ein|[YyNnTtFfJj01])$",
+    "yes_or_no": r"^(true|True|TRUE|false|False|FALSE|yes|Yes|YES|no|No|NO|ja|Ja|nein|Nein|[YyNnTtFfJj01])$",
     "words": r"^[^ ]+( +[^ ]+){4,}",
     "capital_words": "^[A-ZÀ-Þ][A-Za-zÀ-ÿ'.-]*( [A-Za-zÀ-ÿ'.-]+){0,3}(, [A-ZÀ-Þ][A-Za-zÀ-ÿ' .-]*)?$",
     "code": r"^[A-Za-z0-9][A-Za-z0-9_./-]*$",

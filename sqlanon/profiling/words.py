@@ -1,7 +1,7 @@
 """What the name of a column is about, by its words, in English, German, French, Spanish, Italian and Dutch.
 
-A name is cut at everything that is no letter, and where a small letter meets a capital one. Short words must be equal to
-a part of the name; long ones (``LONG`` letters) may also stand within a compound, as in ``geburtsdatum``.
+A name is cut at everything that is no letter, and where a small letter meets a capital one. Short words must be equal
+to a part of the name; long ones (``LONG`` letters) may also stand within a compound, as in ``geburtsdatum``.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ KINDS: Mapping[str, str] = {
     "atc": "atc",
     "age": "age alter lebensalter edad eta leeftijd",
     "year": "year yr jahr annee anio jaar baujahr",
-    "name": "name firstname lastname surname forename fullname vorname nachname familienname nom prenom nombre apellido "
-    "apellidos cognome nome achternaam voornaam",
-    "identifier": "id ids uuid guid ssn nhs mrn nino iban bic dni cpr bsn pesel pid sozialversicherungsnummer svnr nr "
-    "nummer identifier kennung passport reisepass ausweis personalnummer matrikel matrikelnummer matriculation "
-    "steuernummer steuerid kennzeichen aktenzeichen fallnummer account kontonummer konto login username userid benutzer "
-    "medicalrecord licence license plate serial token hash pseudonym accountnumber key",
+    "name": "name firstname lastname surname forename fullname vorname nachname familienname nom prenom nombre "
+    "apellido apellidos cognome nome achternaam voornaam",
+    "identifier": "id ids uuid guid ssn nhs mrn nino iban bic dni cpr bsn pesel pid sozialversicherungsnummer svnr "
+    "nr nummer identifier kennung passport reisepass ausweis personalnummer matrikel matrikelnummer matriculation "
+    "steuernummer steuerid kennzeichen aktenzeichen fallnummer account kontonummer konto login username userid "
+    "benutzer medicalrecord licence license plate serial token hash pseudonym accountnumber key",
     "date": "date datum fecha data tag day timestamp time zeit zeitpunkt datetime admission discharge aufnahme "
     "entlassung visit besuch",
     "amount": "amount salary income price cost costs betrag gehalt einkommen lohn wage wages balance bal amt bill "
-    "payment umsatz revenue gain loss charge charges premium fee summe salaire revenu ingreso importe stipendio reddito "
-    "expenditure turnover limit pay",
-    "free_text": "comment comments note notes remark remarks bemerkung bemerkungen kommentar text freitext description "
-    "beschreibung befund anamnesis anamnese narrative message nachricht memo observation observations",
+    "payment umsatz revenue gain loss charge charges premium fee summe salaire revenu ingreso importe stipendio "
+    "reddito expenditure turnover limit pay",
+    "free_text": "comment comments note notes remark remarks bemerkung bemerkungen kommentar text freitext "
+    "description beschreibung befund anamnesis anamnese narrative message nachricht memo observation observations",
 }  # fmt: skip
 """What a column looks like -> the words of its name that say so; the first kind that fits counts."""
 
