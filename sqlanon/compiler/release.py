@@ -101,7 +101,7 @@ def release(
     records = of_subset(source, quasi.encoded(projections))
     same_key = equal_columns(map(names.key, range(catalog.words)), "records", "passing")
     query = rows.from_(table("records")).join(table("passing"), on=same_key)
-    ctes = [cte("records", records, computed_first=True), *_passing(question, node, snapshot)]
+    ctes = [cte("records", records, computed_first=True), *passing_classes(question, node, snapshot)]
     return with_ctes(query, ctes)
 
 
@@ -141,10 +141,10 @@ def released_classes(
             for word, mask in bits
         ]
         query = query.join(texts.subquery(lookup), on=both(met))
-    return with_ctes(query, _passing(question, node, snapshot, column(names.COUNT)))
+    return with_ctes(query, passing_classes(question, node, snapshot, column(names.COUNT)))
 
 
-def _passing(question: Question, node: Node, snapshot: str, *also: exp.Expr) -> list[exp.CTE]:
+def passing_classes(question: Question, node: Node, snapshot: str, *also: exp.Expr) -> list[exp.CTE]:
     """Return the relations that end with ``passing``: the keys of the classes that pass all models, and ``also``."""
     catalog = question.catalog
     wanted = [bigint(number(mask)) for mask in question.masks(node)]

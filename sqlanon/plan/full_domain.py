@@ -45,8 +45,9 @@ from sqlanon.search.proof import Proof
 from sqlanon.source.widths import shared_width
 from sqlanon.sqltrees import names
 
-if TYPE_CHECKING:  # loaded when the risk of a plan is asked for
+if TYPE_CHECKING:  # loaded when the risk or the utility of a plan is asked for
     from sqlanon.plan.risk import PublishedClasses
+    from sqlanon.utility.released import Published
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,6 +309,12 @@ class Plan(PublishablePlan):
             snapshot=names.BASE,
             entities=entities,
         )
+
+    def _published_types(self) -> Published:
+        from sqlanon.compiler.released_types import one_rule
+        from sqlanon.utility.released import Published
+
+        return Published(one_rule(self.question, self.node), {0: self.node})
 
     def _counted_rows(self) -> exp.Query:
         return compiler.released_classes(

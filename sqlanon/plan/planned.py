@@ -43,9 +43,11 @@ from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, lookup_rows, named, table
 from sqlanon.version import VERSION
 
-if TYPE_CHECKING:  # loaded when the risk of a plan is asked for
+if TYPE_CHECKING:  # loaded when the risk or the utility of a plan is asked for
     from sqlanon.plan.risk import PublishedClasses
     from sqlanon.risk.facts import RiskComparison
+    from sqlanon.utility.facts import Utility
+    from sqlanon.utility.released import Published
 
 Measured = TypeVar("Measured")
 STAGED = "staged rows"
@@ -117,6 +119,10 @@ class Planned(Closing):
         Args:
             published: other columns of the source than those of the release, with their types, for audits alone.
         """
+
+    @abstractmethod
+    def _published_types(self) -> Published:
+        """Return the row types of the source with what is published of them, for measurements alone."""
 
     @abstractmethod
     def _readable(self) -> list[tuple[str, exp.Query]]:
@@ -363,6 +369,23 @@ class Planned(Closing):
             table_of = PopulationTable(place, population_table, Reading(self.policy.csv, self.policy.formats))
         asked = Asked(k=k, population=table_of, population_size=population_size, weights=weights)
         return compare(self._session, self._threshold, self._published_classes(), asked)
+
+    def utility(self, *, queries: int = 1000, seed: int = 1) -> Utility:
+        """Measure what the release is still good for, with the source; for the operator: counts are exact.
+
+        Args:
+            queries: how many random COUNT queries are asked; 0: none.
+            seed: that they are drawn with.
+
+        Raises:
+            InputError: a number out of its range.
+        """
+        from sqlanon.utility.measuring import Measurable, measure_utility
+
+        encoding, losses, measure = self._session.encoding, self.attribute_losses, self.certificate.measure
+        types = self._published_types()
+        measurable = Measurable(self.engine, encoding, self.catalog, self.policy, types, self.released, losses, measure)
+        return measure_utility(measurable, queries=queries, seed=seed)
 
     def readable(self) -> list[tuple[str, str]]:
         """Return statements that a person can check the release by, with their names."""

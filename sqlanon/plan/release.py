@@ -21,8 +21,9 @@ from sqlanon.source.opening import open_source
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import table
 
-if TYPE_CHECKING:  # loaded when the risk of a release is asked for
+if TYPE_CHECKING:  # loaded when the risk or the utility of a release is asked for
     from sqlanon.risk.facts import RiskComparison
+    from sqlanon.utility.facts import Utility
 
 RELEASED = names.PREFIX + "release"
 """The table of a release that has no target."""
@@ -81,6 +82,10 @@ class Release(Closing):
             population_size=population_size,
             weights=weights,
         )
+
+    def utility(self, *, queries: int = 1000, seed: int = 1) -> Utility:
+        """Measure what the release is still good for, as ``Plan.utility`` does, while its plan is open."""
+        return self.plan.utility(queries=queries, seed=seed)
 
     def to_arrow(self) -> pa.Table:
         """Return the released rows: read from the target, or, without one, shuffled and audited in the engine."""

@@ -11,7 +11,7 @@ PACKAGE = Path(sqlanon.__file__).parent
 ROOMS = (
     "version", "errors", "parameters", "interrupts", "disk",
     "sqltrees", "lattice", "models", "measures", "search", "policy", "compiler", "engines", "audit", "source",
-    "risk", "evaluate", "publish", "plan", "profiling", "report", "scripts",
+    "risk", "utility", "evaluate", "publish", "plan", "profiling", "report", "scripts",
     "anonymizer", "refreshing", "verification", "testing", "extending", "", "commands", "cli",
 )  # fmt: skip
 """Folders and root modules from the ground up; a room imports from itself and from rooms before it. The empty name is

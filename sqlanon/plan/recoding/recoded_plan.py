@@ -28,8 +28,9 @@ from sqlanon.risk.histogram import SizeHistogram
 from sqlanon.search.certificate import Certificate
 from sqlanon.sqltrees import names
 
-if TYPE_CHECKING:  # loaded when the risk of a plan is asked for
+if TYPE_CHECKING:  # loaded when the risk or the utility of a plan is asked for
     from sqlanon.plan.risk import PublishedClasses
+    from sqlanon.utility.released import Published
 
 NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
            "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL")  # fmt: skip
@@ -123,6 +124,13 @@ class RecodedPlan(PublishablePlan):
             published=self.released if published is None else published,
             split=self._split,
         )
+
+    def _published_types(self) -> Published:
+        from sqlanon.compiler.released_types import several_rules
+        from sqlanon.utility.released import Published
+
+        row_types = several_rules(self.catalog, split=self._split)
+        return Published(row_types, {rule.number: rule.node for rule in self.rules}, split=self._split)
 
     def _readable(self) -> list[tuple[str, exp.Query]]:
         return [("classes of the release", compiler.published_classes(self.catalog, self.published_levels))]

@@ -1,0 +1,265 @@
+"""The facts of utility: what a release still says of its source. For the operator: counts are exact.
+
+A label of a bucket is a published value of the release, or two of them, each in at least ``least`` released records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal
+
+DEFINITIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "records": (
+            "All records of the source but those that a NULL excludes (basic match); of a subset, its records. "
+            "They are published or suppressed."
+        ),
+        "loss": (
+            "The part of the policy's measure that the column has, before weights; where the measure has no parts, or "
+            "several rules publish the records, the normalized loss (Iyengar 2002): the mean over the records of "
+            "(leaves - 1) / (D - 1), a suppressed record counting 1. For columns that are published as they are, the "
+            "share of the records that is suppressed."
+        ),
+        "levels": "The share of the records that is published at each level; with the suppressed share, 1 in all.",
+        "values": (
+            "Distinct values among the records, at level 0, and distinct published values in the release; NULL is one."
+        ),
+        "total_variation": (
+            "Half the sum of the absolute differences between two distributions of the column: that of the records, "
+            "and that of the release, in which a generalized value counts in equal parts as each value of the records "
+            "that it covers, and 'suppressed' is a value of its own. 0: nothing changed; 1: nothing is published."
+        ),
+        "total_variation_published": (
+            "The same between the records and the released records alone, each adding up to 1: the bias of what is "
+            "published. None where nothing is published."
+        ),
+        "wasserstein": (
+            "For numbers and dates: how far the values move on the mean, as a share of the column's range; a "
+            "suppressed record counts as moved across the whole range: s + (1 - s) W, s being the suppressed share and "
+            "W the distance of the released records."
+        ),
+        "wasserstein_published": (
+            "W: the Wasserstein distance of order 1 (earth mover's distance) between the records and the released "
+            "records, generalized values spread as above, divided by the range. Of a date each month has 31 days; "
+            "values that are no number (NULL, NaN) are left out on both sides."
+        ),
+        "buckets": (
+            "The records and the released records by published value, at the highest level at which the column is "
+            "published. Values in fewer released records than a class must hold are merged with others; an ordered "
+            "column with many values is cut into ranges of about equally many records; the suppressed records are a "
+            "part of their own."
+        ),
+        "queries": (
+            "Random COUNT queries (Xiao, Tao 2006; LeFevre, DeWitt, Ramakrishnan 2006): 1 to 3 quasi-identifiers with "
+            "more than one value, d of them; a selectivity s between 1 % and 10 %; of each column a share s^(1/d) of "
+            "its values, in one stretch where they are ordered, otherwise any. The error of an estimate is "
+            "|estimate - truth| / max(truth, sanity bound); the truth counts the suppressed records, no estimate does."
+        ),
+        "contained": "As published, cautiously: a released record counts if all that its values cover meets the query.",
+        "overlapping": "As published, generously: a released record counts if any value that it may stand for does.",
+        "uniform": (
+            "A released record counts with the share of the values covered by its published ones that meets the query, "
+            "multiplied over the columns: values within a cell are taken for equally frequent and independent."
+        ),
+    }
+)
+"""Each figure with its definition."""
+
+Kind = Literal["value", "range", "null", "other", "suppressed"]
+"""What a bar of a chart stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelShare:
+    """The records that are published at a level of a column."""
+
+    level: int
+    records: int
+    share: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fact as JSON has it."""
+        return {"level": self.level, "records": self.records, "share": self.share}
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """A bar of the chart of a column.
+
+    Attributes:
+        kind: ``value``; ``range``, of the published values ``first`` to ``last``; ``null``; ``other``, the values that
+            have no bar of their own; ``suppressed``.
+        label: the published value, the first and last one of a range, or the kind in words.
+        values: how many published values are counted here.
+        before: records of the source; of ``suppressed``, none.
+        after: released records; of ``suppressed``, the suppressed ones.
+        before_share, after_share: the same as shares of the records, suppressed ones included.
+    """
+
+    kind: Kind
+    label: str
+    values: int
+    before: int
+    after: int
+    before_share: float
+    after_share: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fact as JSON has it."""
+        return {
+            "kind": self.kind,
+            "label": self.label,
+            "values": self.values,
+            "before": self.before,
+            "after": self.after,
+            "before_share": self.before_share,
+            "after_share": self.after_share,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnUtility:
+    """What the release says of one column.
+
+    Attributes:
+        role: as in the policy.
+        ordered: its values are numbers or dates.
+        loss: see ``DEFINITIONS``; ``loss_measure`` names the measure that it is a part of.
+        levels: ascending, those at which records are published.
+        suppressed, suppressed_share: records, and their share.
+        values_before, values_after: distinct values, NULL among them.
+        total_variation, total_variation_published, wasserstein, wasserstein_published: see ``DEFINITIONS``.
+        buckets: of the chart, in its order; ``bucket_level`` is the level of their values.
+    """
+
+    name: str
+    role: str
+    ordered: bool
+    loss: float | None
+    loss_measure: str
+    levels: tuple[LevelShare, ...]
+    suppressed: int
+    suppressed_share: float
+    values_before: int
+    values_after: int
+    total_variation: float
+    total_variation_published: float | None
+    wasserstein: float | None
+    wasserstein_published: float | None
+    buckets: tuple[Bucket, ...]
+    bucket_level: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts as JSON has them."""
+        return {
+            "name": self.name,
+            "role": self.role,
+            "ordered": self.ordered,
+            "loss": self.loss,
+            "loss_measure": self.loss_measure,
+            "levels": [level.to_dict() for level in self.levels],
+            "suppressed": self.suppressed,
+            "suppressed_share": self.suppressed_share,
+            "values_before": self.values_before,
+            "values_after": self.values_after,
+            "total_variation": self.total_variation,
+            "total_variation_published": self.total_variation_published,
+            "wasserstein": self.wasserstein,
+            "wasserstein_published": self.wasserstein_published,
+            "buckets": [bucket.to_dict() for bucket in self.buckets],
+            "bucket_level": self.bucket_level,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class QueryError:
+    """The relative errors of one way to answer queries: ``contained``, ``overlapping`` or ``uniform``."""
+
+    estimate: str
+    median: float
+    percentile_95: float
+    mean: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fact as JSON has it."""
+        return {
+            "estimate": self.estimate,
+            "median": self.median,
+            "percentile_95": self.percentile_95,
+            "mean": self.mean,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class QueryErrors:
+    """The errors of random COUNT queries.
+
+    Attributes:
+        queries: how many were asked; fewer than were wanted where the source is large.
+        seed: that they were drawn with; the same seed draws the same queries.
+        sanity_bound: the least denominator of an error, in records: 0.1 % of the records, at least 10.
+        columns: the quasi-identifiers that they are about.
+    """
+
+    queries: int
+    seed: int
+    sanity_bound: float
+    columns: tuple[str, ...]
+    errors: tuple[QueryError, ...]
+
+    def error(self, estimate: str) -> QueryError:
+        """Return the errors of one way to answer."""
+        return next(item for item in self.errors if item.estimate == estimate)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts as JSON has them."""
+        return {
+            "queries": self.queries,
+            "seed": self.seed,
+            "sanity_bound": self.sanity_bound,
+            "columns": list(self.columns),
+            "errors": [item.to_dict() for item in self.errors],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Utility:
+    """What a release is still good for, for the operator: counts are exact.
+
+    Attributes:
+        records: that take part; ``published`` and ``suppressed`` add up to them.
+        excluded: records that a NULL excludes; no figure counts them.
+        least: the fewest released records that a value with a bar of its own stands in.
+        columns: the published columns, in the order of the policy.
+        queries: None where no quasi-identifier has two values.
+        warnings: what the figures leave out.
+    """
+
+    records: int
+    published: int
+    suppressed: int
+    excluded: int
+    least: int
+    columns: tuple[ColumnUtility, ...]
+    queries: QueryErrors | None
+    warnings: tuple[str, ...] = ()
+
+    def column(self, name: str) -> ColumnUtility:
+        """Return the facts of one column."""
+        return next(item for item in self.columns if item.name == name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts as JSON has them, with the definition of each figure."""
+        return {
+            "records": self.records,
+            "published": self.published,
+            "suppressed": self.suppressed,
+            "excluded": self.excluded,
+            "least": self.least,
+            "columns": [item.to_dict() for item in self.columns],
+            "queries": None if self.queries is None else self.queries.to_dict(),
+            "warnings": list(self.warnings),
+            "definitions": dict(DEFINITIONS),
+        }

@@ -1,0 +1,111 @@
+"""Utility by its definitions, record by record, in plain Python; nothing of the package is used.
+
+A record is (its values at level 0, per column the level at which it is published, or None if it is suppressed).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+from brute import Text, Tree
+
+Record = tuple[tuple[Text, ...], tuple[int, ...] | None]
+
+
+def value_of(tree: Tree, value: Text) -> Text:
+    """What counts as one value: the text of level 0."""
+    return tree.generalize(value, 0)
+
+
+def covered(tree: Tree, occurring: Sequence[Text], value: Text, level: int) -> list[Text]:
+    """The values that the published value of a level stands for."""
+    unlisted = value is not None and value not in tree.map
+    if unlisted and level < tree.height - 1:
+        return list(occurring)
+    text = tree.generalize(value, level)
+    return [other for other in occurring if _published(tree, other, level) == text]
+
+
+def _published(tree: Tree, value: Text, level: int) -> object:
+    """The text of a value of level 0; an unlisted one is apart from all others below the top."""
+    unlisted = value is not None and value not in tree.map
+    return ("unlisted",) if unlisted and level < tree.height - 1 else tree.generalize(value, level)
+
+
+def spread(tree: Tree, records: Sequence[Record], column: int) -> tuple[Counter, dict[Text, Fraction]]:
+    """The records by value, and the released ones in equal parts by what they cover."""
+    before = Counter(value_of(tree, values[column]) for values, _ in records)
+    occurring = list(before)
+    after: dict[Text, Fraction] = dict.fromkeys(occurring, Fraction(0))
+    for values, levels in records:
+        if levels is not None:
+            stands_for = covered(tree, occurring, value_of(tree, values[column]), levels[column])
+            for value in stands_for:
+                after[value] += Fraction(1, len(stands_for))
+    return before, after
+
+
+def total_variations(tree: Tree, records: Sequence[Record], column: int, uncovered: int) -> tuple[float, float | None]:
+    """With the suppressed records as a value of their own, and of the released records alone."""
+    before, after = spread(tree, records, column)
+    size, published = len(records) + uncovered, sum(after.values())
+    with_all = [Fraction(before[value], size) - after[value] / size for value in before]
+    with_all += [Fraction(uncovered, size), -Fraction(size - published, size)]
+    alone = None
+    if published:
+        alone = float(sum(abs(Fraction(before[v], len(records)) - after[v] / published) for v in before) / 2)
+    return float(sum(map(abs, with_all)) / 2), alone
+
+
+def moved(tree: Tree, records: Sequence[Record], column: int, place: Callable[[Text], float | None]) -> float | None:
+    """The Wasserstein distance of the released records: the area between two distribution functions over the range."""
+    before, after = spread(tree, records, column)
+    placed = sorted((place(value), value) for value in before if place(value) is not None)
+    first = sum(before[value] for _, value in placed)
+    second = sum(after[value] for _, value in placed)
+    if not first or not second:
+        return None
+    area, ahead = 0.0, Fraction(0)
+    for (here, value), (there, _) in pairwise(placed):
+        ahead += Fraction(before[value], first) - after[value] / second
+        area += abs(ahead) * (there - here)
+    length = placed[-1][0] - placed[0][0]
+    return float(area / length) if length else 0.0
+
+
+def loss(tree: Tree, records: Sequence[Record], column: int, uncovered: int) -> float:
+    """The mean of (leaves - 1) / (D - 1), suppressed records counting 1."""
+    has_nulls = any(values[column] is None for values, _ in records)
+    domain = tree.domain(has_nulls)
+    if domain <= 1:
+        return 0.0
+    lost = [
+        Fraction(1)
+        if levels is None
+        else Fraction(tree.leaves(values[column], levels[column], has_nulls) - 1, domain - 1)
+        for values, levels in records
+    ]
+    return float((sum(lost) + uncovered) / (len(records) + uncovered))
+
+
+def answers(trees: Sequence[Tree], records: Sequence[Record], wanted: dict[int, set[Text]]) -> tuple[int, list[float]]:
+    """How many records meet a query, and how many seem to: surely, possibly, and on the mean."""
+    occurring = {i: list(dict.fromkeys(value_of(trees[i], values[i]) for values, _ in records)) for i in wanted}
+    truth, surely, possibly, mean = 0, 0, 0, 0.0
+    for values, levels in records:
+        own = {i: value_of(trees[i], values[i]) for i in wanted}
+        truth += all(own[i] in marks for i, marks in wanted.items())
+        if levels is None:
+            continue
+        shares = []
+        for i, marks in wanted.items():
+            stands_for = covered(trees[i], occurring[i], own[i], levels[i])
+            shares.append(Fraction(sum(value in marks for value in stands_for), len(stands_for)))
+        surely += all(share == 1 for share in shares)
+        possibly += all(shares)
+        mean += float(math.prod(shares))
+    return truth, [float(surely), float(possibly), mean]
