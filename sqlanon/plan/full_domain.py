@@ -47,7 +47,7 @@ from sqlanon.sqltrees import names
 
 if TYPE_CHECKING:  # loaded when the risk or the utility of a plan is asked for
     from sqlanon.plan.risk import PublishedClasses
-    from sqlanon.utility.released import Published
+    from sqlanon.utility.released import PublishedTypes
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,11 +310,11 @@ class Plan(PublishablePlan):
             entities=entities,
         )
 
-    def _published_types(self) -> Published:
+    def _published_types(self) -> PublishedTypes:
         from sqlanon.compiler.released_types import one_rule
-        from sqlanon.utility.released import Published
+        from sqlanon.utility.released import PublishedTypes
 
-        return Published(one_rule(self.question, self.node), {0: self.node})
+        return PublishedTypes(one_rule(self.question, self.node), {0: self.node})
 
     def _counted_rows(self) -> exp.Query:
         return compiler.released_classes(

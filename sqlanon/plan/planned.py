@@ -47,7 +47,7 @@ if TYPE_CHECKING:  # loaded when the risk or the utility of a plan is asked for
     from sqlanon.plan.risk import PublishedClasses
     from sqlanon.risk.facts import RiskComparison
     from sqlanon.utility.facts import Utility
-    from sqlanon.utility.released import Published
+    from sqlanon.utility.released import PublishedTypes
 
 Measured = TypeVar("Measured")
 STAGED = "staged rows"
@@ -121,7 +121,7 @@ class Planned(Closing):
         """
 
     @abstractmethod
-    def _published_types(self) -> Published:
+    def _published_types(self) -> PublishedTypes:
         """Return the row types of the source with what is published of them, for measurements alone."""
 
     @abstractmethod

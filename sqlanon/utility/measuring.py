@@ -14,7 +14,7 @@ from sqlanon.source.encoding import Encoding
 from sqlanon.utility.columns import quasi_columns
 from sqlanon.utility.facts import Utility
 from sqlanon.utility.queries import query_errors
-from sqlanon.utility.released import Published, ReleasedTypes
+from sqlanon.utility.released import PublishedTypes, ReleasedTypes
 
 MOST_QUERIES = 100_000
 """More queries are refused: they would take long, and tell no more."""
@@ -36,7 +36,7 @@ class Measurable:
     encoding: Encoding
     catalog: Catalog
     policy: Policy
-    published: Published
+    published: PublishedTypes
     released: Mapping[str, str]
     losses: Mapping[str, float] | None
     measure: str

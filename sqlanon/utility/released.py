@@ -49,7 +49,7 @@ def scale_of(type_name: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedTypes:
     """What a plan publishes, for its utility.
 
     Attributes:

@@ -23,7 +23,7 @@ from sqlanon.plan.planned import Planned
 from sqlanon.sqltrees import names
 from sqlanon.utility import queries as queries_module
 from sqlanon.utility import released as released_module
-from sqlanon.utility.released import Published, ReleasedTypes
+from sqlanon.utility.released import PublishedTypes, ReleasedTypes
 
 POOL: list[brute.Text] = [None, "", "NULL", "*", "a", "b", "null", " ", "é", "x" * 70]
 NUMBERS: list[brute.Text] = [None, "1", "2", "3", "5", "8", "13", "-4", "100"]
@@ -271,7 +271,9 @@ def test_a_release_that_changes_nothing_has_no_error() -> None:
 
 def test_where_nothing_is_published_all_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     with people({"privacy": [{"type": "k_anonymity", "k": 3}], "suppression_limit": 0.2}) as plan:
-        monkeypatch.setattr(Plan, "_published_types", lambda self: Published(one_rule(self.question, (0,)), {0: (0,)}))
+        monkeypatch.setattr(
+            Plan, "_published_types", lambda self: PublishedTypes(one_rule(self.question, (0,)), {0: (0,)})
+        )
         monkeypatch.setattr(Plan, "attribute_losses", None)
         measured = plan.utility()
     [age] = measured.columns

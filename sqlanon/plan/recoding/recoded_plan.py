@@ -30,7 +30,7 @@ from sqlanon.sqltrees import names
 
 if TYPE_CHECKING:  # loaded when the risk or the utility of a plan is asked for
     from sqlanon.plan.risk import PublishedClasses
-    from sqlanon.utility.released import Published
+    from sqlanon.utility.released import PublishedTypes
 
 NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
            "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL")  # fmt: skip
@@ -125,12 +125,12 @@ class RecodedPlan(PublishablePlan):
             split=self._split,
         )
 
-    def _published_types(self) -> Published:
+    def _published_types(self) -> PublishedTypes:
         from sqlanon.compiler.released_types import several_rules
-        from sqlanon.utility.released import Published
+        from sqlanon.utility.released import PublishedTypes
 
         row_types = several_rules(self.catalog, split=self._split)
-        return Published(row_types, {rule.number: rule.node for rule in self.rules}, split=self._split)
+        return PublishedTypes(row_types, {rule.number: rule.node for rule in self.rules}, split=self._split)
 
     def _readable(self) -> list[tuple[str, exp.Query]]:
         return [("classes of the release", compiler.published_classes(self.catalog, self.published_levels))]
