@@ -185,7 +185,7 @@ class Margin:
 class ReleasedTypes:
     """The row types of a source with what is published of them. They are dropped at the end of its block."""
 
-    def __init__(self, engine: Engine, encoding: Encoding, catalog: Catalog, published: Published) -> None:
+    def __init__(self, engine: Engine, encoding: Encoding, catalog: Catalog, published: PublishedTypes) -> None:
         self.engine, self.encoding, self.catalog = engine, encoding, catalog
         self._published = published
         self._keys: tuple[Whole, ...] = ()

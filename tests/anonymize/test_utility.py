@@ -222,7 +222,7 @@ def compare_queries(plan: Planned, trees: list[brute.Tree], records: list[brute_
         assert [error.median, error.percentile_95, error.mean] == pytest.approx(expected)
 
 
-def people(document: dict[str, Any]) -> Planned:
+def people(document: dict[str, Any]) -> Plan:
     """Eight persons: ages 20, 20, 30, 30, 40, 40, 50, 90 in bands of 20 to 39, 40 to 59 and 80 to 99."""
     connection = duckdb.connect()
     connection.execute("CREATE TABLE t AS SELECT UNNEST([20, 20, 30, 30, 40, 40, 50, 90]) AS age")
