@@ -85,13 +85,20 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows whose first cell names them. ``total`` is a last row, ``style`` a class of the style sheet."""
+    """Rows whose first cell names them.
+
+    Attributes:
+        style: classes of the style sheet.
+        total: a last row.
+        legend: what its drawings mean, where they are drawn.
+    """
 
     fields: tuple[Field, ...]
     rows: tuple[tuple[Cell, ...], ...]
     caption: str = ""
     style: str = ""
     total: tuple[Cell, ...] = ()
+    legend: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +143,31 @@ class Sizes:
     classes: bool = True
 
 
-Block = Sentence | Listing | Table | Parts | Sizes
+@dataclass(frozen=True, slots=True)
+class ComparedSizes:
+    """Records by the size of their class before and after, side by side; ``unit`` is what is counted."""
+
+    before: tuple[ClassSizes, ...]
+    after: tuple[ClassSizes, ...]
+    k: int | None
+    caption: str
+    unit: str = "records"
+
+    @property
+    def rows(self) -> tuple[tuple[ClassSizes, ClassSizes], ...]:
+        """Return a bucket per power of two from the smallest to the largest, before and after."""
+        sides = [{bucket.least.bit_length(): bucket for bucket in side} for side in (self.before, self.after)]
+        places = sides[0].keys() | sides[1].keys()
+        if not places:
+            return ()
+        found = []
+        for bits in range(min(places), max(places) + 1):
+            nothing = ClassSizes(1 << bits - 1, (1 << bits) - 1, 0, 0)
+            found.append((sides[0].get(bits, nothing), sides[1].get(bits, nothing)))
+        return tuple(found)
+
+
+Block = Sentence | Listing | Table | Parts | Sizes | ComparedSizes
 
 
 @dataclass(frozen=True, slots=True)

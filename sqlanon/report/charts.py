@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from sqlanon.report.summary import ClassSizes
 
@@ -22,6 +23,7 @@ GAP = 0.12
 UNIT = ("loss", "precision", "weighted_information_loss")
 """Measures by which an attribute loses between 0 and 1."""
 EIGHTHS = " ▏▎▍▌▋▊▉█"
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +93,87 @@ def bar(value: float, scale: float) -> float:
     return round(max(min(100.0 * value / scale, 100.0), VISIBLE), 3)
 
 
+def inset(value: float, scale: float) -> float:
+    """Return where a mark stands on a scale, in percent, so that all of it lies within the picture.
+
+    >>> inset(0.0, 1.0), inset(0.5, 1.0), inset(1.0, 1.0)
+    (4.0, 50.0, 96.0)
+    """
+    return round(4.0 + 92.0 * min(max(value / scale, 0.0), 1.0), 3) if scale > 0 else 4.0
+
+
 def loss_scale(measure: str, losses: Sequence[float]) -> float:
     """Return what a full bar of an attribute's loss means: 1 where losses are shares, otherwise the largest of them."""
     largest = max(losses, default=0.0)
     return 1.0 if measure in UNIT and largest <= 1.0 else largest
+
+
+@dataclass(frozen=True, slots=True)
+class PairOfColumns:
+    """Two columns side by side, before and after: each as (start, width) in percent and (top, height) in pixels."""
+
+    places: tuple[tuple[float, float], tuple[float, float]]
+    heights: tuple[tuple[float, float], tuple[float, float]]
+    middles: tuple[float, float]
+    numbers: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class PairedHistogram:
+    """Records by class size before and after, on an axis that doubles; ``mark`` is where k stands, in percent."""
+
+    columns: tuple[PairOfColumns, ...]
+    ticks: tuple[Tick, ...]
+    mark: float | None
+    mark_anchor: str
+    base: float
+    height: float
+
+
+def paired_histogram(rows: Sequence[tuple[ClassSizes, ClassSizes]], k: int | None) -> PairedHistogram:
+    """Return the histogram of buckets before and after, which double from one to the next without a gap."""
+    slot = 100.0 / max(len(rows), 1)
+    tallest = max((bucket.records for row in rows for bucket in row), default=0)
+    foot, half = HEADROOM + PLOT, (1 - GAP) / 2
+    columns = []
+    for place, row in enumerate(rows):
+        starts = [(place + GAP / 2 + half * i) * slot for i in (0, 1)]
+        heights = [_height(bucket.records, tallest) for bucket in row]
+        columns.append(
+            PairOfColumns(
+                places=_two([(round(start, 3), round(half * slot, 3)) for start in starts]),
+                heights=_two([(round(foot - height, 2), round(height, 2)) for height in heights]),
+                middles=_two([round(start + half * slot / 2, 3) for start in starts]),
+                numbers=_two([compact(bucket.records) if bucket.records else "" for bucket in row]),
+            )
+        )
+    befores = [first for first, _ in rows]
+    mark = _mark(befores, k, slot)
+    return PairedHistogram(tuple(columns), _ticks(befores), mark, _side(mark), foot, foot + FOOT)
+
+
+def _two(items: Sequence[Item]) -> tuple[Item, Item]:
+    first, second = items
+    return first, second
+
+
+def _side(mark: float | None) -> str:
+    """Return the anchor of the label of a mark, which stays within the picture."""
+    return "end" if mark is not None and mark > 80 else "start"
+
+
+def _ticks(buckets: Sequence[ClassSizes]) -> tuple[Tick, ...]:
+    """Return a tick at each end of a bucket."""
+    slots = max(len(buckets), 1)
+    edges = [b.least for b in buckets] + [b.most + 1 for b in buckets[-1:]]
+    return tuple(
+        Tick(
+            round(i * 100.0 / slots, 3),
+            f"{edge:,}" if len(edges) <= 12 else compact(edge),
+            "start" if i == 0 else "end" if i == slots else "middle",
+        )
+        for i, edge in enumerate(edges)
+    )
 
 
 def histogram(buckets: Sequence[ClassSizes], k: int | None) -> Histogram:
@@ -116,21 +195,12 @@ def histogram(buckets: Sequence[ClassSizes], k: int | None) -> Histogram:
                 number=compact(bucket.records + bucket.suppressed_records),
             )
         )
-    edges = [b.least for b in buckets] + [b.most + 1 for b in buckets[-1:]]
-    ticks = tuple(
-        Tick(
-            round(i * slot, 3),
-            f"{edge:,}" if len(edges) <= 12 else compact(edge),
-            "start" if i == 0 else "end" if i == slots else "middle",
-        )
-        for i, edge in enumerate(edges)
-    )
     mark = _mark(buckets, k, slot)
     return Histogram(
         columns=tuple(columns),
-        ticks=ticks,
+        ticks=_ticks(buckets),
         mark=mark,
-        mark_anchor="end" if mark is not None and mark > 80 else "start",
+        mark_anchor=_side(mark),
         base=HEADROOM + PLOT,
         height=HEADROOM + PLOT + FOOT,
     )

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from sqlanon.report import blocks
-from sqlanon.report.charts import Segment, bar, histogram, stacked
+from sqlanon.report.charts import Segment, bar, histogram, inset, paired_histogram, stacked
 from sqlanon.report.summary import RunSummary
 from sqlanon.report.view import view_of
 from sqlanon.report.wording import count, size_range, visible
@@ -20,10 +20,11 @@ TEMPLATE = "report.html.j2"
 STYLE = "report.css"
 KINDS = (
     blocks.Sentence, blocks.Listing, blocks.Table, blocks.Parts, blocks.Sizes, blocks.Noted, blocks.Bar, blocks.Pair,
+    blocks.ComparedSizes,
 )  # fmt: skip
 """What the template draws, each by a test of its name."""
 NUMBER = re.compile(r"-?[\d,.]+")
-HATCHED = ("suppressed", "failing_class", "uncovered", "null")
+HATCHED = ("earlier", "suppressed", "failing_class", "uncovered", "null")
 """Colours that lie under a pattern too, so that what is not published is told apart without them."""
 
 
@@ -51,9 +52,8 @@ def _environment() -> Environment:
     )
     environment.filters.update(count=count, name=_name, visible=visible)
     environment.tests.update({kind.__name__.lower(): lambda item, kind=kind: isinstance(item, kind) for kind in KINDS})
-    environment.globals.update(
-        HATCHED=HATCHED, bar=bar, drawn_parts=_drawn_parts, histogram=histogram, size_range=size_range
-    )
+    environment.globals.update(HATCHED=HATCHED, bar=bar, drawn_parts=_drawn_parts, size_range=size_range)
+    environment.globals.update(inset=inset, histogram=histogram, paired_histogram=paired_histogram)
     return environment
 
 

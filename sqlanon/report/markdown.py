@@ -89,6 +89,8 @@ def _block(block: Block) -> Iterator[str]:
             yield from _parts(block)
         case blocks.Sizes():
             yield from _sizes(block)
+        case blocks.ComparedSizes():
+            yield from _compared_sizes(block)
 
 
 def _table(table: blocks.Table) -> Iterator[str]:
@@ -128,6 +130,16 @@ def _sizes(sizes: blocks.Sizes) -> Iterator[str]:
         numbers += [bucket.records, *([bucket.suppressed_records] if sizes.apart else [])]
         rows.append([size_range(bucket.least, bucket.most), *map(count, numbers)])
     yield from _rows([header, *rows], right=range(1, len(header)))
+
+
+def _compared_sizes(sizes: blocks.ComparedSizes) -> Iterator[str]:
+    yield from (escaped(f"{sizes.unit.capitalize()} by the size of their class: {sizes.caption}"), "")
+    header = (f"{sizes.unit.capitalize()} in a class", "Before", "After")
+    rows = [
+        (size_range(first.least, first.most), count(first.records), count(second.records))
+        for first, second in sizes.rows
+    ]
+    yield from _rows([header, *rows], right=(1, 2))
 
 
 def _rows(rows: Sequence[Sequence[str]], *, right: Sequence[int]) -> Iterator[str]:

@@ -11,13 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlanon.audit.beside import JudgedColumn
 from sqlanon.publish.ledger import Ledger, is_small
 from sqlanon.report.story import DROPPED
 from sqlanon.report.summary import AttributeSummary, RunSummary
 
+if TYPE_CHECKING:
+    from sqlanon.risk.facts import CitedThreshold, Figure
+
+OF_A_RELEASE = ("prosecutor_", "records_at_risk_", "sample_", "distinction", "separation")
+"""Figures of risk that a reader of a release can compute from it, by how their keys begin."""
 ADDS_UP = ("loss", "precision")
 """Measures whose part by column follows from the release, its hierarchies and the number of suppressed records."""
 SOME, NONE = "some", "none"
@@ -99,6 +104,7 @@ class RecipientSummary:
         certificate: as in the manifest.
         hides: a count of the ledger is coarsened.
         nulls: quasi-identifier -> published records with NULL, where there are any.
+        risk, thresholds: of the published records, where records are counted.
     """
 
     name: str | None
@@ -120,6 +126,8 @@ class RecipientSummary:
     sizes: tuple[PublishedSizes, ...]
     beside: tuple[KeptColumn, ...]
     nulls: Mapping[str, int | str]
+    risk: tuple[Figure, ...] = ()
+    thresholds: tuple[CitedThreshold, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts for JSON."""
@@ -141,6 +149,8 @@ class RecipientSummary:
             "class_sizes": [{"least": s.least, "most": s.most, "records": s.records} for s in self.sizes],
             "published_as_they_are": [column.to_dict() for column in self.beside],
             "records_with_null": dict(self.nulls),
+            "risk": [{"key": f.key, "kind": f.kind, "value": f.value, "sentence": f.sentence} for f in self.risk],
+            "thresholds": [threshold.to_dict() for threshold in self.thresholds],
         }
 
 
@@ -168,6 +178,21 @@ def for_recipient(run: RunSummary) -> RecipientSummary:
         sizes=tuple(PublishedSizes(max(b.least, k), b.most, b.records) for b in run.sizes if b.records and b.most >= k),
         beside=tuple(_kept(found, counts, run) for found, counts in run.beside),
         nulls=_nulls(run),
+        risk=_risk(run),
+        thresholds=() if run.risk is None or run.counts_entities else run.risk.after.thresholds,
+    )
+
+
+def _risk(run: RunSummary) -> tuple[Figure, ...]:
+    """Return the figures that a reader can compute from the release: none of the source, and none of all records.
+
+    With an entity the release does not show whose the records are, so that there are none.
+    """
+    if run.risk is None or run.counts_entities:
+        return ()
+    found = [figure for figure in run.risk.after if figure.key.startswith(OF_A_RELEASE) and figure.value is not None]
+    return tuple(
+        figure for figure in found if not is_small(round(figure.records or 0), run.least) or not figure.records
     )
 
 

@@ -24,6 +24,7 @@ from sqlanon.report.blocks import (
     share_of,
 )  # fmt: skip
 from sqlanon.report.recipient import RecipientSummary
+from sqlanon.report.risk_section import of_release
 from sqlanon.report.sections import promises
 from sqlanon.report.summary import ClassSizes
 from sqlanon.report.wording import count, figure
@@ -39,6 +40,7 @@ def sections_for_recipient(run: RecipientSummary) -> tuple[Section, ...]:
     found = (
         Section("asked", "What was asked", facts(run.asked, width=45)),
         Section("promised", "What is promised, and what is not", promises(run) if run.ledger else ()),
+        Section("risk", "Risk", tuple(of_release(run.risk, run.thresholds, run.k))),
         Section("records", "Records", tuple(_records(run)) if run.ledger else ()),
         Section("classes", "Classes by size", tuple(_sizes(run))),
         Section("attributes", "Quasi-identifiers", tuple(_columns(run))),
@@ -104,7 +106,7 @@ def _columns(run: RecipientSummary) -> Iterable[Block]:
         levels = f"{', '.join(map(str, column.levels))} of {column.height - 1}"
         loss = (figure(column.loss or 0.0), Bar(column.loss or 0.0, 1.0)) if losses else ()
         rows.append((column.name, levels, column.description, *loss))
-    yield Table(tuple(fields), tuple(rows), style="attributes" if losses else "")
+    yield Table(tuple(fields), tuple(rows), style="attributes stack" if losses else "")
     if losses and run.certificate is not None:
         yield Sentence(f"Loss: {wording.LOSS_OF_ATTRIBUTE[run.certificate['measure']]}")
 
@@ -121,7 +123,7 @@ def _rules(run: RecipientSummary) -> Iterable[Block]:
         Field("Classes", "number", style="count"),
     )
     rows = tuple((r.description, count(r.records), share_of(r.records, whole), count(r.classes)) for r in run.rules)
-    yield Table(fields, rows, "Shares of the records that are published.", "rules")
+    yield Table(fields, rows, "Shares of the records that are published.", "rules stack")
 
 
 def _models(run: RecipientSummary) -> tuple[Block, ...]:

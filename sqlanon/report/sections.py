@@ -28,6 +28,7 @@ from sqlanon.report.blocks import (
 )  # fmt: skip
 from sqlanon.report.charts import loss_scale
 from sqlanon.report.recipient import RecipientSummary
+from sqlanon.report.risk_section import compared
 from sqlanon.report.story import REVIEW
 from sqlanon.report.summary import FailureSummary, RecodingSummary, RunSummary, SearchSummary
 from sqlanon.report.wording import count, counted, duration, figure, search_extent, share
@@ -45,6 +46,7 @@ def sections_of(run: RunSummary) -> tuple[Section, ...]:
         Section("nearest", "Nearest node", tuple(_nearest(run.failure)) if run.failure else ()),
         Section("asked", "What was asked", facts(run.asked, width=45)),
         Section("promised", "What is promised, and what is not", promises(run)),
+        Section("risk", "Risk before and after", tuple(compared(run.risk)) if run.risk else ()),
         Section("records", "Records", tuple(_records(run.ledger, run.allowed, kind)) if run.ledger else ()),
         Section("classes", "Classes by size", _sizes(run)),
         Section("attributes", "Quasi-identifiers", tuple(_attributes(run)) if run.attributes else ()),
@@ -188,7 +190,7 @@ def _attributes(run: RunSummary) -> Iterable[Block]:
         Field("Values left", "number", style="left"),
     ]
     if not losses or run.certificate is None:
-        style = "attributes several" if several else "attributes"
+        style = "attributes several stack" if several else "attributes stack"
         yield Table(tuple(fields), _attribute_rows(run), style=style)
         yield Sentence(
             wording.NO_PARTS if several else f"{run.measure} is a measure of classes; it has no part by attribute."
@@ -200,7 +202,7 @@ def _attributes(run: RunSummary) -> Iterable[Block]:
         (*fields, Field("Loss", "number", style="loss"), Field("", "bar", SHORT_BAR, "lost")),
         _attribute_rows(run, scale),
         caption=f"Together ({folded}): {figure(run.certificate.loss)}. A full bar is {figure(scale)}.",
-        style="attributes",
+        style="attributes stack",
     )
     yield Sentence(f"Loss: {wording.LOSS_OF_ATTRIBUTE.get(run.measure, run.measure)}")
 
@@ -238,7 +240,7 @@ def _rules(recoding: RecodingSummary) -> Iterable[Block]:
         rows.append((rule.description, count(rule.records), part, bar, *sizes))
     full = share_of(most, recoding.records)
     caption = f"Shares of the records that are published. A full bar is {full}." if full else ""
-    yield Table(fields, tuple(rows), caption, "rules")
+    yield Table(fields, tuple(rows), caption, "rules stack")
     if recoding.remainder:
         yield Sentence(recoding.remainder)
 

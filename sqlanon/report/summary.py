@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlanon.audit.beside import JudgedColumn
 from sqlanon.audit.null_bias import NullBias
@@ -38,6 +38,9 @@ from sqlanon.report.wording import (
 from sqlanon.risk.histogram import ClassSizes as ClassSizes
 from sqlanon.search.certificate import Certificate
 from sqlanon.version import VERSION
+
+if TYPE_CHECKING:
+    from sqlanon.risk.facts import RiskComparison
 
 MOST_RULES = 30
 """The most rules that a report lists."""
@@ -203,6 +206,7 @@ class RunSummary:
         least: the least number of records of a class by the models; smaller counts are not for recipients.
         counts_entities: persons are counted, not records.
         public_certificate: the certificate as it travels with the release; None after a failed run.
+        risk: of the source's records and of the release; None where it could not be measured.
     """
 
     when: str
@@ -238,6 +242,7 @@ class RunSummary:
     least: int = 1
     counts_entities: bool = False
     public_certificate: Mapping[str, Any] | None = None
+    risk: RiskComparison | None = None
 
     @property
     def headline(self) -> str:
@@ -288,6 +293,7 @@ def summarize(release: Release, *, now: str | None = None) -> RunSummary:
     plan, policy, certificate = release.plan, release.plan.policy, release.certificate
     statements = plan.statements  # without those of the report itself
     audited, refused = _null_audit(plan)
+    risk = plan.risk() if plan.catalog.population else None
     return RunSummary(
         **_asked(policy, now),
         source=plan.source_name,
@@ -317,6 +323,7 @@ def summarize(release: Release, *, now: str | None = None) -> RunSummary:
         bias=plan.null_bias(),
         beside=_beside(plan),
         public_certificate=release.manifest["certificate"],
+        risk=risk,
     )
 
 

@@ -12,6 +12,7 @@ from sqlanon.report.blocks import (
     Bar,
     Block,
     Cell,
+    ComparedSizes,
     Field,
     Listing,
     Noted,
@@ -64,7 +65,7 @@ def _section(section: Section) -> Iterator[str]:
     """Yield the lines of the blocks. A blank line parts a table from figures or tables before it."""
     below = False
     for block in section.blocks:
-        if below and isinstance(block, Table):
+        if below and isinstance(block, Table | ComparedSizes):
             yield ""
         below = below or not isinstance(block, Sentence)
         yield from _block(block)
@@ -82,6 +83,8 @@ def _block(block: Block) -> Iterator[str]:
             yield from _parts(block)
         case Sizes():
             yield from _sizes(block)
+        case ComparedSizes():
+            yield from _compared_sizes(block)
 
 
 def _listing(listing: Listing) -> Iterator[str]:
@@ -145,6 +148,19 @@ def _sizes(sizes: Sizes) -> Iterator[str]:
         rows.append([name, *map(count, numbers), bar])
     yield from _columns(rows, right=range(1, len(rows[0]) - 1), head=True)
     yield from _wrapped(f"{sizes.caption} ░ is suppressed." if sizes.apart else sizes.caption, INDENT)
+
+
+def _compared_sizes(sizes: ComparedSizes) -> Iterator[str]:
+    most = max((bucket.records for row in sizes.rows for bucket in row), default=0)
+    rows = [[f"{sizes.unit} in a class", "before", "", "after", ""]]
+    for before, after in sizes.rows:
+        name = size_range(before.least, before.most)
+        if sizes.k is not None and before.least <= sizes.k <= before.most:
+            name += f"  ← k = {sizes.k}"
+        bars = [blocks(bucket.records, most, FULL_BAR // 2) for bucket in (before, after)]
+        rows.append([name, count(before.records), bars[0], count(after.records), bars[1]])
+    yield from _columns(rows, right=(1, 3), head=True)
+    yield from _wrapped(f"{sizes.unit.capitalize()} by the size of their class: {sizes.caption}", INDENT)
 
 
 def _columns(

@@ -1,0 +1,135 @@
+"""The section about risk: figures before and after, class sizes side by side, thresholds that people cite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from sqlanon.report.blocks import Block, Cell, ComparedSizes, Field, Listing, Pair, Sentence, Table
+from sqlanon.report.wording import count, share
+from sqlanon.risk.words import probability
+
+if TYPE_CHECKING:
+    from sqlanon.risk.facts import CitedThreshold, Figure, Risk, RiskComparison
+
+TITLES = {
+    "prosecutor_highest": "highest risk of a record (prosecutor)",
+    "prosecutor_average": "average risk of a record",
+    "prosecutor_lowest": "lowest risk of a record",
+    "journalist_highest": "highest risk, target perhaps not in the table (journalist)",
+    "journalist_average": "average risk, target perhaps not in the table",
+    "marketer": "share of records that linking finds (marketer)",
+    "sample_uniques": "records that are alone in their class",
+    "sample_pairs": "records in a class of two",
+    "population_uniques_zayatz": "alone in the population (estimate, Zayatz)",
+    "population_uniques_pitman": "alone in the population (estimate, Pitman)",
+    "individual_highest": "highest individual risk, by weights",
+    "individual_average": "average individual risk, by weights",
+    "expected_reidentifications": "expected re-identifications, by weights",
+    "distinction": "combinations per record (distinction)",
+    "separation": "pairs of records that differ (separation)",
+}
+"""The names of figures, by their keys; those with a number in them are named by ``title``."""
+IN_WORDS = ("prosecutor_highest", "prosecutor_average", "sample_uniques")
+"""The figures whose sentences are printed."""
+LEFT_OUT = ("prosecutor_lowest", "sample_pairs")
+"""Figures that are in the document alone: they say little beside the others."""
+PAIRS = "\N{WHITE CIRCLE} before, \N{BLACK CIRCLE} after; a line goes from 0 to 100 %."
+BEFORE_AFTER = (
+    "Before: the records of the source as they are. After: the published records. An attacker is taken to know all "
+    "quasi-identifiers of a target; whoever does not even know that the target is in the table succeeds no more often."
+)
+AFTER = "The published records alone. An attacker is taken to know all quasi-identifiers of a target."
+NO_COMPLIANCE = (
+    "Each threshold was set for one kind of data, readers and measurement. That a figure stays within it proves no "
+    "compliance."
+)
+DASH = "–"
+
+
+def title(figure: Figure, k: int) -> str:
+    """Return the name of a figure."""
+    if figure.key == "sample_below_k":
+        return f"records in classes below {k}"
+    if figure.key.startswith("records_at_risk_over_"):
+        return f"records at risk over {share(float(figure.key.rpartition('_')[2]))}"
+    return TITLES.get(figure.key, figure.key.replace("_", " "))
+
+
+def compared(risk: RiskComparison) -> Iterable[Block]:
+    """Yield the section of the operator's report."""
+    before, after = risk.before, risk.after
+    for side, words in ((before, "Before"), (after, "After")):
+        sentences = tuple(figure.sentence for key in IN_WORDS if (figure := side.get(key)) is not None)
+        if sentences:
+            yield Listing(sentences, words)
+    rows: list[tuple[Cell, ...]] = []
+    for first, second in risk.pairs():
+        figure = first or second
+        if figure is None or figure.key in LEFT_OUT or figure.bound:
+            continue
+        values = (_drawn(first), _drawn(second))
+        rows.append((title(figure, before.k), _value(first), _value(second), Pair(*values, 1.0)))
+    fields = (
+        Field("Figure", width=48, style="figure", plain=""),
+        Field("Before", "number"),
+        Field("After", "number"),
+        Field("", "pair", style="pair"),
+    )
+    yield Table(fields, tuple(rows), style="stack", legend=PAIRS)
+    yield Sentence(BEFORE_AFTER)
+    unit = "records" if before.unit == "record" else "entities"
+    if before.sizes and after.sizes:
+        caption = f"{_classes(before)} before, {_classes(after)} after."
+        yield ComparedSizes(before.sizes, after.sizes, before.k, caption, unit)
+    yield from cited(after.thresholds, before.thresholds)
+    yield from (Sentence(note) for note in dict.fromkeys((*before.notes, *after.notes)))
+
+
+def of_release(figures: Sequence[Figure], thresholds: Sequence[CitedThreshold], k: int) -> Iterable[Block]:
+    """Yield the section of the recipient's report: of the release alone."""
+    if figures:
+        sentences = tuple(figure.sentence for figure in figures if figure.key in IN_WORDS)
+        yield Listing(sentences)
+        fields = (Field("Figure", width=60, style="figure", plain=""), Field("In the release", "number"))
+        yield Table(fields, tuple((title(figure, k), _value(figure)) for figure in figures))
+        yield Sentence(AFTER)
+    yield from cited(thresholds)
+
+
+def cited(after: Sequence[CitedThreshold], before: Sequence[CitedThreshold] = ()) -> Iterable[Block]:
+    """Yield the thresholds that people cite, each with its source."""
+    if not after:
+        return
+    earlier = {threshold.key: threshold for threshold in before}
+    fields = [Field("Threshold that people cite", width=40, style="threshold")]
+    fields += [Field("Before", width=9)] if before else []
+    fields += [Field("After" if before else "The release", width=10), Field("Source")]
+    rows: list[tuple[Cell, ...]] = []
+    for threshold in after:
+        judged = (earlier.get(threshold.key), threshold) if before else (threshold,)
+        rows.append((threshold.name, *map(_met, judged), threshold.source))
+    yield Table(tuple(fields), tuple(rows), style="thresholds")
+    yield Sentence(NO_COMPLIANCE)
+
+
+def _met(threshold: CitedThreshold | None) -> str:
+    if threshold is None or threshold.met is None:
+        return "no figure of these"
+    return "within" if threshold.met else "beyond"
+
+
+def _value(figure: Figure | None) -> str:
+    if figure is None or figure.value is None:
+        return DASH
+    if figure.kind == "count":
+        return count(round(figure.value))
+    return probability(figure.value) if figure.kind == "probability" else share(figure.value)
+
+
+def _drawn(figure: Figure | None) -> float | None:
+    return None if figure is None or figure.kind == "count" else figure.value
+
+
+def _classes(risk: Risk) -> str:
+    return f"{count(risk.classes)} class{'' if risk.classes == 1 else 'es'}"
