@@ -45,15 +45,20 @@ if TYPE_CHECKING:
     )
     from sqlanon.policy.extensions import Extensions
     from sqlanon.policy.hierarchy.specs import (
+        Ages,
+        Codes,
         Dates,
         ExtensionHierarchy,
         FileHierarchy,
+        Frequent,
         Groups,
         Intervals,
         Levels,
+        Prefix,
         Redact,
         Suppress,
         TableHierarchy,
+        Zip3,
     )
     from sqlanon.policy.privacy import (
         DeltaPresence,
@@ -70,7 +75,9 @@ if TYPE_CHECKING:
     from sqlanon.verification import Verification, verify
 
 __all__ = [
+    "Ages",
     "AuditError",
+    "Codes",
     "Column",
     "Dates",
     "DeltaPresence",
@@ -82,6 +89,7 @@ __all__ = [
     "Extensions",
     "Figure",
     "FileHierarchy",
+    "Frequent",
     "Groups",
     "HierarchyError",
     "IdentifyingColumnError",
@@ -100,6 +108,7 @@ __all__ = [
     "Plan",
     "Policy",
     "PolicyError",
+    "Prefix",
     "Quality",
     "RecodedPlan",
     "RecursiveLDiversity",
@@ -122,6 +131,7 @@ __all__ = [
     "UncoveredValuesError",
     "UnsupportedError",
     "Verification",
+    "Zip3",
     "__version__",
     "anonymize",
     "plan",
@@ -146,7 +156,8 @@ _NAMES = {
     "sqlanon.policy": "Column EngineOptions Join LocalRecoding Model Output Patterns Policy Quality SearchOptions",
     "sqlanon.policy.extensions": "Extensions",
     "sqlanon.policy.hierarchy.specs": (
-        "Dates ExtensionHierarchy FileHierarchy Groups Intervals Levels Redact Suppress TableHierarchy"
+        "Ages Codes Dates ExtensionHierarchy FileHierarchy Frequent Groups Intervals Levels Prefix Redact Suppress "
+        "TableHierarchy Zip3"
     ),
     "sqlanon.policy.privacy": (
         "DeltaPresence DistinctLDiversity EntropyLDiversity KAnonymity RecursiveLDiversity TCloseness"

@@ -49,6 +49,10 @@ ORDERED = (
 """Types whose least value every engine finds."""
 
 
+READ = "read_value"
+"""The number or the date that a builder reads from the text of a value."""
+
+
 @dataclass(frozen=True, slots=True)
 class CountedColumn:
     """A column whose distinct values are counted.
@@ -222,26 +226,42 @@ def texts_of(positions: Sequence[int]) -> exp.Select:
     return query.where(among(positions), not_null(column("value"))).order_by(column("attribute"), column("value"))
 
 
-def listed_from_builders(built: Mapping[int, Sequence[exp.Expr]], tallest: int) -> exp.Query:
+def listed_from_builders(
+    built: Mapping[int, Sequence[exp.Expr]],
+    tallest: int,
+    *,
+    read: Mapping[int, exp.Expr] | None = None,
+    partial: Sequence[int] = (),
+) -> exp.Query:
     """Return the rows of hierarchies that are computed: the distinct values of the source and their generalizations.
 
     Args:
         built: by position, the expressions of level 1, 2, …
         tallest: the greatest height of all hierarchies.
+        read: by position, of some, what is read from the text of a value before, as the column ``READ``.
+        partial: the columns whose values have no row, and are uncovered, where the first level is NULL.
     """
     queries: list[exp.Query] = []
     for position, expressions in built.items():
+        values: exp.Expr = table(names.VALUES)
+        if read and position in read:
+            values = exp.select("*", named(read[position], READ)).from_(values).subquery("read_values")
         texts = [column("value"), *expressions]
         texts += [exp.cast(exp.null(), "VARCHAR") for _ in range(tallest - len(texts))]
-        queries.append(
+        rows = (
             exp.select(
                 named(exp.cast(number(position), "BIGINT"), "attribute"),
                 *[named(text, names.level(level)) for level, text in enumerate(texts)],
                 named(exp.cast(exp.null(), "BIGINT"), "place"),
             )
-            .from_(table(names.VALUES))
+            .from_(values)
             .where(of_attribute(position), not_null(column("value")))
         )
+        if position in partial:
+            shown = ["attribute", *[names.level(level) for level in range(tallest)], "place"]
+            rows = exp.select(*map(column, shown)).from_(rows.subquery("built"))
+            rows = rows.where(not_null(column(names.level(1))))
+        queries.append(rows)
     return union_all(queries)
 
 

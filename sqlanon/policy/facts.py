@@ -338,4 +338,9 @@ class PolicyFacts:
             *(Path(self.resolve(name)) for name in named if name is not None and not is_url(name)),
             *self.patterns.files(),
             *(spec.path for spec in hierarchies if isinstance(spec, specs.FileHierarchy)),
+            *(
+                spec.populations
+                for spec in hierarchies
+                if isinstance(spec, specs.Zip3) and spec.populations is not None
+            ),
         )

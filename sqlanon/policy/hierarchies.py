@@ -13,10 +13,26 @@ from sqlanon.policy.faults import Faults, named
 from sqlanon.policy.hierarchy import specs
 from sqlanon.policy.paths import is_file
 
-WITH_OPTIONS = {each.kind: each for each in (specs.Redact, specs.Intervals, specs.Dates, specs.Suppress)}
+WITH_OPTIONS = {
+    each.kind: each
+    for each in (
+        specs.Redact, specs.Intervals, specs.Dates, specs.Suppress, specs.Ages, specs.Prefix, specs.Frequent,
+        specs.Codes, specs.Zip3,
+    )
+}  # fmt: skip
 """Kinds whose options are a mapping in a policy; each option is a field."""
 WITH_ONE_VALUE = {each.kind: each for each in (specs.TableHierarchy, specs.Levels, specs.Groups)}
 """Kinds that stand for one value in a policy."""
+
+
+REQUIRED = {
+    "intervals": ("width",),
+    "ages": ("at",),
+    "prefix": ("lengths",),
+    "frequent": ("at_least",),
+    "codes": ("system",),
+}
+"""The options that have no default."""
 
 
 def parse_hierarchy(
@@ -40,11 +56,14 @@ def parse_hierarchy(
         return specs.ExtensionHierarchy(kind, named(inner) if isinstance(inner, Mapping) else inner or {})
     if kind in WITH_ONE_VALUE:
         return WITH_ONE_VALUE[kind](inner)
-    if kind == "dates" and specs.is_list(inner):
-        inner = {"levels": inner}
+    if kind in specs.LISTED_OPTION and not isinstance(inner, Mapping):
+        inner = {specs.LISTED_OPTION[kind]: inner}
     options = faults.mapping(f"{key}.{kind}", inner, [field.name for field in fields(WITH_OPTIONS[kind])])
-    if kind == "intervals":
-        options = {"width": None, **options}
+    options = dict.fromkeys(REQUIRED.get(kind, ())) | options
+    path = options.get("populations")
+    if isinstance(path, str) and path and not is_file(base_directory / path):
+        hint = "relative paths are relative to the policy file."
+        faults.add(f"{key}.{kind}.populations", f"There is no file {Path(path).name!r}.", hint)
     return WITH_OPTIONS[kind](**options)
 
 

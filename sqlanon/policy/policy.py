@@ -16,7 +16,7 @@ from sqlanon.policy.documents import read_document
 from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.facts import Column, PolicyFacts
 from sqlanon.policy.faults import Faults
-from sqlanon.policy.hierarchy.specs import FileHierarchy, exact
+from sqlanon.policy.hierarchy.specs import FileHierarchy, Zip3, exact
 from sqlanon.policy.parsing import parse, read_parts
 from sqlanon.policy.plain import plain
 from sqlanon.policy.writing import canonical, document, question
@@ -100,6 +100,9 @@ class Policy(PolicyFacts):
     def _located(self, column: Column) -> Column:
         """Return a column with the absolute path of its hierarchy file."""
         spec = column.hierarchy
+        if isinstance(spec, Zip3) and spec.populations is not None:
+            path = (self.base_directory / spec.populations).absolute()
+            return replace(column, hierarchy=Zip3(path, spec.at_most))
         if not isinstance(spec, FileHierarchy):
             return column
         return replace(column, hierarchy=replace(spec, path=(self.base_directory / spec.path).absolute()))

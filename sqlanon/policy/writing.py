@@ -152,6 +152,8 @@ def _hierarchy(spec: specs.HierarchySpec, portable: bool) -> dict[str, Any]:
         return {"groups": _tree(spec.rows)}
     if isinstance(spec, specs.ExtensionHierarchy):
         return {spec.kind: dict(spec.options)}
+    if isinstance(spec, specs.Zip3) and spec.populations is not None and portable:
+        spec = specs.Zip3(spec.populations.name, spec.at_most)
     return {
         spec.kind: {
             key: list(value) if isinstance(value, tuple) else value if isinstance(value, int | str) else str(value)

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from sqlanon.policy.hierarchy import specs
+from sqlanon.report.code_wording import describe_code_level, describe_codes
 from sqlanon.risk.words import count as count
 from sqlanon.risk.words import counted as counted
 from sqlanon.risk.words import decimal, trimmed
@@ -111,6 +112,8 @@ def describe_level(spec: specs.HierarchySpec | None, level: int, height: int | N
         return _mask(spec, level, height)
     if isinstance(spec, specs.Dates):
         return _period(spec, level, height)
+    if isinstance(spec, specs.Ages | specs.Prefix | specs.Frequent | specs.Codes | specs.Zip3):
+        return describe_code_level(spec, level)
     if isinstance(spec, specs.Groups) and level == len(spec.rows[0]) - 1:
         return EVERYTHING
     place = f"level {level}" if height is None else f"level {level} of {height - 1}"
@@ -186,6 +189,8 @@ def describe_hierarchy(spec: specs.HierarchySpec | None) -> str:
         return f"calendar periods: {', '.join(spec.levels)}"
     if isinstance(spec, specs.Suppress):
         return "one level above the values"
+    if isinstance(spec, specs.Ages | specs.Prefix | specs.Frequent | specs.Codes | specs.Zip3):
+        return describe_codes(spec)
     return f"hierarchy {spec.kind}" if isinstance(spec, specs.ExtensionHierarchy) else "hierarchy"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlanon.errors import InputError, SourceError, UnsupportedError, listing
 from sqlanon.policy import Policy
 from sqlanon.policy.hierarchy.builders import levels
-from sqlanon.policy.hierarchy.specs import Dates, Intervals
+from sqlanon.policy.hierarchy.specs import Ages, Dates, Intervals
 from sqlanon.policy.suppression import encoded_policy
 from sqlanon.source.opening import Source
 from sqlanon.sqltrees import names
@@ -115,7 +115,7 @@ def _refuse_types(policy: Policy, types: Mapping[str, str]) -> None:
         ] = "cast it to text in a view of the source."
     encoded = encoded_policy(policy)  # where patterns are asked for, others than the policy's own
     for item in (*encoded.quasi_identifiers, *encoded.sensitive):
-        if isinstance(item.hierarchy, Intervals | Dates) and is_scalar(types[item.name]):
+        if isinstance(item.hierarchy, Intervals | Dates | Ages) and is_scalar(types[item.name]):
             try:
                 levels(item.hierarchy, column(item.name), without_enum(types[item.name]), longest=1)
             except InputError as error:

@@ -15,7 +15,7 @@ from sqlglot import exp
 from sqlanon.engines.base import Engine
 from sqlanon.errors import SourceError
 from sqlanon.policy import Policy
-from sqlanon.policy.hierarchy.specs import Dates, Intervals, lists_its_values
+from sqlanon.policy.hierarchy.specs import Ages, Dates, Intervals, lists_its_values
 from sqlanon.sqltrees.trees import column, count_if, is_null, named, not_null, or_zero, when
 
 WHOLE = r"\s*[+-]?[0-9]+\s*"
@@ -39,10 +39,12 @@ class Wanted:
     Attributes:
         kind: ``number``, ``date``, ``order`` (a number or a date, if all values are one), or the name of a type.
         exact: its values are published, so that their texts must not change.
+        lenient: it stays a text if not all values are of the kind; those that are not are uncovered.
     """
 
     kind: str
     exact: bool = False
+    lenient: bool = False
 
 
 def wanted_types(policy: Policy) -> dict[str, Wanted]:
@@ -50,9 +52,11 @@ def wanted_types(policy: Policy) -> dict[str, Wanted]:
     wanted = {}
     for spec in policy.columns:
         ordered = any(model.parameters.get("distance") == "ordered" for model in spec.models)
-        if isinstance(spec.hierarchy, Intervals | Dates):
-            kind = "number" if isinstance(spec.hierarchy, Intervals) else "date"
-            wanted[spec.name] = Wanted(kind, exact=spec.role != "quasi_identifier")
+        if isinstance(spec.hierarchy, Intervals):
+            lenient = policy.uncovered_of(spec) != "error"
+            wanted[spec.name] = Wanted("number", exact=spec.role != "quasi_identifier", lenient=lenient)
+        elif isinstance(spec.hierarchy, Dates | Ages) and spec.hierarchy.format is None:
+            wanted[spec.name] = Wanted("date", exact=spec.role != "quasi_identifier")
         elif ordered and not lists_its_values(spec.hierarchy):
             wanted[spec.name] = Wanted("order", exact=True)
     return wanted
@@ -140,7 +144,7 @@ def find_conversions(
         if not fitting and want.kind == "date" and not (date_format or timestamp_format):
             fitting = [(0, item) for item in _formats(engine, relation, name)]
         if not fitting:
-            if want.kind != "order":
+            if want.kind != "order" and not want.lenient:
                 place = min(range(len(candidates)), key=lambda number: counts[number][0])
                 misfits.append(Misfit(name, candidates[place], WORDS.get(want.kind, want.kind), counts[place][0]))
             continue

@@ -25,9 +25,17 @@ from sqlanon.engines.columns import text_column, whole_column
 from sqlanon.errors import HierarchyError, InputError, SourceChangedError, UncoveredValuesError, UnsupportedError
 from sqlanon.lattice.catalog import Attribute, Catalog, SensitiveAttribute
 from sqlanon.policy import Column, Policy
+from sqlanon.policy.hierarchy.expressions import ROOT
 from sqlanon.policy.hierarchy.specs import lists_its_values
 from sqlanon.source.columns import without_enum
-from sqlanon.source.lookups import ListedColumn, list_rows, reads_type, refuse_header, uncovered_query
+from sqlanon.source.lookups import (
+    ListedColumn,
+    list_rows,
+    may_lack_rows,
+    reads_type,
+    refuse_header,
+    uncovered_query,
+)
 from sqlanon.source.packing import MeasuredColumn, fields_of, pack
 from sqlanon.source.subset import with_membership
 from sqlanon.source.widths import is_open, with_widths
@@ -152,7 +160,7 @@ def _measure(
         for i, spec in enumerate(specs)
     }
     heights = list_rows(engine, listed, warnings, policy.extensions)
-    matchings = _matchings(engine, policy, specs, heights)
+    matchings = _matchings(engine, policy, specs, heights, types)
     first, *others = encode.branches(matchings, apart=apart)
     engine.create("branches", names.BRANCHES, first)
     for query in others:
@@ -190,7 +198,7 @@ def _counted(spec: Column, type_name: str) -> CountedColumn:
 
 
 def _matchings(
-    engine: Engine, policy: Policy, specs: Sequence[Column], heights: Mapping[int, int]
+    engine: Engine, policy: Policy, specs: Sequence[Column], heights: Mapping[int, int], types: Mapping[str, str]
 ) -> list[encode.Matching]:
     """Return what each hierarchy says of values that it does not list.
 
@@ -212,6 +220,8 @@ def _matchings(
             refuse_header(engine, position, spec, height)
         single_root = root if roots == 1 else None
         top = position in topped
+        if top and not listed and may_lack_rows(spec.hierarchy, types[spec.name]):
+            single_root = ROOT  # that of all builders, where no value reads as they need it
         if top and listed and (single_root is None or height == 1):
             raise HierarchyError(
                 f"Column {spec.name!r} says uncovered: top, but its {height} levels end in {roots} values.",

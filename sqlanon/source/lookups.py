@@ -20,18 +20,22 @@ from sqlanon.engines.standalone import standalone
 from sqlanon.errors import HierarchyError, attempt
 from sqlanon.policy import Column
 from sqlanon.policy.extensions import NOTHING, Extensions
-from sqlanon.policy.hierarchy.builders import levels as builder_levels
+from sqlanon.policy.hierarchy.builders import levels_of_read, read_from_text
 from sqlanon.policy.hierarchy.readers import CheckedRows, check_rows, read_hierarchy
 from sqlanon.policy.hierarchy.specs import (
+    Ages,
+    Codes,
     Dates,
     ExtensionHierarchy,
     FileHierarchy,
+    Frequent,
     Groups,
+    HierarchySpec,
     Intervals,
     Levels,
-    Redact,
-    Suppress,
     TableHierarchy,
+    Zip3,
+    reads_texts,
 )
 from sqlanon.source.columns import without_enum
 from sqlanon.sqltrees import names
@@ -71,7 +75,9 @@ def list_rows(
     if given:
         engine.load("load hierarchies", names.LISTED, _as_table(given, tallest))
     if built:
-        query = hierarchies.listed_from_builders(built, tallest)
+        read = {i: found[0] for i in built if (found := _read_before(columns[i])) is not None}
+        partial = [i for i in built if may_lack_rows(columns[i].spec.hierarchy, columns[i].counted.type)]
+        query = hierarchies.listed_from_builders(built, tallest, read=read, partial=partial)
         computed = {i: Computed(columns[i].counted.name, columns[i].counted.type, _by_text(columns[i], foreign[i]))
                     for i in built}  # fmt: skip
         engine.compute("build hierarchies", names.LISTED, query, computed, more=bool(given))
@@ -178,7 +184,7 @@ def _builder_of(spec: Column) -> str:
 
 def _by_text(item: ListedColumn, foreign: Any) -> bool:
     """Return whether a builder reads the texts of the values, whatever their type."""
-    wants_text = isinstance(item.spec.hierarchy, Redact | Suppress) or getattr(foreign, "by_text", False)
+    wants_text = reads_texts(item.spec.hierarchy) or getattr(foreign, "by_text", False)
     return item.spec.hierarchy is None or without_enum(item.counted.type) == "VARCHAR" or wants_text
 
 
@@ -186,7 +192,20 @@ def reads_type(spec: Column, type_name: str) -> bool:
     """Return whether the hierarchy of a column may be computed from its values in their own type."""
     if without_enum(type_name) == "VARCHAR":
         return False
-    return isinstance(spec.hierarchy, Intervals | Dates | ExtensionHierarchy)
+    return isinstance(spec.hierarchy, Intervals | Dates | Ages | ExtensionHierarchy)
+
+
+def may_lack_rows(hierarchy: HierarchySpec | None, type_name: str) -> bool:
+    """Return whether a computed hierarchy may have no levels for some values, which are uncovered then."""
+    if isinstance(hierarchy, Codes | Zip3 | Frequent):
+        return True
+    return read_from_text(hierarchy, exp.null(), without_enum(type_name)) is not None
+
+
+def _read_before(item: ListedColumn) -> tuple[exp.Expr, str] | None:
+    """Return what is read from the texts of a column before its levels are computed, and its type."""
+    type_name = "VARCHAR" if reads_texts(item.spec.hierarchy) else without_enum(item.counted.type)
+    return read_from_text(item.spec.hierarchy, column("value"), type_name)
 
 
 def _levels(position: int, item: ListedColumn, foreign: Any) -> list[exp.Expr]:
@@ -195,9 +214,11 @@ def _levels(position: int, item: ListedColumn, foreign: Any) -> list[exp.Expr]:
         return []
     by_text = _by_text(item, foreign)
     value = column("value") if by_text else item.counted.value(position)
-    spec = item.spec
-    build = partial(builder_levels, item.spec.hierarchy) if foreign is None else partial(_foreign_levels, spec, foreign)
-    return build(value, "VARCHAR" if by_text else item.counted.type, longest=max(item.longest, 1))
+    spec, type_name = item.spec, "VARCHAR" if by_text else item.counted.type
+    if foreign is None and (read := _read_before(item)) is not None:
+        value, type_name = column(hierarchies.READ), read[1]
+    build = partial(levels_of_read, item.spec.hierarchy) if foreign is None else partial(_foreign_levels, spec, foreign)
+    return build(value, type_name, longest=max(item.longest, 1))
 
 
 def _refuse_built(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -161,6 +162,19 @@ HIERARCHIES = [
     (sqlanon.Groups({"g": {"h": ["1", 2]}}), {"groups": {"g": {"h": [1, "2"]}}}),
     (sqlanon.Groups(["a", "b"]), {"groups": ["a", "b"]}),
     (sqlanon.Suppress(), {"suppress": {}}),
+    (sqlanon.Dates(["weekday", "weekend"], format="%d.%m.%Y"),
+     {"dates": {"levels": ["weekday", "weekend"], "format": "%d.%m.%Y"}}),
+    (sqlanon.Ages("2024-01-01"), {"ages": {"at": datetime.date(2024, 1, 1)}}),
+    (sqlanon.Ages("2024-01-01", 5, [2], upper=85),
+     {"ages": {"at": "2024-01-01", "width": 5, "fanouts": [2], "upper": 85}}),
+    (sqlanon.Prefix([4, 2]), {"prefix": [4, 2]}),
+    (sqlanon.Prefix(3, mark=""), {"prefix": {"lengths": [3], "mark": ""}}),
+    (sqlanon.Frequent([50, 500]), {"frequent": [50, 500]}),
+    (sqlanon.Frequent(5, "rest"), {"frequent": {"at_least": 5, "other": "rest"}}),
+    (sqlanon.Codes("icd10"), {"codes": "icd10"}),
+    (sqlanon.Zip3(), {"zip3": {}}),
+    (sqlanon.Zip3(small=["036"]), {"zip3": {"small": ["036"]}}),
+    (sqlanon.Zip3("diagnosis.csv", 1000), {"zip3": {"populations": "diagnosis.csv", "at_most": 1000}}),
 ]  # fmt: skip
 
 

@@ -315,18 +315,23 @@ class SQLiteEngine(SerialEngine):
             HierarchyError: values do not read as the declared type of their column.
         """
         text = column("value")
-        read = exp.select(column("attribute"), text).from_(working_table(names.VALUES)).where(among(list(columns)))
+        read = (
+            exp.select(column("attribute"), text, column(names.COUNT))
+            .from_(working_table(names.VALUES))
+            .where(among(list(columns)))
+        )
         values = self.arrow("values to build", read)
         typed = {i: data_type(item.type) for i, item in columns.items() if not item.by_text}
         computing = DuckDBEngine(settings={"threads": 1})
         try:
-            schema = pa.schema([("attribute", pa.int64()), ("value", pa.string())])
+            schema = pa.schema([("attribute", pa.int64()), ("value", pa.string()), (names.COUNT, pa.int64())])
             computing.load("values to build", DESCRIBED, values.cast(schema))
             raw = [
                 named(when(of_attribute(i), exp.TryCast(this=text.copy(), to=kind)), names.raw(i))
                 for i, kind in typed.items()
             ]
-            shown = exp.select(column("attribute"), text, *raw).from_(working_table(DESCRIBED))
+            shown = exp.select(column("attribute"), text, column(names.COUNT), *raw)
+            shown = shown.from_(working_table(DESCRIBED))
             computing.create(name, names.VALUES, shown)
             for position in typed:
                 self._refuse_odd(computing, position, columns[position])

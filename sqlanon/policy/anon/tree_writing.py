@@ -10,7 +10,8 @@ from lxml import etree
 from sqlanon.errors import Fault
 from sqlanon.policy.anon import definition_words as words
 from sqlanon.policy.anon.definition_values import NUMBER, listed, mapping, put, write_mapping
-from sqlanon.policy.hierarchy.specs import canonical_text
+from sqlanon.policy.hierarchy.spec_values import canonical_text
+from sqlanon.policy.hierarchy.specs import LISTED_OPTION
 
 DEEPEST_TREE = 50
 """Levels of a tree; rows hold hierarchies with more."""
@@ -43,7 +44,8 @@ def _losses(element: etree._Element, value: Any, key: str, faults: list[Fault]) 
 
 
 def _builder(element: etree._Element, kind: str, body: Any, key: str, faults: list[Fault]) -> None:
-    options = {"levels": body} if kind == "dates" and isinstance(body, list | tuple) else mapping(body, key, faults)
+    short = kind in LISTED_OPTION and isinstance(body, list | tuple | str | int)
+    options = {LISTED_OPTION[kind]: body} if short else mapping(body, key, faults)
     known = words.BUILDERS.get(kind)
     child = etree.SubElement(element, "builder" if known is None else kind)
     if known is None:

@@ -9,18 +9,17 @@ import math
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
 from typing import Protocol
 
-import sqlglot
 from sqlglot import exp
 
 from sqlanon.errors import HierarchyError, UnsupportedError
 from sqlanon.parameters import Parameter
-from sqlanon.policy.hierarchy.specs import Dates, HierarchySpec, Intervals, Redact, Suppress
-from sqlanon.sqltrees.trees import when
+from sqlanon.policy.hierarchy.calendar_builders import age_of, date_levels, day_in_text
+from sqlanon.policy.hierarchy.code_builders import code_levels, known_code
+from sqlanon.policy.hierarchy.expressions import ROOT, bind_template, number_in_text, unless_null
+from sqlanon.policy.hierarchy.specs import Ages, Codes, Dates, HierarchySpec, Intervals, Redact, Suppress, Zip3
 
-ROOT = "*"
 INTEGERS = (
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
     "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
@@ -72,19 +71,41 @@ def levels(spec: HierarchySpec, value: exp.Expr, type_name: str, *, longest: int
     Raises:
         UnsupportedError: the builder cannot serve the type.
     """
+    read = read_from_text(spec, value, type_name)
+    return levels_of_read(spec, *((value, type_name) if read is None else read), longest=longest)
+
+
+def levels_of_read(spec: HierarchySpec, value: exp.Expr, type_name: str, *, longest: int) -> list[exp.Expr]:
+    """Return the same of a value that was read from its text before (``read_from_text``), if it has to be."""
     if isinstance(spec, Suppress):
-        return [_unless_null(value, exp.Literal.string(ROOT))]
+        return [unless_null(value, exp.Literal.string(ROOT))]
     if isinstance(spec, Redact):
         return _redact(spec, value, longest)
     if isinstance(spec, Intervals):
         return _intervals(spec, value, type_name)
-    assert isinstance(spec, Dates)
-    return _dates(spec, value, type_name)
+    if isinstance(spec, Dates):
+        return date_levels(spec, value, type_name)
+    if isinstance(spec, Ages):
+        ages = Intervals(spec.width, spec.fanouts, lower=spec.lower, upper=spec.upper)
+        return _intervals(ages, age_of(spec, value, type_name), "BIGINT")
+    return code_levels(spec, value)
 
 
-def _unless_null(value: exp.Expr, result: exp.Expr) -> exp.Expr:
-    missing = exp.Is(this=value.copy(), expression=exp.null())
-    return when(missing, exp.null(), result)
+def read_from_text(spec: HierarchySpec | None, value: exp.Expr, type_name: str) -> tuple[exp.Expr, str] | None:
+    """Return the number, the date or the code that a text is read as, and its type; None where a builder reads the
+    value itself.
+
+    It is NULL for a text that is none: such a value has no levels, and is uncovered.
+    """
+    if type_name.upper() != "VARCHAR":
+        return None
+    if isinstance(spec, Intervals):
+        return number_in_text(value), "DOUBLE"
+    if isinstance(spec, Dates | Ages) and spec.format is not None:
+        return day_in_text(spec.format, value), "DATE"
+    if isinstance(spec, Codes | Zip3):
+        return known_code(spec, value), "VARCHAR"
+    return None
 
 
 def _redact(spec: Redact, value: exp.Expr, longest: int) -> list[exp.Expr]:
@@ -103,7 +124,7 @@ def _redact(spec: Redact, value: exp.Expr, longest: int) -> list[exp.Expr]:
         padded = exp.Anonymous(this=pad, expressions=[kept, exp.Literal.number(longest), exp.Literal.string(spec.char)])
         result.append(padded)
     if count < longest:
-        result.append(_unless_null(value, exp.Literal.string(ROOT)))
+        result.append(unless_null(value, exp.Literal.string(ROOT)))
     return result
 
 
@@ -112,25 +133,6 @@ def _scale(number: Decimal) -> int:
     _, digits, exponent = number.as_tuple()
     text = "".join(map(str, digits))
     return max(0, -int(exponent) - len(text) + len(text.rstrip("0"))) if number else 0
-
-
-@cache
-def _template(sql: str) -> exp.Expr:
-    return sqlglot.parse_one(sql, dialect="duckdb")
-
-
-def _bind(sql: str, integer: str = "INT128", /, **parts: exp.Expr | int | str) -> exp.Expr:
-    """Return a template with its placeholders replaced on the tree; integers are cast to a type, texts are literals."""
-
-    def replace(node: exp.Expr) -> exp.Expr:
-        if not isinstance(node, exp.Placeholder):
-            return node
-        part = parts[node.name]
-        if isinstance(part, int):
-            return exp.cast(exp.convert(part), integer)
-        return exp.Literal.string(part) if isinstance(part, str) else exp.paren(part.copy())
-
-    return _template(sql).transform(replace)
 
 
 def _plain(number: Decimal) -> str:
@@ -176,17 +178,17 @@ def _intervals(spec: Intervals, value: exp.Expr, type_name: str) -> list[exp.Exp
         number, index = _float_index(spec, value, base_type, scale, shift, offset)
         text = exp.cast(value.copy(), "VARCHAR")
         special = [
-            exp.If(this=_bind("NOT ISFINITE(:number)", number=number), true=text),
-            *_beyond(spec, number, lambda bound: _bind("CAST(:bound AS DOUBLE)", bound=_plain(bound))),
-            exp.If(this=_bind("ABS(:bucket) > :reach", bucket=_bucket(spec, number), reach=reach), true=_far()),
+            exp.If(this=bind_template("NOT ISFINITE(:number)", number=number), true=text),
+            *_beyond(spec, number, lambda bound: bind_template("CAST(:bound AS DOUBLE)", bound=_plain(bound))),
+            exp.If(this=bind_template("ABS(:bucket) > :reach", bucket=_bucket(spec, number), reach=reach), true=_far()),
         ]
     else:
         short = boundless or (_decimal_digits(type_name) <= SHORT and scale <= SHORT)
         number = _floored(value, scale, "INT128" if boundless else "BIGINT") if short else _scaled(value, scale)
-        index = _bind("(:number - :shift) // :width", number=number, shift=shift, width=width)
+        index = bind_template("(:number - :shift) // :width", number=number, shift=shift, width=width)
         outside = "(:number BETWEEN :least AND :most) IS NOT TRUE"
-        far = exp.If(this=_bind(outside, number=number, least=-LIMIT, most=LIMIT), true=_far())
-        beyond = _beyond(spec, number, lambda bound: _bind(":bound", bound=_scaled_bound(bound, scale)))
+        far = exp.If(this=bind_template(outside, number=number, least=-LIMIT, most=LIMIT), true=_far())
+        beyond = _beyond(spec, number, lambda bound: bind_template(":bound", bound=_scaled_bound(bound, scale)))
         special = [far, *beyond] if boundless else [*beyond, far]  # one without bound may be NaN, above every number
     return _labelled(spec, value, index, special, width, shift, scale)
 
@@ -196,8 +198,8 @@ def _narrow_intervals(spec: Intervals, value: exp.Expr, width: int, origin: int,
     offset = widest * -(-(2 * NARROW_LIMIT // width + 2) // widest)
     shift = origin - offset * width
     number = exp.cast(value.copy(), "BIGINT")
-    index = _bind("(:number - :shift) // :width", "BIGINT", number=number, shift=shift, width=width)
-    special = _beyond(spec, number, lambda bound: _bind(":bound", "BIGINT", bound=_scaled_bound(bound, 0)))
+    index = bind_template("(:number - :shift) // :width", "BIGINT", number=number, shift=shift, width=width)
+    special = _beyond(spec, number, lambda bound: bind_template(":bound", "BIGINT", bound=_scaled_bound(bound, 0)))
     return _labelled(spec, value, index, special, width, shift, 0, "BIGINT")
 
 
@@ -208,7 +210,7 @@ def _long_intervals(spec: Intervals, value: exp.Expr, width: int, origin: int) -
     negative, or downwards from the edge before. The intervals that reach beyond an end of the type have known texts.
     """
     number = exp.cast(value.copy(), "BIGINT")
-    beyond = _beyond(spec, number, lambda bound: _bind(":bound", "BIGINT", bound=_scaled_bound(bound, 0)))
+    beyond = _beyond(spec, number, lambda bound: bind_template(":bound", "BIGINT", bound=_scaled_bound(bound, 0)))
     missing = exp.If(this=exp.Is(this=value.copy(), expression=exp.null()), true=exp.null())
     result: list[exp.Expr] = []
     for depth in range(len(spec.fanouts) + 1):
@@ -217,24 +219,24 @@ def _long_intervals(spec: Intervals, value: exp.Expr, width: int, origin: int) -
         first, last = (zero + (end - zero) // joined * joined for end in (LEAST_LONG, MOST_LONG))
         ends = [
             exp.If(
-                this=_bind(":number >= :last", "BIGINT", number=number, last=last),
+                this=bind_template(":number >= :last", "BIGINT", number=number, last=last),
                 true=_known_label(spec, last, joined),
             )
         ]
         if first < LEAST_LONG:
-            below = _bind(":number < :next", "BIGINT", number=number, next=first + joined)
+            below = bind_template(":number < :next", "BIGINT", number=number, next=first + joined)
             ends.append(exp.If(this=below, true=_known_label(spec, first, joined)))
-        start = _bind(
+        start = bind_template(
             "CASE WHEN :number >= :zero THEN :zero + (:number - :zero) // :width * :width WHEN :number >= :before "
             "THEN :before ELSE :before - :width - (:before - :one - :number) // :width * :width END",
             "BIGINT", number=number, zero=zero, before=zero - joined, width=joined, one=1,
         )  # fmt: skip
         label = _number_text(start, 0)
         if spec.labels == "range":
-            end = _number_text(_bind(":start + :width", "BIGINT", start=start, width=joined), 0)
-            label = _bind("'[' || :start || ', ' || :end || ')'", start=label, end=end)
+            end = _number_text(bind_template(":start + :width", "BIGINT", start=start, width=joined), 0)
+            label = bind_template("'[' || :start || ', ' || :end || ')'", start=label, end=end)
         result.append(exp.Case(ifs=[item.copy() for item in (missing, *beyond, *ends)], default=label))
-    return [*result, _unless_null(value, exp.Literal.string(ROOT))]
+    return [*result, unless_null(value, exp.Literal.string(ROOT))]
 
 
 def _known_label(spec: Intervals, start: int, width: int) -> exp.Expr:
@@ -257,13 +259,15 @@ def _labelled(
     result: list[exp.Expr] = []
     for depth in range(len(spec.fanouts) + 1):
         joined = math.prod(spec.fanouts[:depth])
-        coarse = _bind(":index // :joined * :width", integer, index=index, joined=joined, width=joined * width)
-        label = _number_text(_bind(":coarse + :shift", integer, coarse=coarse, shift=shift), scale)
+        coarse = bind_template(":index // :joined * :width", integer, index=index, joined=joined, width=joined * width)
+        label = _number_text(bind_template(":coarse + :shift", integer, coarse=coarse, shift=shift), scale)
         if spec.labels == "range":
-            end = _number_text(_bind(":coarse + :shift", integer, coarse=coarse, shift=shift + joined * width), scale)
-            label = _bind("'[' || :start || ', ' || :end || ')'", start=label, end=end)
+            end = _number_text(
+                bind_template(":coarse + :shift", integer, coarse=coarse, shift=shift + joined * width), scale
+            )
+            label = bind_template("'[' || :start || ', ' || :end || ')'", start=label, end=end)
         result.append(exp.Case(ifs=[item.copy() for item in (missing, *special)], default=label))
-    return [*result, _unless_null(value, exp.Literal.string(ROOT))]
+    return [*result, unless_null(value, exp.Literal.string(ROOT))]
 
 
 def _too_long() -> HierarchyError:
@@ -292,7 +296,7 @@ def _beyond(spec: Intervals, number: exp.Expr, side: Callable[[Decimal], exp.Exp
     for bound, compare, sign in ((spec.lower, ":number < :bound", "<"), (spec.upper, ":number >= :bound", ">=")):
         if bound is not None:
             label = exp.Literal.string(f"{sign}{_plain(bound)}")
-            result.append(exp.If(this=_bind(compare, number=number, bound=side(bound)), true=label))
+            result.append(exp.If(this=bind_template(compare, number=number, bound=side(bound)), true=label))
     return result
 
 
@@ -301,7 +305,7 @@ def _scaled(value: exp.Expr, scale: int) -> exp.Expr:
     if not scale:
         return exp.TryCast(this=value.copy(), to=exp.DataType.build("INT128", dialect="duckdb"))
     decimal = exp.TryCast(this=value.copy(), to=exp.DataType.build(f"DECIMAL(38, {scale})", dialect="duckdb"))
-    return _bind("CAST(REPLACE(CAST(:decimal AS VARCHAR), '.', '') AS INT128)", decimal=decimal)
+    return bind_template("CAST(REPLACE(CAST(:decimal AS VARCHAR), '.', '') AS INT128)", decimal=decimal)
 
 
 def _floored(value: exp.Expr, scale: int, integer: str) -> exp.Expr:
@@ -309,7 +313,7 @@ def _floored(value: exp.Expr, scale: int, integer: str) -> exp.Expr:
 
     Of a DECIMAL of few digits the product is exact, and takes a third of the time of its digits as a text.
     """
-    whole = _bind("FLOOR(:value * :unit)", integer, value=value, unit=10**scale)
+    whole = bind_template("FLOOR(:value * :unit)", integer, value=value, unit=10**scale)
     return exp.TryCast(this=whole, to=exp.DataType.build("INT128", dialect="duckdb"))
 
 
@@ -321,7 +325,7 @@ def _scaled_bound(bound: Decimal, scale: int) -> int:
 
 def _bucket(spec: Intervals, number: exp.Expr) -> exp.Expr:
     sql = "FLOOR((:number - CAST(:origin AS DOUBLE)) / CAST(:width AS DOUBLE))"
-    return _bind(sql, number=number, origin=_plain(spec.origin), width=_plain(spec.width))
+    return bind_template(sql, number=number, origin=_plain(spec.origin), width=_plain(spec.width))
 
 
 def _float_index(
@@ -336,10 +340,10 @@ def _float_index(
     number = exp.cast(text.copy(), "DOUBLE")
     width = int(spec.width.scaleb(scale))
     bucket = exp.TryCast(this=_bucket(spec, number), to=exp.DataType.build("INT128", dialect="duckdb"))
-    guess = _bind(":bucket + :offset", bucket=bucket, offset=offset)
+    guess = bind_template(":bucket + :offset", bucket=bucket, offset=offset)
     edge = ":guess * :width + :shift"
-    start, end = (_bind(edge, guess=guess, width=width, shift=place) for place in (shift, shift + width))
-    index = _bind(
+    start, end = (bind_template(edge, guess=guess, width=width, shift=place) for place in (shift, shift + width))
+    index = bind_template(
         ":guess + CASE WHEN :number < CAST(:start AS DOUBLE) THEN -1 "
         "WHEN :number >= CAST(:end AS DOUBLE) THEN 1 ELSE 0 END",
         guess=guess,
@@ -358,45 +362,3 @@ def _number_text(scaled: exp.Expr, scale: int) -> exp.Expr:
         arguments = [text, exp.Literal.string(pattern), exp.Literal.string(replacement)]
         text = exp.Anonymous(this="REGEXP_REPLACE", expressions=arguments)
     return text
-
-
-def _dates(spec: Dates, value: exp.Expr, type_name: str) -> list[exp.Expr]:
-    """Return calendar periods: a day has one month, a month one quarter, a quarter one year, a year one decade."""
-    base_type = type_name.upper()
-    if base_type != "DATE" and not base_type.startswith("TIMESTAMP"):
-        raise UnsupportedError(
-            f"dates cannot serve the type {base_type}.",
-            hint="cast the column to DATE in a view of the source, or use another hierarchy.",
-        )
-    moment = exp.cast(value.copy(), "TIMESTAMP") if base_type != "DATE" else value.copy()
-    year = exp.Anonymous(this="YEAR", expressions=[moment.copy()])
-    quarter = exp.cast(exp.Anonymous(this="QUARTER", expressions=[moment.copy()]), "VARCHAR")
-    decade = exp.Mul(
-        this=exp.cast(
-            exp.Floor(this=exp.Div(this=year.copy(), expression=exp.cast(exp.convert(10), "DOUBLE"))), "BIGINT"
-        ),
-        expression=exp.convert(10),
-    )
-
-    def text(pattern: str) -> exp.Expr:
-        return exp.Anonymous(this="STRFTIME", expressions=[moment.copy(), exp.Literal.string(pattern)])
-
-    def joined(*parts: exp.Expr) -> exp.Expr:
-        return exp.Concat(expressions=list(parts), safe=False, coalesce=False)
-
-    periods = {
-        "day": text("%Y-%m-%d"),
-        "week": text("%G-W%V"),
-        "month": text("%Y-%m"),
-        "quarter": joined(text("%Y"), exp.Literal.string("-Q"), quarter),
-        "year": text("%Y"),
-        "decade": joined(exp.cast(decade, "VARCHAR"), exp.Literal.string("s")),
-    }
-    finite = exp.Anonymous(this="ISFINITE", expressions=[moment.copy()])
-    result: list[exp.Expr] = []
-    for name in spec.levels:
-        if name == "day" and base_type == "DATE":
-            continue  # level 0 reads the same
-        period = when(finite.copy(), periods[name], exp.cast(value.copy(), "VARCHAR"))
-        result.append(_unless_null(value, period))
-    return [*result, _unless_null(value, exp.Literal.string(ROOT))]

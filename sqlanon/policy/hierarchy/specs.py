@@ -6,58 +6,23 @@ the option is empty for a fault of the hierarchy as a whole. ``kind`` is the key
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 from sqlanon.parameters import character, text, whole
+from sqlanon.policy.hierarchy.calendar_specs import Ages, Dates
+from sqlanon.policy.hierarchy.code_specs import Codes, Frequent, Prefix, Zip3
+from sqlanon.policy.hierarchy.spec_values import Exact, Found, Rows, canonical_text, exact, is_list, set_fields
 from sqlanon.policy.plain import DEEPEST, plain, set_plain
 
-Rows = tuple[tuple[str | None, ...], ...]
-Exact = int | float | str | Decimal
-"""A number that is compared exactly, as the decimal fraction it is written as."""
-Period = Literal["day", "week", "month", "quarter", "year", "decade"]
-DATE_LEVELS: tuple[Period, ...] = get_args(Period)
-Found = Iterator[tuple[str, str, str]]
-"""Faults: option, message, hint."""
-
-
-def canonical_text(value: Any) -> str | None:
-    """Return an inline value as the database would cast it to text."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, datetime.datetime):
-        return value.isoformat(sep=" ")
-    return value.isoformat() if isinstance(value, datetime.date) else str(value)
-
-
-def exact(value: Any) -> Any:
-    """Return a number, or its text, as a decimal fraction; return anything else as it is.
-
-    >>> exact(0.1), exact("0.10"), exact(True)
-    (Decimal('0.1'), Decimal('0.10'), True)
-    """
-    value = plain(value)
-    try:
-        return value if value is None or isinstance(value, bool) else Decimal(str(value))
-    except (InvalidOperation, ValueError):  # ValueError: a number of thousands of digits
-        return value
-
-
-def is_list(value: Any) -> bool:
-    """Return True for a list or another sequence that is no text."""
-    return isinstance(value, Sequence) and not isinstance(value, str)
-
-
-def _set(spec: object, **values: Any) -> None:
-    """Set the fields of a frozen object that is under construction, with plain values."""
-    for name, value in values.items():
-        object.__setattr__(spec, name, value if isinstance(value, Path) else plain(value))
+__all__ = [
+    "KINDS", "LISTED_OPTION", "Ages", "Codes", "Dates", "Exact", "ExtensionHierarchy", "FileHierarchy", "Frequent",
+    "Groups", "HierarchySpec", "Intervals", "Levels", "Prefix", "Redact", "Rows", "Suppress", "TableHierarchy", "Zip3",
+    "canonical_text", "exact", "is_list", "lists_its_values", "reads_texts",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -84,8 +49,8 @@ class FileHierarchy:
         header: bool | None = None,
     ) -> None:
         path = plain(path)
-        _set(self, path=Path(path) if isinstance(path, str) else path, delimiter=delimiter, null=null)
-        _set(self, encoding=encoding, header=header)
+        set_fields(self, path=Path(path) if isinstance(path, str) else path, delimiter=delimiter, null=null)
+        set_fields(self, encoding=encoding, header=header)
 
     def faults(self) -> Found:
         """Yield a path that is none, and options that are not of their kind."""
@@ -139,7 +104,7 @@ class Levels:
         given = levels.items() if isinstance(levels, Mapping) else ()
         listed = [(value, *above) if is_list(above) else (value, above) for value, above in given]
         nested = any(isinstance(cell, Mapping | list | tuple) for row in listed for cell in row)
-        _set(self, rows=() if nested else tuple(tuple(map(canonical_text, row)) for row in listed))
+        set_fields(self, rows=() if nested else tuple(tuple(map(canonical_text, row)) for row in listed))
 
     def faults(self) -> Found:
         """Yield an empty mapping, and values with different numbers of levels."""
@@ -157,7 +122,7 @@ class Groups:
     rows: Rows
 
     def __init__(self, groups: Mapping[Any, Any] | Sequence[Any]) -> None:
-        _set(self, rows=tuple(_group_rows(plain(groups), ("*",)) or ()))
+        set_fields(self, rows=tuple(_group_rows(plain(groups), ("*",)) or ()))
 
     def faults(self) -> Found:
         """Yield what is no tree, and values at different depths."""
@@ -237,9 +202,9 @@ class Intervals:
         upper: Exact | None = None,
         labels: Literal["range", "start"] = "range",
     ) -> None:
-        _set(self, width=exact(width), origin=Decimal(0) if origin is None else exact(origin))
-        _set(self, lower=exact(lower), upper=exact(upper), labels=labels)
-        _set(self, fanouts=tuple(fanouts) if is_list(fanouts) else fanouts)
+        set_fields(self, width=exact(width), origin=Decimal(0) if origin is None else exact(origin))
+        set_fields(self, lower=exact(lower), upper=exact(upper), labels=labels)
+        set_fields(self, fanouts=tuple(fanouts) if is_list(fanouts) else fanouts)
 
     def faults(self) -> Found:
         """Yield options out of their range."""
@@ -260,29 +225,6 @@ class Intervals:
             yield "labels", "This is not a kind of label.", "say range or start."
         if "lower" in good and "upper" in good and good["lower"] >= good["upper"]:
             yield "lower", "lower is not below upper.", "swap them."
-
-
-@dataclass(frozen=True, slots=True, init=False)
-class Dates:
-    """Calendar periods, finest first; the root last: ``Dates(["month", "quarter", "year"])``."""
-
-    kind: ClassVar[str] = "dates"
-    levels: tuple[Period, ...]
-
-    def __init__(self, levels: Sequence[Period] = ("day", "month", "quarter", "year", "decade")) -> None:
-        _set(self, levels=tuple(levels) if is_list(levels) else levels)
-
-    def faults(self) -> Found:
-        """Yield what are no periods, and periods that do not contain those before them."""
-        known = ", ".join(DATE_LEVELS)
-        if not isinstance(self.levels, tuple) or not all(level in DATE_LEVELS for level in self.levels):
-            yield "", "These are not periods.", f"choose from {known}."
-            return
-        places = [DATE_LEVELS.index(level) for level in self.levels]
-        if places != sorted(set(places)):
-            yield "", "The periods do not grow.", f"put them in the order {known}, each once."
-        elif "week" in self.levels[:-1]:
-            yield "", "Weeks cross the borders of months and years.", "leave out week, or end with it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +255,8 @@ class ExtensionHierarchy:
 
 HierarchySpec = (
     FileHierarchy | TableHierarchy | Levels | Groups | Redact | Intervals | Dates | Suppress | ExtensionHierarchy
-)
+    | Ages | Prefix | Frequent | Codes | Zip3
+)  # fmt: skip
 
 
 def lists_its_values(hierarchy: HierarchySpec | None) -> bool:
@@ -321,5 +264,15 @@ def lists_its_values(hierarchy: HierarchySpec | None) -> bool:
     return isinstance(hierarchy, FileHierarchy | Groups | Levels | TableHierarchy)
 
 
-KINDS = ("file", "table", "levels", "redact", "intervals", "dates", "groups", "suppress")
+def reads_texts(hierarchy: HierarchySpec | None) -> bool:
+    """Return True for a hierarchy that is computed from the canonical texts of the values, whatever their type."""
+    return isinstance(hierarchy, Redact | Suppress | Prefix | Frequent | Codes | Zip3)
+
+
+LISTED_OPTION = {"dates": "levels", "prefix": "lengths", "frequent": "at_least", "codes": "system"}
+"""The option that a list (a text) stands for, where a policy gives one instead of a mapping."""
+KINDS = (
+    "file", "table", "levels", "redact", "intervals", "dates", "groups", "suppress",
+    "ages", "prefix", "frequent", "codes", "zip3",
+)  # fmt: skip
 """What a policy calls the kinds that are built in, in the order of the documentation."""

@@ -16,7 +16,7 @@ from sqlglot import exp
 from sqlanon.engines.base import Engine, Place
 from sqlanon.errors import HierarchyError, TargetError
 from sqlanon.policy import Policy
-from sqlanon.policy.hierarchy.specs import FileHierarchy, TableHierarchy
+from sqlanon.policy.hierarchy.specs import FileHierarchy, TableHierarchy, Zip3
 from sqlanon.publish.targets import FACT_COLUMNS, FROZEN, frozen_tables
 from sqlanon.source.lookups import table_rows
 from sqlanon.sqltrees import files as sqlfiles
@@ -42,6 +42,8 @@ def _files(engine: Engine, policy: Policy) -> list[Fact]:
     for spec in policy.quasi_identifiers:
         if isinstance(spec.hierarchy, FileHierarchy):
             facts.append(("hierarchy", spec.name, _hash(spec.hierarchy.path.read_bytes)))
+        if isinstance(spec.hierarchy, Zip3) and spec.hierarchy.populations is not None:
+            facts.append(("hierarchy", spec.name, _hash(spec.hierarchy.populations.read_bytes)))
         if isinstance(spec.hierarchy, TableHierarchy):
             facts.append(("hierarchy", spec.name, _hash(partial(_rows, engine, spec.hierarchy.table, spec.name))))
     for position, model in enumerate(policy.models):

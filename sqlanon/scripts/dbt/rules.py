@@ -14,19 +14,25 @@ from sqlanon.engines.texts import TextFacts
 from sqlanon.errors import UnsupportedError
 from sqlanon.policy import Column
 from sqlanon.policy.hierarchy.builders import levels as builder_levels
-from sqlanon.policy.hierarchy.specs import Dates, ExtensionHierarchy, HierarchySpec, Intervals
+from sqlanon.policy.hierarchy.specs import Ages, Dates, ExtensionHierarchy, Frequent, HierarchySpec, Intervals
+from sqlanon.source.lookups import may_lack_rows
 from sqlanon.sqltrees.data_types import data_type
-from sqlanon.sqltrees.trees import canonical, column, named, same, when
+from sqlanon.sqltrees.trees import canonical, column, named, not_null, same, when
 
 _RAW, _DISTINCT, _COMPUTED = "raw", "distinct_values", "computed"
 
 
 def refuse_extension(spec: Column) -> None:
-    """Raise UnsupportedError for a hierarchy that a builder from outside the package computes."""
+    """Raise UnsupportedError for a hierarchy that a builder from outside the package computes, or one by frequency."""
+    hint = "list its values in a seed (--with-values), or write the hierarchy as a file."
     if isinstance(spec.hierarchy, ExtensionHierarchy):
         raise UnsupportedError(
-            f"The hierarchy of column {spec.name!r} is built by an extension, which dbt does not have.",
-            hint="list its values in a seed (--with-values), or write the hierarchy as a file.",
+            f"The hierarchy of column {spec.name!r} is built by an extension, which dbt does not have.", hint=hint
+        )
+    if isinstance(spec.hierarchy, Frequent):
+        raise UnsupportedError(
+            f"The hierarchy of column {spec.name!r} depends on how frequent values were when the source was planned.",
+            hint=hint,
         )
 
 
@@ -56,13 +62,16 @@ def computed_lookup(
     refuse_extension(spec)
     hierarchy: HierarchySpec | None = spec.hierarchy
     assert hierarchy is not None
-    by_text = type_name == "VARCHAR" or not isinstance(hierarchy, Intervals | Dates)
+    by_text = type_name == "VARCHAR" or not isinstance(hierarchy, Intervals | Dates | Ages)
     value = column(VALUE if by_text else _RAW)
     text = builder_levels(hierarchy, value, "VARCHAR" if by_text else type_name, longest=1)[level - 1]
     is_null = exp.Is(this=column(VALUE), expression=exp.null())
     for_null = exp.Literal.string(root) if root is not None else exp.null()
     cell = when(is_null, exp.cast(for_null, "VARCHAR"), exp.cast(text, "VARCHAR"))
     found = exp.select(column(VALUE), named(cell, TEXT)).from_(_values(source, spec.name, type_name, raw=not by_text))
+    if may_lack_rows(hierarchy, type_name):
+        has_row = exp.or_(is_null.copy(), not_null(column(TEXT)))
+        found = exp.select(column(VALUE), column(TEXT)).from_(found.subquery("levelled")).where(has_row)
     if released != "VARCHAR":
         back = exp.TryCast(this=column(TEXT), to=data_type(released))
         reads = same(exp.cast(back, "VARCHAR"), column(TEXT))
