@@ -43,7 +43,7 @@ _ASCII_UPPER = str.maketrans(ascii_lowercase, ascii_uppercase)
 def known_code(spec: Codes | Zip3, value: exp.Expr) -> exp.Expr:
     """Return what the levels of a code follow from, NULL for a text that is none.
 
-    It is the category of ICD-10, the sub-region of a country, the area of a ZIP code; of others the code, spelled one way.
+    It is the category of ICD-10, the sub-region of a country, the area of a ZIP code; else the code, spelled one way.
     """
     if isinstance(spec, Zip3):
         return _area(value)
