@@ -49,8 +49,13 @@ ORDERED = (
 """Types whose least value every engine finds."""
 
 
-READ = "read_value"
-"""The number or the date that a builder reads from the text of a value."""
+READ = "read_value_"
+"""The columns of what a builder reads from a value (a number, a date), step by step, before the number of the step."""
+
+
+def read_column(step: int) -> exp.Expr:
+    """Return what a step read, the first being 1."""
+    return column(f"{READ}{step}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +235,7 @@ def listed_from_builders(
     built: Mapping[int, Sequence[exp.Expr]],
     tallest: int,
     *,
-    read: Mapping[int, exp.Expr] | None = None,
+    read: Mapping[int, Sequence[exp.Expr]] | None = None,
     partial: Sequence[int] = (),
 ) -> exp.Query:
     """Return the rows of hierarchies that are computed: the distinct values of the source and their generalizations.
@@ -238,14 +243,15 @@ def listed_from_builders(
     Args:
         built: by position, the expressions of level 1, 2, …
         tallest: the greatest height of all hierarchies.
-        read: by position, of some, what is read from the text of a value before, as the column ``READ``.
+        read: by position, of some, what is read from a value before, step by step (``read_column``).
         partial: the columns whose values have no row, and are uncovered, where the first level is NULL.
     """
     queries: list[exp.Query] = []
     for position, expressions in built.items():
         values: exp.Expr = table(names.VALUES)
-        if read and position in read:
-            values = exp.select("*", named(read[position], READ)).from_(values).subquery("read_values")
+        for step, found in enumerate((read or {}).get(position, ()), start=1):
+            values = exp.select("*", named(found, f"{READ}{step}"), copy=False).from_(values, copy=False)
+            values = values.subquery("read_values", copy=False)
         texts = [column("value"), *expressions]
         texts += [exp.cast(exp.null(), "VARCHAR") for _ in range(tallest - len(texts))]
         rows = (

@@ -20,7 +20,7 @@ from sqlanon.engines.standalone import standalone
 from sqlanon.errors import HierarchyError, attempt
 from sqlanon.policy import Column
 from sqlanon.policy.extensions import NOTHING, Extensions
-from sqlanon.policy.hierarchy.builders import levels_of_read, read_from_text
+from sqlanon.policy.hierarchy.builders import Reading, levels_of_read, reading
 from sqlanon.policy.hierarchy.readers import CheckedRows, check_rows, read_hierarchy
 from sqlanon.policy.hierarchy.specs import (
     Ages,
@@ -75,7 +75,7 @@ def list_rows(
     if given:
         engine.load("load hierarchies", names.LISTED, _as_table(given, tallest))
     if built:
-        read = {i: found[0] for i in built if (found := _read_before(columns[i])) is not None}
+        read = {i: _read_before(i, columns[i], found) for i in built if (found := _reading(columns[i])) is not None}
         partial = [i for i in built if may_lack_rows(columns[i].spec.hierarchy, columns[i].counted.type)]
         query = hierarchies.listed_from_builders(built, tallest, read=read, partial=partial)
         computed = {i: Computed(columns[i].counted.name, columns[i].counted.type, _by_text(columns[i], foreign[i]))
@@ -197,15 +197,21 @@ def reads_type(spec: Column, type_name: str) -> bool:
 
 def may_lack_rows(hierarchy: HierarchySpec | None, type_name: str) -> bool:
     """Return whether a computed hierarchy may have no levels for some values, which are uncovered then."""
-    if isinstance(hierarchy, Codes | Zip3 | Frequent):
+    if isinstance(hierarchy, Codes | Zip3 | Frequent | Ages):
         return True
-    return read_from_text(hierarchy, exp.null(), without_enum(type_name)) is not None
+    return reading(hierarchy, without_enum(type_name)) is not None
 
 
-def _read_before(item: ListedColumn) -> tuple[exp.Expr, str] | None:
-    """Return what is read from the texts of a column before its levels are computed, and its type."""
+def _reading(item: ListedColumn) -> Reading | None:
+    """Return how the values of a column are read before their levels are computed."""
     type_name = "VARCHAR" if reads_texts(item.spec.hierarchy) else without_enum(item.counted.type)
-    return read_from_text(item.spec.hierarchy, column("value"), type_name)
+    return reading(item.spec.hierarchy, type_name)
+
+
+def _read_before(position: int, item: ListedColumn, found: Reading) -> list[exp.Expr]:
+    """Return what is read from the values of a column, step by step."""
+    value = column("value") if _by_text(item, None) else item.counted.value(position)
+    return [step(value if number == 0 else hierarchies.read_column(number)) for number, step in enumerate(found.steps)]
 
 
 def _levels(position: int, item: ListedColumn, foreign: Any) -> list[exp.Expr]:
@@ -215,8 +221,8 @@ def _levels(position: int, item: ListedColumn, foreign: Any) -> list[exp.Expr]:
     by_text = _by_text(item, foreign)
     value = column("value") if by_text else item.counted.value(position)
     spec, type_name = item.spec, "VARCHAR" if by_text else item.counted.type
-    if foreign is None and (read := _read_before(item)) is not None:
-        value, type_name = column(hierarchies.READ), read[1]
+    if foreign is None and (found := _reading(item)) is not None:
+        value, type_name = hierarchies.read_column(len(found.steps)), found.type
     build = partial(levels_of_read, item.spec.hierarchy) if foreign is None else partial(_foreign_levels, spec, foreign)
     return build(value, type_name, longest=max(item.longest, 1))
 

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial, reduce
 from typing import Protocol
 
 from sqlglot import exp
 
 from sqlanon.errors import HierarchyError, UnsupportedError
 from sqlanon.parameters import Parameter
-from sqlanon.policy.hierarchy.calendar_builders import age_of, date_levels, day_in_text
+from sqlanon.policy.hierarchy.calendar_builders import age_of, as_day, date_levels, day_written
 from sqlanon.policy.hierarchy.code_builders import code_levels, known_code
 from sqlanon.policy.hierarchy.expressions import ROOT, bind_template, number_in_text, unless_null
 from sqlanon.policy.hierarchy.specs import Ages, Codes, Dates, HierarchySpec, Intervals, Redact, Suppress, Zip3
@@ -71,12 +73,14 @@ def levels(spec: HierarchySpec, value: exp.Expr, type_name: str, *, longest: int
     Raises:
         UnsupportedError: the builder cannot serve the type.
     """
-    read = read_from_text(spec, value, type_name)
-    return levels_of_read(spec, *((value, type_name) if read is None else read), longest=longest)
+    found = reading(spec, type_name)
+    if found is not None:
+        value, type_name = found.of(value), found.type
+    return levels_of_read(spec, value, type_name, longest=longest)
 
 
 def levels_of_read(spec: HierarchySpec, value: exp.Expr, type_name: str, *, longest: int) -> list[exp.Expr]:
-    """Return the same of a value that was read from its text before (``read_from_text``), if it has to be."""
+    """Return the same of a value that was read from its text before (``reading``), if it has to be."""
     if isinstance(spec, Suppress):
         return [unless_null(value, exp.Literal.string(ROOT))]
     if isinstance(spec, Redact):
@@ -87,25 +91,45 @@ def levels_of_read(spec: HierarchySpec, value: exp.Expr, type_name: str, *, long
         return date_levels(spec, value, type_name)
     if isinstance(spec, Ages):
         ages = Intervals(spec.width, spec.fanouts, lower=spec.lower, upper=spec.upper)
-        return _intervals(ages, age_of(spec, value, type_name), "BIGINT")
+        return _intervals(ages, value, type_name)
     return code_levels(spec, value)
 
 
-def read_from_text(spec: HierarchySpec | None, value: exp.Expr, type_name: str) -> tuple[exp.Expr, str] | None:
-    """Return the number, the date or the code that a text is read as, and its type; None where a builder reads the
-    value itself.
+Step = Callable[[exp.Expr], exp.Expr]
 
-    It is NULL for a text that is none: such a value has no levels, and is uncovered.
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the levels of a value follow from, where that is not the value itself: the number, date or code that a text
+    is read as, an age.
+
+    Attributes:
+        steps: each an expression over what the step before gave, the first over the value. The last gives NULL for a
+            value that does not read so: it has no levels, and is uncovered.
+        type: what the last one gives (a DuckDB type).
     """
-    if type_name.upper() != "VARCHAR":
-        return None
-    if isinstance(spec, Intervals):
-        return number_in_text(value), "DOUBLE"
-    if isinstance(spec, Dates | Ages) and spec.format is not None:
-        return day_in_text(spec.format, value), "DATE"
+
+    steps: tuple[Step, ...]
+    type: str
+
+    def of(self, value: exp.Expr) -> exp.Expr:
+        """Return what is read, as one expression."""
+        return reduce(lambda found, step: step(found), self.steps, value)
+
+
+def reading(spec: HierarchySpec | None, type_name: str) -> Reading | None:
+    """Return how values of a type are read before their levels are computed; None where they are not."""
+    is_text = type_name.upper() == "VARCHAR"
+    steps: tuple[Step, ...] = ()
+    if is_text and isinstance(spec, Dates | Ages) and spec.format is not None:
+        steps, type_name = (partial(day_written, spec.format), as_day), "DATE"
+    if isinstance(spec, Ages):
+        return Reading((*steps, partial(age_of, spec, type_name=type_name)), "INTEGER")
+    if isinstance(spec, Intervals) and is_text:
+        return Reading((number_in_text,), "DOUBLE")
     if isinstance(spec, Codes | Zip3):
-        return known_code(spec, value), "VARCHAR"
-    return None
+        return Reading((partial(known_code, spec),), "VARCHAR")
+    return Reading(steps, type_name) if steps else None
 
 
 def _redact(spec: Redact, value: exp.Expr, longest: int) -> list[exp.Expr]:

@@ -64,7 +64,7 @@ def age_of(spec: Ages, value: exp.Expr, type_name: str) -> exp.Expr:
     age = exp.Sub(this=exp.convert(year), expression=_year(moment))
     aged = exp.Sub(this=age, expression=exp.paren(when(later, exp.convert(1), exp.convert(0))))
     finite = exp.Anonymous(this="ISFINITE", expressions=[moment.copy()])
-    return when(finite, exp.cast(exp.paren(aged), "BIGINT"))
+    return when(finite, exp.cast(exp.paren(aged), "INTEGER"))
 
 
 def _moment(value: exp.Expr, type_name: str, kind: str) -> tuple[exp.Expr, bool]:
@@ -80,8 +80,8 @@ def _moment(value: exp.Expr, type_name: str, kind: str) -> tuple[exp.Expr, bool]
     raise UnsupportedError(f"{kind} cannot serve the type {base_type}.", hint=hint)
 
 
-def day_in_text(written: str, value: exp.Expr) -> exp.Expr:
-    """Return the DATE that a text is in a format, NULL for another text; a time of day is left out."""
+def day_written(written: str, value: exp.Expr) -> exp.Expr:
+    """Return a text in a format with its year, month and day as in 2024-01-31; a time of day is left out."""
     parts = format_parts(written)
     if parts:
         found = _parts(written, parts, value)
@@ -91,10 +91,14 @@ def day_in_text(written: str, value: exp.Expr) -> exp.Expr:
             name: exp.Substring(this=value.copy(), start=exp.convert(start), length=exp.convert(length))
             for name, (start, length) in places.items()
         }
-    written_day = joined(found["Y"], literal("-"), found["m"], literal("-"), found["d"])
+    return joined(found["Y"], literal("-"), found["m"], literal("-"), found["d"])
+
+
+def as_day(written_day: exp.Expr) -> exp.Expr:
+    """Return the DATE that a text as 2024-01-31 is, NULL for another text."""
     shape = are_digits(written_day, (1, 2, 3, 4, 6, 7, 9, 10))
     whole = exp.and_(shape, exp.EQ(this=first(written_day, 10), expression=written_day.copy()))
-    return when(whole, exp.TryCast(this=written_day, to=exp.DataType.build("DATE", dialect="duckdb")))
+    return when(whole, exp.TryCast(this=written_day.copy(), to=exp.DataType.build("DATE", dialect="duckdb")))
 
 
 def _parts(written: str, parts: tuple[str, ...], value: exp.Expr) -> dict[str, exp.Expr]:
