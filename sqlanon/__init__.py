@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         Dates,
         ExtensionHierarchy,
         FileHierarchy,
-        Frequent,
+        FrequentValues,
         Groups,
         Intervals,
         Levels,
@@ -89,7 +89,7 @@ __all__ = [
     "Extensions",
     "Figure",
     "FileHierarchy",
-    "Frequent",
+    "FrequentValues",
     "Groups",
     "HierarchyError",
     "IdentifyingColumnError",
@@ -156,7 +156,7 @@ _NAMES = {
     "sqlanon.policy": "Column EngineOptions Join LocalRecoding Model Output Patterns Policy Quality SearchOptions",
     "sqlanon.policy.extensions": "Extensions",
     "sqlanon.policy.hierarchy.specs": (
-        "Ages Codes Dates ExtensionHierarchy FileHierarchy Frequent Groups Intervals Levels Prefix Redact Suppress "
+        "Ages Codes Dates ExtensionHierarchy FileHierarchy FrequentValues Groups Intervals Levels Prefix Redact Suppress "
         "TableHierarchy Zip3"
     ),
     "sqlanon.policy.privacy": (

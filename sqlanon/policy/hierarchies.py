@@ -16,7 +16,7 @@ from sqlanon.policy.paths import is_file
 WITH_OPTIONS = {
     each.kind: each
     for each in (
-        specs.Redact, specs.Intervals, specs.Dates, specs.Suppress, specs.Ages, specs.Prefix, specs.Frequent,
+        specs.Redact, specs.Intervals, specs.Dates, specs.Suppress, specs.Ages, specs.Prefix, specs.FrequentValues,
         specs.Codes, specs.Zip3,
     )
 }  # fmt: skip

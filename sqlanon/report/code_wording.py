@@ -7,7 +7,7 @@ import math
 from sqlanon.policy.hierarchy import specs
 from sqlanon.policy.hierarchy.code_builders import PREFIXES
 
-NAMED = specs.Ages | specs.Prefix | specs.Frequent | specs.Codes | specs.Zip3
+NAMED = specs.Ages | specs.Prefix | specs.FrequentValues | specs.Codes | specs.Zip3
 EVERYTHING = "everything (*)"
 TITLES = {
     "atc": "ATC codes", "countries": "countries", "geohash": "geohashes", "icd10": "ICD-10 codes", "nuts": "NUTS codes"
@@ -17,7 +17,7 @@ TITLES = {
 def describe_code_level(spec: NAMED, level: int) -> str:
     """Return what a level above 0 publishes.
 
-    >>> describe_code_level(specs.Codes("icd10"), 2), describe_code_level(specs.Frequent([50]), 1)
+    >>> describe_code_level(specs.Codes("icd10"), 2), describe_code_level(specs.FrequentValues([50]), 1)
     ('ICD-10 blocks', 'values that 50 records have, the others as one group')
     """
     words = _levels(spec)
@@ -28,7 +28,7 @@ def _levels(spec: NAMED) -> list[str]:
     if isinstance(spec, specs.Ages):
         widths = [spec.width * math.prod(spec.fanouts[:depth]) for depth in range(len(spec.fanouts) + 1)]
         return ["ages in years" if width == 1 else f"ages in intervals of {width:f} years" for width in widths]
-    if isinstance(spec, specs.Frequent):
+    if isinstance(spec, specs.FrequentValues):
         return [f"values that {number:,} records have, the others as one group" for number in spec.at_least]
     if isinstance(spec, specs.Zip3):
         return ["three-digit ZIP areas, small ones as 000", "first digits of ZIP areas, small ones as 000"]
@@ -47,7 +47,7 @@ def describe_codes(spec: NAMED) -> str:
     """
     if isinstance(spec, specs.Ages):
         return f"ages on {spec.at}"
-    if isinstance(spec, specs.Frequent):
+    if isinstance(spec, specs.FrequentValues):
         return f"frequent values, of at least {', '.join(f'{number:,}' for number in spec.at_least)} records"
     if isinstance(spec, specs.Zip3):
         return "three-digit ZIP areas"

@@ -112,7 +112,7 @@ def describe_level(spec: specs.HierarchySpec | None, level: int, height: int | N
         return _mask(spec, level, height)
     if isinstance(spec, specs.Dates):
         return _period(spec, level, height)
-    if isinstance(spec, specs.Ages | specs.Prefix | specs.Frequent | specs.Codes | specs.Zip3):
+    if isinstance(spec, specs.Ages | specs.Prefix | specs.FrequentValues | specs.Codes | specs.Zip3):
         return describe_code_level(spec, level)
     if isinstance(spec, specs.Groups) and level == len(spec.rows[0]) - 1:
         return EVERYTHING
@@ -189,7 +189,7 @@ def describe_hierarchy(spec: specs.HierarchySpec | None) -> str:
         return f"calendar periods: {', '.join(spec.levels)}"
     if isinstance(spec, specs.Suppress):
         return "one level above the values"
-    if isinstance(spec, specs.Ages | specs.Prefix | specs.Frequent | specs.Codes | specs.Zip3):
+    if isinstance(spec, specs.Ages | specs.Prefix | specs.FrequentValues | specs.Codes | specs.Zip3):
         return describe_codes(spec)
     return f"hierarchy {spec.kind}" if isinstance(spec, specs.ExtensionHierarchy) else "hierarchy"
 

@@ -28,7 +28,7 @@ from sqlanon.policy.hierarchy.specs import (
     Dates,
     ExtensionHierarchy,
     FileHierarchy,
-    Frequent,
+    FrequentValues,
     Groups,
     HierarchySpec,
     Intervals,
@@ -197,7 +197,7 @@ def reads_type(spec: Column, type_name: str) -> bool:
 
 def may_lack_rows(hierarchy: HierarchySpec | None, type_name: str) -> bool:
     """Return whether a computed hierarchy may have no levels for some values, which are uncovered then."""
-    if isinstance(hierarchy, Codes | Zip3 | Frequent | Ages):
+    if isinstance(hierarchy, Codes | Zip3 | FrequentValues | Ages):
         return True
     return reading(hierarchy, without_enum(type_name)) is not None
 

@@ -15,7 +15,7 @@ from string import ascii_lowercase, ascii_uppercase
 from sqlglot import exp
 
 from sqlanon.errors import HierarchyError, SqlanonError
-from sqlanon.policy.hierarchy.code_specs import Codes, Frequent, Prefix, Zip3
+from sqlanon.policy.hierarchy.code_specs import Codes, FrequentValues, Prefix, Zip3
 from sqlanon.policy.hierarchy.expressions import (
     DIGITS,
     ROOT,
@@ -50,7 +50,7 @@ def known_code(spec: Codes | Zip3, value: exp.Expr) -> exp.Expr:
     return {"icd10": _category, "countries": _sub_region}.get(spec.system, partial(_spelled, spec.system))(value)
 
 
-def code_levels(spec: Prefix | Frequent | Codes | Zip3 | object, value: exp.Expr) -> list[exp.Expr]:
+def code_levels(spec: Prefix | FrequentValues | Codes | Zip3 | object, value: exp.Expr) -> list[exp.Expr]:
     """Return the levels above a text, or above a known code (``known_code``).
 
     Raises:
@@ -58,7 +58,7 @@ def code_levels(spec: Prefix | Frequent | Codes | Zip3 | object, value: exp.Expr
     """
     if isinstance(spec, Prefix):
         return _prefixes(spec, value)
-    if isinstance(spec, Frequent):
+    if isinstance(spec, FrequentValues):
         return _frequent(spec, value)
     root = unless_null(value, literal(ROOT))
     if isinstance(spec, Zip3):
@@ -85,7 +85,7 @@ def _prefixes(spec: Prefix, value: exp.Expr) -> list[exp.Expr]:
     return [*result, unless_null(value, literal(ROOT))]
 
 
-def _frequent(spec: Frequent, value: exp.Expr) -> list[exp.Expr]:
+def _frequent(spec: FrequentValues, value: exp.Expr) -> list[exp.Expr]:
     """Return levels: a value that enough records have, or the group of the others.
 
     A tree: thresholds rise, so that the values of a level are among those of the level below, and each text but the

@@ -50,7 +50,7 @@ class Prefix:
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Frequent:
+class FrequentValues:
     """Values that enough records have, the others as one group; then, with a higher threshold, fewer values.
 
     Attributes:

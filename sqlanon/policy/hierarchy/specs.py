@@ -14,12 +14,12 @@ from typing import Any, ClassVar, Literal
 
 from sqlanon.parameters import character, text, whole
 from sqlanon.policy.hierarchy.calendar_specs import Ages, Dates
-from sqlanon.policy.hierarchy.code_specs import Codes, Frequent, Prefix, Zip3
+from sqlanon.policy.hierarchy.code_specs import Codes, FrequentValues, Prefix, Zip3
 from sqlanon.policy.hierarchy.spec_values import Exact, Found, Rows, canonical_text, exact, is_list, set_fields
 from sqlanon.policy.plain import DEEPEST, plain, set_plain
 
 __all__ = [
-    "KINDS", "LISTED_OPTION", "Ages", "Codes", "Dates", "Exact", "ExtensionHierarchy", "FileHierarchy", "Frequent",
+    "KINDS", "LISTED_OPTION", "Ages", "Codes", "Dates", "Exact", "ExtensionHierarchy", "FileHierarchy", "FrequentValues",
     "Groups", "HierarchySpec", "Intervals", "Levels", "Prefix", "Redact", "Rows", "Suppress", "TableHierarchy", "Zip3",
     "canonical_text", "exact", "is_list", "lists_its_values", "reads_texts",
 ]  # fmt: skip
@@ -255,7 +255,7 @@ class ExtensionHierarchy:
 
 HierarchySpec = (
     FileHierarchy | TableHierarchy | Levels | Groups | Redact | Intervals | Dates | Suppress | ExtensionHierarchy
-    | Ages | Prefix | Frequent | Codes | Zip3
+    | Ages | Prefix | FrequentValues | Codes | Zip3
 )  # fmt: skip
 
 
@@ -266,7 +266,7 @@ def lists_its_values(hierarchy: HierarchySpec | None) -> bool:
 
 def reads_texts(hierarchy: HierarchySpec | None) -> bool:
     """Return True for a hierarchy that is computed from the canonical texts of the values, whatever their type."""
-    return isinstance(hierarchy, Redact | Suppress | Prefix | Frequent | Codes | Zip3)
+    return isinstance(hierarchy, Redact | Suppress | Prefix | FrequentValues | Codes | Zip3)
 
 
 LISTED_OPTION = {"dates": "levels", "prefix": "lengths", "frequent": "at_least", "codes": "system"}

@@ -14,7 +14,7 @@ from sqlanon.engines.texts import TextFacts
 from sqlanon.errors import UnsupportedError
 from sqlanon.policy import Column
 from sqlanon.policy.hierarchy.builders import levels as builder_levels
-from sqlanon.policy.hierarchy.specs import Ages, Dates, ExtensionHierarchy, Frequent, HierarchySpec, Intervals
+from sqlanon.policy.hierarchy.specs import Ages, Dates, ExtensionHierarchy, FrequentValues, HierarchySpec, Intervals
 from sqlanon.source.lookups import may_lack_rows
 from sqlanon.sqltrees.data_types import data_type
 from sqlanon.sqltrees.trees import canonical, column, named, not_null, same, when
@@ -29,7 +29,7 @@ def refuse_extension(spec: Column) -> None:
         raise UnsupportedError(
             f"The hierarchy of column {spec.name!r} is built by an extension, which dbt does not have.", hint=hint
         )
-    if isinstance(spec.hierarchy, Frequent):
+    if isinstance(spec.hierarchy, FrequentValues):
         raise UnsupportedError(
             f"The hierarchy of column {spec.name!r} depends on how frequent values were when the source was planned.",
             hint=hint,
