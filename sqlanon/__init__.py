@@ -156,8 +156,8 @@ _NAMES = {
     "sqlanon.policy": "Column EngineOptions Join LocalRecoding Model Output Patterns Policy Quality SearchOptions",
     "sqlanon.policy.extensions": "Extensions",
     "sqlanon.policy.hierarchy.specs": (
-        "Ages Codes Dates ExtensionHierarchy FileHierarchy FrequentValues Groups Intervals Levels Prefix Redact Suppress "
-        "TableHierarchy Zip3"
+        "Ages Codes Dates ExtensionHierarchy FileHierarchy FrequentValues Groups Intervals Levels Prefix Redact "
+        "Suppress TableHierarchy Zip3"
     ),
     "sqlanon.policy.privacy": (
         "DeltaPresence DistinctLDiversity EntropyLDiversity KAnonymity RecursiveLDiversity TCloseness"

@@ -20,7 +20,7 @@ from sqlanon.engines.standalone import standalone
 from sqlanon.errors import HierarchyError, attempt
 from sqlanon.policy import Column
 from sqlanon.policy.extensions import NOTHING, Extensions
-from sqlanon.policy.hierarchy.builders import Reading, levels_of_read, reading
+from sqlanon.policy.hierarchy.builders import ReadValue, levels_of_read, reading
 from sqlanon.policy.hierarchy.readers import CheckedRows, check_rows, read_hierarchy
 from sqlanon.policy.hierarchy.specs import (
     Ages,
@@ -202,13 +202,13 @@ def may_lack_rows(hierarchy: HierarchySpec | None, type_name: str) -> bool:
     return reading(hierarchy, without_enum(type_name)) is not None
 
 
-def _reading(item: ListedColumn) -> Reading | None:
+def _reading(item: ListedColumn) -> ReadValue | None:
     """Return how the values of a column are read before their levels are computed."""
     type_name = "VARCHAR" if reads_texts(item.spec.hierarchy) else without_enum(item.counted.type)
     return reading(item.spec.hierarchy, type_name)
 
 
-def _read_before(position: int, item: ListedColumn, found: Reading) -> list[exp.Expr]:
+def _read_before(position: int, item: ListedColumn, found: ReadValue) -> list[exp.Expr]:
     """Return what is read from the values of a column, step by step."""
     value = column("value") if _by_text(item, None) else item.counted.value(position)
     return [step(value if number == 0 else hierarchies.read_column(number)) for number, step in enumerate(found.steps)]

@@ -99,7 +99,7 @@ Step = Callable[[exp.Expr], exp.Expr]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadValue:
     """What the levels of a value follow from, where that is not the value itself: the number, date or code that a text
     is read as, an age.
 
@@ -117,19 +117,19 @@ class Reading:
         return reduce(lambda found, step: step(found), self.steps, value)
 
 
-def reading(spec: HierarchySpec | None, type_name: str) -> Reading | None:
+def reading(spec: HierarchySpec | None, type_name: str) -> ReadValue | None:
     """Return how values of a type are read before their levels are computed; None where they are not."""
     is_text = type_name.upper() == "VARCHAR"
     steps: tuple[Step, ...] = ()
     if is_text and isinstance(spec, Dates | Ages) and spec.format is not None:
         steps, type_name = (partial(day_written, spec.format), as_day), "DATE"
     if isinstance(spec, Ages):
-        return Reading((*steps, partial(age_of, spec, type_name=type_name)), "INTEGER")
+        return ReadValue((*steps, partial(age_of, spec, type_name=type_name)), "INTEGER")
     if isinstance(spec, Intervals) and is_text:
-        return Reading((number_in_text,), "DOUBLE")
+        return ReadValue((number_in_text,), "DOUBLE")
     if isinstance(spec, Codes | Zip3):
-        return Reading((partial(known_code, spec),), "VARCHAR")
-    return Reading(steps, type_name) if steps else None
+        return ReadValue((partial(known_code, spec),), "VARCHAR")
+    return ReadValue(steps, type_name) if steps else None
 
 
 def _redact(spec: Redact, value: exp.Expr, longest: int) -> list[exp.Expr]:

@@ -19,9 +19,9 @@ from sqlanon.policy.hierarchy.spec_values import Exact, Found, Rows, canonical_t
 from sqlanon.policy.plain import DEEPEST, plain, set_plain
 
 __all__ = [
-    "KINDS", "LISTED_OPTION", "Ages", "Codes", "Dates", "Exact", "ExtensionHierarchy", "FileHierarchy", "FrequentValues",
-    "Groups", "HierarchySpec", "Intervals", "Levels", "Prefix", "Redact", "Rows", "Suppress", "TableHierarchy", "Zip3",
-    "canonical_text", "exact", "is_list", "lists_its_values", "reads_texts",
+    "KINDS", "LISTED_OPTION", "Ages", "Codes", "Dates", "Exact", "ExtensionHierarchy", "FileHierarchy",
+    "FrequentValues", "Groups", "HierarchySpec", "Intervals", "Levels", "Prefix", "Redact", "Rows", "Suppress",
+    "TableHierarchy", "Zip3", "canonical_text", "exact", "is_list", "lists_its_values", "reads_texts",
 ]  # fmt: skip
 
 
