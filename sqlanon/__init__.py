@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         UncoveredValuesError,
         UnsupportedError,
     )
+    from sqlanon.evidence.pack import EvidencePack, evidence
     from sqlanon.parameters import Parameter
     from sqlanon.plan.full_domain import Plan, Solution
     from sqlanon.plan.recoding.recoded_plan import RecodedPlan
@@ -85,6 +86,7 @@ __all__ = [
     "EngineError",
     "EngineOptions",
     "EntropyLDiversity",
+    "EvidencePack",
     "ExtensionHierarchy",
     "Extensions",
     "Figure",
@@ -134,6 +136,7 @@ __all__ = [
     "Zip3",
     "__version__",
     "anonymize",
+    "evidence",
     "plan",
     "recode",
     "refresh",
@@ -149,6 +152,7 @@ _NAMES = {
         "NoSolutionError PolicyError SearchStoppedError SourceChangedError SourceError SqlanonError "
         "TargetError UncoveredValuesError UnsupportedError"
     ),
+    "sqlanon.evidence.pack": "EvidencePack evidence",
     "sqlanon.parameters": "Parameter",
     "sqlanon.plan.full_domain": "Plan Solution",
     "sqlanon.plan.recoding.recoded_plan": "RecodedPlan",
@@ -175,7 +179,7 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names.spl
 class _Package(ModuleType):
     """The package, which loads a name or a room when it is asked for, and keeps it.
 
-    ``plan`` is the verb, also when a module of the room of that name is imported.
+    ``plan`` and ``evidence`` are the verbs, also when a module of the room of that name is imported.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -190,7 +194,7 @@ class _Package(ModuleType):
         return value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name != "plan" or not isinstance(value, ModuleType):
+        if name not in _HOMES or not isinstance(value, ModuleType):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:

@@ -67,8 +67,17 @@ def recode(
         return _recoded(session)
 
 
-def anonymize(source: object, policy: PolicyLike, *, watch: Watcher | None = None) -> Release:
+def anonymize(
+    source: object,
+    policy: PolicyLike,
+    *,
+    watch: Watcher | None = None,
+    prepare: Callable[[PublishablePlan], None] | None = None,
+) -> Release:
     """Plan and publish: the main job, from a table to an audited release with a proof.
+
+    Args:
+        prepare: called with the plan before it is published, while the source is read as it was planned on.
 
     Raises:
         SqlanonError: see ``plan``, ``recode`` and ``Plan.publish``; on any error nothing is left behind.
@@ -77,6 +86,8 @@ def anonymize(source: object, policy: PolicyLike, *, watch: Watcher | None = Non
     with _encoded(source, policy, watch, publishing=True) as (session, target):
         found: PublishablePlan
         found = search_plan(session) if policy.transformation is None else _recoded(session)
+        if prepare is not None:
+            prepare(found)
         return found.publish_to(target)
 
 

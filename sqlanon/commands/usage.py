@@ -19,6 +19,8 @@ AUDIENCES = ("operator", "recipient")
 """Of the report of ``run``."""
 ADAPTERS = ("duckdb", "postgres")
 """Of ``dbt``."""
+AUDIENCES = ("operator", "recipient")
+"""Of ``evidence``."""
 BESIDE = "*"
 """Of ``check --manifest`` without a file. A test compares all these words with the rooms that know their meaning."""
 
@@ -107,6 +109,28 @@ def refresh() -> Work:
     """Replace the live view of POLICY by a new plan when it loses more records than the policy allows, is not there, or
     was made with another policy or hierarchy. Without a solution the old view stays."""
     from sqlanon.commands.refresh import execute
+
+    return execute
+
+
+@click.command(cls=GuardedCommand)
+@policy_argument
+@click.option("--to", "folder", required=True, type=click.Path(), help="The folder, which must not be there yet.")
+@click.option(
+    "--audience",
+    type=click.Choice(AUDIENCES),
+    default="recipient",
+    show_default=True,
+    help="recipient: counts below k are coarsened; operator: exact, for you only.",
+)
+@json_option
+def evidence() -> Work:
+    """Run POLICY and write an evidence pack of its release: papers, hashes, proof, attacks, limits, and annexes for those
+    who review it. A file release that is there already is not published again, but must belong to POLICY.
+
+    It supports a qualified review; it is no determination and no legal advice.
+    """
+    from sqlanon.commands.evidence import execute
 
     return execute
 
@@ -268,6 +292,7 @@ COMMANDS: tuple[click.Command, ...] = (
     demo,
     run,
     refresh,
+    evidence,
     explain,
     dbt,
     check,

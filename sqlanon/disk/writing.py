@@ -1,4 +1,4 @@
-"""Files that appear as a whole: written in a private folder beside their place, and renamed."""
+"""Files and folders that appear as a whole: written in a private folder beside their place, and renamed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlanon.disk.folders import PrivateFolder
+from sqlanon.disk.folders import PrivateFolder, discard
 from sqlanon.disk.modes import settle_mode
-from sqlanon.disk.renames import sync
+from sqlanon.disk.renames import exchange, rename_new, sync
 from sqlanon.errors import TargetError
 from sqlanon.interrupts import held
 
@@ -90,12 +90,58 @@ def whole_file(path: Path) -> Iterator[Path]:
         )
 
 
+@contextmanager
+def whole_folder(path: Path, *, replaces: bool = False) -> Iterator[Path]:
+    """Yield an empty folder to write files to; when the block ends, it takes the place of ``path``, and otherwise never.
+
+    An interrupt that comes while it is put in place waits until it stands.
+
+    Args:
+        replaces: a folder that is there is replaced; where the system can exchange names, in one step.
+
+    Raises:
+        TargetError: it cannot be put in place, or something is there that must not be replaced.
+    """
+    path = path.absolute()
+    require_directory(path)
+    failure = None
+    try:
+        folder = _claimed(path)
+        try:
+            partial = folder.path / path.name
+            discard(partial)  # of a process that was killed
+            partial.mkdir(mode=0o700)
+            yield partial
+            settle_mode(partial, path, None)
+            for entry in sorted(partial.rglob("*")):
+                sync(entry)
+            sync(partial)
+            with held():
+                if not replaces or not os.path.lexists(path):
+                    rename_new(partial, path)
+                elif not exchange(partial, path):
+                    path.rename(folder.path / f"{path.name}.old")
+                    rename_new(partial, path)
+                sync(path.parent)
+        finally:
+            folder.remove()
+    except FileExistsError:
+        failure = "it appeared meanwhile"
+    except OSError as error:
+        failure = error.strerror or "the system refused"
+    if failure is not None:
+        raise TargetError(
+            f"The folder {path.name!r} could not be written ({failure}).",
+            hint="check the permissions and the room on the disk.",
+        )
+
+
 def _claimed(path: Path) -> PrivateFolder:
-    """Return the workplace of a small file, when nobody else writes it."""
+    """Return the workplace of a small file or folder, when nobody else writes it."""
     until = time.monotonic() + PATIENCE
     while (folder := PrivateFolder.claim(workplace_of(path))) is None:
         if time.monotonic() > until:
-            raise TargetError(f"Another process writes the file {path.name!r}.", hint="wait until it has ended.")
+            raise TargetError(f"Another process writes {path.name!r}.", hint="wait until it has ended.")
         time.sleep(0.05)
     return folder
 

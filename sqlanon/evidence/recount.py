@@ -1,0 +1,83 @@
+"""What was written, read again where it stands and counted by the audits alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlglot import exp
+
+from sqlanon.audit.check import CheckResult, check_relation
+from sqlanon.engines.base import Engine
+from sqlanon.errors import AuditError, InputError, SqlanonError
+from sqlanon.evidence.release import Evidenced
+from sqlanon.policy.paths import is_database
+from sqlanon.publish.targets import place
+from sqlanon.source.opening import open_source
+from sqlanon.sqltrees.binding import bind
+
+
+@dataclass(frozen=True, slots=True)
+class Recount:
+    """What the audits count in a release that was written.
+
+    Attributes:
+        found: classes, and the models that need nothing but the release; None where it was not counted.
+        reason: why it was not; a key of the results of the attack ``class_sizes``.
+    """
+
+    found: CheckResult | None
+    reason: str = ""
+
+
+def recount(evidenced: Evidenced) -> Recount:
+    """Count the classes of what was written, and judge them by those models that need nothing else.
+
+    Raises:
+        AuditError: the release does not hold what its papers say.
+    """
+    release = evidenced.release
+    if not evidenced.is_written:
+        return Recount(None, "not_written")
+    if not release.ledger.published:
+        return Recount(None, "empty")
+    if release.output.keys() != {"file"}:
+        engine = release.plan.engine
+        [target] = release.output.values()
+        written = place(engine, target, release.plan.source.target_catalog)
+        return Recount(_counted(engine, written.table, evidenced))
+    path = Path(release.output["file"])
+    if release.plan.policy.extensions.format_of(path.suffix) is not None:
+        return Recount(None, "format")
+    with open_source(path, "release" if is_database(path.name) else None) as opened:
+        return Recount(_counted(opened.engine, opened.relation, evidenced))
+
+
+def _counted(engine: Engine, relation: exp.Expr, evidenced: Evidenced) -> CheckResult:
+    release = evidenced.release
+    plan, policy = release.plan, release.plan.policy
+    if evidenced.marker is not None:
+        every, marked = {"released_column": [*plan.released]}, {"marker": evidenced.marker}
+        rows = bind("audit/records.sql", relations={"release": relation}, columns=every, values=marked)
+        relation = rows.subquery("records")
+    # of entities nothing is published, so that their models were judged before the release was written
+    alone = [model for model in policy.models if not model.references] if policy.entity is None else []
+    found: CheckResult | None = None
+    try:
+        found = check_relation(
+            engine, relation, quasi_identifiers=[c.name for c in policy.quasi_identifiers], models=alone
+        )
+    except InputError as error:  # it is empty, or lacks a column
+        failure: SqlanonError = error
+    if found is None:
+        raise AuditError(f"The release is not what its papers say. {failure.message}", hint=_HINT)
+    if not found.holds or found.records != release.ledger.published:
+        raise AuditError(
+            "The release is not what its papers say: counted again where it stands, it has another number of records, "
+            "or classes that fail a model.",
+            hint=_HINT,
+        )
+    return found
+
+
+_HINT = "it was changed after it was written; publish it again with if_exists: replace."

@@ -1,0 +1,128 @@
+"""The release that a pack is about: published now, as ``sqlanon run`` does, or there already and found to belong.
+
+A release that is there belongs to a policy when its papers name its digest, the policy's fingerprint is theirs, and
+planning the policy again gives the same levels, rules, models, counts and loss.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sqlanon.anonymizer import anonymize, plan, recode
+from sqlanon.engines.journal import Watcher
+from sqlanon.errors import InputError, UnsupportedError
+from sqlanon.plan.planned import Planned
+from sqlanon.plan.release import Release
+from sqlanon.policy import Policy
+from sqlanon.publish.live.view import KIND
+from sqlanon.publish.papers import MANIFEST, check_papers
+from sqlanon.publish.workplace import settle_left_behind
+from sqlanon.sqltrees import names
+
+PUBLISHED, FOUND, DESCRIBED = "published", "found", "described"
+"""How a release came to its pack: it was published now; it was there and belongs to the policy; nothing was written."""
+COMPARED = ("policy_fingerprint", "models", "columns", "rules", "entity", "ledger")
+"""The keys of a manifest that a release shares with the plan of its policy; and of its certificate:"""
+CERTIFIED = ("measure", "aggregate", "loss")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidenced:
+    """A release with the way it came to its pack.
+
+    Attributes:
+        came: ``published``, ``found`` or ``described``.
+        marker: the text of redacted rows, where the policy redacts.
+    """
+
+    release: Release
+    came: str
+    marker: str | None
+
+    @property
+    def is_written(self) -> bool:
+        """Whether there is something that can be read and counted again."""
+        return self.came != DESCRIBED
+
+
+def refuse_live(policy: Policy) -> None:
+    """Raise UnsupportedError for a policy whose output changes with its source, so that no evidence of it lasts."""
+    if policy.output is not None and policy.output.kind == KIND:
+        raise UnsupportedError(
+            "A live view changes with its source, so that evidence of it would be outdated at once.",
+            hint="publish a table or a file: output: {file: released.parquet}.",
+        )
+
+
+@contextmanager
+def evidenced(
+    source: object, policy: Policy, *, watch: Watcher | None, prepare: Callable[[Planned], None]
+) -> Iterator[Evidenced]:
+    """Yield the release of a policy; its plan stays open until the block ends.
+
+    Args:
+        prepare: called with the plan before anything is published.
+
+    Raises:
+        SqlanonError: as ``anonymize`` does.
+        InputError: a release is there that does not belong to the policy, or not to its papers.
+    """
+    target = Path(policy.output.target) if policy.output is not None and policy.output.kind == "file" else None
+    redacted = names.SUPPRESSED_MARKER if policy.suppressed == "redact" else None
+    if target is not None and policy.if_exists != "replace":
+        settle_left_behind(target)
+        if os.path.lexists(target):
+            with _found(source, policy, target, watch=watch, prepare=prepare) as release:
+                yield Evidenced(release, FOUND, redacted)
+            return
+    with anonymize(source, policy, watch=watch, prepare=prepare) as release:
+        yield Evidenced(release, PUBLISHED if release.output else DESCRIBED, release.marker)
+
+
+@contextmanager
+def _found(
+    source: object, policy: Policy, target: Path, *, watch: Watcher | None, prepare: Callable[[Planned], None]
+) -> Iterator[Release]:
+    manifest = _manifest(target, policy)
+    planned = (plan if policy.transformation is None else recode)(source, policy, watch=watch)
+    with planned:
+        prepare(planned)
+        described = planned.publish_to(None)
+        if _compared(manifest) != _compared(json.loads(json.dumps(described.manifest))):
+            raise InputError(
+                f"The release {target.name!r} is there, and is not what the policy gives today: its manifest has other "
+                "levels, counts or another loss.",
+                hint="the source or a hierarchy changed; set if_exists: replace, or name another output.",
+            )
+        yield replace(described, manifest=manifest, output={"file": str(target)}, _kind="file", _target=str(target))
+
+
+def _manifest(target: Path, policy: Policy) -> dict[str, Any]:
+    """Return the manifest of a release that is there.
+
+    Raises:
+        InputError: they do not belong together, or it is of another policy.
+    """
+    hint = "set if_exists: replace to publish it again, or name another output."
+    path = target.with_name(target.name + MANIFEST)
+    if not path.exists():
+        raise InputError(f"The release {target.name!r} is there, without a manifest beside it.", hint=hint)
+    belonging = check_papers(target)
+    if not belonging.holds:
+        raise InputError(f"The release {target.name!r} is there. {' '.join(belonging.faults)}", hint=hint)
+    manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    if manifest.get("policy_fingerprint") != policy.fingerprint():
+        raise InputError(f"The release {target.name!r} is there, and was published by another policy.", hint=hint)
+    return manifest
+
+
+def _compared(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    certificate = manifest.get("certificate")
+    certified = certificate if isinstance(certificate, Mapping) else {}
+    return {key: manifest.get(key) for key in COMPARED} | {key: certified.get(key) for key in CERTIFIED}
