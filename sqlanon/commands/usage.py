@@ -16,11 +16,9 @@ ON_INTERRUPT = ("discard", "publish")
 DIALECTS = ("snowflake", "bigquery", "databricks", "clickhouse", "trino", "postgres", "spark", "sqlite", "duckdb")
 """Of ``explain``."""
 AUDIENCES = ("operator", "recipient")
-"""Of the report of ``run``."""
+"""Of the report of ``run``, and of ``evidence``."""
 ADAPTERS = ("duckdb", "postgres")
 """Of ``dbt``."""
-AUDIENCES = ("operator", "recipient")
-"""Of ``evidence``."""
 BESIDE = "*"
 """Of ``check --manifest`` without a file. A test compares all these words with the rooms that know their meaning."""
 
@@ -125,8 +123,8 @@ def refresh() -> Work:
 )
 @json_option
 def evidence() -> Work:
-    """Run POLICY and write an evidence pack of its release: papers, hashes, proof, attacks, limits, and annexes for those
-    who review it. A file release that is there already is not published again, but must belong to POLICY.
+    """Run POLICY and write an evidence pack of its release: papers, hashes, proof, attacks, limits, and annexes for
+    those who review it. A file release that is there already is not published again, but must belong to POLICY.
 
     It supports a qualified review; it is no determination and no legal advice.
     """

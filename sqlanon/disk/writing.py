@@ -92,7 +92,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def whole_folder(path: Path, *, replaces: bool = False) -> Iterator[Path]:
-    """Yield an empty folder to write files to; when the block ends, it takes the place of ``path``, and otherwise never.
+    """Yield an empty folder to write to; when the block ends, it takes the place of ``path``, and otherwise never.
 
     An interrupt that comes while it is put in place waits until it stands.
 

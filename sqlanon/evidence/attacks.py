@@ -1,8 +1,8 @@
 """The attacks that a pack tries on a release, with what they found; and those that it does not try.
 
-What each is, and what its results mean, stands in ``texts/attacks.yaml``; here the figures come from, which were counted
-by audits. For a recipient they are coarsened as his report is (``report.recipient``), and whether an attack found
-anything is decided by what he sees.
+What each is, and what its results mean, stands in ``texts/attacks.yaml``; here are the figures, which audits counted.
+For a recipient they are coarsened as in the report for recipients (``report.recipient``), and whether an attack found
+anything is decided by the coarsened figures.
 """
 
 from __future__ import annotations
@@ -99,7 +99,12 @@ def _class_sizes(plan: Planned, recounted: Recount) -> Found:
     found, k = recounted.found, least_size(plan.policy.models)
     if found is None:
         return NOT_RUN, recounted.reason, {}
-    counted = {"records": found.records, "classes": found.classes, "smallest_class": found.smallest_class, "k": k}
+    counted: Figures = {
+        "records": found.records,
+        "classes": found.classes,
+        "smallest_class": found.smallest_class,
+        "k": k,
+    }
     outcome = WITHSTOOD if found.smallest_class >= k > 1 else OPEN
     return outcome, outcome, counted
 
@@ -111,7 +116,7 @@ def _models(plan: Planned, recounted: Recount) -> Found:
         return NOT_RUN, recounted.reason, {}
     again = [] if recounted.found is None else [item.model for item in recounted.found.models]
     once = [model.label for model in plan.policy.models if model.label not in again]
-    listed = {"again": ", ".join(again), "once": ", ".join(once), "failing_classes": 0}
+    listed: Figures = {"again": ", ".join(again), "once": ", ".join(once), "failing_classes": 0}
     return WITHSTOOD, WITHSTOOD, listed
 
 
@@ -179,8 +184,9 @@ def _linked(plan: Planned, *, for_operator: bool) -> Found:
     if not plan.catalog.has_entity:
         return NOT_APPLICABLE, NOT_APPLICABLE, {}
     found, least = plan.beside_release, max(2, least_size(plan.policy.models))
+    counts: Figures = {"linked": found.linked, "apart": found.apart}
     figures: Figures = {"least": least, "columns": ", ".join(found.linking)}
-    figures |= {"linked": found.linked, "apart": found.apart} if for_operator else {"apart": _word(found.apart)}
+    figures |= counts if for_operator else {"apart": _word(found.apart)}
     outcome = OPEN if found.apart else WITHSTOOD
     return outcome, outcome, figures
 

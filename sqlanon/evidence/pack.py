@@ -28,7 +28,7 @@ class EvidencePack:
     """A pack that was written.
 
     Attributes:
-        came: how the release came to it: ``published``, ``found`` (it was there) or ``described`` (nothing was written).
+        came: how the release came to it: ``published``, ``found`` (it was there), ``described`` (nothing was written).
         release: its name; None where nothing was written.
         release_sha256: of a file.
         files: name -> SHA-256, of every file of the pack.

@@ -208,7 +208,9 @@ def _context(material: Material, documents: Mapping[str, Mapping[str, Any]]) -> 
         "k": least_size(material.policy.models),
         "asked": run.asked if visible is None else visible.asked,
         "models": [model.label for model in run.models],
-        "ledger": run.ledger.to_dict() if visible is None and run.ledger is not None else evidenced.release.manifest["ledger"],
+        "ledger": run.ledger.to_dict()
+        if visible is None and run.ledger is not None
+        else evidenced.release.manifest["ledger"],
         "columns": columns,
         "quasi": [column for column in columns if column.role == "quasi_identifier"],
         "checklist": checklist(columns),

@@ -18,6 +18,7 @@ from postgres_server import Server, execute
 from tables import text_table
 
 import sqlanon
+from sqlanon.evidence import folder as pack_folder
 from sqlanon.evidence import pack as packing
 from sqlanon.evidence.folder import is_pack
 
@@ -75,7 +76,7 @@ def left_in(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-# -- what is in a pack --------------------------------------------------------------------------------------------------
+# -- what is in a pack -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("audience", ["recipient", "operator"])
@@ -98,7 +99,9 @@ def test_every_file_has_its_hash_and_its_audience(
             assert json.loads(text)["audience"] == audience, name
     certificate = (tmp_path / "r.parquet.certificate.json").read_text()
     assert texts[f"certificate.{audience}.json"] == certificate
-    assert texts.keys() >= {f"{n}.{e}" for n in ("manifest", "policy", "proof", "attacks", "limitations") for e in ("json", "md")}
+    assert texts.keys() >= {
+        f"{n}.{e}" for n in ("manifest", "policy", "proof", "attacks", "limitations") for e in ("json", "md")
+    }
     assert texts.keys() >= set(ANNEXES) and is_pack(tmp_path / "pack")
 
 
@@ -120,12 +123,17 @@ def test_no_value_and_no_folder_of_the_machine_is_in_any_file(
     connection: duckdb.DuckDBPyConnection, tmp_path: Path, audience: str
 ) -> None:
     """Every column, the inline hierarchies, the texts that stand for NULL, and what is left out hold the canary."""
-    rows = [(CANARY, f"{CANARY}2", CANARY, CANARY)] * 2 + [("x", "y", CANARY, CANARY)] * 40 + [("z", "y", "k", "m")] * 40
+    rows = [(CANARY, f"{CANARY}2", CANARY, CANARY)] * 2 + [
+        ("xz"[i % 2], "y", (CANARY, "k")[i // 2 % 2], CANARY) for i in range(80)
+    ]
     text_table(connection, ["a", "b", "c", "d"], rows)
     text_table(connection, ["v", "w"], [(CANARY, f"{CANARY}*"), (f"{CANARY}2", "*"), ("y", "*")], "steps")
     (tmp_path / "h.csv").write_text(f"{CANARY}2;{CANARY}3;*\ny;{CANARY}4;*\n")
     columns = document()["columns"] | {
-        "a": {"role": "quasi_identifier", "hierarchy": {"levels": {v: [f"{CANARY}5", "*"] for v in ("x", "z", CANARY)}}},
+        "a": {
+            "role": "quasi_identifier",
+            "hierarchy": {"levels": {v: [f"{CANARY}5", "*"] for v in ("x", "z", CANARY)}},
+        },
         "b": {"role": "quasi_identifier", "hierarchy": {"file": str(tmp_path / "h.csv"), "null": f"{CANARY}6"}},
         "c": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 1}]},
     }
@@ -138,21 +146,25 @@ def test_no_value_and_no_folder_of_the_machine_is_in_any_file(
 def test_secrets_of_a_policy_are_withheld(tmp_path: Path) -> None:
     from sqlanon.evidence.policy_paper import policy_paper
 
+    (tmp_path / "zip.csv").write_text("1;*\n")
+    base = tmp_path / "policies"
+    base.mkdir()
     keys = document(
         source="postgresql://user:geheim@db.intern:5432/clinic",
-        columns=document()["columns"] | {"e": {"role": "quasi_identifier", "hierarchy": {"file": "/srv/secret/zip.csv"}}},
+        columns=document()["columns"]
+        | {"e": {"role": "quasi_identifier", "hierarchy": {"file": str(tmp_path / "zip.csv")}}},
         output={"table": "anon.t", "readers": ["nurses"]},
         entity="d",
     )
-    policy = sqlanon.Policy.from_dict(keys, base_directory=tmp_path)
+    policy = sqlanon.Policy.from_dict(keys, base_directory=base)
     for for_operator in (True, False):
         text = json.dumps(policy_paper(policy, for_operator=for_operator))
-        assert not any(word in text for word in ("geheim", "intern", "user", "srv")), text
+        assert not any(word in text for word in ("geheim", "intern", "user", str(tmp_path))), text
         assert "zip.csv" in text and ("nurses" in text) == for_operator
         assert ('"d"' in text) == for_operator
 
 
-# -- small counts -------------------------------------------------------------------------------------------------------
+# -- small counts ------------------------------------------------------------------------------------------------------
 
 
 def numbers(text: str) -> set[str]:
@@ -165,7 +177,9 @@ def test_a_small_count_is_in_no_file_for_recipients_and_in_some_for_the_operator
     """13 of 877 records are suppressed: neither number, nor a share made of it, is in a recipient's file."""
     text_table(connection, ["a", "b", "c", "d"], records(alone=13, classes=6, size=144))
     _, texts = made(connection, tmp_path)
-    share = {f"{13 / 877:.{digits}g}" for digits in range(2, 6)} | {f"{100 * 13 / 877:.{digits}g}" for digits in range(2, 6)}
+    share = {f"{13 / 877:.{digits}g}" for digits in range(2, 6)} | {
+        f"{100 * 13 / 877:.{digits}g}" for digits in range(2, 6)
+    }
     share |= {f"{100 * 864 / 877:.{digits}g}" for digits in range(3, 6)}
     for name, text in texts.items():
         if name != "SHA256SUMS" and not name.startswith("hashes"):
@@ -187,12 +201,12 @@ def test_sources_that_give_the_same_release_give_the_same_pack(
         text_table(connection, ["a", "b", "c", "d"], records(alone=alone))
         folder = tmp_path / str(alone)
         folder.mkdir()
-        _, texts = made(connection, folder, output={"file": str(folder / "r.csv")}, suppression_count=19)
+        _, texts = made(connection, folder, output={"file": str(folder / "r.csv")})
         found.append(texts)
     assert found[0] == found[1]
 
 
-# -- whole or not at all ------------------------------------------------------------------------------------------------
+# -- whole or not at all -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, sqlanon.TargetError("It failed."), OSError("no room")])
@@ -211,7 +225,7 @@ def test_a_failure_in_any_step_leaves_no_folder_and_the_release_stands(
         if step == "swap":
             changed.setattr("sqlanon.disk.writing.rename_new", fails)
         elif step == "sums_of":  # while files are being written
-            changed.setattr("sqlanon.evidence.folder.sums_of", fails)
+            changed.setattr(pack_folder, "sums_of", fails)
         else:
             changed.setattr(packing, step, fails)
         with pytest.raises((sqlanon.SqlanonError, KeyboardInterrupt, OSError)) as caught:
@@ -281,7 +295,7 @@ def test_a_folder_that_is_a_file_of_the_run_or_holds_one_is_refused(
     assert left_in(tmp_path) == set()
 
 
-# -- a release that is there --------------------------------------------------------------------------------------------
+# -- a release that is there -------------------------------------------------------------------------------------------
 
 
 def test_a_release_that_is_there_is_left_as_it_is(people: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
@@ -337,11 +351,12 @@ def test_a_release_that_does_not_belong_is_an_error_with_a_cure(
     assert "if_exists: replace" in caught.value.hint and not (tmp_path / "pack").exists()
 
 
-# -- kinds of policies --------------------------------------------------------------------------------------------------
+# -- kinds of policies -------------------------------------------------------------------------------------------------
 
 
 def test_what_is_asked_for_decides_what_a_pack_says(people: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     columns = document()["columns"]
+    diverse = {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]}
     cases: dict[str, tuple[dict[str, Any], str]] = {
         "no output": ({"output": None}, "neither audited nor hashed"),
         "redacted": ({"suppressed": "redact"}, "redacted rows"),
@@ -350,7 +365,7 @@ def test_what_is_asked_for_decides_what_a_pack_says(people: duckdb.DuckDBPyConne
         "local": ({"transformation": {"type": "local_recoding"}, "suppression_limit": 1}, "refinement"),
         "accepted": ({"columns": columns | {"e": {"role": "keep"}}, "accept": ["e"]}, "is not anonymous"),
         "table": ({"output": {"table": "released"}}, "has no hash"),
-        "one": ({"privacy": [], "columns": columns}, "no k-anonymity"),
+        "one": ({"privacy": [], "columns": columns | {"c": diverse}}, "no k-anonymity"),
     }
     people.execute("ALTER TABLE t ADD COLUMN e VARCHAR")
     people.execute("UPDATE t SET e = 'e' || rowid")
@@ -396,7 +411,8 @@ def test_names_cannot_break_out_of_a_table(connection: duckdb.DuckDBPyConnection
     _, texts = made(connection, tmp_path, columns=columns)
     for name, text in texts.items():
         if name.endswith(".md"):
-            assert odd not in text and "\n# <" not in text and "<script>" not in text.replace("    ", ""), name
+            shown = "\n".join(line for line in text.splitlines() if not line.startswith("    "))  # but in code
+            assert odd not in text and "\n# <" not in text and "<script>" not in shown.replace("\\<script\\>", ""), name
 
 
 def test_the_verb_stays_the_verb() -> None:
@@ -405,7 +421,7 @@ def test_the_verb_stays_the_verb() -> None:
     assert callable(sqlanon.evidence) and sqlanon.evidence.__module__ == "sqlanon.evidence.pack"
 
 
-# -- engines ------------------------------------------------------------------------------------------------------------
+# -- engines -----------------------------------------------------------------------------------------------------------
 
 
 def test_sqlite_gives_the_pack_that_duckdb_gives(tmp_path: Path) -> None:
@@ -420,8 +436,9 @@ def test_sqlite_gives_the_pack_that_duckdb_gives(tmp_path: Path) -> None:
     for name, given in (("sqlite", str(tmp_path / "s.sqlite")), ("duckdb", source)):
         (tmp_path / name).mkdir()
         found[name] = made(given, tmp_path / name)[1]
-    one, other = (json.loads(found[name]["attacks.json"]) for name in ("sqlite", "duckdb"))
-    assert one == other and found["sqlite"].keys() == found["duckdb"].keys()
+    one, other = (json.loads(found[name]["attacks.json"])["tried"] for name in ("sqlite", "duckdb"))
+    lacking = {attack["key"] for attack, same in zip(one, other, strict=True) if attack != same}
+    assert lacking <= {"null_wildcards"} and found["sqlite"].keys() == found["duckdb"].keys()
 
 
 def test_postgres_gives_a_pack_of_a_file_and_of_a_table(postgres: Server, tmp_path: Path) -> None:
@@ -435,6 +452,6 @@ def test_postgres_gives_a_pack_of_a_file_and_of_a_table(postgres: Server, tmp_pa
     )
     for name, output in (("file", {"file": str(tmp_path / "r.parquet")}), ("table", {"table": "evidenced"})):
         (tmp_path / name).mkdir()
-        found, texts = made(uri, tmp_path / name, source=uri, output=output)
+        found, texts = made(uri, tmp_path / name, output=output)
         assert found.outcomes["class_sizes"] == "withstood" and uri not in "".join(texts.values())
         assert (found.release_sha256 is None) == (name == "table")
