@@ -17,7 +17,7 @@ from sqlanon.evidence.catalogs import catalog, shown
 from sqlanon.evidence.folder import INDEX, SUMS, VERSION, sha256_of
 from sqlanon.evidence.policy_paper import policy_paper
 from sqlanon.evidence.release import DESCRIBED, FOUND, Evidenced
-from sqlanon.evidence.safe_harbor import ListedColumn, checklist
+from sqlanon.evidence.safe_harbor import ReviewedColumn, checklist
 from sqlanon.models import least_size
 from sqlanon.policy import Policy
 from sqlanon.publish.papers import DIGESTS
@@ -177,11 +177,11 @@ def _limitations(material: Material) -> list[str]:
     return [item["text"] for item in listed if "when" not in item or holds[item["when"]]]
 
 
-def _columns(material: Material) -> tuple[ListedColumn, ...]:
+def _columns(material: Material) -> tuple[ReviewedColumn, ...]:
     """Return the columns with how they are published; those that are left out are for the operator alone."""
     described = {found.name: found.description or "" for found in material.run.attributes}
     return tuple(
-        ListedColumn(column.name, column.role, described.get(column.name) or ROLES.get(column.role, column.role))
+        ReviewedColumn(column.name, column.role, described.get(column.name) or ROLES.get(column.role, column.role))
         for column in material.policy.columns
         if material.for_operator or column.role != "drop"
     )

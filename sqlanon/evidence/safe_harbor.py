@@ -11,7 +11,7 @@ from sqlanon.evidence.catalogs import catalog
 
 
 @dataclass(frozen=True, slots=True)
-class ListedColumn:
+class ReviewedColumn:
     """A column as the annexes list it: its name, its role, and how it is published, in words."""
 
     name: str
@@ -35,7 +35,7 @@ class Identifier:
 
     letter: str
     identifier: str
-    published: tuple[ListedColumn, ...]
+    published: tuple[ReviewedColumn, ...]
     left_out: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -48,7 +48,7 @@ class Identifier:
         }
 
 
-def checklist(columns: Sequence[ListedColumn]) -> tuple[Identifier, ...]:
+def checklist(columns: Sequence[ReviewedColumn]) -> tuple[Identifier, ...]:
     """Return the identifiers of 45 CFR 164.514(b)(2)(i) in their order, with the columns that may be one of them."""
     listed: Sequence[Mapping[str, Any]] = catalog("safe_harbor")["identifiers"]
     found = []
