@@ -28,7 +28,9 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from sqlanon.evidence.pack import EvidencePack, evidence
+    from sqlanon.frontier import frontier
     from sqlanon.parameters import Parameter
+    from sqlanon.plan.frontier_points import Frontier, FrontierPoint
     from sqlanon.plan.full_domain import Plan, Solution
     from sqlanon.plan.recoding.recoded_plan import RecodedPlan
     from sqlanon.plan.release import Release
@@ -92,6 +94,8 @@ __all__ = [
     "Figure",
     "FileHierarchy",
     "FrequentValues",
+    "Frontier",
+    "FrontierPoint",
     "Groups",
     "HierarchyError",
     "IdentifyingColumnError",
@@ -137,6 +141,7 @@ __all__ = [
     "__version__",
     "anonymize",
     "evidence",
+    "frontier",
     "plan",
     "recode",
     "refresh",
@@ -153,7 +158,9 @@ _NAMES = {
         "TargetError UncoveredValuesError UnsupportedError"
     ),
     "sqlanon.evidence.pack": "EvidencePack evidence",
+    "sqlanon.frontier": "frontier",
     "sqlanon.parameters": "Parameter",
+    "sqlanon.plan.frontier_points": "Frontier FrontierPoint",
     "sqlanon.plan.full_domain": "Plan Solution",
     "sqlanon.plan.recoding.recoded_plan": "RecodedPlan",
     "sqlanon.plan.release": "Release",
@@ -173,13 +180,15 @@ _NAMES = {
     "sqlanon.verification": "Verification verify",
 }
 """The public names by the module that holds them, which is loaded when one of them is asked for."""
+_VERBS = ("evidence", "frontier", "plan")
+"""The public verbs whose names are those of rooms or root modules, too."""
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
 class _Package(ModuleType):
     """The package, which loads a name or a room when it is asked for, and keeps it.
 
-    ``plan`` and ``evidence`` are the verbs, also when a module of the room of that name is imported.
+    ``plan`` is the verb, also when a module of the room of that name is imported, and so are the others of ``_VERBS``.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -194,7 +203,7 @@ class _Package(ModuleType):
         return value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name not in _HOMES or not isinstance(value, ModuleType):
+        if name not in _VERBS or not isinstance(value, ModuleType):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:

@@ -41,7 +41,7 @@ def plan(source: object, policy: PolicyLike, *, watch: Watcher | None = None, wr
             "The policy asks for a transformation, which has no single node to plan.",
             hint="use sqlanon.recode, or leave out the transformation.",
         )
-    with _encoded(source, policy, watch, writable=writable) as (session, _):
+    with encoded_session(source, policy, watch, writable=writable) as (session, _):
         return search_plan(session)
 
 
@@ -63,7 +63,7 @@ def recode(
         raise InputError(
             "The policy asks for no transformation.", hint="use sqlanon.plan, or add transformation: {type: patterns}."
         )
-    with _encoded(source, policy, watch, writable=writable) as (session, _):
+    with encoded_session(source, policy, watch, writable=writable) as (session, _):
         return _recoded(session)
 
 
@@ -83,7 +83,7 @@ def anonymize(
         SqlanonError: see ``plan``, ``recode`` and ``Plan.publish``; on any error nothing is left behind.
     """
     policy = as_policy(policy)
-    with _encoded(source, policy, watch, publishing=True) as (session, target):
+    with encoded_session(source, policy, watch, publishing=True) as (session, target):
         found: PublishablePlan
         found = search_plan(session) if policy.transformation is None else _recoded(session)
         if prepare is not None:
@@ -92,7 +92,7 @@ def anonymize(
 
 
 @contextmanager
-def _encoded(
+def encoded_session(
     source: object,
     policy: Policy,
     watch: Watcher | None,

@@ -99,6 +99,25 @@ def run() -> Work:
 
 @click.command(cls=GuardedCommand)
 @policy_argument
+@click.option("--k", metavar="K,…", help="The values of k; by default 2,3,5,10,20,50.")
+@click.option("--limit", metavar="SHARE,…", help="Limits on suppression; by default 0,0.01,0.05,0.1.")
+@json_option
+@click.option("--chart", type=click.Path(), help="Draw the frontier here, .svg or .html (for the operator).")
+@click.option("--strategy", help="Override search.strategy.")
+@click.option("--time-limit", type=click.FloatRange(min=0), help="Override search.time_limit, in seconds a point.")
+def frontier() -> Work:
+    """Find the optimum of POLICY for every k and limit of a grid, risk against utility; publishes nothing.
+
+    k takes the place of k in the policy's k_anonymity, the limit that of suppression_limit. For the operator: the
+    counts are exact.
+    """
+    from sqlanon.commands.frontier import execute
+
+    return execute
+
+
+@click.command(cls=GuardedCommand)
+@policy_argument
 @json_option
 @on_interrupt_option
 @click.option("--dry-run", is_flag=True, help="Say whether a refresh is due; write nothing.")
@@ -289,6 +308,7 @@ def clean() -> Work:
 COMMANDS: tuple[click.Command, ...] = (
     demo,
     run,
+    frontier,
     refresh,
     evidence,
     explain,

@@ -12,6 +12,7 @@ from sqlanon.compiler import batch as compiler
 from sqlanon.compiler.question import Question
 from sqlanon.compiler.tallies import TOTALS
 from sqlanon.engines.base import Engine, Job
+from sqlanon.evaluate.shared_counts import SharedCounts
 from sqlanon.evaluate.snapshots import Snapshot, SnapshotStore
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
@@ -59,6 +60,7 @@ class Evaluator:
         local: judges in the process; None: by SQL.
 
     Attributes:
+        shared: counts that searches under other limits share; None: there are no others.
         origins: how many verdicts of the search came from which grain: ``base``, or a snapshot by its levels.
         rows_read: grain rows times nodes, over all statements: what a search costs whatever the machine.
     """
@@ -88,6 +90,7 @@ class Evaluator:
         self.origins: Counter[str] = Counter()
         self.rows_read = 0
         self._local = None if local is None else local.judge_for(self._question)
+        self.shared: SharedCounts | None = None
         self._batches: dict[bool, compiler.Batch] = {}
         self._texts: dict[tuple[str, tuple[int, ...], bool], str] = {}
 
@@ -130,6 +133,8 @@ class Evaluator:
             known = self._memo.get(request.node)
             if known is None or (exact and not known.by_model):
                 wanted.setdefault(request.node, request.floor)
+        if self.shared is not None and not exact:
+            wanted = self._not_shared(self.shared, wanted)
         if self._local is not None:
             if wanted:
                 self._judge_locally(self._local, wanted, exact)
@@ -139,18 +144,34 @@ class Evaluator:
         question = self._full if exact else self._question
         answers = self._engine.run_many("evaluate", [job for _, job in work])
         for (nodes, _), rows in zip(work, answers, strict=True):
-            for verdict in verdicts(self._problem, question, nodes, rows):
-                self._memo[verdict.node] = verdict
+            for node, counts, has_costs in counted(question, nodes, rows):
+                self._note(node, counts, has_costs=has_costs, exact=exact)
         return [self._memo[request.node] for request in requests]
+
+    def _not_shared(self, shared: SharedCounts, wanted: Mapping[Node, Node]) -> dict[Node, Node]:
+        """Answer the nodes whose counts are shared, and return the others, with their floors."""
+        left = {}
+        for node, floor in wanted.items():
+            known = shared.find(self._question, node)
+            if known is None:
+                left[node] = floor
+            else:
+                counts, has_costs = known
+                self._memo[node] = verdict_of(self._problem, self._question.models, node, counts, exact=has_costs)
+        return left
+
+    def _note(self, node: Node, counts: Counts, *, has_costs: bool, exact: bool) -> None:
+        """Remember the verdict of a node that was judged, and share its counts; those of the search only."""
+        self._memo[node] = verdict_of(self._problem, self._question.models, node, counts, exact=has_costs)
+        if self.shared is not None and not exact:
+            self.shared.keep(node, counts, has_costs=has_costs)
 
     def _judge_locally(self, judge: InProcessJudge, wanted: Mapping[Node, Node], exact: bool) -> None:
         """Judge nodes in the process; they are given with their floors."""
         judge.grains.prepare(list(wanted.values()))
-        models = self._question.models
         titles: Counter[str] = Counter()
         for found in judge.judge(list(wanted), exact=exact):
-            node = found.node
-            self._memo[node] = verdict_of(self._problem, models, node, found.counts, exact=found.has_costs)
+            self._note(found.node, found.counts, has_costs=found.has_costs, exact=exact)
             self.rows_read += found.grain.rows
             titles[found.grain.title] += 1
         self._engine.journal.verdicts.update(titles)
@@ -234,7 +255,17 @@ def verdicts(
     problem: Problem, question: Question, nodes: Sequence[Node], rows: Sequence[tuple[Any, ...]]
 ) -> list[Verdict]:
     """Fold the rows of ``compiler.batch`` into one verdict per node (pure; any engine's rows will do)."""
-    catalog = problem.catalog
+    return [
+        verdict_of(problem, question.models, node, counts, exact=has_costs)
+        for node, counts, has_costs in counted(question, nodes, rows)
+    ]
+
+
+def counted(
+    question: Question, nodes: Sequence[Node], rows: Sequence[tuple[Any, ...]]
+) -> Iterator[tuple[Node, Counts, bool]]:
+    """Yield each node with its counts, and whether they hold its costs, from the rows of ``compiler.batch``."""
+    catalog = question.catalog
     totals: dict[int, dict[str, Any]] = {}
     required = required_counts(question.models, catalog.has_entity)
     nothing = dict.fromkeys((*required, question.limited), 0)  # the counts of a node without any class
@@ -247,7 +278,6 @@ def verdicts(
             totals[position] = dict(zip(question.columns, row, strict=True))
         else:
             costs[position][attribute] = row[-width:]
-    result = []
     for position, node in enumerate(nodes):
         own, least = _costs(question, node, costs[position])
         row_of_node = totals.get(position, nothing)
@@ -255,9 +285,7 @@ def verdicts(
             row_of_node, required=required, uncovered=catalog.uncovered, costs=own, min_costs=least
         )
         certain = row_of_node[question.limited]
-        has_costs = not question.has_costs or question.limit is None or certain <= question.limit
-        result.append(verdict_of(problem, question.models, node, counts, exact=has_costs))
-    return result
+        yield node, counts, not question.has_costs or question.limit is None or certain <= question.limit
 
 
 def _costs(

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +42,8 @@ MOST_THREADS = 8
 """Most threads that judge nodes side by side; each needs some 30 bytes a row."""
 WIDE = 2**62
 """Sums of squares below this fit a word."""
+KEPT_ROWS = 4_000_000
+"""Classes of judged nodes that are kept for other questions, where any are: with their parts some 100 MB."""
 
 
 def can_judge(catalog: Catalog, models: Sequence[PrivacyModel]) -> bool:
@@ -89,17 +92,71 @@ class _Histogram:
     of_classes: Whole | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Formed:
+    """What a node is judged by, whatever the thresholds of the models: its classes, and the grain they came from."""
+
+    grain: Grain
+    classes: _Classes
+    histograms: dict[str, _Histogram]
+
+    @property
+    def rows(self) -> int:
+        """The rows that are held: classes, and their parts by each sensitive column."""
+        return len(self.classes.n) + sum(len(histogram.arrays.n) for histogram in self.histograms.values())
+
+
+class FormedClasses:
+    """The classes of judged nodes, kept for questions with other thresholds, up to ``KEPT_ROWS``; first in, first out.
+
+    Attributes:
+        formed: how many nodes had their classes formed by sorting.
+        reused: how many were judged from classes that had been formed before.
+    """
+
+    def __init__(self) -> None:
+        self.formed = self.reused = 0
+        self._kept: dict[tuple[tuple[str, ...], Node], _Formed] = {}
+        self._rows = 0
+        self._lock = Lock()
+
+    def find(self, watched: tuple[str, ...], node: Node) -> _Formed | None:
+        """Return the classes of a node with their parts by the watched columns, if they are kept."""
+        found = self._kept.get((watched, node))
+        with self._lock:
+            self.reused += found is not None
+            self.formed += found is None
+        return found
+
+    def keep(self, watched: tuple[str, ...], node: Node, formed: _Formed) -> None:
+        """Keep the classes of a node; the oldest make room."""
+        with self._lock:
+            self._kept[watched, node] = formed
+            self._rows += formed.rows
+            while self._rows > KEPT_ROWS and len(self._kept) > 1:
+                self._rows -= self._kept.pop(next(iter(self._kept))).rows
+
+    def clear(self) -> None:
+        """Forget all classes."""
+        self._kept.clear()
+        self._rows = 0
+
+
 class InProcess:
     """The arrays of one source, and the grains that are held of it: plans of the same source share them.
 
     Args:
         threads: that judge nodes side by side; None: as many as there are cores.
+
+    Attributes:
+        classes: the classes of judged nodes, where they are kept for further questions; None: they are not.
     """
 
     def __init__(self, arrays: CodeArrays, *, threads: int | None = None) -> None:
         self._arrays = arrays
         self._threads = min(MOST_THREADS, threads or os.cpu_count() or 1)
         self._grains: dict[tuple[str, ...], Grains] = {}
+        self.classes: FormedClasses | None = None
 
     def judge_for(self, question: Question) -> InProcessJudge:
         """Return what answers a question."""
@@ -108,7 +165,7 @@ class InProcess:
             layout = KeyLayout.of(self._arrays.catalog, watched)
             assert layout is not None  # see ``can_judge``
             self._grains[watched] = Grains(self._arrays, layout, watched)
-        return InProcessJudge(self._grains[watched], question, self._threads)
+        return InProcessJudge(self._grains[watched], question, self._threads, self.classes)
 
     @property
     def fetched(self) -> tuple[Transferred, ...]:
@@ -118,6 +175,8 @@ class InProcess:
     def close(self) -> None:
         """Forget all rows; nothing is judged afterwards."""
         self._arrays.close()
+        if self.classes is not None:
+            self.classes.clear()
         for grains in self._grains.values():
             grains.close()
 
@@ -130,8 +189,9 @@ class InProcess:
 class InProcessJudge:
     """Judges nodes for some models from the grains of one source."""
 
-    def __init__(self, grains: Grains, question: Question, threads: int) -> None:
+    def __init__(self, grains: Grains, question: Question, threads: int, classes: FormedClasses | None = None) -> None:
         self.grains = grains
+        self._kept = classes
         self._threads = threads
         self._question = question
         self._monotone = question.monotone
@@ -177,7 +237,8 @@ class InProcessJudge:
 
     def _judged(self, grain: Grain, node: Node, exact: bool) -> tuple[dict[str, Any], int, FailingClasses]:
         """Return the counts of a node, how many records are certain to be suppressed, and its failing classes."""
-        classes, histograms = self._classes(grain, node)
+        formed = self._formed(grain, node)
+        grain, classes, histograms = formed.grain, formed.classes, formed.histograms
         fails = np.zeros(len(classes.n), bool)
         least: Whole | None = None if self._monotone else np.zeros(len(classes.n), np.int64)
         by_model = []
@@ -201,6 +262,16 @@ class InProcessJudge:
             None if certain is None else certain.astype(np.float64),
         )
         return counts, total, failing
+
+    def _formed(self, grain: Grain, node: Node) -> _Formed:
+        """Return the classes of a node: those that are kept, or formed from a grain."""
+        if self._kept is None:
+            return _Formed(grain, *self._classes(grain, node))
+        found = self._kept.find(self._watched, node)
+        if found is None:
+            found = _Formed(grain, *self._classes(grain, node))
+            self._kept.keep(self._watched, node, found)
+        return found
 
     def _totals(
         self, classes: _Classes, fails: Flags, failing_n: Whole, certain: Whole | None

@@ -10,7 +10,7 @@ from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.evaluate.snapshots import SnapshotStore
 from sqlanon.evaluate.transfer import Transferred, transfer
 from sqlanon.policy import EngineOptions, Policy
-from sqlanon.source.beside import BesideSource, judge_source, judged_for
+from sqlanon.source.beside import BesideSource, judge_source, judged_for, rewarned
 from sqlanon.source.encoding import Encoding
 from sqlanon.source.opening import Source
 
@@ -79,8 +79,9 @@ class Session:
         Raises:
             IdentifyingColumnError: see ``begin``.
         """
-        beside = self.beside
-        if judged_for(policy) != judged_for(self.policy):
+        if judged_for(policy) == judged_for(self.policy):
+            beside = rewarned(self.beside, policy)
+        else:
             beside = judge_source(self.engine, self.encoding, policy)
         session = replace(self, policy=policy, encoded_policy=policy, seconds={"encode": 0.0}, beside=beside)
         return session._with_engine()

@@ -23,6 +23,7 @@ from sqlanon.evaluate.driver import run_search
 from sqlanon.evaluate.evaluator import Evaluator
 from sqlanon.evaluate.problem import build_problem
 from sqlanon.evaluate.session import LOCAL_LANES, Session
+from sqlanon.evaluate.shared_counts import SharedCounts
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Measure
@@ -82,15 +83,7 @@ class Plan(PublishablePlan):
 
     @property
     def ledger(self) -> Ledger:
-        verdict = self._verdict
-        return Ledger.of(
-            self.catalog,
-            verdict.suppressed,
-            classes=verdict.classes,
-            smallest=verdict.smallest,
-            largest=verdict.largest,
-            entities=self._entities(verdict),
-        )
+        return ledger_of(self.catalog, self._verdict)
 
     @property
     def proof_document(self) -> dict[str, Any] | None:
@@ -121,18 +114,6 @@ class Plan(PublishablePlan):
     @property
     def verdict_sources(self) -> dict[str, int]:
         return dict(self._evaluator.origins.most_common())
-
-    def _entities(self, verdict: Verdict) -> Entities | None:
-        catalog = self.catalog
-        if catalog.entities is None or verdict.suppressed_entities is None:
-            return None
-        return Entities(
-            total=catalog.entities + catalog.excluded_entities,
-            published=catalog.entities - verdict.suppressed_entities,
-            suppressed=verdict.suppressed_entities,
-            excluded=catalog.excluded_entities,
-            smallest_class=verdict.smallest_entities,
-        )
 
     def evaluate(self, levels: Mapping[str, int]) -> Verdict:
         """Return the verdict of any node; columns that are not named stay at level 0.
@@ -263,13 +244,11 @@ class Plan(PublishablePlan):
                 "hierarchies, subset, NULLs or uncovered values).",
                 hint="make a new plan for it.",
             )
-        for column in self._session.encoding.columns.values():
-            if shared_width(column.lengths, policy) != shared_width(column.lengths, self.policy):
-                raise InputError(
-                    f"The other policy allows classes of another size, and so column {column.spec.name!r} has another "
-                    "width.",
-                    hint="make a new plan for it, or say redact: {width: …}.",
-                )
+        if (name := other_width(self._session, policy)) is not None:
+            raise InputError(
+                f"The other policy allows classes of another size, and so column {name!r} has another width.",
+                hint="make a new plan for it, or say redact: {width: …}.",
+            )
         return search_plan(self._session.under(policy))
 
     @property
@@ -361,8 +340,44 @@ class Plan(PublishablePlan):
         return [("classes of the chosen node", compiler.readable_grain(self._session.encoding.source, self.node))]
 
 
-def search_plan(session: Session) -> Plan:
+def ledger_of(catalog: Catalog, verdict: Verdict) -> Ledger:
+    """Return the account of every record, and of every entity where a policy names them, at a judged node."""
+    entities = None
+    if catalog.entities is not None and verdict.suppressed_entities is not None:
+        entities = Entities(
+            total=catalog.entities + catalog.excluded_entities,
+            published=catalog.entities - verdict.suppressed_entities,
+            suppressed=verdict.suppressed_entities,
+            excluded=catalog.excluded_entities,
+            smallest_class=verdict.smallest_entities,
+        )
+    return Ledger.of(
+        catalog,
+        verdict.suppressed,
+        classes=verdict.classes,
+        smallest=verdict.smallest,
+        largest=verdict.largest,
+        entities=entities,
+    )
+
+
+def other_width(session: Session, policy: Policy) -> str | None:
+    """Return a column that needs another encoding under a policy that differs in its models and limit alone.
+
+    Models matter to an encoding by the least size of a class, which the width of ``redact`` follows from
+    (``source.widths``). None: the policy's encoding is that of the session.
+    """
+    for column in session.encoding.columns.values():
+        if shared_width(column.lengths, policy) != shared_width(column.lengths, session.policy):
+            return column.spec.name
+    return None
+
+
+def search_plan(session: Session, *, shared: SharedCounts | None = None) -> Plan:
     """Search the lattice of an encoded source, and return the plan of its best node.
+
+    Args:
+        shared: the counts of nodes by the same models and measure, for searches with other limits.
 
     Raises:
         NoSolutionError, SearchStoppedError: see ``run_search``.
@@ -370,11 +385,8 @@ def search_plan(session: Session) -> Plan:
     start = time.perf_counter()
     engine, policy = session.judging, session.encoded_policy
     engine.journal.report("searching")
-    local = session.local()
-    lanes = engine.lanes if local is None else LOCAL_LANES
-    problem, models = build_problem(session.engine, session.encoding, policy, lanes=lanes)
-    evaluator = Evaluator(engine, problem.catalog, session.snapshots, problem, models, local=local)
-    with engine.side_by_side() if local is None else nullcontext():
+    problem, evaluator = judging(session, shared=shared)
+    with nullcontext() if session.judged_in_process else engine.side_by_side():
         found = run_search(problem, evaluator, policy.search, extensions=policy.extensions)
     return Plan(
         catalog=problem.catalog,
@@ -390,6 +402,20 @@ def search_plan(session: Session) -> Plan:
         _evaluator=evaluator,
         _problem=problem,
     )
+
+
+def judging(session: Session, *, shared: SharedCounts | None = None) -> tuple[Problem, Evaluator]:
+    """Return the problem that the policy of a session poses, and what judges its nodes; for ``shared`` as above.
+
+    Raises:
+        NoSolutionError and others: see ``build_problem``.
+    """
+    engine, local = session.judging, session.local()
+    lanes = engine.lanes if local is None else LOCAL_LANES
+    problem, models = build_problem(session.engine, session.encoding, session.encoded_policy, lanes=lanes)
+    evaluator = Evaluator(engine, problem.catalog, session.snapshots, problem, models, local=local)
+    evaluator.shared = shared
+    return problem, evaluator
 
 
 def _ignored_aggregate(policy: Policy, measure: Measure) -> tuple[str, ...]:

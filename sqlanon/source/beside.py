@@ -55,7 +55,7 @@ class BesideSource:
 def judged_for(policy: Policy) -> tuple[object, ...]:
     """Return what the judgement of a source depends on; policies that agree in it can share one."""
     columns = tuple((c.name, c.role, c.max_level) for c in policy.columns)
-    return (columns, policy.accept, policy.entity, policy.privacy, policy.undeclared)
+    return (columns, policy.accept, policy.entity, policy.undeclared)
 
 
 def judge_source(engine: Engine, encoding: Encoding, policy: Policy) -> BesideSource:
@@ -85,6 +85,11 @@ def judge_source(engine: Engine, encoding: Encoding, policy: Policy) -> BesideSo
     found = judge_columns(engine, relation, beside, quasi, entity=entity)
     _refuse([item for item in found if item.identifies and item.name not in policy.accept])
     return BesideSource(found, tuple(_warnings(policy, found)))
+
+
+def rewarned(beside: BesideSource, policy: Policy) -> BesideSource:
+    """Return the same findings with the warnings of a policy that is ``judged_for`` the same."""
+    return BesideSource(beside.columns, tuple(_warnings(policy, beside.columns)))
 
 
 def _refuse(identifying: list[JudgedColumn]) -> None:

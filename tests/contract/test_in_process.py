@@ -15,7 +15,7 @@ from effort import Block, enough, seeds
 from random_worlds import document, load, random_world
 
 import sqlanon
-from sqlanon.anonymizer import _encoded
+from sqlanon.anonymizer import encoded_session
 from sqlanon.evaluate import grains, in_process, key_layout, node_costs
 from sqlanon.evaluate.arrays import fetch
 from sqlanon.evaluate.evaluator import Evaluator
@@ -45,7 +45,7 @@ class Both:
 def both(connection: duckdb.DuckDBPyConnection, wanted: dict[str, Any]) -> Iterator[Both]:
     """Encode the table ``t`` of a connection for a policy."""
     policy = sqlanon.Policy.from_dict({**wanted, "search": {"where": "engine"}})
-    with _encoded(connection, policy, None) as (session, _):
+    with encoded_session(connection, policy, None) as (session, _):
         problem, models = build_problem(session.engine, session.encoding, policy)
         if not can_judge(problem.catalog, models):
             raise TooFewBits

@@ -12,7 +12,7 @@ ROOMS = (
     "version", "errors", "parameters", "interrupts", "disk",
     "sqltrees", "lattice", "models", "measures", "search", "policy", "compiler", "engines", "audit", "source",
     "risk", "utility", "evaluate", "publish", "plan", "profiling", "report", "scripts",
-    "anonymizer", "refreshing", "verification", "evidence", "testing", "extending", "", "commands", "cli",
+    "anonymizer", "refreshing", "frontier", "verification", "evidence", "testing", "extending", "", "commands", "cli",
 )  # fmt: skip
 """Folders and root modules from the ground up; a room imports from itself and from rooms before it. The empty name is
 ``sqlanon`` itself."""
