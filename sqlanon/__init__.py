@@ -71,6 +71,8 @@ if TYPE_CHECKING:
         RecursiveLDiversity,
         TCloseness,
     )
+    from sqlanon.profiling.facts import ColumnProfile, Profile
+    from sqlanon.profiling.profile import profile
     from sqlanon.refreshing import Refresh, refresh
     from sqlanon.report.files import write_report
     from sqlanon.report.summary import RunSummary, summarize
@@ -82,6 +84,7 @@ __all__ = [
     "AuditError",
     "Codes",
     "Column",
+    "ColumnProfile",
     "Dates",
     "DeltaPresence",
     "DistinctLDiversity",
@@ -115,6 +118,7 @@ __all__ = [
     "Policy",
     "PolicyError",
     "Prefix",
+    "Profile",
     "Quality",
     "RecodedPlan",
     "RecursiveLDiversity",
@@ -143,6 +147,7 @@ __all__ = [
     "evidence",
     "frontier",
     "plan",
+    "profile",
     "recode",
     "refresh",
     "summarize",
@@ -173,6 +178,8 @@ _NAMES = {
     "sqlanon.policy.privacy": (
         "DeltaPresence DistinctLDiversity EntropyLDiversity KAnonymity RecursiveLDiversity TCloseness"
     ),
+    "sqlanon.profiling.facts": "ColumnProfile Profile",
+    "sqlanon.profiling.profile": "profile",
     "sqlanon.refreshing": "Refresh refresh",
     "sqlanon.report.files": "write_report",
     "sqlanon.report.summary": "RunSummary summarize",

@@ -74,6 +74,27 @@ def demo() -> Work:
 
 
 @click.command(cls=GuardedCommand)
+@click.argument("source", type=click.Path())
+@click.option("--table", help="The relation of a database; it may be left out where there is one only.")
+@click.option("--delimiter", default=None, help="Of a CSV source; by default a comma, or the one that fits all lines.")
+@click.option("--no-header", is_flag=True, help="The first line of a CSV source is a record and names no columns.")
+@click.option(
+    "--write", type=click.Path(), help="Write a draft of a policy here (.yaml), with the reasons as comments."
+)
+@click.option("--replace", "replace_it", is_flag=True, help="The draft may be there already.")
+@json_option
+def profile() -> Work:
+    """Show what SOURCE holds: what its columns look like, which of them single people out, and the role each may have.
+
+    Everything is counted in the database, and no value is shown. For the operator: the counts are exact. With --write,
+    a draft of a policy that `sqlanon run` carries out as it stands; what a person must decide is marked in it.
+    """
+    from sqlanon.commands.profile import execute
+
+    return execute
+
+
+@click.command(cls=GuardedCommand)
 @policy_argument
 @json_option
 @click.option("--strategy", help="Override search.strategy.")
@@ -307,6 +328,7 @@ def clean() -> Work:
 
 COMMANDS: tuple[click.Command, ...] = (
     demo,
+    profile,
     run,
     frontier,
     refresh,

@@ -29,6 +29,19 @@ ROLES = ("identifier", "quasi_identifier", "sensitive", "keep")
 """The roles that a profile suggests; a policy drops identifiers."""
 
 
+def percent(share: float) -> str:
+    """Return a share in words: 100 % is all, and 0 % none.
+
+    >>> percent(0.5), percent(0.9996), percent(0.0004), percent(1.0), percent(0.123)
+    ('50 %', '> 99.9 %', '< .1 %', '100 %', '12.3 %')
+    """
+    if 0 < share < 0.001:
+        return "< .1 %"
+    if 0.999 < share < 1:
+        return "> 99.9 %"
+    return f"{100 * share:.1f}".removesuffix(".0") + " %"
+
+
 @dataclass(frozen=True, slots=True)
 class Spread:
     """Where the numbers of a column lie, or the years of its dates: rounded quantiles, of many records each.
@@ -198,6 +211,7 @@ class Profile:
         engine: the database that counted.
         is_text: the source is a text file, whose columns are texts until a policy says otherwise.
         candidates: the columns whose sets were looked at; ``sets`` is None where there is none.
+        kept_together: all columns that would be published as they are, as one set; None with fewer than two.
     """
 
     source: str
@@ -210,6 +224,7 @@ class Profile:
     candidates: tuple[str, ...] = ()
     sets: ColumnSets | None = None
     ranking: tuple[RankedSet, ...] = ()
+    kept_together: RankedSet | None = None
     warnings: tuple[str, ...] = ()
 
     def column(self, name: str) -> ColumnProfile:
@@ -238,6 +253,7 @@ class Profile:
             "columns": [item.to_dict() for item in self.columns],
             "candidates": list(self.candidates),
             "ranking": [item.to_dict() for item in self.ranking],
+            "kept_together": self.kept_together.to_dict() if self.kept_together is not None else None,
             "sets": self.sets.to_dict() if self.sets is not None else None,
             "warnings": list(self.warnings),
         }

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlanon.profiling.dates import FORMATS, ISO, SWAPPED
-from sqlanon.profiling.facts import ColumnProfile, Spread
-from sqlanon.profiling.words import kinds_of, topic_of
+from sqlanon.profiling.facts import ColumnProfile, Spread, percent
+from sqlanon.profiling.words import PERSONAL, kinds_of, parts_of, topic_of
 
 NEARLY_ALL = 0.95
 """The share of the values that must have a shape."""
@@ -94,7 +94,7 @@ def _share(found: ColumnProfile, shape: str) -> float:
 
 
 def _percent(share: float) -> str:
-    return "all" if share >= 0.99995 else f"{min(share, 0.999):.1%}".replace(".0%", "%").replace("%", " %")
+    return "all" if share >= 0.99995 else percent(share)
 
 
 def _of_values(share: float, what: str) -> str:
@@ -189,7 +189,9 @@ def _allows_text(found: ColumnProfile, kind: str, named: tuple[str, ...]) -> boo
     if found.reads_as != "text":
         return False
     if kind == "name":  # of a product or of a country, not of a person
-        return not set(named) & {"country", "place"} and found.distinction >= 0.01
+        return bool(set(parts_of(found.name)) & set(PERSONAL)) or (
+            not set(named) & {"country", "place"} and found.distinction >= 0.01
+        )
     return kind != "free_text" or found.distinction >= REPEATS or _share(found, "words") >= 0.3
 
 

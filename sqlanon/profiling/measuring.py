@@ -21,7 +21,7 @@ from sqlanon.compiler.hierarchies import CountedColumn, distinct_values
 from sqlanon.engines.base import Engine
 from sqlanon.profiling.dates import year_is_last
 from sqlanon.profiling.facts import FEWEST_FOR_SPREAD, TAIL, THRESHOLDS, Frequent
-from sqlanon.profiling.shapes import SHAPES
+from sqlanon.profiling.shapes import READ_BY, SHAPES
 from sqlanon.source.columns import is_scalar
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import (
@@ -72,7 +72,8 @@ class Examined:
 
     Attributes:
         values: how many were looked at.
-        of_values, of_records: shape -> the share of the values, and of the records with a value, that have it.
+        of_values: shape -> the share of the values that have it.
+        of_records: the same of the records with a value, for what a column can be read by (``READ_BY``).
         lengths: length -> records, about.
         quantiles: of the numbers, or of the years, in the order of ``QUANTILES``.
     """
@@ -151,14 +152,17 @@ class Measures:
         sums: list[exp.Expr] = [count_rows(), total(weight.copy()), total(weighted.copy())]
         for pattern in SHAPES.values():
             matches = exp.RegexpLike(this=column("value"), expression=exp.Literal.string(pattern))
-            sums += [sum_if(matches, weight.copy()), sum_if(matches.copy(), weighted.copy())]
+            sums.append(sum_if(matches, weight.copy()))
+        for shape in READ_BY:
+            matches = exp.RegexpLike(this=column("value"), expression=exp.Literal.string(SHAPES[shape]))
+            sums.append(sum_if(matches, weighted.copy()))
         query = exp.select(column("attribute"), *sums).from_(table(PART)).group_by(column("attribute"))
         for attribute, examined, values, records, *row in self._engine.run("shapes", query):
             own = found[self.names[int(attribute)]]
             own.values = int(examined)
-            for place, shape in enumerate(SHAPES):
-                own.of_values[shape] = int(row[2 * place]) / int(values)
-                own.of_records[shape] = int(row[2 * place + 1]) / int(records)
+            own.of_values = {shape: int(row[i]) / int(values) for i, shape in enumerate(SHAPES)}
+            shared = row[len(SHAPES) :]
+            own.of_records = {shape: int(shared[i]) / int(records) for i, shape in enumerate(READ_BY)}
         length = exp.Length(this=column("value"))
         lengths = exp.select(column("attribute"), named(length, "characters"), named(weighted.copy(), "held"))
         query = exp.select(column("attribute"), column("characters"), total(column("held")))

@@ -20,7 +20,7 @@ from sqlanon.profiling.looks import is_ambiguous, look_of, reading_of
 from sqlanon.profiling.measuring import Counted, Examined, Measures
 from sqlanon.profiling.roles import refused, suggest
 from sqlanon.profiling.words import topic_of
-from sqlanon.risk.column_sets import ColumnSets, measure_column_sets, rank_sets, singling_out
+from sqlanon.risk.column_sets import MOST_COLUMNS, ColumnSets, measure_column_sets, rank_sets, singling_out
 from sqlanon.source.beside import compared, kind_of
 from sqlanon.source.columns import is_scalar, refuse_prefix
 from sqlanon.source.csv_records import csv_form, find_delimiter
@@ -89,10 +89,11 @@ def profile_source(opened: Source) -> Profile:
     candidates = _candidates(columns) if measures.records else []
     sets = measure_column_sets(engine, relation, candidates) if candidates else None
     ranking = _ranking(sets) if sets is not None else ()
+    kept = _kept_together(engine, relation, columns) if measures.records else None
     warnings = (*opened.warnings, *_warnings(opened, columns, measures.records))
     return Profile(
         "", None, {}, engine.capabilities.name, False, measures.records, tuple(columns), tuple(candidates), sets,
-        ranking, warnings,
+        ranking, kept, warnings,
     )  # fmt: skip
 
 
@@ -233,6 +234,15 @@ def _candidates(columns: list[ColumnProfile]) -> list[str]:
 
 def _ranking(sets: ColumnSets) -> tuple[RankedSet, ...]:
     return tuple(RankedSet(item.columns, item.uniques, item.records, singling_out(item)) for item in rank_sets(sets))
+
+
+def _kept_together(engine: Engine, relation: exp.Expr, columns: list[ColumnProfile]) -> RankedSet | None:
+    """Return how many records the columns single out that would be published as they are, all together."""
+    kept = [item.name for item in columns if item.role in ("keep", "sensitive") and item.distinct > 1]
+    if not 2 <= len(kept) <= MOST_COLUMNS:
+        return None
+    found = measure_column_sets(engine, relation, kept, largest_minimal=0, most_work=0).whole
+    return RankedSet(found.columns, found.uniques, found.records, singling_out(found))
 
 
 def _warnings(opened: Source, columns: list[ColumnProfile], records: int) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sqlanon.audit.beside import JudgedColumn
-from sqlanon.profiling.facts import ColumnProfile
+from sqlanon.profiling.facts import ColumnProfile, percent
 from sqlanon.profiling.words import KNOWN, SENSITIVE
 from sqlanon.source.beside import kind_of
 
@@ -77,7 +77,7 @@ def suggest(found: ColumnProfile) -> Suggestion:
 
 def _by_values(found: ColumnProfile, before: str) -> Suggestion:
     """Return the role of a column that singles records out by itself."""
-    share = f"{before}its value alone singles out {found.uniqueness:.0%} of the records".replace("%", " %")
+    share = f"{before}its value alone singles out {percent(found.uniqueness)} of the records"
     if found.reads_as != "text":
         return Suggestion("quasi_identifier", f"{_sentence(share)}.", "Is an interval of it enough? Otherwise drop it.")
     if beside(found).singles_out:
@@ -104,8 +104,8 @@ def refused(found: ColumnProfile, judged: JudgedColumn) -> ColumnProfile:
     """
     if judged.gives_away:
         known = max(judged.gives_away, key=lambda name: judged.gives_away[name])
-        reason = f"Whoever knows it knows {known!r} too, to {judged.gives_away[known]:.0%}".replace("%", " %")
-        return replace(found, role="identifier", reason=f"{reason}, which is generalized.", question=ASK_DROPPED)
+        reason = f"Whoever knows it knows {known!r} too ({percent(judged.gives_away[known])}), which is generalized."
+        return replace(found, role="identifier", reason=reason, question=ASK_DROPPED)
     suggestion = _by_values(found, "")
     return replace(found, role=suggestion.role, reason=suggestion.reason, question=suggestion.question)
 

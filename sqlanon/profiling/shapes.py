@@ -43,3 +43,5 @@ SHAPES: dict[str, str] = {
     **{f"date {written}": pattern for written, pattern in FORMATS.items()},
 }  # fmt: skip
 """Name of a shape -> pattern of the values that have it."""
+READ_BY = ("whole", "number", "moment", *(shape for shape in SHAPES if shape.startswith("date ")))
+"""The shapes of numbers and dates, which a column can be read by."""

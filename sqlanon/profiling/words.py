@@ -33,7 +33,7 @@ KINDS: Mapping[str, str] = {
     "ip": "ip ipaddress ipv4 ipv6",
     "url": "url website homepage uri link webseite",
     "icd10": "icd icd10",
-    "atc": "atc",
+    "atc": "atc drug medication medikament wirkstoff arzneimittel",
     "age": "age alter lebensalter edad eta leeftijd",
     "year": "year yr jahr annee anio jaar baujahr",
     "name": "name firstname lastname surname forename fullname vorname nachname familienname nom prenom nombre "
@@ -51,6 +51,11 @@ KINDS: Mapping[str, str] = {
     "description beschreibung befund anamnesis anamnese narrative message nachricht memo observation observations",
 }  # fmt: skip
 """What a column looks like -> the words of its name that say so; the first kind that fits counts."""
+PERSONAL = (
+    "firstname", "lastname", "surname", "forename", "fullname", "vorname", "nachname", "familienname", "prenom",
+    "apellido", "apellidos", "cognome", "achternaam", "voornaam", "first", "last",
+)  # fmt: skip
+"""Words of the names of persons, which few names share with products and places."""
 
 TOPICS: Mapping[str, str] = {
     "sex": "sex gender geschlecht sexe sexo genere genero geslacht",
@@ -58,8 +63,8 @@ TOPICS: Mapping[str, str] = {
     "religion": "religion religious konfession faith church denomination religione bekenntnis",
     "health": "diagnosis diagnose diagnoses diagnostic diagnostico disease illness icd icd10 hiv therapy therapie "
     "treatment medication medikament drug atc symptom symptoms allergy allergie disability behinderung krankheit "
-    "behandlung blood blutgruppe pregnancy pregnant bmi smoker patient_status disorder cancer tumor contraceptive "
-    "mortality comorbidity lab cholesterol glucose",
+    "behandlung blood blutgruppe pregnancy pregnant bmi smoker raucher disorder cancer tumor "
+    "contraceptive mortality comorbidity lab cholesterol glucose",
     "money": "salary income gehalt einkommen lohn wage wages balance debt schulden credit kredit default score rating "
     "schufa revenu salaire ingreso reddito stipendio wealth insolvency",
     "politics": "party political politics partei vote voting wahl",

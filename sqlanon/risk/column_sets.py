@@ -328,7 +328,7 @@ def _holds_one(mask: int, sets: Sequence[int]) -> bool:
 
 def rank_sets(found: ColumnSets, *, at_most: int = 10, per_size: int = 2) -> tuple[ColumnSet, ...]:
     """Return the sets that single out most, the smallest first: of each size the best ones, and of those only sets that
-    single out a tenth more records than every part of them that was looked at.
+    single out a tenth more records than every part of them that was looked at, and half of what a smaller set does.
 
     A larger set always singles out as many records as its parts. It is worth naming for what it adds, and no larger
     sets are where one singles out nearly all (``NEARLY_ALL``).
@@ -337,7 +337,8 @@ def rank_sets(found: ColumnSets, *, at_most: int = 10, per_size: int = 2) -> tup
     known = {frozenset(item.columns): item.uniques for item in found.sets}
     for size in range(1, len(found.columns) + 1):
         of_size = [item for item in found.sets if len(item.columns) == size and item.uniques]
-        telling = [item for item in of_size if item.uniques >= TELLING * _best_part(item, known)]
+        least = max((item.uniques for item in chosen), default=0) / 2
+        telling = [item for item in of_size if item.uniques >= max(TELLING * _best_part(item, known), least)]
         best = sorted(telling, key=lambda item: -item.uniques)[:per_size]
         chosen += best
         if len(chosen) >= at_most or (best and best[0].share_of_uniques >= NEARLY_ALL):

@@ -28,6 +28,7 @@ from sqlanon.sqltrees.trees import (
     count_distinct,
     count_if,
     count_rows,
+    either_bits,
     equal,
     is_null,
     masked,
@@ -201,11 +202,8 @@ def _packed(shape: Layout, takes_part: exp.Expr) -> exp.Select:
     """Select the distinct records that take part as packed keys: class, n, and the words of the key."""
     words: list[exp.Expr] = []
     for word in shape.words:
-        packed: exp.Expr = number(0)
-        for i, place in enumerate(shape.places):
-            if place.word == word:
-                packed = exp.Add(this=packed, expression=_shifted(i, place))
-        words.append(bigint(packed))
+        parts = [_shifted(i, place) for i, place in enumerate(shape.places) if place.word == word]
+        words.append(bigint(exp.paren(either_bits(parts))))
     query = exp.select(
         named(bigint(exp.Window(this=exp.RowNumber())), CLASS), column(names.COUNT, "grouped"), *as_keys(words)
     ).from_(exp.select("*").from_(table(GROUPS)).where(takes_part).subquery("grouped"))
@@ -222,8 +220,8 @@ def _packed(shape: Layout, takes_part: exp.Expr) -> exp.Select:
 
 def _shifted(position: int, place: BitField) -> exp.Expr:
     """Return the number of a value at its place in a word."""
-    found = exp.paren(or_zero(column("number", f"numbered_{position}")))
-    return exp.Mul(this=found, expression=number(1 << place.shift))
+    found = exp.paren(bigint(or_zero(column("number", f"numbered_{position}"))))
+    return exp.paren(exp.BitwiseLeftShift(this=found, expression=number(place.shift)))
 
 
 def _figures() -> exp.Select:

@@ -1,0 +1,83 @@
+"""``sqlanon profile``: what a table holds, which of its columns single people out, and a draft of a policy."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from sqlanon.commands.common import warn
+from sqlanon.disk.writing import require_directory, write_text
+from sqlanon.errors import InputError, TargetError
+from sqlanon.policy.paths import is_url
+from sqlanon.profiling.facts import Profile
+from sqlanon.profiling.profile import profile
+from sqlanon.profiling.text import profile_lines
+
+WRITTEN = (".yaml", ".yml")
+"""Endings of a draft: its comments, which say why, are YAML's."""
+
+
+def execute(
+    source: str,
+    table: str | None,
+    delimiter: str | None,
+    no_header: bool,
+    write: str | None,
+    replace_it: bool,
+    as_json: bool,
+) -> int:
+    """Carry the command out, with the options of ``usage``, and return the exit code."""
+    target = None if write is None else Path(write)
+    if target is not None:
+        _check_target(target, replace_it)
+    csv: dict[str, Any] = {"delimiter": delimiter} if delimiter else {}
+    found = profile(source, table, csv={**csv, "header": False} if no_header else csv)
+    for warning in found.warnings:
+        warn(warning)
+    document = found.to_dict()
+    if target is not None:
+        write_text(target, _drafted(found, target))
+        document["written"] = str(target)
+    if as_json:
+        print(json.dumps(document))
+        return 0
+    print("\n".join(profile_lines(found)))
+    if target is not None:
+        print(f"\nThe draft of a policy is in {target}. Read it, decide what it asks, and run: sqlanon run {target}")
+    else:
+        print("\nA draft of a policy from this: add --write policy.yaml")
+    return 0
+
+
+def _check_target(target: Path, replace_it: bool) -> None:
+    """Raise unless the draft can be written, before any work.
+
+    Raises:
+        InputError: it would be no YAML.
+        TargetError: it is there already, or its folder is not.
+    """
+    if target.suffix.lower() not in WRITTEN:
+        raise InputError(
+            f"The draft {target.name!r} would not be YAML, in whose comments the reasons stand.",
+            hint="end its name with .yaml.",
+        )
+    if target.exists() and not replace_it:
+        raise TargetError(f"The file {target.name!r} is there already.", hint="choose another name, or say --replace.")
+    require_directory(target)
+
+
+def _drafted(found: Profile, target: Path) -> str:
+    """Return the text of a draft in the folder of ``target``, to which its paths are relative."""
+    draft = import_module("sqlanon.profiling.drafting").draft
+    return str(draft(replace(found, source=_seen_from(found.source, target))).yaml)
+
+
+def _seen_from(source: str, target: Path) -> str:
+    """Return the path of a source as a policy in another folder names it; anything else as it is."""
+    if is_url(source) or Path(source).is_absolute() or not Path(source).exists():
+        return source
+    return Path(os.path.relpath(Path(source).absolute(), target.absolute().parent)).as_posix()
