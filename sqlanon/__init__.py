@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         Output,
         Patterns,
         Policy,
+        Publish,
         Quality,
         SearchOptions,
     )
@@ -119,6 +120,7 @@ __all__ = [
     "PolicyError",
     "Prefix",
     "Profile",
+    "Publish",
     "Quality",
     "RecodedPlan",
     "RecursiveLDiversity",
@@ -169,7 +171,9 @@ _NAMES = {
     "sqlanon.plan.full_domain": "Plan Solution",
     "sqlanon.plan.recoding.recoded_plan": "RecodedPlan",
     "sqlanon.plan.release": "Release",
-    "sqlanon.policy": "Column EngineOptions Join LocalRecoding Model Output Patterns Policy Quality SearchOptions",
+    "sqlanon.policy": (
+        "Column EngineOptions Join LocalRecoding Model Output Patterns Policy Publish Quality SearchOptions"
+    ),
     "sqlanon.policy.extensions": "Extensions",
     "sqlanon.policy.hierarchy.specs": (
         "Ages Codes Dates ExtensionHierarchy FileHierarchy FrequentValues Groups Intervals Levels Prefix Redact "

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from sqlanon.audit.models import ModelAudit
+from sqlanon.audit.represented import RepresentedClaim, beside_classes, represented_audits
 from sqlanon.audit.trees import as_equal, compared_as_read, rows_of_all
 from sqlanon.engines.base import Engine
 from sqlanon.errors import AuditError
@@ -28,6 +29,7 @@ class ReleaseClaim:
         marker: the text of redacted rows; None when suppressed records are dropped.
         nulls: ``extended``, or ``basic``: then no quasi-identifier may be NULL.
         lookups: per quasi-identifier, a relation with the column ``value``: the texts of its levels.
+        represented: the quasi-identifiers of which numbers or dates are published.
     """
 
     types: Mapping[str, str]
@@ -38,6 +40,12 @@ class ReleaseClaim:
     marker: str | None = None
     nulls: str = "extended"
     lookups: Mapping[str, exp.Expr] = field(default_factory=dict)
+    represented: tuple[RepresentedClaim, ...] = ()
+
+    @property
+    def class_columns(self) -> list[str]:
+        """The columns by which a reader forms classes: the quasi-identifiers and what stands beside them."""
+        return [*self.quasi_identifiers, *beside_classes(self.represented)]
 
     @property
     def columns(self) -> list[str]:
@@ -85,7 +93,7 @@ def audit_entities(engine: Engine, relation: exp.Expr, claim: ReleaseClaim, *, e
     Raises:
         AuditError: names the audits that failed, with the number of offending classes; never a value.
     """
-    quasi = list(claim.quasi_identifiers)
+    quasi = claim.class_columns
     described = dict(engine.columns(relation))
     relation = compared_as_read(relation, described, entity=entity, quasi_identifiers=[])
     relation = as_equal(relation, described, [model.column for model in claim.models])
@@ -162,9 +170,14 @@ def release_audits(relation: exp.Expr, claim: ReleaseClaim) -> list[tuple[str, e
             ("redacted_count", bind("audit/redacted_count.sql", relations=rows, columns=every, values=counted)),
         ]
     judged = as_equal(records, claim.types, [model.column for model in claim.models])
-    audits += [(model.name, model.offending(judged, quasi)) for model in claim.models]
+    for model in claim.models:  # the classes of a population are known by their texts alone
+        keyed = quasi if "population" in model.references else claim.class_columns
+        audits.append((model.name, model.offending(judged, keyed)))
+    audits += represented_audits(records, quasi, claim.represented)
     if claim.nulls == "basic":
-        among, keys = {"release": records}, {"quasi_identifier": quasi}
+        unbounded = {represented.name for represented in claim.represented if represented.instead}
+        texts = [name for name in quasi if name not in unbounded]
+        among, keys = {"release": records}, {"quasi_identifier": texts}
         audits.append(("null_records", bind("audit/null_records.sql", relations=among, columns=keys)))
     for name, lookup in claim.lookups.items():
         query = bind(

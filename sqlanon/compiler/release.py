@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -71,6 +72,7 @@ def release(
     published: Mapping[str, str],
     snapshot: str,
     entities: bool = False,
+    values: Mapping[str, str] = MappingProxyType({}),
 ) -> exp.Query:
     """Return the rows of a release: every record whose class passes all models, generalized; no suppressed ones.
 
@@ -80,6 +82,8 @@ def release(
         snapshot: the grain to read the classes from.
         entities: the rows end with the source's column of entities as ``names.ENTITY``, for audits before anything is
             written: its own values, which do not rest on the numbers that the plan counts.
+        values: columns of the source whose own values the rows hold besides, under other names: for what is computed
+            of a class.
     """
     catalog, quasi = question.catalog, source.quasi
     level_of = {
@@ -95,6 +99,9 @@ def release(
     if entities and source.entity is not None:
         projections.append(named(column(source.entity.name, SOURCE), names.ENTITY))
         rows = rows.select(column(names.ENTITY, "records"))
+    for name, alias in values.items():
+        projections.append(named(column(name, SOURCE), alias))
+        rows = rows.select(column(alias, "records"))
     projections += as_keys(
         masked(exp.paren(quasi.packed(word)), number(mask)) for word, mask in enumerate(catalog.masks(node))
     )

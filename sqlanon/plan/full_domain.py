@@ -27,7 +27,7 @@ from sqlanon.evaluate.shared_counts import SharedCounts
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Measure
-from sqlanon.plan.planned import as_buckets, versions
+from sqlanon.plan.planned import NO_VALUES, as_buckets, versions
 from sqlanon.plan.publishing import PublishablePlan
 from sqlanon.policy import Model, Output, Policy, as_policy
 from sqlanon.policy.plain import plain
@@ -35,7 +35,6 @@ from sqlanon.publish.ledger import Entities, Ledger
 from sqlanon.publish.live.facts import facts_of
 from sqlanon.publish.live.lookups import freeze
 from sqlanon.publish.live.view import LiveDraft, check_live, frozen_view, publish_live
-from sqlanon.publish.order import copies_of
 from sqlanon.publish.proof_file import proof_document
 from sqlanon.publish.publication import Publication
 from sqlanon.publish.targets import Target, check_target
@@ -214,7 +213,7 @@ class Plan(PublishablePlan):
         return PublishedClasses(classes, population, self._rows_with, self.released, self.node)
 
     def _rows_with(self, published: Mapping[str, str]) -> exp.Query:
-        return self._release_query(published=published)
+        return self._generalized_query(published)
 
     def solutions(self, limit: int = 20) -> list[Solution]:
         """Return the best feasible nodes that were judged, best first."""
@@ -241,7 +240,7 @@ class Plan(PublishablePlan):
         if _encoded_for(policy) != _encoded_for(self.policy):
             raise InputError(
                 "The other policy differs in what was encoded (source, quasi-identifiers, sensitive columns, "
-                "hierarchies, subset, NULLs or uncovered values).",
+                "hierarchies, subset, NULLs, uncovered values or what is published as numbers).",
                 hint="make a new plan for it.",
             )
         if (name := other_width(self._session, policy)) is not None:
@@ -279,14 +278,17 @@ class Plan(PublishablePlan):
                 )
         return tuple(levels.get(name, 0) for name in heights)
 
-    def _release_query(self, *, entities: bool = False, published: Mapping[str, str] | None = None) -> exp.Query:
+    def _generalized_query(
+        self, published: Mapping[str, str], *, entities: bool = False, values: Mapping[str, str] = NO_VALUES
+    ) -> exp.Query:
         return compiler.release(
             self._session.encoding.source,
             self.question,
             self.node,
-            published=self.released if published is None else published,
+            published=published,
             snapshot=names.BASE,
             entities=entities,
+            values=values,
         )
 
     def _published_types(self) -> PublishedTypes:
@@ -295,14 +297,14 @@ class Plan(PublishablePlan):
 
         return PublishedTypes(one_rule(self.question, self.node), {0: self.node})
 
-    def _counted_rows(self) -> exp.Query:
+    def _counted_query(self, published: Mapping[str, str], copies: str) -> exp.Query:
         return compiler.released_classes(
             self._session.encoding.source,
             self.question,
             self.node,
-            published=self.released,
+            published=published,
             snapshot=names.BASE,
-            copies=copies_of(self.released),
+            copies=copies,
         )
 
     def live_view_sql(self, output: Output) -> str:
@@ -447,4 +449,5 @@ def _encoded_for(policy: Policy) -> tuple[object, ...]:
     joined = tuple(replace(j, source=policy.resolve(j.source)) if j.source is not None else j for j in policy.join)
     origin = (source, policy.files and policy.patterns, policy.table, dict(policy.csv), policy.formats, joined)
     foreign = (dict(policy.extensions.hierarchies), dict(policy.extensions.formats))
-    return (*origin, columns, policy.entity, policy.nulls, policy.subset, foreign)
+    published = tuple(sorted(policy.publish, key=lambda asked: asked.name))
+    return (*origin, columns, policy.entity, policy.nulls, policy.subset, published, foreign)

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from secrets import token_hex
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from sqlglot import exp
@@ -19,6 +19,7 @@ from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.null_bias import NullBias, null_bias
 from sqlanon.audit.nulls import NullAudit, audit_nulls
 from sqlanon.audit.release import ReleaseClaim
+from sqlanon.compiler.representatives import RepresentedColumn, represented_rows, represented_texts
 from sqlanon.engines.base import Engine, replayed
 from sqlanon.engines.standalone import standalone
 from sqlanon.errors import EngineError, UnsupportedError
@@ -26,10 +27,11 @@ from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.models import least_size
 from sqlanon.plan.beside import judge_release, warnings_of
+from sqlanon.plan.represented import claim_of
 from sqlanon.policy import Column, Policy
 from sqlanon.policy.hierarchy.specs import HierarchySpec
 from sqlanon.publish.ledger import Ledger
-from sqlanon.publish.order import ReleasedRows
+from sqlanon.publish.order import ReleasedRows, copies_of
 from sqlanon.publish.references import plan_audits
 from sqlanon.publish.script import replayable_script
 from sqlanon.publish.staging import staged_release
@@ -39,6 +41,7 @@ from sqlanon.search.certificate import Certificate
 from sqlanon.source.beside import BesideSource
 from sqlanon.source.columns import is_scalar
 from sqlanon.source.opening import Source
+from sqlanon.source.representatives import load_bounds
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, lookup_rows, named, table
 from sqlanon.version import VERSION
@@ -50,6 +53,7 @@ if TYPE_CHECKING:  # loaded when the risk or the utility of a plan is asked for
     from sqlanon.utility.released import PublishedTypes
 
 Measured = TypeVar("Measured")
+NO_VALUES: Mapping[str, str] = MappingProxyType({})
 STAGED = "staged rows"
 """The measurement of a plan that is the table of its released rows, as long as there is one."""
 COMPARED_CLASSES = 20_000
@@ -113,11 +117,14 @@ class Planned(Closing):
         """Per quasi-identifier, the levels at which records are published, ascending."""
 
     @abstractmethod
-    def _release_query(self, *, entities: bool = False, published: Mapping[str, str] | None = None) -> exp.Query:
-        """Return the released rows; with their ``entities``, where the plan counts them, for audits alone.
+    def _generalized_query(
+        self, published: Mapping[str, str], *, entities: bool = False, values: Mapping[str, str] = NO_VALUES
+    ) -> exp.Query:
+        """Return the released rows, generalized; with their ``entities``, where the plan counts them, for audits alone.
 
         Args:
-            published: other columns of the source than those of the release, with their types, for audits alone.
+            published: columns of the source with the types in which they are returned.
+            values: columns of the source whose own values stand under other names, for what is computed of classes.
         """
 
     @abstractmethod
@@ -220,7 +227,29 @@ class Planned(Closing):
 
     @property
     def released(self) -> dict[str, str]:
-        """The columns of the release with their types, in the order of the policy."""
+        """The columns of the release with their types, in the order of the policy.
+
+        Beside a column, or instead of its text, stand the numbers or dates that the policy publishes of it.
+        """
+        represented = {item.name: item for item in self.represented}
+        types: dict[str, str] = {}
+        for name, type_name in self.generalized.items():
+            types[name] = type_name
+            if name in represented:
+                types |= {own: represented[name].type_of(own) for own in represented[name].columns}
+        return types
+
+    @property
+    def represented(self) -> tuple[RepresentedColumn, ...]:
+        """The quasi-identifiers of which the policy publishes numbers or dates."""
+        found = self._session.encoding.represented
+        if not found:
+            return ()
+        return self._once("represented", lambda: load_bounds(self.engine, found, self.published_levels))
+
+    @property
+    def generalized(self) -> dict[str, str]:
+        """The columns of the source that are published, with the types of what they are generalized to."""
         positions = {a.name: position for position, a in enumerate(self.catalog.attributes)}
         types: dict[str, str] = {}
         for item in self.policy.columns:
@@ -236,6 +265,22 @@ class Planned(Closing):
                     type_name = "VARCHAR"
             types[item.name] = type_name
         return types
+
+    def _release_query(self, *, entities: bool = False) -> exp.Query:
+        """Return the released rows; with their ``entities``, where the plan counts them, for audits alone."""
+        represented, texts = self.represented, self.generalized
+        if not represented:
+            return self._generalized_query(texts, entities=entities)
+        as_texts = texts | {item.name: "VARCHAR" for item in represented}
+        values = {item.name: item.raw for item in represented if item.needs_mean}
+        rows = self._generalized_query(as_texts, entities=entities, values=values)
+        also = [names.ENTITY] if entities and self.catalog.has_entity else []
+        return represented_rows(rows, self.released, texts, represented, quasi=self._quasi, also=also)
+
+    @property
+    def _quasi(self) -> list[str]:
+        """The names of the quasi-identifiers."""
+        return [attribute.name for attribute in self.catalog.attributes]
 
     @property
     def release_sql(self) -> str:
@@ -278,9 +323,8 @@ class Planned(Closing):
             or not 0 < self.ledger.classes <= COMPARED_CLASSES
         ):
             return None
-        release = self._release_query().subquery("release")
-        attributes = [a.name for a in self.catalog.attributes]
-        found = audit_nulls(self.engine, release, attributes, k=self._threshold)
+        release = self._generalized_query(self.generalized).subquery("release")
+        found = audit_nulls(self.engine, release, self._quasi, k=self._threshold)
         return found if found.records_with_null else None
 
     @property
@@ -297,9 +341,9 @@ class Planned(Closing):
         def rows(published: Mapping[str, str]) -> tuple[exp.Query, bool]:
             if self.engine.stages_release and not self.catalog.has_entity and published.keys() <= self.released.keys():
                 return exp.select(*map(column, published)).from_(self._once(STAGED, self._stage)), True
-            return self._release_query(entities=self.catalog.has_entity, published=published), False
+            return self._generalized_query(published, entities=self.catalog.has_entity), False
 
-        return judge_release(self._session, rows, self.released, self.ledger.published)
+        return judge_release(self._session, rows, self.generalized, self.ledger.published)
 
     def _stage(self) -> exp.Expr:
         """Write the released rows to a working table of this plan's own, from which they are published too."""
@@ -419,30 +463,52 @@ class Planned(Closing):
             levels[-1] if levels else attribute.height - 1
             for attribute, levels in zip(self.catalog.attributes, self.published_levels, strict=True)
         )
-        return plan_audits(self.policy.models, self._session.encoding, self.catalog, node, self.released)
+        return plan_audits(self.policy.models, self._session.encoding, self.catalog, node, self.generalized)
 
     def _lookups(self) -> dict[str, exp.Expr]:
         """Return, per quasi-identifier, the relation of the texts that its levels publish."""
-        return {
+        lookups: dict[str, exp.Expr] = {
             a.name: reduce(exp.union, [_texts(position, level) for level in levels]).subquery("lookup")
             for position, (a, levels) in enumerate(zip(self.catalog.attributes, self.published_levels, strict=True))
             if levels
         }
+        for item in self.represented:
+            if item.instead and item.name in lookups:
+                lookups[item.name] = represented_texts(lookups[item.name], item).subquery("lookup")
+        return lookups
 
     def _claim(self) -> ReleaseClaim:
         """Return what the release claims, and what its audits check once it is written."""
         return ReleaseClaim(
             types=self.released,
-            quasi_identifiers=tuple(a.name for a in self.catalog.attributes),
+            quasi_identifiers=tuple(self._quasi),
+            represented=tuple(claim_of(item) for item in self.represented),
             models=tuple(self._audits()),
             published=self.ledger.published,
             nulls=self.policy.nulls,
             lookups=self._lookups(),
         )
 
+    def _counted_query(self, published: Mapping[str, str], copies: str) -> exp.Query | None:
+        """Return the distinct generalized rows with how often each stands, if the plan knows them already.
+
+        Args:
+            published: the columns with the types in which they are returned.
+            copies: the name of the column of the counts.
+        """
+        return None
+
     def _counted_rows(self) -> exp.Query | None:
         """Return the distinct rows of the release with how often each stands, if the plan knows them already."""
-        return None
+        represented, texts, copies = self.represented, self.generalized, copies_of(self.released)
+        if not represented:
+            return self._counted_query(texts, copies)
+        if any(item.instead or item.needs_mean for item in represented):
+            return None  # rows may agree then, or need the records
+        rows = self._counted_query(texts | {item.name: "VARCHAR" for item in represented}, copies)
+        if rows is None:
+            return None
+        return represented_rows(rows, self.released, texts, represented, quasi=self._quasi, also=[copies])
 
     def _rows(self, query: exp.Query) -> ReleasedRows:
         """Return the released rows with what is known of how often each stands.
@@ -453,7 +519,7 @@ class Planned(Closing):
         """
         of_all = {found.name: found.values for found in self._session.beside.columns}
         values = {} if self.ledger.suppressed else of_all
-        passed = [name for name in self.released if name not in {a.name for a in self.catalog.attributes}]
+        passed = [name for name in self.generalized if name not in self._quasi]
         most: int | None = max(1, self.ledger.classes)
         for name in passed:
             most = None if most is None or name not in values else most * (values[name] + 1)  # and NULL

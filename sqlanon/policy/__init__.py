@@ -14,6 +14,7 @@ from sqlanon.policy.facts import (
     SearchOptions,
 )
 from sqlanon.policy.policy import Policy, PolicyLike, as_policy
+from sqlanon.policy.representatives import Publish
 from sqlanon.policy.transformation import LocalRecoding, Patterns, Transformation
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Patterns",
     "Policy",
     "PolicyLike",
+    "Publish",
     "Quality",
     "SearchOptions",
     "Transformation",

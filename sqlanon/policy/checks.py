@@ -26,6 +26,7 @@ from sqlanon.policy.facts import (
 from sqlanon.policy.faults import Faults
 from sqlanon.policy.hierarchies import check_hierarchy
 from sqlanon.policy.plain import is_unicode
+from sqlanon.policy.representatives import Publish, check_publish
 from sqlanon.policy.sources import check_output, check_report, check_sources
 from sqlanon.policy.transformation import CELL_AGGREGATES, CELL_MEASURES, Patterns, check_transformation
 
@@ -43,6 +44,7 @@ LISTED = {
     "columns": (Column, 'sqlanon.Column.keep("stay")'),
     "privacy": (Model, "sqlanon.KAnonymity(5)"),
     "join": (Join, 'sqlanon.Join("patient_id", "visits.csv")'),
+    "publish": (Publish, 'sqlanon.Publish("age", ["low", "high"])'),
 }
 """Fields that hold tuples of parts, with an example of a part."""
 SINGLE = {
@@ -71,6 +73,7 @@ def check(policy: PolicyFacts) -> None:
     check_transformation(faults, policy.transformation, [c.name for c in policy.quasi_identifiers])
     if policy.transformation is not None:
         _check_fit(faults, policy)
+    check_publish(faults, policy)
     if policy.output is not None:
         check_output(faults, policy.output, policy.extensions)
     if policy.report is not None:

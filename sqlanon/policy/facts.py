@@ -14,6 +14,7 @@ from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.hierarchy import specs
 from sqlanon.policy.paths import FilePatterns, is_url
 from sqlanon.policy.plain import set_plain
+from sqlanon.policy.representatives import Publish
 from sqlanon.policy.transformation import Transformation
 
 ENGINES = ("duckdb", "spark")
@@ -248,8 +249,9 @@ class PolicyFacts:
     Without a ``transformation`` all records are published at one node (full domain). ``entity`` is a column of the
     source that identifies the person (or other entity) a record is about: then models, limits and audits count
     distinct entities instead of records. ``source`` is one path or URL; ``files`` are patterns of paths, in its place.
-    ``accept`` names columns that are published though they identify persons. ``suppression_limit`` may be given as any
-    number or its text; it is the decimal fraction that is written.
+    ``accept`` names columns that are published though they identify persons. ``publish`` says of which
+    quasi-identifiers numbers or dates are published. ``suppression_limit`` may be given as any number or its text; it
+    is the decimal fraction that is written.
     """
 
     columns: tuple[Column, ...]
@@ -277,6 +279,7 @@ class PolicyFacts:
     engine: EngineOptions = EngineOptions()
     version: int = 1
     files: tuple[str, ...] = ()
+    publish: tuple[Publish, ...] = ()
     base_directory: Path = field(default_factory=Path.cwd, compare=False)
     extensions: Extensions = field(default=NOTHING, compare=False)
     file: Path | None = field(default=None, compare=False)

@@ -20,13 +20,14 @@ from sqlanon.policy.hierarchies import parse_hierarchy
 from sqlanon.policy.hierarchy.specs import HierarchySpec, is_list
 from sqlanon.policy.paths import is_database, is_server
 from sqlanon.policy.plain import plain
+from sqlanon.policy.representatives import parse_publish
 from sqlanon.policy.sources import parse_join, parse_options, parse_output
 from sqlanon.policy.transformation import Patterns, parse_transformation
 
 TOP_KEYS = (
     "version", "source", "files", "table", "csv", "join", "columns", "entity", "accept", "undeclared", "row_security",
     "uncovered", "privacy", "suppression_limit", "suppression_count", "nulls", "quality", "search", "suppressed",
-    "transformation", "output", "if_exists", "report", "engine",
+    "transformation", "publish", "output", "if_exists", "report", "engine",
 )  # fmt: skip
 ENGINE_KEYS = ("name", "memory_limit", "threads", "temp_directory", "master", "settings")
 SEARCH_KEYS = ("strategy", "time_limit", "max_evaluations", "gap", "where", "on_interrupt")
@@ -182,6 +183,7 @@ PARTS: Mapping[str, Read] = {
     "quality": lambda faults, value, *_: Quality(**faults.mapping("quality", value, ("measure", "aggregate"))),
     "search": lambda faults, value, *_: SearchOptions(**faults.mapping("search", value, SEARCH_KEYS)),
     "transformation": lambda faults, value, *_: parse_transformation(faults, value),
+    "publish": lambda faults, value, *_: parse_publish(faults, value),
     "output": lambda faults, value, *_: parse_output(faults, value),
     "engine": lambda faults, value, *_: EngineOptions(**faults.mapping("engine", value, ENGINE_KEYS)),
 }

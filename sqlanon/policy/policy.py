@@ -76,7 +76,7 @@ class Policy(PolicyFacts):
                 value = Path(given) if isinstance(given, str) else given
             else:
                 value = plain(given)
-            if field.name in ("columns", "privacy", "join"):
+            if field.name in ("columns", "privacy", "join", "publish"):
                 kind = LISTED[field.name][0]
                 value = tuple(value) if isinstance(value, list) else (value,) if isinstance(value, kind) else value
             if field.name in ("accept", "files"):

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlanon.policy.facts import Column, Join, Model, Output, PolicyFacts
 from sqlanon.policy.hierarchy import specs
+from sqlanon.policy.representatives import written_publish
 from sqlanon.policy.transformation import written
 
 
@@ -39,6 +40,8 @@ def document(policy: PolicyFacts, *, portable: bool = False) -> dict[str, Any]:
             del result["search"][key]
     if policy.transformation is not None:
         result["transformation"] = written(policy.transformation, portable=portable)
+    if policy.publish:
+        result["publish"] = written_publish(policy.publish)
     if policy.output is not None:
         result["output"] = _output(policy.output, portable)
     if policy.report is not None and not portable:

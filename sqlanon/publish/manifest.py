@@ -5,7 +5,7 @@ Of a file it holds the digests too, when that is written (``papers``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ def manifest(
             *(_plain({"type": m.type, **dict(m.parameters)}) for m in policy.privacy),
             *(_plain({"type": m.type, "column": c.name, **m.parameters}) for c in policy.columns for m in c.models),
         ],
-        "columns": [{"name": c.name, "role": c.role} | published.get(c.name, {}) for c in columns],
+        "columns": [described for c in columns for described in _described(policy, c.name, c.role, published)],
         **({} if rules is None else {"rules": [dict(rule) for rule in rules]}),
         **({} if ledger.entities is None else {"entity": True}),
         "ledger": ledger.coarsened(k),
@@ -59,6 +59,21 @@ def manifest(
         "output": {kind: Path(name).name if kind == "file" else name for kind, name in output.items()},
         "versions": dict(versions),
     }
+
+
+def _described(
+    policy: Policy, name: str, role: str, published: Mapping[str, dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Yield a column of the policy, and those that stand beside it: the value that each holds, and of which column."""
+    instead = {asked.name: asked.instead for asked in policy.publish if asked.instead}
+    own = {"value": instead[name]} if name in instead else {}
+    yield {"name": name, "role": role} | published.get(name, {}) | own
+    for asked in policy.publish:
+        if asked.name == name and not asked.instead:
+            yield from (
+                {"name": column, "role": "companion", "of": name, "value": value}
+                for column, value in asked.columns.items()
+            )
 
 
 def _plain(value: Any) -> Any:

@@ -58,12 +58,17 @@ def script_parts(plan: Plan) -> ScriptParts:
     """Return the parts of the script of a plan.
 
     Raises:
-        UnsupportedError: the policy redacts suppressed records, which no script does.
+        UnsupportedError: the policy redacts suppressed records, or publishes numbers or dates, which no script does.
     """
     if plan.policy.suppressed == "redact":
         raise UnsupportedError(
             "A script leaves suppressed records out, and the policy says suppressed: redact.",
             hint="say suppressed: drop.",
+        )
+    if plan.policy.publish:
+        raise UnsupportedError(
+            "A script publishes texts, and the policy asks for numbers or dates (publish).",
+            hint="remove publish, or let sqlanon write the release (output: {file: …}, {table: …} or {view: …}).",
         )
     session, catalog, released = plan._session, plan.catalog, plan.released
     heights = [a.height for a in catalog.attributes]

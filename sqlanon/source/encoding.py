@@ -26,7 +26,7 @@ from sqlanon.errors import HierarchyError, InputError, SourceChangedError, Uncov
 from sqlanon.lattice.catalog import Attribute, Catalog, SensitiveAttribute
 from sqlanon.policy import Column, Policy
 from sqlanon.policy.hierarchy.expressions import ROOT
-from sqlanon.policy.hierarchy.specs import lists_its_values
+from sqlanon.policy.hierarchy.specs import Rows, lists_its_values
 from sqlanon.source.columns import without_enum
 from sqlanon.source.lookups import (
     ListedColumn,
@@ -37,6 +37,7 @@ from sqlanon.source.lookups import (
     uncovered_query,
 )
 from sqlanon.source.packing import MeasuredColumn, fields_of, pack
+from sqlanon.source.representatives import Represented, represented_columns
 from sqlanon.source.subset import with_membership
 from sqlanon.source.widths import is_open, with_widths
 from sqlanon.sqltrees import names
@@ -49,14 +50,16 @@ over the values of all columns would have to hold them all."""
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """An encoded source: its catalog, the source with its lookups, the types of all columns of the source, and what was
-    found of the quasi-identifiers and sensitive columns when their hierarchies met it."""
+    """An encoded source: its catalog, the source with its lookups, the types of all columns of the source, what was
+    found of the quasi-identifiers and sensitive columns when their hierarchies met it, and the columns of which numbers
+    or dates are published."""
 
     catalog: Catalog
     source: EncodedSource
     types: dict[str, str]
     warnings: tuple[str, ...]
     columns: Mapping[str, MeasuredColumn] = field(default_factory=dict)
+    represented: tuple[Represented, ...] = ()
 
 
 def encode_source(
@@ -86,6 +89,7 @@ def encode_source(
     else:  # all records take part, and each has a value in every column
         records = included = measured[0].records
     _refuse_uncovered(engine, policy, measured, relation)
+    represented = represented_columns(policy, types, measured)
 
     items, masks, words = pack(measured)
     source = replace(source, items=items)
@@ -118,7 +122,8 @@ def encode_source(
         excluded_entities=entities - included_entities,
         shares_of_records=tuple((int(records), int(entities)) for records, entities in shares),
     )
-    return Encoding(catalog, source, types, tuple(warnings), {fact.spec.name: fact for fact in measured})
+    found = {fact.spec.name: fact for fact in measured}
+    return Encoding(catalog, source, types, tuple(warnings), found, represented)
 
 
 def _number_entities(engine: Engine, relation: exp.Expr, policy: Policy, types: dict[str, str]) -> EntityColumn | None:
@@ -159,7 +164,9 @@ def _measure(
         i: ListedColumn(spec, columns[i], max((length for length, _ in lengths.get(i, ())), default=1))
         for i, spec in enumerate(specs)
     }
-    heights = list_rows(engine, listed, warnings, policy.extensions)
+    kept: dict[int, Rows] = {}
+    heights = list_rows(engine, listed, warnings, policy.extensions, kept=kept)
+    asked = {item.name for item in policy.publish}
     matchings = _matchings(engine, policy, specs, heights, types)
     first, *others = encode.branches(matchings, apart=apart)
     engine.create("branches", names.BRANCHES, first)
@@ -185,6 +192,7 @@ def _measure(
                 uncovered_records=int(uncovered_records),
                 single_root=matching.root is not None,
                 lengths=lengths[i] if i in opened else (),
+                listed=kept.get(i) if spec.name in asked else None,
             )
         )
     return measured

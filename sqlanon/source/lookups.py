@@ -33,6 +33,7 @@ from sqlanon.policy.hierarchy.specs import (
     HierarchySpec,
     Intervals,
     Levels,
+    Rows,
     TableHierarchy,
     Zip3,
     reads_texts,
@@ -57,9 +58,18 @@ class ListedColumn:
 
 
 def list_rows(
-    engine: Engine, columns: Mapping[int, ListedColumn], warnings: list[str], extensions: Extensions = NOTHING
+    engine: Engine,
+    columns: Mapping[int, ListedColumn],
+    warnings: list[str],
+    extensions: Extensions = NOTHING,
+    *,
+    kept: dict[int, Rows] | None = None,
 ) -> dict[int, int]:
-    """Create the table of listed rows of all columns, and return the heights of their hierarchies, by position."""
+    """Create the table of listed rows of all columns, and return the heights of their hierarchies, by position.
+
+    Args:
+        kept: receives the rows of the hierarchies that list their values, by position.
+    """
     foreign = {i: _foreign(item.spec, extensions) for i, item in columns.items()}
     given = {i: check_rows(rows, columns[i].spec.name) for i, rows in _given_rows(engine, columns, foreign).items()}
     for position, checked in given.items():
@@ -68,6 +78,8 @@ def list_rows(
                 f"The hierarchy of column {columns[position].spec.name!r} lists {checked.collapsed} identical rows "
                 "more than once; they count once."
             )
+    if kept is not None:
+        kept |= {i: checked.rows for i, checked in given.items() if foreign[i] is None}
     built = {i: _levels(i, item, foreign[i]) for i, item in columns.items() if i not in given}
     heights = {i: len(checked.rows[0]) for i, checked in given.items()}
     heights |= {i: 1 + len(expressions) for i, expressions in built.items()}

@@ -22,6 +22,7 @@ class MeasuredColumn:
         records: that take part, of the population; each has a value, or NULL.
         uncovered_values, uncovered_records: those without a row of the hierarchy.
         lengths: how many records have a value of which length, where the width of the hierarchy follows from it.
+        listed: the rows of a hierarchy that lists its values, where numbers or dates are published of it.
     """
 
     spec: Column
@@ -35,6 +36,7 @@ class MeasuredColumn:
     uncovered_records: int
     single_root: bool
     lengths: tuple[tuple[int, int], ...] = ()
+    listed: tuple[tuple[str | None, ...], ...] | None = None
 
 
 def pack(measured: Sequence[MeasuredColumn]) -> tuple[tuple[EncodedColumn, ...], list[list[list[int]]], int]:

@@ -20,7 +20,7 @@ from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.plan.full_domain import Solution
 from sqlanon.plan.patterns.quality import PatternQuality, quality
-from sqlanon.plan.planned import as_buckets
+from sqlanon.plan.planned import NO_VALUES, as_buckets
 from sqlanon.plan.publishing import PublishablePlan
 from sqlanon.plan.recoding.rules import Rule
 from sqlanon.publish.ledger import Ledger
@@ -101,7 +101,7 @@ class RecodedPlan(PublishablePlan):
         return PublishedClasses(sizes, None, self._rows_with, self.released, None, by_chance=self._split)
 
     def _rows_with(self, published: Mapping[str, str]) -> exp.Query:
-        return self._release_query(published=published)
+        return self._generalized_query(published)
 
     def suppressed_columns(self, rule: Rule) -> tuple[str, ...]:
         """Return the columns that a pattern suppresses."""
@@ -115,13 +115,15 @@ class RecodedPlan(PublishablePlan):
         levels = [f"{name} {level}" for name, level in self.catalog.levels(rule.node).items() if level]
         return ", ".join(levels) or "level 0 everywhere"
 
-    def _release_query(self, *, entities: bool = False, published: Mapping[str, str] | None = None) -> exp.Query:
+    def _generalized_query(
+        self, published: Mapping[str, str], *, entities: bool = False, values: Mapping[str, str] = NO_VALUES
+    ) -> exp.Query:
         encoding = self._session.encoding
         return compiler.recoded_release(
             encoding.source,
             self.catalog,
             self.published_levels,
-            published=self.released if published is None else published,
+            published=published,
             split=self._split,
         )
 

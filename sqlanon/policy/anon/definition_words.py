@@ -48,6 +48,9 @@ TOP_KEYS = (
 )  # fmt: skip
 """Keys of a policy with a place of their own; any other is the options of a file format, or an option."""
 
+NESTED_OPTIONS = ("publish",)
+"""Keys of a policy that are mappings, and options of a definition; any other mapping is that of a file format."""
+
 DEFAULTS: Mapping[str, Mapping[str, str]] = {
     "search": {"strategy": "anon"},
     "quality": {"measure": "weighted_information_loss"},

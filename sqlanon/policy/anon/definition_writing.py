@@ -80,7 +80,8 @@ def _parameters(section: etree._Element, document: Mapping[str, Any], faults: li
             else:
                 put(etree.SubElement(section, tag), attribute, text, key, faults)
     others = {key: value for key, value in document.items() if key not in words.TOP_KEYS}
-    write_mapping(section, {k: v for k, v in others.items() if not isinstance(v, Mapping)}, {}, "policy", faults)
+    options = {k: v for k, v in others.items() if k in words.NESTED_OPTIONS or not isinstance(v, Mapping)}
+    write_mapping(section, options, {}, "policy", faults)
 
 
 def _models(parent: etree._Element, value: Any, key: str, faults: list[Fault]) -> None:
@@ -108,7 +109,7 @@ def _subset(element: etree._Element, value: Any, key: str, faults: list[Fault]) 
 
 
 def _datasources(section: etree._Element, document: Mapping[str, Any], faults: list[Fault]) -> None:
-    formats = {k: v for k, v in document.items() if k == "csv" or k not in words.TOP_KEYS}
+    formats = {k: v for k, v in document.items() if k == "csv" or k not in (*words.TOP_KEYS, *words.NESTED_OPTIONS)}
     source = {key: document[key] for key in words.SOURCE if document.get(key) is not None}
     formats = {key: value for key, value in formats.items() if isinstance(value, Mapping)}
     patterns = document.get("files")

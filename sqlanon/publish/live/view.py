@@ -47,6 +47,8 @@ def refuse_policy(policy: Policy) -> None:
         limit, instead = "publishes one node, no transformation", "leave out the transformation"
     elif policy.suppressed == "redact":
         limit, instead = "leaves suppressed records out and cannot redact them", "say suppressed: drop"
+    elif policy.publish:
+        limit, instead = "publishes texts, and no numbers or dates beside them (publish)", "remove publish"
     elif policy.join:
         limit = "reads one relation, and the policy joins several"
         instead = "make a view of the join in the database and name it as the table"
