@@ -27,7 +27,7 @@ from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.models import least_size
 from sqlanon.plan.beside import judge_release, warnings_of
-from sqlanon.plan.represented import claim_of
+from sqlanon.plan.represented import claim_of, mean_warnings
 from sqlanon.policy import Column, Policy
 from sqlanon.policy.hierarchy.specs import HierarchySpec
 from sqlanon.publish.ledger import Ledger
@@ -360,7 +360,8 @@ class Planned(Closing):
     @property
     def all_warnings(self) -> tuple[str, ...]:
         """What the user should know, of the release too."""
-        return self.warnings + warnings_of(self.beside_release, self._session, self.catalog)
+        found = warnings_of(self.beside_release, self._session, self.catalog)
+        return self.warnings + found + mean_warnings(self.policy)
 
     def null_bias(self) -> NullBias | None:
         """Measure how the columns change because the records with a NULL are left out (basic match).

@@ -14,6 +14,7 @@ import sqlanon
 from sqlanon.audit.check import check_relation
 from sqlanon.audit.models import audit_of
 from sqlanon.audit.release import ReleaseClaim, audit_release
+from sqlanon.audit.represented import RepresentedClaim
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.errors import AuditError, InputError, SourceError
 from sqlanon.models.k_anonymity import KAnonymity
@@ -214,3 +215,56 @@ def test_texts_are_taken_apart_whatever_the_collation(tmp_path: Path) -> None:
     assert duckdb.sql(
         f"SELECT DISTINCT CAST(x AS VARCHAR), CAST(w AS VARCHAR), COUNT(*) FROM '{target}' GROUP BY ALL"
     ).fetchall() == [("Bob", "0.0", 5)]
+
+
+BESIDE: dict[str, Any] = {
+    "types": {"age": "VARCHAR", "age_low": "INTEGER", "age_high": "INTEGER", "zip": "VARCHAR", "illness": "VARCHAR"},
+    "represented": (
+        RepresentedClaim(
+            name="age", type="INTEGER", instead=False, companions=("age_low", "age_high"), of_class=(),
+            ascending=("age_low", "age_high"),
+        ),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("mutation", "failed"),
+    [
+        ("SELECT 1", None),
+        ("UPDATE beside SET age_low = 19 WHERE illness = 'cold'", r"companions of age \(1 offending\)"),
+        ("UPDATE beside SET age_low = 19 WHERE illness = 'cold'", r"small_classes \(2 offending\)"),
+        ("UPDATE beside SET age_high = NULL WHERE illness = 'cold'", r"companions of age \(1 offending\)"),
+        ("UPDATE beside SET age_low = 40 WHERE age = '30-39'", r"unordered_bounds of age \(2 offending\)"),
+    ],
+)
+def test_numbers_beside_a_text_are_determined_by_it_and_in_order(
+    connection: duckdb.DuckDBPyConnection, engine: DuckDBEngine, mutation: str, failed: str | None
+) -> None:
+    connection.execute(
+        "CREATE TABLE beside AS SELECT age, CAST(left(age, 2) AS INTEGER) AS age_low, "
+        "CAST(right(age, 2) AS INTEGER) AS age_high, zip, illness FROM written"
+    )
+    connection.execute(mutation)
+    claim = ReleaseClaim(**{**SOUND, **BESIDE})
+    if failed is None:
+        audit_release(engine, exp.to_table("beside"), claim)
+        return
+    with pytest.raises(AuditError, match=failed):
+        audit_release(engine, exp.to_table("beside"), claim)
+
+
+def test_a_mean_is_determined_by_its_class(connection: duckdb.DuckDBPyConnection, engine: DuckDBEngine) -> None:
+    connection.execute(
+        "CREATE TABLE means AS SELECT age, CASE zip WHEN '1*' THEN 20 ELSE 30 END AS age_mean, zip, illness "
+        "FROM (SELECT * REPLACE ('20-39' AS age) FROM written)"
+    )
+    claimed = RepresentedClaim(
+        name="age", type="INTEGER", instead=False, companions=(), of_class=("age_mean",), ascending=()
+    )
+    types = {"age": "VARCHAR", "age_mean": "INTEGER", "zip": "VARCHAR", "illness": "VARCHAR"}
+    claim = ReleaseClaim(**{**SOUND, "types": types, "represented": (claimed,)})
+    audit_release(engine, exp.to_table("means"), claim)
+    connection.execute("UPDATE means SET age_mean = 31 WHERE illness IS NULL")
+    with pytest.raises(AuditError, match=r"companions of age \(1 offending\)"):
+        audit_release(engine, exp.to_table("means"), claim)

@@ -1,0 +1,152 @@
+"""Numbers and dates beside generalized texts: as brute force finds them, and by nothing but the text."""
+
+from __future__ import annotations
+
+import datetime
+import random
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+from effort import Block, enough, seeds
+from represented_cases import MAKERS, Case
+
+import sqlanon
+
+BOUNDS = ["low", "high", "midpoint"]
+
+
+def document(cases: list[Case], levels: list[int], publish: dict[str, Any], **others: Any) -> dict[str, Any]:
+    columns: dict[str, Any] = {
+        f"c{i}": {
+            "role": "quasi_identifier",
+            "hierarchy": case.hierarchy,
+            "uncovered": case.uncovered,
+            "min_level": levels[i],
+            "max_level": levels[i],
+        }
+        for i, case in enumerate(cases)
+    }
+    return {
+        "table": "t",
+        "columns": columns | {"id": {"role": "keep"}},
+        "accept": ["id"],
+        "privacy": [{"type": "k_anonymity", "k": 1}],
+        "suppression_limit": 1,
+        "publish": publish,
+        **others,
+    }
+
+
+def table(cases: list[Case]) -> pa.Table:
+    columns = {f"c{i}": pa.array(case.values, case.type) for i, case in enumerate(cases)}
+    return pa.table(columns | {"id": pa.array(range(len(cases[0].values)), pa.int64())})
+
+
+def published(data: pa.Table, asked: dict[str, Any]) -> dict[int, dict[str, Any]]:
+    """The released rows by their id."""
+    with duckdb.connect() as connection:
+        connection.register("records", data)
+        connection.execute("CREATE TABLE t AS SELECT * FROM records")
+        with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(asked)) as release:
+            return {row["id"]: row for row in release.to_arrow().to_pylist()}
+
+
+def same(found: Any, expected: Any) -> bool:
+    if found is None or expected is None:
+        return found is expected
+    if isinstance(found, datetime.date):
+        return bool(found == expected)
+    if isinstance(found, Decimal):
+        return Fraction(found) == Fraction(expected)
+    return bool(found == (expected if isinstance(found, int) else float(expected)))
+
+
+@seeds(60, 10)
+def test_bounds_are_those_of_brute_force(block: Block) -> None:
+    bounded = 0
+    for seed in block:
+        draw = random.Random(seed)
+        count = draw.choice([1, 5, 40])
+        cases = [draw.choice(MAKERS)(draw, count) for _ in range(draw.randint(1, 3))]
+        levels = [draw.randrange(case.height) for case in cases]
+        instead = draw.random() < 0.3
+        what = draw.choice(BOUNDS) if instead else draw.sample(BOUNDS, draw.randint(1, 3))
+        data = table(cases)
+        rows = published(data, document(cases, levels, {f"c{i}": {"as": what} for i in range(len(cases))}))
+        assert len(rows) == count
+        for i, case in enumerate(cases):
+            for place, value in enumerate(case.values):
+                expected = dict(zip(BOUNDS, case.bounds(value, levels[i]), strict=True))
+                for asked in [what] if instead else what:
+                    column = f"c{i}" if instead else f"c{i}_{asked}"
+                    assert same(rows[place][column], expected[asked]), (case, levels[i], value, asked)
+                    bounded += expected[asked] is not None
+    assert enough(bounded > 30)
+
+
+AGES = {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 10, "fanouts": [2]}}, "min_level": 1}
+SEX = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
+
+
+def people(publish: Any, **others: Any) -> dict[str, Any]:
+    columns = {"age": AGES | {"max_level": 1}, "sex": SEX}
+    return {
+        "table": "t",
+        "columns": columns,
+        "privacy": [{"type": "k_anonymity", "k": 2}],
+        "suppression_limit": 1,
+        "publish": publish,
+        **others,
+    }
+
+
+def released(rows: list[tuple[Any, ...]], asked: dict[str, Any], kind: str = "INTEGER") -> list[dict[str, Any]]:
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE t(age {kind}, sex VARCHAR)")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
+        with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(asked)) as release:
+            found = release.to_arrow()
+            return sorted(found.to_pylist(), key=repr)
+
+
+def test_bounds_do_not_depend_on_which_values_of_an_interval_occur() -> None:
+    asked = people({"age": {"as": BOUNDS}})
+    first = released([(21, "f"), (22, "f"), (35, "m"), (36, "m")], asked)
+    assert first == released([(29, "f"), (20, "f"), (30, "m"), (30, "m")], asked)
+    assert first[0] == {"age": "[20, 30)", "age_low": 20, "age_high": 29, "age_midpoint": 24, "sex": "f"}
+
+
+def test_bounds_of_a_listed_group_are_those_of_all_its_values() -> None:
+    groups = {"groups": {"young": ["1", "19"], "old": ["20", "99"]}}
+    asked = people({"age": {"as": ["low", "high"]}})
+    asked["columns"]["age"] = {"role": "quasi_identifier", "hierarchy": groups, "min_level": 1, "max_level": 1}
+    found = released([("19", "f"), ("19", "f")], asked, "VARCHAR")
+    assert {(row["age_low"], row["age_high"]) for row in found} == {(1, 19)}
+
+
+def test_a_column_may_hold_a_number_instead_of_a_text() -> None:
+    found = released([(21, "f"), (22, "f"), (None, "f"), (None, "f")], people({"age": {"as": "low"}}))
+    assert [row["age"] for row in found] == [20, 20, None, None]
+    assert released([(21, "f"), (22, "f")], people({"age": {"as": "low"}}, nulls="basic"))[0]["age"] == 20
+
+
+def test_the_mean_of_a_class_is_that_of_its_records_rounded() -> None:
+    asked = people({"age": {"as": ["class_mean"]}}, privacy=[{"type": "k_anonymity", "k": 5}])
+    ages = [20, 21, 21, 22, 29]
+    rows = [(age, "f") for age in ages] + [(age + 10, "m") for age in ages[:4]] + [(30, "f")] * 6 + [(None, "f")] * 5
+    found = released(rows, asked)
+    means = {(row["age"], row["sex"]): row["age_class_mean"] for row in found}
+    assert means == {("[20, 30)", "f"): 23, ("[30, 40)", "f"): 30, (None, "f"): None}
+    found = released(rows, asked, "DOUBLE")
+    assert {row["age_class_mean"] for row in found} == {22.6, 30.0, None}
+
+
+def test_a_class_with_a_null_among_its_values_has_no_mean() -> None:
+    asked = people({"age": {"as": ["class_mean"]}}, privacy=[{"type": "k_anonymity", "k": 5}])
+    asked["columns"]["age"] = AGES | {"min_level": 3}
+    found = released([(20, "f"), (30, "f"), (40, "f"), (50, "f"), (None, "f")], asked)
+    assert [(row["age"], row["age_class_mean"]) for row in found] == [("*", None)] * 5
