@@ -10,7 +10,6 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-import pytest
 from effort import Block, enough, seeds
 from represented_cases import MAKERS, Case
 
