@@ -392,6 +392,7 @@ def test_a_hierarchy_that_changes_between_planning_and_publication_is_noticed(
 REFUSED = [
     ({"transformation": {"type": "local_recoding"}}, "transformation"),
     ({"suppressed": "redact"}, "suppressed: drop"),
+    ({"publish": {"age": {"as": ["low"]}}}, "remove publish"),
     ({"uncovered": "top"}, "uncovered: suppress"),
     ({"join": [{"table": "people", "key": "name"}]}, "view of the join"),
     ({"privacy": [{"type": "delta_presence", "min": 0, "max": 1, "subset": {"table": "part"}}]}, "subset: {column"),
@@ -573,7 +574,7 @@ def test_every_key_of_a_policy_was_thought_of() -> None:
         "columns", "privacy", "source", "table", "csv", "formats", "join", "undeclared", "uncovered",
         "suppression_limit", "suppression_count", "nulls", "quality", "search", "suppressed", "transformation",
         "output", "if_exists", "report", "engine", "version", "base_directory", "extensions", "file", "entity",
-        "accept", "files", "row_security",
+        "accept", "files", "row_security", "publish",
     }  # fmt: skip
     assert {field.name for field in fields(sqlanon.Policy)} == known
 
