@@ -27,8 +27,9 @@ from sqlanon.evaluate.shared_counts import SharedCounts
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Measure
-from sqlanon.plan.planned import NO_VALUES, as_buckets, versions
+from sqlanon.plan.planned import as_buckets, versions
 from sqlanon.plan.publishing import PublishablePlan
+from sqlanon.plan.represented import NO_VALUES
 from sqlanon.policy import Model, Output, Policy, as_policy
 from sqlanon.policy.plain import plain
 from sqlanon.publish.ledger import Entities, Ledger
@@ -210,7 +211,7 @@ class Plan(PublishablePlan):
             suppressed = SizeHistogram.of(self._sizes(self.node, published=False, by=by)).records + catalog.uncovered
         rows = self._sizes(self.node, published=True, by=by)
         classes, population = read_sizes(rows, suppressed=suppressed, excluded=catalog.excluded)
-        return PublishedClasses(classes, population, self._rows_with, self.released, self.node)
+        return PublishedClasses(classes, population, self._rows_with, self.generalized, self.node)
 
     def _rows_with(self, published: Mapping[str, str]) -> exp.Query:
         return self._generalized_query(published)

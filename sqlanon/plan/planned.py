@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from secrets import token_hex
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from sqlglot import exp
@@ -19,7 +19,7 @@ from sqlanon.audit.models import ModelAudit
 from sqlanon.audit.null_bias import NullBias, null_bias
 from sqlanon.audit.nulls import NullAudit, audit_nulls
 from sqlanon.audit.release import ReleaseClaim
-from sqlanon.compiler.representatives import RepresentedColumn, represented_rows, represented_texts
+from sqlanon.compiler.representatives import represented_texts
 from sqlanon.engines.base import Engine, replayed
 from sqlanon.engines.standalone import standalone
 from sqlanon.errors import EngineError, UnsupportedError
@@ -27,11 +27,11 @@ from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.models import least_size
 from sqlanon.plan.beside import judge_release, warnings_of
-from sqlanon.plan.represented import claim_of, mean_warnings
+from sqlanon.plan.represented import Representing, claim_of, mean_warnings
 from sqlanon.policy import Column, Policy
 from sqlanon.policy.hierarchy.specs import HierarchySpec
 from sqlanon.publish.ledger import Ledger
-from sqlanon.publish.order import ReleasedRows, copies_of
+from sqlanon.publish.order import ReleasedRows
 from sqlanon.publish.references import plan_audits
 from sqlanon.publish.script import replayable_script
 from sqlanon.publish.staging import staged_release
@@ -41,7 +41,6 @@ from sqlanon.search.certificate import Certificate
 from sqlanon.source.beside import BesideSource
 from sqlanon.source.columns import is_scalar
 from sqlanon.source.opening import Source
-from sqlanon.source.representatives import load_bounds
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, lookup_rows, named, table
 from sqlanon.version import VERSION
@@ -53,7 +52,6 @@ if TYPE_CHECKING:  # loaded when the risk or the utility of a plan is asked for
     from sqlanon.utility.released import PublishedTypes
 
 Measured = TypeVar("Measured")
-NO_VALUES: Mapping[str, str] = MappingProxyType({})
 STAGED = "staged rows"
 """The measurement of a plan that is the table of its released rows, as long as there is one."""
 COMPARED_CLASSES = 20_000
@@ -79,7 +77,7 @@ class Closing(ABC):
 
 
 @dataclass(slots=True, kw_only=True)
-class Planned(Closing):
+class Planned(Representing, Closing):
     """An encoded source and what is to be published of it. A context manager.
 
     Attributes:
@@ -115,17 +113,6 @@ class Planned(Closing):
     @abstractmethod
     def published_levels(self) -> tuple[tuple[int, ...], ...]:
         """Per quasi-identifier, the levels at which records are published, ascending."""
-
-    @abstractmethod
-    def _generalized_query(
-        self, published: Mapping[str, str], *, entities: bool = False, values: Mapping[str, str] = NO_VALUES
-    ) -> exp.Query:
-        """Return the released rows, generalized; with their ``entities``, where the plan counts them, for audits alone.
-
-        Args:
-            published: columns of the source with the types in which they are returned.
-            values: columns of the source whose own values stand under other names, for what is computed of classes.
-        """
 
     @abstractmethod
     def _published_types(self) -> PublishedTypes:
@@ -226,28 +213,6 @@ class Planned(Closing):
         return self._session.statements
 
     @property
-    def released(self) -> dict[str, str]:
-        """The columns of the release with their types, in the order of the policy.
-
-        Beside a column, or instead of its text, stand the numbers or dates that the policy publishes of it.
-        """
-        represented = {item.name: item for item in self.represented}
-        types: dict[str, str] = {}
-        for name, type_name in self.generalized.items():
-            types[name] = type_name
-            if name in represented:
-                types |= {own: represented[name].type_of(own) for own in represented[name].columns}
-        return types
-
-    @property
-    def represented(self) -> tuple[RepresentedColumn, ...]:
-        """The quasi-identifiers of which the policy publishes numbers or dates."""
-        found = self._session.encoding.represented
-        if not found:
-            return ()
-        return self._once("represented", lambda: load_bounds(self.engine, found, self.published_levels))
-
-    @property
     def generalized(self) -> dict[str, str]:
         """The columns of the source that are published, with the types of what they are generalized to."""
         positions = {a.name: position for position, a in enumerate(self.catalog.attributes)}
@@ -265,22 +230,6 @@ class Planned(Closing):
                     type_name = "VARCHAR"
             types[item.name] = type_name
         return types
-
-    def _release_query(self, *, entities: bool = False) -> exp.Query:
-        """Return the released rows; with their ``entities``, where the plan counts them, for audits alone."""
-        represented, texts = self.represented, self.generalized
-        if not represented:
-            return self._generalized_query(texts, entities=entities)
-        as_texts = texts | {item.name: "VARCHAR" for item in represented}
-        values = {item.name: item.raw for item in represented if item.needs_mean}
-        rows = self._generalized_query(as_texts, entities=entities, values=values)
-        also = [names.ENTITY] if entities and self.catalog.has_entity else []
-        return represented_rows(rows, self.released, texts, represented, quasi=self._quasi, also=also)
-
-    @property
-    def _quasi(self) -> list[str]:
-        """The names of the quasi-identifiers."""
-        return [attribute.name for attribute in self.catalog.attributes]
 
     @property
     def release_sql(self) -> str:
@@ -489,27 +438,6 @@ class Planned(Closing):
             nulls=self.policy.nulls,
             lookups=self._lookups(),
         )
-
-    def _counted_query(self, published: Mapping[str, str], copies: str) -> exp.Query | None:
-        """Return the distinct generalized rows with how often each stands, if the plan knows them already.
-
-        Args:
-            published: the columns with the types in which they are returned.
-            copies: the name of the column of the counts.
-        """
-        return None
-
-    def _counted_rows(self) -> exp.Query | None:
-        """Return the distinct rows of the release with how often each stands, if the plan knows them already."""
-        represented, texts, copies = self.represented, self.generalized, copies_of(self.released)
-        if not represented:
-            return self._counted_query(texts, copies)
-        if any(item.instead or item.needs_mean for item in represented):
-            return None  # rows may agree then, or need the records
-        rows = self._counted_query(texts | {item.name: "VARCHAR" for item in represented}, copies)
-        if rows is None:
-            return None
-        return represented_rows(rows, self.released, texts, represented, quasi=self._quasi, also=[copies])
 
     def _rows(self, query: exp.Query) -> ReleasedRows:
         """Return the released rows with what is known of how often each stands.

@@ -1,11 +1,119 @@
-"""What a plan says of the numbers and dates that it publishes beside texts, or in their place."""
+"""The numbers and dates that a plan publishes beside the generalized texts, or in their place."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from sqlglot import exp
+
 from sqlanon.audit.represented import RepresentedClaim
-from sqlanon.compiler.representatives import RepresentedColumn
+from sqlanon.compiler.representatives import RepresentedColumn, represented_rows
+from sqlanon.evaluate.session import Session
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.policy import Policy
 from sqlanon.policy.representatives import CLASS_MEAN
+from sqlanon.publish.order import copies_of
+from sqlanon.source.representatives import load_bounds
+from sqlanon.sqltrees import names
+
+NO_VALUES: Mapping[str, str] = MappingProxyType({})
+
+
+class Representing(ABC):
+    """The part of a plan that adds numbers and dates to its generalized rows."""
+
+    __slots__ = ()
+    catalog: Catalog
+    _session: Session
+
+    @property
+    @abstractmethod
+    def generalized(self) -> dict[str, str]:
+        """The columns of the source that are published, with the types of what they are generalized to."""
+
+    @property
+    @abstractmethod
+    def published_levels(self) -> tuple[tuple[int, ...], ...]:
+        """Per quasi-identifier, the levels at which records are published, ascending."""
+
+    @abstractmethod
+    def _once(self, name: str, measure: Callable[[], Any]) -> Any:
+        """Return what a measurement of the plan gives, which is made when it is first asked for."""
+
+    @abstractmethod
+    def _generalized_query(
+        self, published: Mapping[str, str], *, entities: bool = False, values: Mapping[str, str] = NO_VALUES
+    ) -> exp.Query:
+        """Return the released rows, generalized; with their ``entities``, where the plan counts them, for audits alone.
+
+        Args:
+            published: columns of the source with the types in which they are returned.
+            values: columns of the source whose own values stand under other names, for what is computed of classes.
+        """
+
+    @property
+    def released(self) -> dict[str, str]:
+        """The columns of the release with their types, in the order of the policy.
+
+        Beside a column, or instead of its text, stand the numbers or dates that the policy publishes of it.
+        """
+        represented = {item.name: item for item in self.represented}
+        types: dict[str, str] = {}
+        for name, type_name in self.generalized.items():
+            types[name] = type_name
+            if name in represented:
+                types |= {own: represented[name].type_of(own) for own in represented[name].columns}
+        return types
+
+    @property
+    def represented(self) -> tuple[RepresentedColumn, ...]:
+        """The quasi-identifiers of which the policy publishes numbers or dates."""
+        found = self._session.encoding.represented
+        if not found:
+            return ()
+        loaded: tuple[RepresentedColumn, ...]
+        loaded = self._once("represented", lambda: load_bounds(self._session.engine, found, self.published_levels))
+        return loaded
+
+    def _release_query(self, *, entities: bool = False) -> exp.Query:
+        """Return the released rows; with their ``entities``, where the plan counts them, for audits alone."""
+        represented, texts = self.represented, self.generalized
+        if not represented:
+            return self._generalized_query(texts, entities=entities)
+        as_texts = texts | {item.name: "VARCHAR" for item in represented}
+        values = {item.name: item.raw for item in represented if item.needs_mean}
+        rows = self._generalized_query(as_texts, entities=entities, values=values)
+        also = [names.ENTITY] if entities and self.catalog.has_entity else []
+        return represented_rows(rows, self.released, texts, represented, quasi=self._quasi, also=also)
+
+    @property
+    def _quasi(self) -> list[str]:
+        """The names of the quasi-identifiers."""
+        return [attribute.name for attribute in self.catalog.attributes]
+
+    def _counted_query(self, published: Mapping[str, str], copies: str) -> exp.Query | None:
+        """Return the distinct generalized rows with how often each stands, if the plan knows them already.
+
+        Args:
+            published: the columns with the types in which they are returned.
+            copies: the name of the column of the counts.
+        """
+        return None
+
+    def _counted_rows(self) -> exp.Query | None:
+        """Return the distinct rows of the release with how often each stands, if the plan knows them already."""
+        represented, texts, copies = self.represented, self.generalized, copies_of(self.released)
+        if not represented:
+            return self._counted_query(texts, copies)
+        if any(item.instead or item.needs_mean for item in represented):
+            return None  # rows may agree then, or need the records
+        rows = self._counted_query(texts | {item.name: "VARCHAR" for item in represented}, copies)
+        if rows is None:
+            return None
+        return represented_rows(rows, self.released, texts, represented, quasi=self._quasi, also=[copies])
 
 
 def mean_warnings(policy: Policy) -> tuple[str, ...]:

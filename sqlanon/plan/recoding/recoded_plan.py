@@ -20,9 +20,10 @@ from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.plan.full_domain import Solution
 from sqlanon.plan.patterns.quality import PatternQuality, quality
-from sqlanon.plan.planned import NO_VALUES, as_buckets
+from sqlanon.plan.planned import as_buckets
 from sqlanon.plan.publishing import PublishablePlan
 from sqlanon.plan.recoding.rules import Rule
+from sqlanon.plan.represented import NO_VALUES
 from sqlanon.publish.ledger import Ledger
 from sqlanon.risk.histogram import SizeHistogram
 from sqlanon.search.certificate import Certificate
@@ -98,7 +99,7 @@ class RecodedPlan(PublishablePlan):
         rows = self.engine.run("class sizes", count_by(classes, [names.COUNT]))
         ledger = self.ledger
         sizes = SizeHistogram.of(rows, suppressed=ledger.suppressed, excluded=ledger.excluded)
-        return PublishedClasses(sizes, None, self._rows_with, self.released, None, by_chance=self._split)
+        return PublishedClasses(sizes, None, self._rows_with, self.generalized, None, by_chance=self._split)
 
     def _rows_with(self, published: Mapping[str, str]) -> exp.Query:
         return self._generalized_query(published)
