@@ -1,0 +1,284 @@
+"""Draft a policy from a profile: roles and hierarchies with their reasons as comments, and what a person must decide.
+
+The draft runs as it stands. It is a place to start: it decides nothing silently, and takes the careful side where
+nobody has decided. What may single persons out becomes a quasi-identifier, or is dropped; what is left is published as
+it is, and the draft says why and asks.
+"""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sqlanon.errors import InputError
+from sqlanon.policy import Policy
+from sqlanon.policy.paths import is_connection_text, is_url
+from sqlanon.profiling.drafted_hierarchies import DraftedHierarchy, drafted_hierarchy
+from sqlanon.profiling.facts import ColumnProfile, Profile
+from sqlanon.profiling.roles import KNOWABLE
+from sqlanon.profiling.words import KNOWN
+from sqlanon.source.columns import is_scalar, without_enum
+
+MOST_QUASI_IDENTIFIERS = 10
+"""Quasi-identifiers that a draft asks for at most. With each more, classes of k records say less of every column."""
+K = 5
+LIMIT = 0.05
+LARGE = 200_000
+"""Nodes of a lattice from which on the draft limits the search."""
+DECIDE = "DECIDE:"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a person must decide of a draft: of a column, or of a key of the policy."""
+
+    column: str | None
+    key: str
+    sentence: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {"column": self.column, "key": self.key, "sentence": self.sentence}
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A drafted policy: the text of its file, the policy that it reads as, and what a person must decide."""
+
+    yaml: str
+    policy: Policy
+    decisions: tuple[Decision, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {"policy": self.policy.to_dict(), "decisions": [item.to_dict() for item in self.decisions]}
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedColumn:
+    """A column of the draft: its keys, the reason of its role, what its hierarchy does, and questions."""
+
+    name: str
+    keys: Mapping[str, Any]
+    reason: str
+    remark: str = ""
+    questions: tuple[str, ...] = ()
+    nodes: int = 1
+
+
+def draft(
+    profile: Profile, *, k: int = K, output: str = "released.parquet", folder: str | os.PathLike[str] | None = None
+) -> Draft:
+    """Return a policy with comments that runs as it stands.
+
+    Args:
+        k: how many records a class has at least.
+        output: the file of the release, beside the policy.
+        folder: where the policy will stand; the source is named relative to it. None: the current one.
+
+    Raises:
+        InputError: the source cannot be named in a policy, or has no column.
+    """
+    base = Path(folder or ".").absolute()
+    columns = [_column(item, profile) for item in profile.columns]
+    columns = _limited(columns, profile)
+    if not any(column.keys["role"] != "drop" for column in columns):
+        columns = _something_left(columns, profile)
+    columns = _dropped_last(columns)
+    decisions = _decisions(columns, k)
+    text = _text(profile, columns, decisions, k=k, output=output, base=base)
+    policy = Policy.from_dict(yaml.safe_load(text), base_directory=base)
+    return Draft(text, policy, tuple(decisions))
+
+
+def _column(found: ColumnProfile, profile: Profile) -> DraftedColumn:
+    """Return a column with the role that the profile suggests."""
+    asked = (found.question,) if found.question else ()
+    if not is_scalar(without_enum(found.type)):
+        reason = f"{found.reason} Its type has no text that could be generalized."
+        return DraftedColumn(found.name, {"role": "drop"}, reason.strip(), questions=asked)
+    if found.looks_like == "empty":
+        return DraftedColumn(found.name, {"role": "drop"}, "It holds no value.")
+    if found.role == "identifier":
+        return DraftedColumn(found.name, {"role": "drop"}, found.reason, questions=asked)
+    if found.role == "sensitive" and found.distinct >= 2:
+        models = [{"type": "distinct_l_diversity", "l": 2}]
+        return DraftedColumn(found.name, {"role": "sensitive", "models": models}, found.reason, questions=asked)
+    if found.role != "quasi_identifier":
+        return DraftedColumn(found.name, {"role": "keep"}, found.reason, questions=asked)
+    return _quasi_identifier(found, drafted_hierarchy(found, is_text=profile.is_text, records=profile.records), asked)
+
+
+def _quasi_identifier(found: ColumnProfile, drafted: DraftedHierarchy, asked: tuple[str, ...]) -> DraftedColumn:
+    keys = {"role": "quasi_identifier", "hierarchy": dict(drafted.keys)}
+    questions = (*asked, *([drafted.question] if drafted.question else []))
+    return DraftedColumn(found.name, keys, found.reason, drafted.remark, questions, drafted.nodes)
+
+
+def _limited(columns: Sequence[DraftedColumn], profile: Profile) -> list[DraftedColumn]:
+    """Drop quasi-identifiers beyond the limit.
+
+    Those go first of which nothing but their values says that others know them, and of these what tells most apart.
+    """
+
+    def importance(item: DraftedColumn) -> tuple[int, float]:
+        found = profile.column(item.name)
+        known = found.looks_like in KNOWABLE or found.topic in KNOWN
+        return (0 if known else 1, found.separation or 0.0)
+
+    quasi = sorted((c for c in columns if c.keys["role"] == "quasi_identifier"), key=importance)
+    beyond = {item.name for item in quasi[MOST_QUASI_IDENTIFIERS:]}
+    question = (
+        f"Left out by the draft, because classes of more than {MOST_QUASI_IDENTIFIERS} quasi-identifiers say little of "
+        "each. Is it needed more than another? Then give the other the role drop, and take this line instead: "
+    )
+    result = []
+    for item in columns:
+        if item.name in beyond:
+            instead = _flow(item.keys)
+            asked = (*item.questions, question + f"{_scalar(item.name)}: {instead}")
+            item = replace(item, keys={"role": "drop"}, remark="", questions=asked, nodes=1)
+        result.append(item)
+    return result
+
+
+def _something_left(columns: Sequence[DraftedColumn], profile: Profile) -> list[DraftedColumn]:
+    """Return the columns with one that is published, since a release has one at least.
+
+    Raises:
+        InputError: there is no column that could be.
+    """
+    for place, item in enumerate(columns):
+        found = profile.column(item.name)
+        if is_scalar(without_enum(found.type)) and found.looks_like != "empty":
+            question = (
+                "Every column looks as if it identified persons. This one is published only when generalized to *."
+            )
+            keys = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
+            kept = DraftedColumn(item.name, keys, item.reason, "suppressed where it singles out", (question,), 2)
+            return [*columns[:place], kept, *columns[place + 1 :]]
+    raise InputError(
+        "No column of the source has values that could be published.", hint="profile another table, or a view of it."
+    )
+
+
+def _dropped_last(columns: Sequence[DraftedColumn]) -> list[DraftedColumn]:
+    order = ("quasi_identifier", "sensitive", "keep", "drop")
+    return sorted(columns, key=lambda item: order.index(item.keys["role"]))
+
+
+def _decisions(columns: Sequence[DraftedColumn], k: int) -> list[Decision]:
+    """Return what a person must decide, the policy first."""
+    decisions = [
+        Decision(
+            None, "columns", "Check every role: what an attacker may know of a person must be a quasi_identifier."
+        ),
+        Decision(None, "privacy", f"Is k = {k} enough? 5 is usual within an organization, 10 to 20 for the public."),
+    ]
+    if not any(column.keys["role"] == "sensitive" for column in columns):
+        sentence = (
+            "No column looks sensitive. If one is, say role: sensitive with a model: k-anonymity does not hide it."
+        )
+        decisions.append(Decision(None, "columns", sentence))
+    return [*decisions, *[Decision(c.name, "columns", question) for c in columns for question in c.questions]]
+
+
+TITLES = {
+    "quasi_identifier": "Others may know these of a person: they are generalized until each class has k records.",
+    "sensitive": "Others must not learn these: they are published as they are, and watched by their models.",
+    "keep": "These are published as they are. A run refuses them if they identify persons by themselves.",
+    "drop": "These are not published.",
+}
+
+
+def _text(
+    profile: Profile,
+    columns: Sequence[DraftedColumn],
+    decisions: Sequence[Decision],
+    *,
+    k: int,
+    output: str,
+    base: Path,
+) -> str:
+    """Return the text of the policy file."""
+    lines = [
+        "# Drafted by `sqlanon profile`: a place to start that runs as it stands. No value of the table is in it.",
+        *_comment(f"A person must decide {len(decisions)} things, each marked {DECIDE} {_listed(decisions)}", 0),
+        "version: 1",
+        *_source_lines(profile, base),
+        "",
+        *_comment(f"{DECIDE} {decisions[0].sentence}", 0),
+        "columns:",
+    ]
+    role = None
+    for item in columns:
+        if item.keys["role"] != role:
+            role = item.keys["role"]
+            lines += ["", *_comment(TITLES[role], 2)]
+        lines += _comment(" ".join(filter(None, [item.reason, f"Levels: {item.remark}." if item.remark else ""])), 2)
+        for question in item.questions:
+            lines += _comment(f"{DECIDE} {question}", 2)
+        lines.append(f"  {_scalar(item.name)}: {_flow(item.keys)}")
+    lines += ["undeclared: error   # a column that appears later ends the run instead of being published", ""]
+    for decision in decisions[1:]:
+        if decision.column is None:
+            lines += _comment(f"{DECIDE} {decision.sentence}", 0)
+    lines += [
+        f"privacy: [{{type: k_anonymity, k: {k}}}]",
+        f"suppression_limit: {LIMIT}   # the share of records that may be left out, so that few do not coarsen all",
+        "uncovered: top   # a value that a hierarchy cannot read (a text among numbers) is published as *",
+    ]
+    nodes = 1
+    for item in columns:
+        nodes *= item.nodes
+    if nodes > LARGE:
+        lines.append(
+            f"search: {{time_limit: 60, gap: 0.02}}   # some {nodes:,} combinations of levels: near enough will do"
+        )
+    lines.append(f"output: {{file: {_scalar(output)}}}")
+    return "\n".join(lines) + "\n"
+
+
+def _listed(decisions: Sequence[Decision]) -> str:
+    """Return what the decisions are about, in a few words."""
+    of_policy = [{"columns": "the roles", "privacy": "k"}[item.key] for item in decisions if item.column is None]
+    columns = [item.column for item in decisions if item.column is not None]
+    return ", ".join(dict.fromkeys([*of_policy, *columns])) + "."
+
+
+def _source_lines(profile: Profile, base: Path) -> list[str]:
+    source = profile.source
+    if not is_url(source) and not is_connection_text(source):
+        path = Path(source).absolute()
+        source = os.path.relpath(path, base) if path.is_relative_to(base) else str(path)
+    lines = [f"source: {_scalar(source)}"]
+    if profile.table is not None:
+        lines.append(f"table: {_scalar(profile.table)}")
+    if profile.csv:
+        lines.append(f"csv: {_flow(profile.csv)}")
+    return lines
+
+
+def _comment(text: str, indent: int) -> list[str]:
+    """Return a text as lines of a comment; signs that would end a line are shown as spaces."""
+    plain = "".join(sign if sign.isprintable() else " " for sign in text)
+    prefix = " " * indent + "# "
+    return textwrap.wrap(plain, 118, initial_indent=prefix, subsequent_indent=prefix, break_long_words=False)
+
+
+def _flow(value: Any) -> str:
+    """Return keys on one line, as YAML."""
+    plain = {key: dict(item) if isinstance(item, Mapping) else item for key, item in dict(value).items()}
+    return yaml.safe_dump(plain, default_flow_style=True, sort_keys=False, width=10**9, allow_unicode=True).strip()
+
+
+def _scalar(text: str) -> str:
+    """Return a text as YAML reads it back, in quotes where it needs them."""
+    written = yaml.safe_dump(text, default_flow_style=True, width=10**9, allow_unicode=True)
+    return written.removesuffix("...\n").strip("\n") if isinstance(text, str) else written
