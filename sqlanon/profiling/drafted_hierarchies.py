@@ -73,7 +73,7 @@ def drafted_hierarchy(found: ColumnProfile, *, is_text: bool, records: int) -> D
         question = "Are these codes of ISO 3166? Otherwise take frequent."
         return DraftedHierarchy({"codes": "countries"}, "sub-regions and regions of UN M49", question)
     is_number = found.reads_as in ("whole", "number") and (texts or not found.misfits)
-    if is_number and found.spread is not None and found.looks_like not in ("postcode", "category"):
+    if is_number and found.spread is not None and found.looks_like != "postcode" and found.distinct > 3:
         return _intervals(found, found.spread)
     return _codes_or_values(found, records)
 
@@ -131,14 +131,19 @@ def _intervals(found: ColumnProfile, spread: Spread) -> DraftedHierarchy:
         del keys["fanouts"]
     widths = [width * math.prod(fanouts[:depth]) for depth in range(len(fanouts) + 1)]
     remark = f"intervals of {', '.join(str(_number(item)) for item in widths)} between round quantiles, with open ends"
-    return DraftedHierarchy({"intervals": keys}, remark)
+    question = None
+    if found.looks_like == "category":
+        question = (
+            "Are these numbers in an order? If they are codes of kinds, write groups: {…} or suppress: {} instead."
+        )
+    return DraftedHierarchy({"intervals": keys}, remark, question)
 
 
 def _widths(spread: Spread) -> tuple[Decimal, list[int]]:
     """Return the least width, of one digit, and fan-outs up to half of the range."""
     low, high = (spread.q05, spread.q95) if spread.q95 > spread.q05 else (spread.low, spread.high)
     span = Decimal(str(high)) - Decimal(str(low))
-    least = Decimal(1).scaleb(-spread.places)
+    least = Decimal(2).scaleb(-spread.places)  # one step of the numbers themselves would join nothing
     wanted = max(span / INTERVALS, least)
     unit = Decimal(1).scaleb(wanted.adjusted())
     digit = next(digit for digit in (1, 2, 5, 10) if digit * unit >= wanted)

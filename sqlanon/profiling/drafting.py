@@ -1,4 +1,4 @@
-"""Draft a policy from a profile: roles and hierarchies with their reasons as comments, and what a person must decide.
+"""PolicyDraft a policy from a profile: roles and hierarchies with their reasons as comments, and what a person must decide.
 
 The draft runs as it stands. It is a place to start: it decides nothing silently, and takes the careful side where
 nobody has decided. What may single persons out becomes a quasi-identifier, or is dropped; what is left is published as
@@ -29,6 +29,9 @@ MOST_QUASI_IDENTIFIERS = 10
 """Quasi-identifiers that a draft asks for at most. With each more, classes of k records say less of every column."""
 K = 5
 LIMIT = 0.05
+MOST_KEPT = 100
+"""Combinations of values, at most, that the columns have together which are published as they are without anybody having
+said that they may be: each combination is one more way to tell the records of a class apart."""
 LARGE = 200_000
 """Nodes of a lattice from which on the draft limits the search."""
 DECIDE = "DECIDE:"
@@ -48,7 +51,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class PolicyDraft:
     """A drafted policy: the text of its file, the policy that it reads as, and what a person must decide."""
 
     yaml: str
@@ -74,7 +77,7 @@ class DraftedColumn:
 
 def draft(
     profile: Profile, *, k: int = K, output: str = "released.parquet", folder: str | os.PathLike[str] | None = None
-) -> Draft:
+) -> PolicyDraft:
     """Return a policy with comments that runs as it stands.
 
     Args:
@@ -87,6 +90,7 @@ def draft(
     """
     base = Path(folder or ".").absolute()
     columns = [_column(item, profile) for item in profile.columns]
+    columns = _few_kept(columns, profile)
     columns = _limited(columns, profile)
     if not any(column.keys["role"] != "drop" for column in columns):
         columns = _something_left(columns, profile)
@@ -94,7 +98,7 @@ def draft(
     decisions = _decisions(columns, k)
     text = _text(profile, columns, decisions, k=k, output=output, base=base)
     policy = Policy.from_dict(yaml.safe_load(text), base_directory=base)
-    return Draft(text, policy, tuple(decisions))
+    return PolicyDraft(text, policy, tuple(decisions))
 
 
 def _column(found: ColumnProfile, profile: Profile) -> DraftedColumn:
@@ -119,6 +123,25 @@ def _quasi_identifier(found: ColumnProfile, drafted: DraftedHierarchy, asked: tu
     keys = {"role": "quasi_identifier", "hierarchy": dict(drafted.keys)}
     questions = (*asked, *([drafted.question] if drafted.question else []))
     return DraftedColumn(found.name, keys, found.reason, drafted.remark, questions, drafted.nodes)
+
+
+def _few_kept(columns: Sequence[DraftedColumn], profile: Profile) -> list[DraftedColumn]:
+    """Make quasi-identifiers of columns that would be published as they are, unless these have few values together."""
+    combinations, result = 1, []
+    for item in columns:
+        found = profile.column(item.name)
+        if item.keys["role"] == "keep" and combinations * max(1, found.distinct) > MOST_KEPT:
+            drafted = drafted_hierarchy(found, is_text=profile.is_text, records=profile.records)
+            reason = f"{found.reason} Published as it is, it would tell the records of a class apart."
+            asked = "Is it nothing that anybody outside can know? Then take this line instead: " + (
+                f"{_scalar(item.name)}: {{role: keep}}"
+            )
+            result.append(replace(_quasi_identifier(found, drafted, (asked,)), reason=reason))
+            continue
+        if item.keys["role"] == "keep":
+            combinations *= max(1, found.distinct)
+        result.append(item)
+    return result
 
 
 def _limited(columns: Sequence[DraftedColumn], profile: Profile) -> list[DraftedColumn]:
