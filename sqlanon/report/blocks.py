@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlanon.report.summary import ClassSizes
 from sqlanon.report.wording import share
+from sqlanon.risk.histogram import ClassSizes
 
 FULL_BAR = 30
 """Characters of a full bar in plain text."""
@@ -167,7 +167,36 @@ class ComparedSizes:
         return tuple(found)
 
 
-Block = Sentence | Listing | Table | Parts | Sizes | ComparedSizes
+@dataclass(frozen=True, slots=True)
+class PictureBar:
+    """The share of the records with one value (or range of them), before and after.
+
+    ``kind`` is ``value``, ``range``, ``null``, ``other`` or ``suppressed``.
+    """
+
+    kind: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The distribution of one column before and after, without its values."""
+
+    name: str
+    note: str
+    bars: tuple[PictureBar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """Small pictures side by side. Forms without pictures leave them out."""
+
+    pictures: tuple[Picture, ...]
+    caption: str
+
+
+Block = Sentence | Listing | Table | Parts | Sizes | ComparedSizes | Pictures
 
 
 @dataclass(frozen=True, slots=True)

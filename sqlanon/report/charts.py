@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from sqlanon.report.summary import ClassSizes
+from sqlanon.report.blocks import Picture
+from sqlanon.risk.histogram import ClassSizes
 
 VISIBLE = 0.6
 """The least percent of a bar for a part that is not zero, so that it is seen."""
@@ -16,6 +17,10 @@ PLOT = 150.0
 """Height of the tallest column of a histogram."""
 HEADROOM = 34.0
 """Height above the tallest column, for its number and the mark of k."""
+SMALL = 64.0
+"""Height of a small picture."""
+MARKS = {"null": "N", "other": "…", "suppressed": "×"}
+"""What stands below bars that are no values, by their kind."""
 FOOT = 24.0
 """Height below the columns, for the labels of the axis."""
 GAP = 0.12
@@ -150,6 +155,32 @@ def paired_histogram(rows: Sequence[tuple[ClassSizes, ClassSizes]], k: int | Non
     befores = [first for first, _ in rows]
     mark = _mark(befores, k, slot)
     return PairedHistogram(tuple(columns), _ticks(befores), mark, _side(mark), foot, foot + FOOT)
+
+
+@dataclass(frozen=True, slots=True)
+class SmallChart:
+    """A small picture: bars as (style, start, width, top, height) and marks below them as (place, text)."""
+
+    bars: tuple[tuple[str, float, float, float, float], ...]
+    marks: tuple[tuple[float, str], ...]
+
+
+def small_chart(picture: Picture) -> SmallChart:
+    """Return the picture of a distribution before and after: along the page in percent, upwards in pixels."""
+    slot = 100.0 / max(len(picture.bars), 1)
+    half = slot * (1 - GAP) / 2
+    tallest = max((max(bar.before, bar.after) for bar in picture.bars), default=0.0)
+    bars, marks = [], []
+    for place, item in enumerate(picture.bars):
+        start = place * slot + slot * GAP / 2
+        after = "suppressed" if item.kind == "suppressed" else "published"
+        for style, value, left in (("earlier", item.before, start), (after, item.after, start + half)):
+            if value > 0 and tallest:
+                height = round(max(SMALL * value / tallest, 1.0), 2)
+                bars.append((style, round(left, 3), round(half, 3), round(SMALL - height, 2), height))
+        if item.kind in MARKS:
+            marks.append((round(start + half, 3), MARKS[item.kind]))
+    return SmallChart(tuple(bars), tuple(marks))
 
 
 def _two(items: Sequence[Item]) -> tuple[Item, Item]:

@@ -49,6 +49,6 @@ def _sentences(section: blocks.Section) -> list[str]:
                 found.append(block.text)
             case blocks.Listing():
                 found += block.items
-            case blocks.Table() | blocks.Sizes() | blocks.ComparedSizes():
+            case blocks.Table() | blocks.Sizes() | blocks.ComparedSizes() | blocks.Pictures():
                 found += [block.caption] if block.caption else []
     return found

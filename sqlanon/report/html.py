@@ -11,16 +11,16 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from sqlanon.report import blocks
-from sqlanon.report.charts import Segment, bar, histogram, inset, paired_histogram, stacked
+from sqlanon.report.charts import Segment, bar, histogram, inset, paired_histogram, small_chart, stacked
 from sqlanon.report.summary import RunSummary
 from sqlanon.report.view import view_of
-from sqlanon.report.wording import count, size_range, visible
+from sqlanon.report.wording import count, share, size_range, visible
 
 TEMPLATE = "report.html.j2"
 STYLE = "report.css"
 KINDS = (
     blocks.Sentence, blocks.Listing, blocks.Table, blocks.Parts, blocks.Sizes, blocks.Noted, blocks.Bar, blocks.Pair,
-    blocks.ComparedSizes,
+    blocks.ComparedSizes, blocks.Pictures,
 )  # fmt: skip
 """What the template draws, each by a test of its name."""
 NUMBER = re.compile(r"-?[\d,.]+")
@@ -50,10 +50,12 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(count=count, name=_name, visible=visible)
+    environment.filters.update(count=count, share=share, name=_name, visible=visible)
     environment.tests.update({kind.__name__.lower(): lambda item, kind=kind: isinstance(item, kind) for kind in KINDS})
     environment.globals.update(HATCHED=HATCHED, bar=bar, drawn_parts=_drawn_parts, size_range=size_range)
-    environment.globals.update(inset=inset, histogram=histogram, paired_histogram=paired_histogram)
+    environment.globals.update(
+        small_chart=small_chart, inset=inset, histogram=histogram, paired_histogram=paired_histogram
+    )
     return environment
 
 

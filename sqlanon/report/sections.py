@@ -31,6 +31,7 @@ from sqlanon.report.recipient import RecipientSummary
 from sqlanon.report.risk_section import compared
 from sqlanon.report.story import REVIEW
 from sqlanon.report.summary import FailureSummary, RecodingSummary, RunSummary, SearchSummary
+from sqlanon.report.utility_section import lost
 from sqlanon.report.wording import count, counted, duration, figure, search_extent, share
 
 PHASES = 4
@@ -50,6 +51,7 @@ def sections_of(run: RunSummary) -> tuple[Section, ...]:
         Section("records", "Records", tuple(_records(run.ledger, run.allowed, kind)) if run.ledger else ()),
         Section("classes", "Classes by size", _sizes(run)),
         Section("attributes", "Quasi-identifiers", tuple(_attributes(run)) if run.attributes else ()),
+        Section("utility", "What was lost, and what is left", tuple(lost(run.utility)) if run.utility else ()),
         Section("rules", wording.RULES.get(kind, ""), tuple(_rules(rules)) if rules else ()),
         Section("models", "Privacy models", _models(run)),
         Section("beside", "Published as they are", _beside(run)),

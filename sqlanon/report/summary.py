@@ -24,6 +24,7 @@ from sqlanon.policy import Policy
 from sqlanon.publish.ledger import Ledger
 from sqlanon.report.settings import file_name, settings_of
 from sqlanon.report.story import asked, meaning_of_nulls, not_promised, promised
+from sqlanon.report.utility_section import QUERIES, without_values
 from sqlanon.report.wording import (
     RULE,
     count,
@@ -41,6 +42,7 @@ from sqlanon.version import VERSION
 
 if TYPE_CHECKING:
     from sqlanon.risk.facts import RiskComparison
+    from sqlanon.utility.facts import Utility
 
 MOST_RULES = 30
 """The most rules that a report lists."""
@@ -206,7 +208,8 @@ class RunSummary:
         least: the least number of records of a class by the models; smaller counts are not for recipients.
         counts_entities: persons are counted, not records.
         public_certificate: the certificate as it travels with the release; None after a failed run.
-        risk: of the source's records and of the release; None where it could not be measured.
+        risk: of the source's records and of the release; None where no record takes part.
+        utility: what the release still says, without the values that label its charts; None likewise.
     """
 
     when: str
@@ -243,6 +246,7 @@ class RunSummary:
     counts_entities: bool = False
     public_certificate: Mapping[str, Any] | None = None
     risk: RiskComparison | None = None
+    utility: Utility | None = None
 
     @property
     def headline(self) -> str:
@@ -293,7 +297,7 @@ def summarize(release: Release, *, now: str | None = None) -> RunSummary:
     plan, policy, certificate = release.plan, release.plan.policy, release.certificate
     statements = plan.statements  # without those of the report itself
     audited, refused = _null_audit(plan)
-    risk = plan.risk() if plan.catalog.population else None
+    taking_part = plan.catalog.population > 0
     return RunSummary(
         **_asked(policy, now),
         source=plan.source_name,
@@ -323,7 +327,8 @@ def summarize(release: Release, *, now: str | None = None) -> RunSummary:
         bias=plan.null_bias(),
         beside=_beside(plan),
         public_certificate=release.manifest["certificate"],
-        risk=risk,
+        risk=plan.risk() if taking_part else None,
+        utility=without_values(plan.utility(queries=QUERIES)) if taking_part else None,
     )
 
 

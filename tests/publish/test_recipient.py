@@ -6,6 +6,7 @@ import json
 import random
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import duckdb
 import pytest
 from command_line import sqlanon as sqlanon_command
 from effort import scaled
+from reports import full_report, utility_by_hand
 from tables import text_table
 
 import sqlanon
@@ -36,6 +38,9 @@ from sqlanon.report.summary import (
     summarize_failure,
 )
 from sqlanon.report.text import text_report
+from sqlanon.risk.facts import RiskComparison
+from sqlanon.risk.figures import Setting, assess
+from sqlanon.risk.histogram import SizeHistogram
 from sqlanon.search.certificate import Certificate
 
 NOW = "2026-01-02T03:04:05Z"
@@ -161,6 +166,13 @@ def secretive(**changes: Any) -> RunSummary:
         "warnings": (f"secret: {SMALL[3]} records.",),
         "beside": ((judged, (SMALL[3], SMALL[7])),),
         "asked": (("left out", "secret-name"), ("who is counted", "records")),
+        "risk": RiskComparison(
+            assess(SizeHistogram.of([(SMALL[0], 3), (SMALL[1], 1), (2_000_000, 2)]), Setting(("sex", "age"), k=K)),
+            assess(
+                SizeHistogram.of([(2_000_000, 2), (3_000_000, 1)], suppressed=suppressed), Setting(("sex", "age"), k=K)
+            ),
+        ),
+        "utility": replace(utility_by_hand("secret value"), suppressed=SMALL[5], records=SMALL[6]),
         "promised": ("This.",),
         "not_promised": ("That.",),
         "null_words": ("NULL is NULL.",),
@@ -187,10 +199,23 @@ def test_no_form_holds_a_small_count_or_what_gives_one_back(form: str) -> None:
             part = 100 * number / whole
             assert not any(f">{part:.{digits}f} %" in text for digits in (1, 2, 3)), (number, whole)
             assert f'"{part:.3f}%"' not in text and f'"{round(part, 3)}%"' not in text
-    for word in ("secret", "0.9871", "0.1235", "0.2235", "abab", "123.4", "2 min", "03:04"):
+    for word in ("secret", "12.3 %", "65.9 %", "0.9871", "0.1235", "0.2235", "abab", "123.4", "2 min", "03:04"):
         assert word not in text, word
     assert "7,000,000" in text or "7000000" in text
     assert "&lt;1000000" in text or "<1000000" in text.replace("\\", "")
+
+
+def test_risk_is_that_of_the_release_alone() -> None:
+    run = full_report()
+    assert run.risk is not None
+    found = for_recipient(run)
+    assert {figure.key for figure in found.risk} >= {"prosecutor_highest", "prosecutor_average", "separation"}
+    assert all(figure.value == run.risk.after[figure.key].value for figure in found.risk)
+    assert not {figure.key for figure in found.risk} & {"marketer", "journalist_highest"}
+    assert "of_all" not in json_report(run, "recipient")
+    assert not for_recipient(full_report(counts_entities=True)).risk
+    for text in forms(run).values():
+        assert "Before" not in text
 
 
 def test_the_operator_is_told_all_of_it() -> None:

@@ -18,7 +18,11 @@ from sqlanon.report.summary import (
     SearchSummary,
 )
 from sqlanon.report.wording import describe_proof
+from sqlanon.risk.facts import RiskComparison
+from sqlanon.risk.figures import Setting, assess
+from sqlanon.risk.histogram import SizeHistogram
 from sqlanon.search.certificate import Certificate
+from sqlanon.utility.facts import Bucket, ColumnUtility, LevelShare, QueryError, QueryErrors, Utility
 
 NOW = "2026-01-02T03:04:05Z"
 HOSTILE = [
@@ -130,6 +134,38 @@ def hostile() -> RunSummary:
     )
 
 
+def risk_by_hand() -> RiskComparison:
+    """The figures of 105 records, of which 93 are published."""
+    setting = Setting(("sex", "age"), k=3)
+    before = SizeHistogram.of([(1, 12), (2, 9), (4, 10), (35, 1)])
+    after = SizeHistogram.of([(3, 4), (5, 5), (18, 2), (20, 1)], suppressed=12)
+    return RiskComparison(assess(before, setting), assess(after, setting))
+
+
+def utility_by_hand(label: str = "") -> Utility:
+    """What is left of two columns; ``label`` stands where a published value would."""
+    buckets = (
+        Bucket("range", label, 3, 60, 55, 0.6, 0.55),
+        Bucket("value", label, 1, 33, 31, 0.33, 0.31),
+        Bucket("null", "NULL", 1, 4, 4, 0.04, 0.04),
+        Bucket("other", "other values", 2, 3, 3, 0.03, 0.03),
+        Bucket("suppressed", "suppressed", 0, 0, 7, 0.0, 0.07),
+    )
+    levels = (LevelShare(0, 50, 0.5), LevelShare(2, 43, 0.43))
+    columns = tuple(
+        ColumnUtility(
+            name, "quasi_identifier", name == "age", 0.25, "loss", levels, 7, 0.07, 80, 9, 0.1234, 0.0567,
+            0.05 if name == "age" else None, 0.01 if name == "age" else None, buckets, 2,
+        )
+        for name in ("sex", "age")
+    )  # fmt: skip
+    errors = (
+        QueryError("contained", 1.0, 1.0, 0.9), QueryError("overlapping", 2.5, 17.6, 5.3),
+        QueryError("uniform", 0.131, 0.659, 0.21),
+    )  # fmt: skip
+    return Utility(100, 93, 7, 5, 3, columns, QueryErrors(200, 1, 10.0, ("sex", "age"), errors))
+
+
 def full_report(**changes: Any) -> RunSummary:
     """A run with every part of the story."""
     policy = sqlanon.Policy.from_dict(
@@ -157,5 +193,7 @@ def full_report(**changes: Any) -> RunSummary:
         "null_words": meaning_of_nulls(policy),
         "least": 3,
         "beside": judged,
+        "risk": risk_by_hand(),
+        "utility": utility_by_hand(),
     }
     return made_by_hand(**{**keys, **changes})
