@@ -17,6 +17,8 @@ DIALECTS = ("snowflake", "bigquery", "databricks", "clickhouse", "trino", "postg
 """Of ``explain``."""
 AUDIENCES = ("operator", "recipient")
 """Of the report of ``run``, and of ``evidence``."""
+NULLS = ("extended", "basic")
+"""Of ``risk``, and of the key ``nulls`` of a policy."""
 ADAPTERS = ("duckdb", "postgres")
 """Of ``dbt``."""
 BESIDE = "*"
@@ -271,6 +273,35 @@ def nulls() -> Work:
 
 
 @click.command(cls=GuardedCommand)
+@click.argument("source", type=click.Path(), required=False)
+@click.argument("table", required=False)
+@optional_qi_option
+@click.option("--k", type=click.IntRange(min=1), help="Classes of fewer are small: the policy's k, or 5, by default.")
+@click.option("--nulls", type=click.Choice(NULLS), help="How NULL is matched; by default it is a value (extended).")
+@click.option("--entity", help="A column that tells whom a record is of: count distinct entities instead of records.")
+@click.option("--weights", metavar="COLUMN", help="How many people each record stands for, of a survey.")
+@click.option("--population", type=click.Path(), help="A table of the population, with the same --qi.")
+@click.option("--population-table", help="Its table, if it is a database; alone, a table of the source's database.")
+@click.option("--population-size", type=click.IntRange(min=1), help="N, to estimate who is unique in the population.")
+@click.option("--compare", type=click.Path(), metavar="RELEASE", help="A release of the records: before and after.")
+@click.option("--compare-table", help="Its table, if it is a database.")
+@click.option("--policy", type=click.Path(), help="Take the source, --qi, --nulls and --entity from this policy.")
+@click.option("--delimiter", default=None, help="Of CSV files.")
+@click.option(
+    "--column-sets/--no-column-sets", default=True, help="Look at which sets of columns single out (the default)."
+)
+@json_option
+def risk() -> Work:
+    """Measure what an attacker finds in a relation as it stands, each figure with a sentence; with --compare, before
+    and after. A report, no verdict: exit 0 when it could be computed, 2 when not. For the operator: the counts are
+    exact.
+    """
+    from sqlanon.commands.risk import execute
+
+    return execute
+
+
+@click.command(cls=GuardedCommand)
 @click.argument("certificate", type=click.Path())
 @policy_argument
 @json_option
@@ -337,6 +368,7 @@ COMMANDS: tuple[click.Command, ...] = (
     dbt,
     check,
     nulls,
+    risk,
     verify,
     hierarchy,
     convert,

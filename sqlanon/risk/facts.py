@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sqlanon.risk.column_sets import ColumnSets
 from sqlanon.risk.histogram import ClassSizes, SizeHistogram
+from sqlanon.risk.words import expected, probability, share
 
 GROUPS = {
     "prosecutor": "An attacker who knows that the target is in the table",
@@ -21,6 +23,28 @@ GROUPS = {
     "columns": "What the attributes tell apart",
 }
 """The groups of figures in their order, each with its title."""
+
+LABELS = {
+    "prosecutor_highest": "highest risk of a record",
+    "prosecutor_average": "average risk",
+    "prosecutor_lowest": "lowest risk",
+    "journalist_highest": "highest risk of a record",
+    "journalist_average": "average risk",
+    "marketer": "records identified on average",
+    "sample_uniques": "alone in the table",
+    "sample_pairs": "in a class of two",
+    "sample_below_k": "in a class of fewer than k",
+    "population_uniques_zayatz": "unique in the population (Zayatz)",
+    "population_uniques_pitman": "unique in the population (Pitman)",
+    "individual_highest": "highest risk of a record",
+    "individual_average": "average risk",
+    "expected_reidentifications": "expected re-identifications",
+    "distinction": "distinction",
+    "separation": "separation",
+}
+"""Short names of figures, below the title of their group."""
+AT_RISK_OVER = "records_at_risk_over_"
+"""What the keys of the shares of records at risk begin with; the threshold follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +70,28 @@ class Figure:
     sentence: str
     records: float | None = None
     bound: bool = False
+
+    @property
+    def label(self) -> str:
+        """A short name, below the title of the group."""
+        if self.key.startswith(AT_RISK_OVER):
+            return f"at risk over {self.key.removeprefix(AT_RISK_OVER).lstrip('0')}"
+        return LABELS[self.key]
+
+    @property
+    def text(self) -> str:
+        """The value as a person reads it; a dash where there is none."""
+        if self.value is None:
+            return "–"
+        text = {"probability": probability, "share": share, "count": expected}[self.kind](self.value)
+        return f"≤ {text}" if self.bound else text
+
+    @property
+    def text_of_all(self) -> str:
+        """The value with suppressed records counted as risk 0, as a person reads it."""
+        if self.of_all is None:
+            return "–"
+        return expected(self.of_all) if self.kind == "count" else share(self.of_all)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figure for JSON."""
@@ -110,6 +156,8 @@ class Risk:
         sizes: the classes by size, a bucket a power of two.
         thresholds: those that people cite.
         notes: what a reader must know to read the figures, in sentences.
+        column_sets: which sets of the quasi-identifiers single records out, and the scores of the columns (SUDA); they
+            count records, also where the figures count entities. None where they were not looked at.
     """
 
     quasi_identifiers: tuple[str, ...]
@@ -126,6 +174,7 @@ class Risk:
     sizes: tuple[ClassSizes, ...]
     thresholds: tuple[CitedThreshold, ...]
     notes: tuple[str, ...] = ()
+    column_sets: ColumnSets | None = None
     histogram: SizeHistogram
 
     def __getitem__(self, key: str) -> Figure:
@@ -163,6 +212,7 @@ class Risk:
             "class_sizes": [bucket.to_dict() for bucket in self.sizes],
             "thresholds": [threshold.to_dict() for threshold in self.thresholds],
             "notes": list(self.notes),
+            "column_sets": None if self.column_sets is None else self.column_sets.to_dict(),
         }
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sqlanon.errors import InputError
-from sqlanon.risk.facts import Figure, Risk
+from sqlanon.risk.facts import AT_RISK_OVER, Figure, Risk
 from sqlanon.risk.histogram import PopulationClasses, SizeHistogram, in_buckets
 from sqlanon.risk.thresholds import thresholds
-from sqlanon.risk.words import count, counted, probability, share, spelled
+from sqlanon.risk.words import count, counted, expected, probability, share, spelled
 
 DEFAULT_K = 5
 """The size below which a class is counted as small, where nobody names one."""
@@ -167,7 +167,7 @@ def _at_risk(sizes: SizeHistogram, setting: Setting) -> Iterator[Figure]:
             f"{which} found with a probability of more than {share(float(threshold))}: {where} of fewer than "
             f"{spelled(least)} {setting.plural}."
         )
-        yield _share(f"records_at_risk_over_{text}", "prosecutor", records, sizes, sentence)
+        yield _share(f"{AT_RISK_OVER}{text}", "prosecutor", records, sizes, sentence)
 
 
 def _those(records: int, of: int, setting: Setting) -> str:
@@ -210,17 +210,12 @@ def _journalist(sizes: SizeHistogram, setting: Setting, population: PopulationCl
     yield _over_all(
         Figure("journalist_average", "journalist", "probability", average, average, texts[1], bound=bound), sizes
     )
-    expected = average * sizes.records
+    right = average * sizes.records
     sentence = (
-        f"An attacker {marketer} is expected to identify about {_about(expected)} of the "
+        f"An attacker {marketer} is expected to identify about {expected(right)} of the "
         f"{counted(sizes.records, setting.unit)} ({share(average)})."
     )
-    yield _over_all(Figure("marketer", "marketer", "share", average, average, sentence, records=expected), sizes)
-
-
-def _about(number: float) -> str:
-    """Return an expected number of records: whole where it is large."""
-    return count(round(number)) if number >= 100 or number == round(number) else f"{number:.3g}"
+    yield _over_all(Figure("marketer", "marketer", "share", average, average, sentence, records=right), sizes)
 
 
 def _sample(sizes: SizeHistogram, setting: Setting) -> Iterator[Figure]:
@@ -255,16 +250,16 @@ def _population_uniques(sizes: SizeHistogram, setting: Setting) -> Iterator[Figu
             )
             yield Figure(f"population_uniques_{name}", "population", "share", None, None, sentence)
             continue
-        expected = value * sizes.records
+        uniques = value * sizes.records
         if not sizes.classes_of(1):
             sentence = f"By {name.capitalize()}, none is unique in the population of {count(whole)}, as none is here."
         else:
             sentence = (
                 f"By {name.capitalize()}, {share(value)} of the population of {count(whole)} are estimated to be "
-                f"unique in it by {setting.these}: about {_about(expected)} of the "
+                f"unique in it by {setting.these}: about {expected(uniques)} of the "
                 f"{counted(sizes.records, setting.unit)} here."
             )
-        figure = Figure(f"population_uniques_{name}", "population", "share", value, value, sentence, records=expected)
+        figure = Figure(f"population_uniques_{name}", "population", "share", value, value, sentence, records=uniques)
         yield _over_all(figure, sizes)
 
 
@@ -287,7 +282,7 @@ def _individual(sizes: SizeHistogram, setting: Setting, weighted: WeightedRisk) 
     yield _over_all(Figure("individual_average", "individual", "probability", average, average, sentence), sizes)
     sentence = (
         f"An attacker who links all {setting.plural} with the population is expected to identify about "
-        f"{_about(weighted.expected)} of them."
+        f"{expected(weighted.expected)} of them."
     )
     yield Figure(
         "expected_reidentifications", "individual", "count", weighted.expected, weighted.expected, sentence,

@@ -53,6 +53,11 @@ class Sample:
         query = bind(file, relations={"relation": self._as_read()}, columns=columns)
         return SizeHistogram.of(self.engine.run("class sizes", query), excluded=self.excluded())
 
+    def count(self) -> int:
+        """Return the number of records that take part, whatever is counted in classes."""
+        query = exp.select(count_rows()).from_(self._as_read())
+        return int(self.engine.run("records", query)[0][0])
+
     def excluded(self) -> int:
         """Return the number of records that take no part because of a NULL (basic match)."""
         if not self.basic or not self.columns:

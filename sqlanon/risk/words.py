@@ -50,6 +50,15 @@ def probability(value: float) -> str:
     return share(value) if value >= 0.1 else f"{share(value)} (1 in {round(chances):,})"
 
 
+def expected(number: float) -> str:
+    """Return an expected number of records, which need not be whole.
+
+    >>> expected(12458.4), expected(3.14159), expected(2.0)
+    ('12,458', '3.14', '2')
+    """
+    return count(round(number)) if number >= 100 or number == round(number) else f"{number:.3g}"
+
+
 def spelled(number: int) -> str:
     """Return a whole number as it stands in a sentence: spelled out up to twelve.
 

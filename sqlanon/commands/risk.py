@@ -1,0 +1,222 @@
+"""``sqlanon risk``: what an attacker finds in a relation as it stands, and in a release beside it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlglot import exp
+
+from sqlanon.commands.common import Judged, open_relation, reading_with, warn
+from sqlanon.commands.risk_text import comparison_lines, risk_lines
+from sqlanon.errors import InputError
+from sqlanon.models import least_size
+from sqlanon.policy import Policy
+from sqlanon.risk.facts import Risk, RiskComparison, with_notes
+from sqlanon.risk.figures import DEFAULT_K, Setting
+from sqlanon.risk.measure import Sample
+from sqlanon.risk.population_table import PopulationTable, population_sample
+from sqlanon.risk.relation import Beside, measure_relation
+from sqlanon.source.joining import open_policy_source
+from sqlanon.source.opening import Source
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import both, column, equal, is_null
+
+
+@dataclass(frozen=True, slots=True)
+class RiskOptions:
+    """The options of ``sqlanon risk``, as they are given."""
+
+    source: str | None
+    table: str | None
+    qi: tuple[str, ...]
+    k: int | None
+    nulls: str | None
+    entity: str | None
+    weights: str | None
+    population: str | None
+    population_table: str | None
+    population_size: int | None
+    compare: str | None
+    compare_table: str | None
+    policy: str | None
+    delimiter: str | None
+    column_sets: bool
+    as_json: bool
+
+    def with_policy(self, policy: Policy | None) -> RiskOptions:
+        """Return the options with what the policy says of the relation.
+
+        Raises:
+            InputError: an option says it too, or neither names the relation or its quasi-identifiers.
+        """
+        if policy is None:
+            if self.source is None:
+                raise InputError("No relation is named.", hint="give SOURCE and --qi COLUMN,…, or --policy FILE.")
+            if not self.qi:
+                raise InputError("No quasi-identifiers are named.", hint="give --qi COLUMN,…, or --policy FILE.")
+            return replace(self, k=self.k or DEFAULT_K, nulls=self.nulls or "extended")
+        twice = [f"--{name}" for name in ("qi", "nulls", "entity") if getattr(self, name)]
+        if twice:
+            raise InputError(
+                f"The policy says what {' and '.join(twice)} would say.", hint="leave the option out, or the policy."
+            )
+        least = least_size(policy.models)
+        return replace(
+            self,
+            source=self.source or policy.source,
+            table=self.table or policy.table,
+            qi=tuple(item.name for item in policy.quasi_identifiers),
+            k=self.k or (least if least > 1 else DEFAULT_K),
+            nulls=policy.nulls,
+            entity=policy.entity,
+        )
+
+
+def execute(**given: Any) -> int:
+    """Carry the command out, with the options of ``usage``, and return the exit code."""
+    options = RiskOptions(**given)
+    policy = None if options.policy is None else Policy.from_file(options.policy)
+    own_source = policy is not None and options.source is None
+    options = options.with_policy(policy)
+    with _open(options, policy if own_source else None) as opened:
+        given_place = (options.source or "", options.table)
+        judged = Judged.of(opened, given_place, options.qi, [options.weights], options.entity)
+        sample = _sample(opened, judged, options)
+        setting = _setting(judged, options)
+        before = measure_relation(sample, setting, _beside(opened, judged, options))
+        if policy is not None and policy.subset is not None:
+            before = with_notes(before, "The policy is about a subset; these figures are of all records of the source.")
+        compared = None if options.compare is None else _compared(options, sample, setting, before)
+    if options.as_json:
+        found: dict[str, Any] = {"risk": before.to_dict()}
+        if compared is not None:
+            found = {**compared.to_dict(), "release": options.compare}
+        print(json.dumps({**judged.to_dict(), **found}))
+        return 0
+    entities = "" if before.unit == "record" else " entities (each once in every class of theirs)"
+    counted = f"{before.records:,}{entities or (' records' if before.records != 1 else ' record')}"
+    print(f"{counted} in {before.classes:,} classes, the smallest has {before.smallest_class:,}.")
+    for line in judged.lines():
+        print(f"  {line}")
+    if compared is not None and compared.after.smallest_class is not None:
+        after = compared.after
+        print(f"Release: {after.records:,} in {after.classes:,} classes, the smallest has {after.smallest_class:,}.")
+    for line in risk_lines(before) if compared is None else comparison_lines(compared):
+        print(line)
+    return 0
+
+
+def _open(options: RiskOptions, policy: Policy | None) -> Source:
+    """Open the relation, or the source of the policy where no other is named."""
+    if policy is None:
+        assert options.source is not None
+        return open_relation(options.source, options.table, reading_with(options.delimiter))
+    opened = open_policy_source(None, policy)
+    for warning in opened.warnings:
+        warn(warning)
+    return opened
+
+
+def _setting(judged: Judged, options: RiskOptions) -> Setting:
+    return Setting(
+        quasi_identifiers=judged.quasi_identifiers,
+        unit="record" if judged.entity is None else "entity",
+        nulls=options.nulls or "extended",
+        k=options.k or DEFAULT_K,
+        population_size=options.population_size,
+    )
+
+
+def _sample(opened: Source, judged: Judged, options: RiskOptions) -> Sample:
+    basic = options.nulls == "basic"
+    columns = judged.quasi_identifiers
+    return Sample(opened.engine, opened.relation, columns, opened.readable, judged.entity, basic)
+
+
+def _beside(opened: Source, judged: Judged, options: RiskOptions) -> Beside:
+    """Open what is read beside the relation."""
+    population = None
+    if options.population is not None or options.population_table is not None:
+        place = PopulationTable(options.population, options.population_table, reading_with(options.delimiter))
+        population = population_sample(
+            opened.engine,
+            place.records(opened),
+            judged.quasi_identifiers,
+            entity=judged.entity,
+            basic=options.nulls == "basic",
+        )
+    return Beside(population, judged.watched[0], options.column_sets)
+
+
+def _compared(options: RiskOptions, source: Sample, setting: Setting, before: Risk) -> RiskComparison:
+    """Return the figures of the source beside those of a release of its records.
+
+    Raises:
+        InputError: the release has none of the quasi-identifiers, or more records than the source.
+    """
+    assert options.compare is not None
+    with open_relation(options.compare, options.compare_table, reading_with(options.delimiter)) as opened:
+        sample, notes = _released_sample(opened, source, setting)
+        if sample.entity is None:
+            setting = replace(setting, unit="record")
+        weights, found = options.weights, None
+        if weights is not None:
+            found = _column_of(opened, weights)
+            if found is None:
+                notes.append(f"The release has no column {weights!r}, so that the risk by its weights is not known.")
+        if options.population is not None or options.population_table is not None:
+            notes.append(
+                "The population stands beside the source. To compare the release with it, measure the release alone, "
+                "with a table of the population that is generalized in the same way."
+            )
+        suppressed = source.count() - sample.count()
+        if suppressed < 0:
+            raise InputError(
+                f"The release has {-suppressed} more records than the source, so it is no release of it.",
+                hint="check which relations are compared; with --policy, a release of the policy's own source.",
+            )
+        after = measure_relation(sample, setting, Beside(None, found, options.column_sets), suppressed=suppressed)
+        return RiskComparison(before, with_notes(after, *notes))
+
+
+def _released_sample(opened: Source, source: Sample, setting: Setting) -> tuple[Sample, list[str]]:
+    """Return a release with the quasi-identifiers that it has, and what to know of those that it lacks."""
+    found = {name: _column_of(opened, name) for name in setting.quasi_identifiers}
+    present = tuple(name for name in found.values() if name is not None)
+    lacking = [name for name, there in found.items() if there is None]
+    notes = []
+    if not present and setting.quasi_identifiers:
+        raise InputError(
+            "The release has none of the quasi-identifiers.",
+            hint=f"its columns are compared by their names; the source has {', '.join(map(repr, lacking))}.",
+        )
+    if lacking:
+        what = (
+            f"no column {lacking[0]!r}" if len(lacking) == 1 else f"none of the columns {', '.join(map(repr, lacking))}"
+        )
+        notes.append(
+            f"The release has {what}: all of its records agree in {'it' if len(lacking) == 1 else 'them'}, and nobody "
+            "is singled out by what an attacker knows of that."
+        )
+    entity = None if source.entity is None else _column_of(opened, source.entity)
+    if source.entity is not None and entity is None:
+        notes.append(
+            f"The release has no column {source.entity!r}: its classes are counted in records, of which an entity may "
+            "have several, so that its risk may be higher than these figures. Release.risk() counts entities."
+        )
+    relation = opened.relation
+    if present:
+        marked = both(
+            equal(exp.cast(column(name), "VARCHAR"), exp.convert(names.SUPPRESSED_MARKER)) for name in present
+        )
+        kept = exp.or_(exp.not_(marked, copy=False), is_null(exp.cast(column(present[0]), "VARCHAR")), copy=False)
+        relation = exp.select("*").from_(relation.copy()).where(kept).subquery("published")
+    return Sample(opened.engine, relation, present, opened.readable, entity, source.basic), notes
+
+
+def _column_of(opened: Source, name: str) -> str | None:
+    """Return the exact name of a column of a source; None when it has none, or several that differ by case."""
+    found = names.matching(name, opened.readable)
+    return found[0] if len(found) == 1 else None
