@@ -18,6 +18,7 @@ from sqlanon.errors import EngineError, InputError
 from sqlanon.risk.figures import WeightedRisk
 from sqlanon.risk.histogram import PopulationClasses, SizeHistogram
 from sqlanon.risk.individual import individual_risks
+from sqlanon.risk.words import counted
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
 from sqlanon.sqltrees.trees import both, canonical, column, count_rows, is_null, named, not_null
@@ -167,11 +168,12 @@ def checked_population(sizes: Sequence[tuple[int, int, int]], unit: str) -> Popu
     absent = [(size, classes) for size, members, classes in sizes if members == 0]
     small = [(size, classes) for size, members, classes in sizes if 0 < members < size]
     if absent or small:
-        counted = {
-            "are missing in it": sum(classes for _, classes in absent),
-            "have fewer members in it": sum(classes for _, classes in small),
-        }
-        listed = " and ".join(f"{classes} classes of the sample {what}" for what, classes in counted.items() if classes)
+        missing, fewer = (sum(classes for _, classes in found) for found in (absent, small))
+        parts = [
+            f"{counted(missing, 'class')} of the sample {'is' if missing == 1 else 'are'} missing in it",
+            f"{counted(fewer, 'class')} of the sample {'has' if fewer == 1 else 'have'} fewer members in it",
+        ]
+        listed = " and ".join(part for part, classes in zip(parts, (missing, fewer), strict=True) if classes)
         raise InputError(
             f"The table is no population of this sample: {listed}.",
             hint=f"name a table that holds every {unit} of the sample, with the quasi-identifiers written and "
