@@ -337,6 +337,7 @@ class Planned(Representing, Closing):
         population_table: str | None = None,
         population_size: int | None = None,
         weights: str | None = None,
+        column_sets: bool = False,
     ) -> RiskComparison:
         """Return the risk of the source's records that take part, and of the release: each figure with a sentence.
 
@@ -347,6 +348,7 @@ class Planned(Representing, Closing):
             population_table: its relation; without ``population``, one of the source's database.
             population_size: N, for the estimates of how many records are unique in the population.
             weights: the column of how many people each record stands for.
+            column_sets: look at which sets of quasi-identifiers single records out, which may take some seconds.
 
         Raises:
             InputError: no record takes part, the population is smaller than the source or none of it, or a weight is
@@ -361,7 +363,9 @@ class Planned(Representing, Closing):
         if population is not None or population_table is not None:
             place = None if population is None else os.fspath(population)
             table_of = PopulationTable(place, population_table, Reading(self.policy.csv, self.policy.formats))
-        asked = Asked(k=k, population=table_of, population_size=population_size, weights=weights)
+        asked = Asked(
+            k=k, population=table_of, population_size=population_size, weights=weights, column_sets=column_sets
+        )
         return compare(self._session, self._threshold, self._published_classes(), asked)
 
     def utility(self, *, queries: int = 1000, seed: int = 1) -> Utility:

@@ -73,6 +73,7 @@ class Release(Closing):
         population_table: str | None = None,
         population_size: int | None = None,
         weights: str | None = None,
+        column_sets: bool = False,
     ) -> RiskComparison:
         """Return the risk of the source's records and of the release, as ``Plan.risk`` does; the plan must be open."""
         return self.plan.risk(
@@ -81,6 +82,7 @@ class Release(Closing):
             population_table=population_table,
             population_size=population_size,
             weights=weights,
+            column_sets=column_sets,
         )
 
     def utility(self, *, queries: int = 1000, seed: int = 1) -> Utility:

@@ -18,6 +18,7 @@ from sqlanon.risk.figures import DEFAULT_K, Setting, assess
 from sqlanon.risk.histogram import PopulationClasses, SizeHistogram, read_sizes
 from sqlanon.risk.measure import Sample, member_key
 from sqlanon.risk.population_table import PopulationTable, population_sample
+from sqlanon.risk.relation import with_column_sets
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, named, not_null, own_text
 
@@ -56,6 +57,7 @@ class Asked:
     population: PopulationTable | None = None
     population_size: int | None = None
     weights: str | None = None
+    column_sets: bool = False
 
 
 def compare(session: Session, k: int, published: PublishedClasses, asked: Asked) -> RiskComparison:
@@ -80,16 +82,18 @@ def compare(session: Session, k: int, published: PublishedClasses, asked: Asked)
     weight = None
     if asked.weights is not None:
         [weight] = exact_columns(session.source.types, "The source", [asked.weights])
-    beside = _Beside(records, weight)
+    beside = _Beside(records, weight, asked.column_sets)
     return RiskComparison(_before(session, setting, beside), _after(session, setting, beside, published))
 
 
 @dataclass(frozen=True, slots=True)
 class _Beside:
-    """What is read beside the classes: the records of a population with their types, and the column of weights."""
+    """What is read beside the classes: the records of a population with their types, the column of weights, and whether
+    sets of columns are looked at."""
 
-    population: tuple[exp.Expr, dict[str, str]] | None
-    weight: str | None
+    population: tuple[exp.Expr, dict[str, str]] | None = None
+    weight: str | None = None
+    column_sets: bool = False
 
 
 def _before(session: Session, setting: Setting, beside: _Beside) -> Risk:
@@ -105,7 +109,8 @@ def _before(session: Session, setting: Setting, beside: _Beside) -> Risk:
     if beside.population is not None:
         population = sample.in_population(_population(session, beside.population, setting).members())
     weighted = None if beside.weight is None else sample.weighted(beside.weight)
-    return assess(classes, setting, population=population, weighted=weighted)
+    risk = assess(classes, setting, population=population, weighted=weighted)
+    return with_column_sets(risk, sample) if beside.column_sets else risk
 
 
 def _after(session: Session, setting: Setting, beside: _Beside, published: PublishedClasses) -> Risk:
@@ -132,10 +137,11 @@ def _after(session: Session, setting: Setting, beside: _Beside, published: Publi
                 hint="leave the weights out.",
             )
         weighted = rows.weighted(beside.weight)
-    return with_notes(assess(published.classes, setting, population=population, weighted=weighted), *notes)
+    risk = with_notes(assess(published.classes, setting, population=population, weighted=weighted), *notes)
+    return with_column_sets(risk, rows) if rows is not None and beside.column_sets else risk
 
 
-_NOTHING = _Beside(None, None)
+_NOTHING = _Beside()
 
 
 def _sample(session: Session, relation: exp.Expr, types: Mapping[str, str], setting: Setting) -> Sample:
