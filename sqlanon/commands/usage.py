@@ -302,6 +302,30 @@ def risk() -> Work:
 
 
 @click.command(cls=GuardedCommand)
+@policy_argument
+@click.option("--target", metavar="COLUMN", help="Also measure how well this column is predicted by the others.")
+@click.option(
+    "--queries", type=click.IntRange(0, 100_000), default=1000, show_default=True, help="Random COUNT queries."
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="The seed that they are drawn with."
+)
+@click.option(
+    "--ml", is_flag=True, help="Predict by scikit-learn too (sqlanon[ml]): codes of records enter this process."
+)
+@json_option
+def utility() -> Work:
+    """Measure what the release of POLICY still says of its source; plans, and writes nothing.
+
+    Per column: the loss, the levels, how far the distribution moves. Besides: how columns go together, the error of
+    random COUNT queries, and with --target a prediction. For the operator: the counts are exact.
+    """
+    from sqlanon.commands.utility import execute
+
+    return execute
+
+
+@click.command(cls=GuardedCommand)
 @click.argument("certificate", type=click.Path())
 @policy_argument
 @json_option
@@ -369,6 +393,7 @@ COMMANDS: tuple[click.Command, ...] = (
     check,
     nulls,
     risk,
+    utility,
     verify,
     hierarchy,
     convert,

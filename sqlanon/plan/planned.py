@@ -368,22 +368,23 @@ class Planned(Representing, Closing):
         )
         return compare(self._session, self._threshold, self._published_classes(), asked)
 
-    def utility(self, *, queries: int = 1000, seed: int = 1) -> Utility:
+    def utility(self, target: str | None = None, *, queries: int = 1000, seed: int = 1, ml: bool = False) -> Utility:
         """Measure what the release is still good for, with the source; for the operator: counts are exact.
 
         Args:
-            queries: how many random COUNT queries are asked; 0: none.
-            seed: that they are drawn with.
+            target: a column whose prediction by the others is measured.
+            queries, seed: how many random COUNT queries are asked, and the seed that draws them.
+            ml: predict by scikit-learn too (``sqlanon[ml]``), in this process, by codes of all records.
 
         Raises:
-            InputError: a number out of its range.
+            InputError, UnsupportedError: see ``measure_utility``.
         """
         from sqlanon.utility.measuring import Measurable, measure_utility
 
         encoding, losses, measure = self._session.encoding, self.attribute_losses, self.certificate.measure
         types = self._published_types()
-        measurable = Measurable(self.engine, encoding, self.catalog, self.policy, types, self.released, losses, measure)
-        return measure_utility(measurable, queries=queries, seed=seed)
+        measurable = Measurable(self.engine, encoding, self.catalog, self.policy, types, losses, measure)
+        return measure_utility(measurable, target=target, queries=queries, seed=seed, ml=ml)
 
     def readable(self) -> list[tuple[str, str]]:
         """Return statements that a person can check the release by, with their names."""

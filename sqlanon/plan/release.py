@@ -85,9 +85,9 @@ class Release(Closing):
             column_sets=column_sets,
         )
 
-    def utility(self, *, queries: int = 1000, seed: int = 1) -> Utility:
+    def utility(self, target: str | None = None, *, queries: int = 1000, seed: int = 1, ml: bool = False) -> Utility:
         """Measure what the release is still good for, as ``Plan.utility`` does, while its plan is open."""
-        return self.plan.utility(queries=queries, seed=seed)
+        return self.plan.utility(target, queries=queries, seed=seed, ml=ml)
 
     def to_arrow(self) -> pa.Table:
         """Return the released rows: read from the target, or, without one, shuffled and audited in the engine."""

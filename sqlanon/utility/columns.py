@@ -12,7 +12,7 @@ from sqlanon.engines.columns import whole_column
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import union_all
 from sqlanon.utility.charts import Chart, buckets, chart_of
-from sqlanon.utility.distances import total_variation, wasserstein
+from sqlanon.utility.distances import total_variation, wasserstein, with_suppressed
 from sqlanon.utility.facts import ColumnUtility, LevelShare
 from sqlanon.utility.released import QuasiValues, Real, ReleasedTypes
 
@@ -99,11 +99,11 @@ def distances(values: QuasiValues, uncovered: int) -> tuple[float, float | None,
     varied = total_variation(
         np.array([*before / records, uncovered / records, 0.0]), np.array([*after / records, 0.0, suppressed])
     )
-    if published <= 0:
-        return varied, None, 1.0 if values.ordered else None, None
-    moved_published = wasserstein(values.places, before, after) if values.ordered else None
-    moved = None if moved_published is None else suppressed + (1 - suppressed) * moved_published
-    return varied, total_variation(before / encoded, after / published), moved, moved_published
+    alone = total_variation(before / encoded, after / published) if published > 0 else None
+    if not values.ordered:
+        return varied, alone, None, None
+    moved = wasserstein(values.places, before, after) if published > 0 else None
+    return varied, alone, with_suppressed(moved, suppressed), moved
 
 
 def chart_level(values: QuasiValues) -> int:

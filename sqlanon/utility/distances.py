@@ -12,6 +12,18 @@ def total_variation(first: Real, second: Real) -> float:
     return float(np.abs(first - second).sum() / 2)
 
 
+def with_suppressed(moved: float | None, suppressed: float) -> float | None:
+    """Return the distance of the released records with the suppressed ones, which move across the whole range.
+
+    Args:
+        moved: of the released records; None where they have no places.
+        suppressed: their share; where it is 1, nothing is released.
+    """
+    if moved is None:
+        return 1.0 if suppressed >= 1 else None
+    return suppressed + (1 - suppressed) * moved
+
+
 def wasserstein(places: Real, first: Real, second: Real) -> float | None:
     """Return the Wasserstein distance of order 1 of two distributions on a line, as a share of its range.
 

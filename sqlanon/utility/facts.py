@@ -57,6 +57,22 @@ DEFINITIONS: Mapping[str, str] = MappingProxyType(
             "its values, in one stretch where they are ordered, otherwise any. The error of an estimate is "
             "|estimate - truth| / max(truth, sanity bound); the truth counts the suppressed records, no estimate does."
         ),
+        "association": (
+            "Cramér's V without its bias (Bergsma 2013) of every two columns, by categories: numbers and dates in 10 "
+            "quantiles, NULL apart; of other values the 19 most frequent and all others. After: of the released "
+            "records, a generalized value being a category (of many the 19 most frequent); suppressed records count "
+            "nowhere. change: the absolute difference."
+        ),
+        "prediction": (
+            "Every third record, in the order of the categories, is for the test; the others are learnt from. "
+            "original: learnt from the records, tested on them. release: learnt from the released records, tested on "
+            "the same records as they are published; a suppressed one is guessed to be of the most frequent released "
+            "class. majority: all are guessed to be of the most frequent class. The class of a quasi-identifier is its "
+            "value at the highest level at which it is published. NULL is a value."
+        ),
+        "naive_bayes": "Naive Bayes with Laplace smoothing, of the categories of association, computed in the engine.",
+        "logistic_regression": "scikit-learn's, each of the same categories being a feature of 0 or 1.",
+        "random_forest": "scikit-learn's, of 100 trees, likewise.",
         "contained": "As published, cautiously: a released record counts if all that its values cover meets the query.",
         "overlapping": "As published, generously: a released record counts if any value that it may stand for does.",
         "uniform": (
@@ -225,6 +241,104 @@ class QueryErrors:
 
 
 @dataclass(frozen=True, slots=True)
+class PairAssociation:
+    """How strongly two columns go together, before and after: Cramér's V, 0 to 1."""
+
+    first: str
+    second: str
+    before: float
+    after: float
+
+    @property
+    def change(self) -> float:
+        """The absolute change."""
+        return abs(self.after - self.before)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fact as JSON has it."""
+        return {
+            "first": self.first,
+            "second": self.second,
+            "before": self.before,
+            "after": self.after,
+            "change": self.change,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Association:
+    """The association of every two columns, and how much it changes; ``left_out``: columns that are not compared."""
+
+    pairs: tuple[PairAssociation, ...]
+    mean_change: float
+    max_change: float
+    left_out: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts as JSON has them."""
+        return {
+            "mean_change": self.mean_change,
+            "max_change": self.max_change,
+            "left_out": list(self.left_out),
+            "pairs": [pair.to_dict() for pair in self.pairs],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """The share of the test that a learner guesses right: learnt from the source, and from the release."""
+
+    learner: str
+    original: float
+    release: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fact as JSON has it."""
+        return {"learner": self.learner, "original": self.original, "release": self.release}
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """How well a column is predicted by the others.
+
+    Attributes:
+        features: the columns that it is predicted by.
+        classes: how many categories of the target there are.
+        training, training_released: records that are learnt from, and the released ones of them.
+        tests, tests_suppressed: records that are guessed, and the suppressed ones of them.
+        majority: the accuracy of whoever guesses the most frequent class of the training.
+    """
+
+    target: str
+    features: tuple[str, ...]
+    classes: int
+    training: int
+    training_released: int
+    tests: int
+    tests_suppressed: int
+    majority: float
+    accuracies: tuple[Accuracy, ...]
+
+    def accuracy(self, learner: str) -> Accuracy:
+        """Return the accuracies of one learner."""
+        return next(item for item in self.accuracies if item.learner == learner)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts as JSON has them."""
+        return {
+            "target": self.target,
+            "features": list(self.features),
+            "classes": self.classes,
+            "training": self.training,
+            "training_released": self.training_released,
+            "tests": self.tests,
+            "tests_suppressed": self.tests_suppressed,
+            "majority": self.majority,
+            "accuracies": [item.to_dict() for item in self.accuracies],
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Utility:
     """What a release is still good for, for the operator: counts are exact.
 
@@ -233,7 +347,9 @@ class Utility:
         excluded: records that a NULL excludes; no figure counts them.
         least: the fewest released records that a value with a bar of its own stands in.
         columns: the published columns, in the order of the policy.
-        queries: None where no quasi-identifier has two values.
+        queries: None where no quasi-identifier has two values, or none was asked for.
+        association: None for fewer than two columns, or where nothing is published.
+        prediction: None unless a target was named, and another column predicts it.
         warnings: what the figures leave out.
     """
 
@@ -244,6 +360,8 @@ class Utility:
     least: int
     columns: tuple[ColumnUtility, ...]
     queries: QueryErrors | None
+    association: Association | None = None
+    prediction: Prediction | None = None
     warnings: tuple[str, ...] = ()
 
     def column(self, name: str) -> ColumnUtility:
@@ -260,6 +378,8 @@ class Utility:
             "least": self.least,
             "columns": [item.to_dict() for item in self.columns],
             "queries": None if self.queries is None else self.queries.to_dict(),
+            "association": None if self.association is None else self.association.to_dict(),
+            "prediction": None if self.prediction is None else self.prediction.to_dict(),
             "warnings": list(self.warnings),
             "definitions": dict(DEFINITIONS),
         }

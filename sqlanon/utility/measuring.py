@@ -6,13 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlanon.engines.base import Engine
-from sqlanon.errors import InputError
+from sqlanon.errors import InputError, listing
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.models import least_size
 from sqlanon.policy import Policy
+from sqlanon.source.columns import is_scalar
 from sqlanon.source.encoding import Encoding
+from sqlanon.sqltrees import names
+from sqlanon.utility.association import association
+from sqlanon.utility.categories import ComparedRecords
 from sqlanon.utility.columns import quasi_columns
-from sqlanon.utility.facts import Utility
+from sqlanon.utility.facts import Association, Prediction, Utility
+from sqlanon.utility.learners import check_learners
+from sqlanon.utility.others import OtherColumns
+from sqlanon.utility.prediction import prediction
 from sqlanon.utility.queries import query_errors
 from sqlanon.utility.released import PublishedTypes, ReleasedTypes
 
@@ -27,7 +34,6 @@ class Measurable:
     Attributes:
         engine: where the source is.
         published: what the plan publishes.
-        released: the columns of the release with their types, in the order of the policy.
         losses: per quasi-identifier, its part of the policy's measure; None where it has none.
         measure: the policy's.
     """
@@ -37,33 +43,80 @@ class Measurable:
     catalog: Catalog
     policy: Policy
     published: PublishedTypes
-    released: Mapping[str, str]
     losses: Mapping[str, float] | None
     measure: str
 
 
-def measure_utility(plan: Measurable, *, queries: int, seed: int) -> Utility:
+def measure_utility(plan: Measurable, *, target: str | None, queries: int, seed: int, ml: bool = False) -> Utility:
     """Return what a planned release is still good for.
 
     Raises:
-        InputError: a number out of its range.
+        InputError: the release has no such target, or a number is out of its range.
+        UnsupportedError: the learners of scikit-learn are asked for (``ml``) and cannot be had.
     """
     _check(queries, seed)
+    if ml:
+        if target is None:
+            raise InputError("The learners have nothing to predict.", hint="name a target.")
+        check_learners()
     catalog = plan.catalog
+    others, warnings = _others(plan, target)
+    order = {item.name: place for place, item in enumerate(plan.policy.columns)}
     least = max(2, least_size(plan.policy.models))
     with ReleasedTypes(plan.engine, plan.encoding, catalog, plan.published) as types:
         columns = quasi_columns(types, plan.losses, plan.measure, least)
         errors = query_errors(types, queries=queries, seed=seed)
         published = types.records_published
+        with OtherColumns(types, others) as found:
+            columns += found.facts(least)
+            associated, predicted = _compared(types, found, target, seed if ml else None)
     return Utility(
         records=catalog.population,
         published=published,
         suppressed=catalog.population - published,
         excluded=catalog.excluded,
         least=least,
-        columns=tuple(columns),
+        columns=tuple(sorted(columns, key=lambda column: order[column.name])),
         queries=errors,
+        association=associated,
+        prediction=predicted,
+        warnings=warnings,
     )
+
+
+def _others(plan: Measurable, target: str | None) -> tuple[list[tuple[str, str, str]], tuple[str, ...]]:
+    """Return the published columns that are no quasi-identifiers (name, role, type), and what is left out.
+
+    Raises:
+        InputError: the release has no such target, or its values cannot be compared.
+    """
+    roles = {item.name: item.role for item in plan.policy.columns if item.role != "drop"}
+    types = {name: plan.encoding.types[name] for name, role in roles.items() if role != "quasi_identifier"}
+    left = [name for name, kind in types.items() if not is_scalar(kind)]
+    if target is not None and (target not in roles or target in left):
+        raise InputError(
+            f"The release has no column {target!r} that could be predicted.",
+            hint=f"its columns are {listing([name for name in roles if name not in left])}.",
+        )
+    warnings = (f"Left out, because their values cannot be compared: {', '.join(left)}.",) if left else ()
+    return [(name, roles[name], kind) for name, kind in types.items() if name not in left], warnings
+
+
+def _compared(
+    types: ReleasedTypes, others: OtherColumns, target: str | None, learner_seed: int | None
+) -> tuple[Association | None, Prediction | None]:
+    """Return how the columns go together, and how well the target is predicted."""
+    engine = types.engine
+    with ComparedRecords(types, others, target) as compared:
+        if len(compared.names) < 2:
+            return None, None
+        found = association(engine, compared.names, compared.left_out, types.records_published)
+        if target is None:
+            return found, None
+        try:
+            return found, prediction(engine, compared.names, target, learner_seed=learner_seed)
+        finally:
+            engine.drop(names.PARTED)
 
 
 def _check(queries: int, seed: int) -> None:

@@ -235,6 +235,15 @@ class ReleasedTypes:
         """How many records are published."""
         return self._records_published
 
+    @property
+    def split(self) -> bool:
+        """Whether rules share the records of a row type."""
+        return self._published.split
+
+    def nodes(self) -> tuple[list[int], list[Node]]:
+        """Return the numbers of the rules, and their nodes."""
+        return list(self._published.rules), list(self._published.rules.values())
+
     def rules_at(self, position: int, level: int) -> list[int]:
         """Return the numbers of the rules that publish a quasi-identifier at a level."""
         return [number for number, node in self._published.rules.items() if node[position] == level]

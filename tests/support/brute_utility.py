@@ -109,3 +109,42 @@ def answers(trees: Sequence[Tree], records: Sequence[Record], wanted: dict[int, 
         possibly += all(shares)
         mean += float(math.prod(shares))
     return truth, [float(surely), float(possibly), mean]
+
+
+def cramers_v(pairs: Sequence[tuple[object, object]]) -> float:
+    """Cramér's V without its bias, by the sum over all cells of the table (Bergsma 2013)."""
+    n = len(pairs)
+    rows, columns = (Counter(pair[side] for pair in pairs) for side in (0, 1))
+    cells = Counter(pairs)
+    if len(rows) < 2 or len(columns) < 2:
+        return 0.0
+    chi = 0.0
+    for row in rows:
+        for column in columns:
+            expected = rows[row] * columns[column] / n
+            chi += (cells[row, column] - expected) ** 2 / expected
+    r, c = len(rows), len(columns)
+    phi = max(0.0, chi / n - (r - 1) * (c - 1) / (n - 1))
+    least = min(r - (r - 1) ** 2 / (n - 1), c - (c - 1) ** 2 / (n - 1)) - 1
+    return min(1.0, math.sqrt(phi / least)) if least > 0 else 0.0
+
+
+def naive_bayes(
+    training: Sequence[tuple[tuple[object, ...], int]], asked: Sequence[tuple[object, ...]]
+) -> list[list[int]]:
+    """Per row, the classes of the highest score (several where they tie): Laplace smoothing, the share of each class
+    times those of its categories."""
+    sizes = Counter(guess for _, guess in training)
+    found = []
+    seen = [{row[i] for row, _ in training} for i in range(len(asked[0]) if asked else 0)]
+    for row in asked:
+        scores = {}
+        for guess, size in sizes.items():
+            score = math.log((size + 1) / (len(training) + len(sizes)))
+            for i, category in enumerate(row):
+                same = sum(other[i] == category and other_guess == guess for other, other_guess in training)
+                score += math.log((same + 1) / (size + len(seen[i])))
+            scores[guess] = score
+        best = max(scores.values())
+        found.append(sorted(guess for guess, score in scores.items() if score > best - 1e-9))
+    return found

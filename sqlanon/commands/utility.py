@@ -1,0 +1,22 @@
+"""``sqlanon utility``: what the release of a policy still says of its source."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from sqlanon.anonymizer import plan, recode
+from sqlanon.commands.common import read_policy, warn
+from sqlanon.utility.wording import lines
+
+
+def execute(policy: str, target: str | None, queries: int, seed: int, ml: bool, as_json: bool) -> int:
+    """Carry the command out, with the options of ``usage``, and return the exit code."""
+    loaded = replace(read_policy(policy), output=None)
+    with (recode if loaded.transformation is not None else plan)(None, loaded) as planned:
+        found = planned.utility(target, queries=queries, seed=seed, ml=ml)
+        warnings = (*planned.warnings, *found.warnings)
+    for warning in warnings:
+        warn(warning)
+    print(json.dumps(found.to_dict()) if as_json else "\n".join(lines(found)))
+    return 0

@@ -1,0 +1,86 @@
+"""Utility is the same on every engine."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from engine_kinds import KINDS, Kind, duckdb, planned
+
+from sqlanon.engines.base import Engine
+
+
+@pytest.fixture(params=[kind for kind in KINDS if kind.name != "spark"], ids=str)
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """Every engine in turn; a cluster takes minutes for so many small statements."""
+    kind: Kind = request.param
+    opened = kind.open(request)
+    yield opened
+    opened.close()
+
+
+def records() -> pa.Table:
+    """Three hundred people: numbers, dates and texts, NULLs among them."""
+    chance = random.Random(7)
+    count = 300
+    days = [f"19{chance.randint(40, 99)}-0{chance.randint(1, 9)}-1{chance.randint(0, 9)}" for _ in range(count)]
+    return pa.table(
+        {
+            "age": pa.array([chance.choice([None, *range(20, 60)]) for _ in range(count)], pa.int32()),
+            "born": pa.array(days).cast(pa.date32()),
+            "town": [chance.choice(["Ulm", "Bonn", "Jena", "", None]) for _ in range(count)],
+            "amount": pa.array([chance.choice([None, 0.0, -0.5, 10.25, 1e6]) for _ in range(count)], pa.float64()),
+            "illness": [chance.choice(["flu", "cold", "cough", None]) for _ in range(count)],
+            "person": [f"p{chance.randint(0, 120)}" for _ in range(count)],
+        }
+    )
+
+
+def document(**more: Any) -> dict[str, Any]:
+    ages = {str(age): [f"{age // 10 * 10}-{age // 10 * 10 + 9}", "*"] for age in range(20, 60)}
+    return {
+        "table": "t",
+        "columns": {
+            "age": {"role": "quasi_identifier", "max_level": 1, "hierarchy": {"levels": ages}},
+            "born": {"role": "quasi_identifier", "hierarchy": {"dates": {"levels": ["year", "decade"]}}},
+            "town": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
+            "amount": {"role": "keep"},
+            "illness": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
+            "person": {"role": "drop"},
+        },
+        "privacy": [{"type": "k_anonymity", "k": 3}],
+        "suppression_limit": 0.4,
+        **more,
+    }
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "records": {},
+    "entities": {"entity": "person"},
+    "no NULLs": {"nulls": "basic"},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.slow
+def test_utility_is_that_of_duckdb(engine: Engine, case: str) -> None:
+    asked = document(**CASES[case])
+    with planned(engine, records(), asked) as here, duckdb() as other, planned(other, records(), asked) as there:
+        found, expected = (plan.utility("illness", queries=50).to_dict() for plan in (here, there))
+    assert comparable(found) == comparable(expected)
+    assert 0 < expected["published"] < expected["records"]
+
+
+def comparable(found: Any) -> Any:
+    """The facts with figures rounded; engines write the texts of floats in their own ways."""
+    if isinstance(found, dict):
+        number = found.get("label") in ("0", "1000000")
+        return {
+            name: f"{value}.0" if number and name == "label" else comparable(value) for name, value in found.items()
+        }
+    if isinstance(found, list):
+        return [comparable(value) for value in found]
+    return round(found, 9) if isinstance(found, float) else found
