@@ -116,7 +116,7 @@ def _written(found: Evidenced, folder: Path, audience: str) -> EvidencePack:
     release = found.release
     found.release.plan.engine.journal.report("auditing")
     tried = attacks(release, recount(found), for_operator=audience == "operator")
-    material = Material(found, summarize(release), tried, audience)
+    material = Material.of(found, summarize(release), tried, audience)
     texts = pack_texts(material)
     write_pack(folder, texts, replaces=release.plan.policy.if_exists == "replace")
     files = {name: sha256_of(text) for name, text in texts.items()} | {SUMS: sha256_of(sums_of(texts))}

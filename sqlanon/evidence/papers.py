@@ -15,6 +15,7 @@ from markupsafe import Markup
 from sqlanon.evidence.attacks import NOT_RUN, Attack, attacks_not_tried
 from sqlanon.evidence.catalogs import catalog, shown
 from sqlanon.evidence.folder import INDEX, SUMS, VERSION, sha256_of
+from sqlanon.evidence.measures import risk_paper, utility_paper
 from sqlanon.evidence.policy_paper import policy_paper
 from sqlanon.evidence.release import DESCRIBED, FOUND, Evidenced
 from sqlanon.evidence.safe_harbor import ReviewedColumn, checklist
@@ -44,12 +45,19 @@ class Material:
     Attributes:
         run: the facts of the run, exact.
         attacks: as the audience may read them.
+        visible: what a recipient may read of the run; None for the operator.
     """
 
     evidenced: Evidenced
     run: RunSummary
     attacks: tuple[Attack, ...]
     audience: str
+    visible: RecipientSummary | None
+
+    @classmethod
+    def of(cls, evidenced: Evidenced, run: RunSummary, attacks: tuple[Attack, ...], audience: str) -> Material:
+        """Return the material of a pack for an audience."""
+        return cls(evidenced, run, attacks, audience, None if audience == "operator" else for_recipient(run))
 
     @property
     def policy(self) -> Policy:
@@ -59,7 +67,7 @@ class Material:
     @property
     def for_operator(self) -> bool:
         """Whether the pack is exact."""
-        return self.audience == "operator"
+        return self.visible is None
 
     @property
     def digest(self) -> str | None:
@@ -108,6 +116,8 @@ def _documents(material: Material) -> dict[str, dict[str, Any]]:
             "policy": policy_paper(material.policy, for_operator=material.for_operator),
         },
         "proof": {**mark, **_proof(material)},
+        "risk": {**mark, **risk_paper(run, material.visible)},
+        "utility": {**mark, **utility_paper(run, material.visible)},
         "attacks": {
             **mark,
             "tried": [attack.to_dict() for attack in material.attacks],
@@ -193,7 +203,7 @@ def _context(material: Material, documents: Mapping[str, Mapping[str, Any]]) -> 
     output = evidenced.release.manifest["output"]
     name = next(iter(output.values()), None)
     columns = _columns(material)
-    visible: RecipientSummary | None = None if material.for_operator else for_recipient(run)
+    visible = material.visible
     return {
         "mark": _mark(material),
         "day": run.when[:10],
