@@ -7,7 +7,7 @@ anything is decided by the coarsened figures.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,6 +70,7 @@ def attacks(release: Release, recounted: Recount, *, for_operator: bool) -> tupl
         "null_wildcards": _null_wildcards(plan),
         "identifying_columns": _identifying(plan),
         "kept_columns": _kept(plan, for_operator=for_operator),
+        "alike": _alike(plan, recounted),
         "linked_records": _linked(plan, for_operator=for_operator),
     }
     return tuple(_described(key, *found[key]) for key in catalog("attacks")["tried"])
@@ -180,6 +181,17 @@ def _beside(
     return coarse_parts(counts, ledger, least)
 
 
+def _alike(plan: Planned, recounted: Recount) -> Found:
+    """Return the classes that are of one value: whole classes, of k records at least, which a recipient can count."""
+    if not any(column.role in ("keep", "sensitive") for column in plan.policy.columns):
+        return NOT_APPLICABLE, NOT_APPLICABLE, {}
+    if recounted.found is None:
+        return NOT_RUN, recounted.reason, {}
+    listed = [{"column": name, "classes": n, "records": count} for name, (n, count) in recounted.alike.items()]
+    outcome = OPEN if any(item["classes"] for item in listed) else WITHSTOOD
+    return outcome, outcome, {"of_one_value": listed}
+
+
 def _linked(plan: Planned, *, for_operator: bool) -> Found:
     if not plan.catalog.has_entity:
         return NOT_APPLICABLE, NOT_APPLICABLE, {}
@@ -193,8 +205,3 @@ def _linked(plan: Planned, *, for_operator: bool) -> Found:
 
 def _word(count: int) -> str:
     return SOME if count else NONE
-
-
-def holding(attack: Attack) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of an attack that counted column by column."""
-    yield from attack.figures.get("by_column", ())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sqlglot import exp
@@ -11,8 +12,10 @@ from sqlanon.audit.check import CheckResult, check_relation
 from sqlanon.engines.base import Engine
 from sqlanon.errors import AuditError, InputError, SqlanonError
 from sqlanon.evidence.release import Evidenced
+from sqlanon.models.distinct_l_diversity import DistinctLDiversity
 from sqlanon.policy.paths import is_database
 from sqlanon.publish.targets import place
+from sqlanon.source.columns import is_scalar
 from sqlanon.source.opening import open_source
 from sqlanon.sqltrees.binding import bind
 
@@ -24,10 +27,12 @@ class Recount:
     Attributes:
         found: classes, and the models that need nothing but the release; None where it was not counted.
         reason: why it was not; a key of the results of the attack ``class_sizes``.
+        alike: column that is published as it is -> (classes whose records all share its value, their records).
     """
 
     found: CheckResult | None
     reason: str = ""
+    alike: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 def recount(evidenced: Evidenced) -> Recount:
@@ -45,15 +50,15 @@ def recount(evidenced: Evidenced) -> Recount:
         engine = release.plan.engine
         [target] = release.output.values()
         written = place(engine, target, release.plan.source.target_catalog)
-        return Recount(_counted(engine, written.table, evidenced))
+        return _counted(engine, written.table, evidenced)
     path = Path(release.output["file"])
     if release.plan.policy.extensions.format_of(path.suffix) is not None:
         return Recount(None, "format")
     with open_source(path, "release" if is_database(path.name) else None) as opened:
-        return Recount(_counted(opened.engine, opened.relation, evidenced))
+        return _counted(opened.engine, opened.relation, evidenced)
 
 
-def _counted(engine: Engine, relation: exp.Expr, evidenced: Evidenced) -> CheckResult:
+def _counted(engine: Engine, relation: exp.Expr, evidenced: Evidenced) -> Recount:
     release = evidenced.release
     plan, policy = release.plan, release.plan.policy
     if evidenced.marker is not None:
@@ -62,11 +67,10 @@ def _counted(engine: Engine, relation: exp.Expr, evidenced: Evidenced) -> CheckR
         relation = rows.subquery("records")
     # of entities nothing is published, so that their models were judged before the release was written
     alone = [model for model in policy.models if not model.references] if policy.entity is None else []
+    known = [column.name for column in policy.quasi_identifiers]
     found: CheckResult | None = None
     try:
-        found = check_relation(
-            engine, relation, quasi_identifiers=[c.name for c in policy.quasi_identifiers], models=alone
-        )
+        found = check_relation(engine, relation, quasi_identifiers=known, models=alone)
     except InputError as error:  # it is empty, or lacks a column
         failure: SqlanonError = error
     if found is None:
@@ -77,7 +81,16 @@ def _counted(engine: Engine, relation: exp.Expr, evidenced: Evidenced) -> CheckR
             "or classes that fail a model.",
             hint=_HINT,
         )
-    return found
+    beside = [column.name for column in policy.columns if column.role in ("keep", "sensitive")]
+    beside = [name for name in beside if is_scalar(plan.released[name])]
+    several = [DistinctLDiversity(column=name, l=TWO) for name in beside]
+    judged = check_relation(engine, relation, quasi_identifiers=known, models=several).models if several else ()
+    return Recount(
+        found,
+        alike={n: (item.failing_classes, item.failing_records) for n, item in zip(beside, judged, strict=True)},
+    )
 
 
+TWO = 2
+"""Values of a column that a class must hold, so that whoever finds it does not learn the value."""
 _HINT = "it was changed after it was written; publish it again with if_exists: replace."
