@@ -12,7 +12,7 @@ import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from sqlanon.evidence.attacks import NOT_RUN, Attack, attacks_not_tried
+from sqlanon.evidence.attacks import Attack, attacks_not_tried
 from sqlanon.evidence.catalogs import catalog, shown
 from sqlanon.evidence.folder import INDEX, SUMS, VERSION, sha256_of
 from sqlanon.evidence.measures import risk_paper, utility_paper
@@ -225,7 +225,7 @@ def _context(material: Material, documents: Mapping[str, Mapping[str, Any]]) -> 
         "quasi": [column for column in columns if column.role == "quasi_identifier"],
         "checklist": checklist(columns),
         "outcomes": catalog("attacks")["outcomes"],
-        "not_run": [attack for attack in material.attacks if attack.outcome == NOT_RUN],
+        "outcome_of": {attack.key: catalog("attacks")["outcomes"][attack.outcome] for attack in material.attacks},
         "as_yaml": _indented(documents["policy"]["policy"]),
         **documents,
     }
