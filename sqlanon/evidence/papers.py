@@ -21,6 +21,7 @@ from sqlanon.evidence.release import DESCRIBED, FOUND, Evidenced
 from sqlanon.evidence.safe_harbor import ReviewedColumn, checklist
 from sqlanon.models import least_size
 from sqlanon.policy import Policy
+from sqlanon.policy.representatives import CLASS_MEAN
 from sqlanon.publish.papers import DIGESTS
 from sqlanon.publish.proof_file import proof_text
 from sqlanon.report.markdown import escaped
@@ -172,6 +173,7 @@ def _limitations(material: Material) -> list[str]:
         "in_database": bool(output) and "file" not in output,
         "no_k_anonymity": not any(model.type == "k_anonymity" for model in policy.privacy),
         "identifying": bool(policy.accept),
+        "class_mean": any(CLASS_MEAN in asked.columns.values() for asked in policy.publish),
         "kept": any(column.role in ("keep", "sensitive") for column in policy.columns),
         "entity": policy.entity is not None,
         "no_entity": policy.entity is None,

@@ -14,6 +14,7 @@ from sqlanon.parameters import is_number
 from sqlanon.policy import Column, LocalRecoding, Model, Policy
 from sqlanon.policy.hierarchy import specs
 from sqlanon.policy.paths import is_connection_text, is_url
+from sqlanon.policy.representatives import written_publish
 from sqlanon.report.settings import file_name
 
 WITHHELD = "withheld: it may hold values"
@@ -54,6 +55,7 @@ def policy_paper(policy: Policy, *, for_operator: bool) -> dict[str, Any]:
         "quality": {"measure": policy.quality.measure, "aggregate": policy.quality.aggregate},
         "search": {"strategy": policy.search.strategy, "gap": float(policy.search.gap)},
         "transformation": _transformation(policy),
+        "publish": written_publish(policy.publish),
         "output": _output(policy, for_operator=for_operator),
         "if_exists": policy.if_exists,
     }
