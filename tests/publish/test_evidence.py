@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ import sqlanon
 from sqlanon.evidence import folder as pack_folder
 from sqlanon.evidence import pack as packing
 from sqlanon.evidence.folder import is_pack
+from sqlanon.evidence.measures import banded
 
 CANARY = "Zz7canaryqQ"
 ANNEXES = (
@@ -204,6 +206,36 @@ def test_sources_that_give_the_same_release_give_the_same_pack(
         _, texts = made(connection, folder, output={"file": str(folder / "r.csv")})
         found.append(texts)
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("k", [2, 5, 20])
+def test_a_band_holds_at_least_k_counts(k: int) -> None:
+    """Whoever reads a band of a share of n records cannot tell at least k counts from each other."""
+    shown = set()
+    for n in range(1, 260):
+        bands = [banded(count / n, n, k) for count in range(n + 1)]
+        shown |= {n} if bands[0] != "not shown" else set()
+        if n in shown:
+            assert min(Counter(bands).values()) >= k, n
+    assert min(shown) == 4 * k and len(shown) > 100
+
+
+@pytest.mark.parametrize("audience", ["recipient", "operator"])
+def test_risk_and_utility_are_those_of_the_plan(
+    people: duckdb.DuckDBPyConnection, tmp_path: Path, audience: str
+) -> None:
+    _, texts = made(people, tmp_path, audience=audience)
+    risk, utility = json.loads(texts["risk.json"]), json.loads(texts["utility.json"])
+    figures = {row["key"]: row for row in risk["figures"]}
+    assert figures["prosecutor_highest"]["after"] == "3.3 % (1 in 30)"
+    assert figures["sample_uniques"]["after"] == "0 %"
+    assert [row["column"] for row in utility["columns"]][:2] == ["a", "b"]
+    if audience == "operator":  # 3 of 123 records are alone
+        assert risk["before"]["figures"] and figures["sample_uniques"]["before"] == "2.4 %"
+        assert utility["columns"][0]["total_variation"] == "2.4 %"
+    else:
+        assert figures["sample_uniques"]["before"] == "less than 25 %" and "before" not in risk
+        assert utility["columns"][0]["total_variation"] == "less than 25 %" and "exact" not in utility
 
 
 # -- whole or not at all -----------------------------------------------------------------------------------------------
