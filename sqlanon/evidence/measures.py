@@ -8,7 +8,7 @@ them back. So they are shown as bands, each so wide that at least k different co
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any
 
 from sqlanon.report.recipient import RecipientSummary
@@ -17,7 +17,7 @@ from sqlanon.report.summary import RunSummary
 from sqlanon.report.wording import figure, share
 from sqlanon.risk.facts import CitedThreshold, Figure, RiskComparison
 from sqlanon.risk.words import probability
-from sqlanon.utility.facts import DEFINITIONS, ColumnUtility, Utility
+from sqlanon.utility.facts import DEFINITIONS, ColumnUtility
 
 STEPS = (0.01, 0.05, 0.1, 0.25)
 """Widths of bands, the finest first."""
@@ -141,57 +141,52 @@ def _text(item: Figure | None) -> str:
 
 
 def utility_paper(run: RunSummary, visible: RecipientSummary | None) -> dict[str, Any]:
-    """Return the document of what the release is still good for."""
+    """Return the document of what the release is still good for.
+
+    Where a count of the ledger is hidden, a recipient sees no figure that compares the release with its source: each of
+    them is a function of how many records, and which, were suppressed.
+    """
     found = run.utility
     if found is None:
-        return {"measured": False, "columns": [], "errors": [], "warnings": [], "definitions": {}}
-    losses = {} if visible is None else {column.name: column.loss for column in visible.columns}
-    exact = {} if visible is not None else {"exact": {k: v for k, v in found.to_dict().items() if k != "definitions"}}
-    return {
+        return {"measured": False, "withheld": False, "columns": [], "errors": [], "warnings": [], "definitions": {}}
+
+    def text(value: float | None, most: float = 1.0) -> str:
+        if value is None:
+            return "–"
+        if visible is None:
+            return share(value)
+        return NOT_SHOWN if visible.hides else banded(value, found.records, run.least, most=most)
+
+    losses = {item.name: item.loss for item in (found.columns if visible is None else visible.columns)}
+    document = {
         "measured": True,
-        "columns": [_column(column, found, run.least, losses, exact=visible is None) for column in found.columns],
-        "errors": _errors(found, run.least, exact=visible is None),
+        "withheld": visible is not None and visible.hides,
+        "columns": [_column(column, losses.get(column.name), text) for column in found.columns],
+        "errors": [
+            {
+                "estimate": item.estimate,
+                "median": text(item.median, math.inf),
+                "percentile_95": text(item.percentile_95, math.inf),
+            }
+            for item in (found.queries.errors if found.queries is not None else ())
+        ],
         "warnings": list(found.warnings),
-        "definitions": {
-            name: DEFINITIONS[name] for name in ("loss", "total_variation", "wasserstein", "queries", *_WAYS)
-        },
-        **exact,
+        "definitions": {name: DEFINITIONS[name] for name in _DEFINED},
     }
+    if visible is None:
+        document["exact"] = {key: value for key, value in found.to_dict().items() if key != "definitions"}
+    return document
 
 
-_WAYS = ("contained", "overlapping", "uniform")
+_DEFINED = ("loss", "total_variation", "wasserstein", "queries", "contained", "overlapping", "uniform")
 
 
-def _column(
-    column: ColumnUtility, found: Utility, k: int, losses: Mapping[str, float | None], *, exact: bool
-) -> dict[str, Any]:
+def _column(column: ColumnUtility, loss: float | None, text: Callable[[float | None], str]) -> dict[str, Any]:
     """Return a column with its figures as texts."""
-    loss = column.loss if exact else losses.get(column.name)
-    ratios = {name: getattr(column, name) for name in RATIOS}
     return {
         "column": column.name,
         "role": column.role,
         "levels": [level.level for level in column.levels],
         "loss": NOT_SHOWN if loss is None else figure(loss),
-        **{
-            name: "–" if value is None else share(value) if exact else banded(value, found.records, k)
-            for name, value in ratios.items()
-        },
+        **{name: text(getattr(column, name)) for name in RATIOS},
     }
-
-
-def _errors(found: Utility, k: int, *, exact: bool) -> list[dict[str, Any]]:
-    """Return the errors of random counts as texts, a row for each way to estimate them."""
-    if found.queries is None:
-        return []
-    rows = []
-    for item in found.queries.errors:
-        values = {"median": item.median, "percentile_95": item.percentile_95}
-        rows.append(
-            {"estimate": item.estimate}
-            | {
-                name: share(value) if exact else banded(value, found.records, k, most=math.inf)
-                for name, value in values.items()
-            }
-        )
-    return rows
