@@ -109,16 +109,5 @@ def _row(found: Frontier, point: FrontierPoint) -> tuple[str, ...]:
         shown_risk(point),
         "" if average is None else f"{average:.4f}",
         ",".join(map(str, point.levels.values())),
-        "; ".join(_marks(found, point)),
+        found.remark(point),
     )
-
-
-def _marks(found: Frontier, point: FrontierPoint) -> Iterator[str]:
-    if any(knee.point.place == point.place for knee in found.knees):
-        yield "knee"
-    if (better := found.dominated.get(point.place)) is not None:
-        yield f"dominated by k = {better.k}, {percent(better.limit)}"
-    if point.certificate is not None and not point.optimal:
-        yield point.certificate.nearness
-    if point.carried:
-        yield "carried over from other points"

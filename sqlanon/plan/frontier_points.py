@@ -238,6 +238,18 @@ class Frontier:
         left = [point for point in self.points if point.found and point.place not in self.dominated]
         return tuple(sorted(left, key=lambda point: (-point.highest_risk, point.loss)))
 
+    def remark(self, point: FrontierPoint) -> str:
+        """Return in words what is special of a point: a knee, dominated, not proven, carried over; empty if nothing."""
+        own = [knee.limit for knee in self.knees if knee.point.place == point.place]
+        parts = ["knee" if None in own or len(self.limits) == 1 else "knee of its limit"] if own else []
+        if (better := self.dominated.get(point.place)) is not None:
+            parts.append(f"dominated by k = {better.k}, {percent(better.limit)}")
+        if point.certificate is not None and not point.optimal:
+            parts.append(point.certificate.nearness)
+        if point.carried:
+            parts.append("carried over from other points")
+        return "; ".join(parts)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the frontier as a JSON document, for the operator: counts are exact."""
         knees = {knee.point.place for knee in self.knees}

@@ -122,7 +122,7 @@ def html_chart(found: Frontier) -> str:
             "limit": percent(point.limit),
             "risk": shown_risk(point) if point.found else "",
             "average": "" if point.average_risk is None else f"{point.average_risk:.4f}",
-            "remark": remark(found, point),
+            "remark": point.reason or found.remark(point),
         }
         for point in found.points
     ]
@@ -139,18 +139,6 @@ def html_chart(found: Frontier) -> str:
             style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         )
     )
-
-
-def remark(found: Frontier, point: FrontierPoint) -> str:
-    """Return in words what is special of a point: a knee, dominated, not proven, without a solution."""
-    if point.reason is not None:
-        return point.reason
-    parts = ["knee"] if any(knee.point.place == point.place for knee in found.knees) else []
-    if (better := found.dominated.get(point.place)) is not None:
-        parts.append(f"dominated by k = {better.k}, limit {percent(better.limit)}")
-    if point.certificate is not None and not point.optimal:
-        parts.append(point.certificate.nearness)
-    return "; ".join(parts)
 
 
 def chart_of(found: Frontier) -> FrontierChart:
@@ -186,7 +174,7 @@ def _mark(found: Frontier, point: FrontierPoint, sizes: Sequence[float], most: f
         f"k = {point.k}, limit {percent(point.limit)}: loss {point.loss:.6g}, highest risk {shown_risk(point)}, "
         f"{point.suppressed_share:.1%} suppressed"
     )
-    more = remark(found, point)
+    more = found.remark(point)
     label = "" if dominated else f"k = {point.k}"
     return Mark(_x(point, sizes), _y(point.loss, most), kind, label, f"{text}; {more}" if more else text)
 
