@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pytest
 from effort import Block, enough, seeds
 from represented_cases import MAKERS, Case
 
@@ -149,3 +150,68 @@ def test_a_class_with_a_null_among_its_values_has_no_mean() -> None:
     asked["columns"]["age"] = AGES | {"min_level": 3}
     found = released([(20, "f"), (30, "f"), (40, "f"), (50, "f"), (None, "f")], asked)
     assert [(row["age"], row["age_class_mean"]) for row in found] == [("*", None)] * 5
+
+
+def recoded(transformation: dict[str, Any], intervals: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows that several rules publish: pairs of an age, which is kept too, and a sex."""
+    draw = random.Random(5)
+    rows = [(age, draw.choice("fm"), age) for age in (draw.choice([20, 21, 25, 33, 34, 47, None]) for _ in range(60))]
+    rows += [(90, "f", 90), (62, "x", 62), (24, "y", 24), (22, "z", 22)]
+    asked = people({"age": {"as": BOUNDS}}, transformation=transformation, nulls="extended")
+    asked["columns"]["age"] = {"role": "quasi_identifier", "hierarchy": {"intervals": intervals}}
+    asked["columns"]["own"] = {"role": "keep"}
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t(age INTEGER, sex VARCHAR, own INTEGER)")
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+        policy = sqlanon.Policy.from_dict({**asked, "accept": ["own"]})
+        with sqlanon.anonymize(connection, policy) as release:
+            found: list[dict[str, Any]] = release.to_arrow().to_pylist()
+            return found
+
+
+@pytest.mark.parametrize("labels", ["range", "start"])
+def test_several_rules_publish_bounds_that_follow_from_the_text_alone(labels: str) -> None:
+    nodes = [{"age": 0}, {"age": 1, "sex": 1}, {"age": 2, "sex": 1}, {"age": 3, "sex": 1}]
+    rows = recoded({"type": "local_recoding", "nodes": nodes}, {"width": 5, "fanouts": [4], "labels": labels})
+    bounds: dict[Any, Any] = {}
+    for row in rows:
+        found = (row["age_low"], row["age_high"], row["age_midpoint"])
+        assert bounds.setdefault(row["age"], found) == found
+        if found != (None, None, None):
+            assert found[0] <= row["own"] <= found[1]
+    assert bounds["*"] == (None, None, None) and len(bounds) > 3
+    # the value 20 reads like the interval that it begins
+    assert bounds["20"] == ((20, 24, 22) if labels == "start" else (20, 20, 20))
+
+
+def test_a_pattern_publishes_a_value_or_no_bounds() -> None:
+    rows = recoded({"type": "patterns", "outliers": True}, {"width": 5})
+    assert {row["age_low"] == row["age_high"] == row["own"] for row in rows if row["age"] != "*"} == {True}
+    assert {row["age_low"] for row in rows if row["age"] == "*"} == {None}
+
+
+def test_neither_numbers_nor_dates_are_refused_before_the_search() -> None:
+    asked = people({"sex": {"as": ["low"]}})
+    with pytest.raises(sqlanon.UnsupportedError, match="'sex' has the type VARCHAR, and its hierarchy"):
+        released([(21, "f")], asked)
+    asked = people({"sex": {"as": ["low"]}})
+    asked["columns"]["sex"] = {"role": "quasi_identifier", "hierarchy": {"levels": {"1": "*", "2024-01-01": "*"}}}
+    with pytest.raises(sqlanon.UnsupportedError, match="'sex' has the type VARCHAR"):
+        released([(21, "1")], asked)
+
+
+def test_a_mean_of_dates_is_refused() -> None:
+    asked = people({"age": {"as": ["class_mean"]}}, privacy=[{"type": "k_anonymity", "k": 5}])
+    asked["columns"]["age"] = {"role": "quasi_identifier", "hierarchy": {"dates": ["year"]}}
+    with pytest.raises(sqlanon.UnsupportedError, match="classes have no mean"):
+        released([("2024-01-01", "f")], asked, "DATE")
+
+
+def test_who_reads_on_another_policy_needs_another_encoding() -> None:
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t AS SELECT 20 AS age, 'f' AS sex FROM range(3)")
+        with sqlanon.plan(connection, sqlanon.Policy.from_dict(people({"age": {"as": ["low"]}}))) as plan:
+            with pytest.raises(sqlanon.InputError, match="published as numbers"):
+                plan.with_policy(sqlanon.Policy.from_dict(people({"age": {"as": ["high"]}})))
+            with plan.with_privacy(sqlanon.KAnonymity(3)) as other:
+                assert other.publish(None).to_arrow()["age_low"].to_pylist() == [20, 20, 20]
