@@ -19,8 +19,15 @@ from sqlanon.profiling.facts import TAIL, ColumnProfile, Lengths, Profile, Ranke
 from sqlanon.profiling.looks import is_ambiguous, look_of, reading_of
 from sqlanon.profiling.measuring import Counted, Examined, Measures
 from sqlanon.profiling.roles import refused, suggest
-from sqlanon.profiling.words import topic_of
-from sqlanon.risk.column_sets import MOST_COLUMNS, ColumnSets, measure_column_sets, rank_sets, singling_out
+from sqlanon.profiling.words import KNOWN, topic_of
+from sqlanon.risk.column_sets import (
+    MOST_COLUMNS,
+    ColumnSets,
+    columns_to_combine,
+    measure_column_sets,
+    rank_sets,
+    singling_out,
+)
 from sqlanon.source.beside import compared, kind_of
 from sqlanon.source.columns import is_scalar, refuse_prefix
 from sqlanon.source.csv_records import csv_form, find_delimiter
@@ -32,6 +39,11 @@ MOST_CANDIDATES = 20
 """Columns whose sets are looked at, at most."""
 FILLED_UP_TO = 8
 """With fewer quasi-identifiers, other columns are looked at with them, up to so many."""
+BEST_KNOWN = (
+    "birth_date", "zip", "postcode", "age", "place", "country", "coordinates", "latitude", "longitude", "year", "date",
+    "moment",
+)  # fmt: skip
+"""Looks of quasi-identifiers, those that most people know of others first; topics such as sex count as ``age`` does."""
 NOT_COMBINED = ("identifier", "uuid", "email", "phone", "name", "address", "free_text", "empty", "constant")
 """Looks of columns whose sets are not looked at: they are dropped, or the same for all."""
 
@@ -86,7 +98,11 @@ def profile_source(opened: Source) -> Profile:
         measures.close()
     columns = [_with_role(item) if is_scalar(item.type) else item for item in columns]
     columns = _publishable(engine, relation, types, columns) if measures.records else columns
-    candidates = _candidates(columns) if measures.records else []
+    candidates = (
+        _candidates(columns, min(columns_to_combine(engine, measures.records), MOST_CANDIDATES))
+        if measures.records
+        else []
+    )
     sets = measure_column_sets(engine, relation, candidates) if candidates else None
     ranking = _ranking(sets) if sets is not None else ()
     kept = _kept_together(engine, relation, columns) if measures.records else None
@@ -221,15 +237,25 @@ def _publishable(
     return columns
 
 
-def _candidates(columns: list[ColumnProfile]) -> list[str]:
-    """Return the columns whose sets are looked at: quasi-identifiers, then others that may single out."""
+def _candidates(columns: list[ColumnProfile], most: int) -> list[str]:
+    """Return the columns whose sets are looked at: quasi-identifiers, those that others know best first, then others.
+
+    Args:
+        most: of them.
+    """
     open_to = [item for item in columns if item.looks_like not in NOT_COMBINED and is_scalar(item.type)]
     quasi = [item for item in open_to if item.role == "quasi_identifier"]
-    if len(quasi) > MOST_CANDIDATES:
-        quasi = sorted(quasi, key=lambda item: -item.distinct)[:MOST_CANDIDATES]
+    quasi = sorted(quasi, key=_how_known)[:most]
     others = sorted((item for item in open_to if item.role in ("sensitive", "keep")), key=lambda item: -item.distinct)
-    chosen = {item.name for item in [*quasi, *others[: max(FILLED_UP_TO - len(quasi), 0)]]}
+    chosen = {item.name for item in [*quasi, *others[: max(min(FILLED_UP_TO, most) - len(quasi), 0)]]}
     return [item.name for item in columns if item.name in chosen]
+
+
+def _how_known(item: ColumnProfile) -> int:
+    """Return the place of a column among those that others know of a person, the best known first."""
+    if item.topic in KNOWN:
+        return BEST_KNOWN.index("age")
+    return BEST_KNOWN.index(item.looks_like) if item.looks_like in BEST_KNOWN else len(BEST_KNOWN)
 
 
 def _ranking(sets: ColumnSets) -> tuple[RankedSet, ...]:

@@ -40,7 +40,7 @@ MOST_COLUMNS = 62
 """Columns at most: a set of them is a mask of one word."""
 MOST_SETS = 2_000
 """Sets that are looked at, at most, unless the caller says otherwise."""
-MOST_WORK = {"duckdb": 250_000_000}
+MOST_WORK = {"duckdb": 150_000_000}
 """Rows of the base times sets, at most, by the dialect of the engine: some twenty seconds on two cores."""
 OTHER_WORK = 20_000_000
 """The same for other engines."""
@@ -248,6 +248,8 @@ class _Look:
         self._add(everything, base.combinations, base.uniques, base.pairs)
         for size in range(1, self._sizes + 1):
             self._look_at(size)
+            if size == 1 and self._largest > 1:
+                base.mark_alone()
         ordered = sorted(self._found, key=lambda mask: (mask.bit_count(), _places(mask)))
         return ColumnSets(
             self._columns,
@@ -303,6 +305,15 @@ class _Look:
         }
         mean = total / self._base.records
         return MinimalUniques(self._largest, records, by_smallest, highest, total, mean, shares)
+
+
+def columns_to_combine(engine: Engine, records: int, size: int = 3) -> int:
+    """Return of how many columns all sets of at most ``size`` are looked at, when all records differ: at least five."""
+    work = MOST_WORK.get(engine.capabilities.dialect, OTHER_WORK)
+    columns = 5
+    while columns < MOST_COLUMNS and records * sum(comb(columns + 1, i) for i in range(1, size + 1)) <= work:
+        columns += 1
+    return columns
 
 
 def _complete_sizes(columns: int, rows: int, most_sets: int, most_work: int) -> int:

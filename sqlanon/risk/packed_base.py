@@ -45,11 +45,13 @@ from sqlanon.sqltrees.trees import (
 GROUPS = names.PREFIX + "set_groups"
 BASE = names.PREFIX + "set_base"
 SETS = names.PREFIX + "set_masks"
+MARKED = names.PREFIX + "set_marked"
+"""The base with the columns on which each record is alone, a bit each."""
 GROUPED = names.PREFIX + "set_grouped"
 MINIMAL = names.PREFIX + "set_minimal"
 STEP = 20_000_000
 """Rows of the base times sets, about, that one statement groups: bounds its memory."""
-CLASS, SET, COLUMNS, WEIGHT = "class", "place", "columns", "weight"
+CLASS, COLUMNS, WEIGHT, ALONE = "class", "columns", "weight", "alone"
 Create = Callable[[str, str, exp.Query], int]
 
 
@@ -70,7 +72,7 @@ class SetCounts:
     minimal: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PackedBase:
     """The base in the engine, and its own counts.
 
@@ -79,6 +81,7 @@ class PackedBase:
         combinations: its rows.
         uniques: records alone in their row.
         pairs: pairs of records that share a row.
+        is_marked: its rows hold the columns on which their record is alone.
     """
 
     engine: Engine
@@ -89,6 +92,7 @@ class PackedBase:
     combinations: int
     uniques: int
     pairs: int
+    is_marked: bool = False
 
     def count_sets(
         self, sets: Sequence[int], weight: int | None, *, without_minimal: Collection[int] = ()
@@ -131,6 +135,22 @@ class PackedBase:
         by_smallest = {size: count for size, count, _ in rows}
         return sum(by_smallest.values()), by_smallest, max((high for *_, high in rows), default=0)
 
+    def mark_alone(self) -> None:
+        """Note in the base on which single columns each record is alone, as the minimal uniques of size 1 say.
+
+        A larger set with one of these columns is no minimal unique of the record, and no join is needed to see that.
+        """
+        alone = exp.select(column(CLASS), named(total(column(COLUMNS)), ALONE)).from_(table(MINIMAL))
+        held = exp.select(
+            column(CLASS, "b"), column(names.COUNT, "b"), *[column(names.key(word), "b") for word in self.shape.words],
+            named(bigint(or_zero(column(ALONE, "alone"))), ALONE),
+        ).from_(table(BASE, "b"))  # fmt: skip
+        found = alone.group_by(column(CLASS)).subquery("alone")
+        same = equal(column(CLASS, "b"), column(CLASS, "alone"))
+        self.create("mark records alone", MARKED, held.join(found, on=same, join_type="left"))
+        self.engine.drop(BASE)
+        self.is_marked = True
+
     def _load(self, sets: Sequence[int]) -> None:
         """Load the masks of some sets."""
         columns = {COLUMNS: pa.array(sets, pa.int64())}
@@ -145,13 +165,15 @@ class PackedBase:
     def _grouped(self) -> exp.Select:
         """Select the combinations of the loaded sets: the set, the records, and a class of the base."""
         parts = masked_keys([column(names.mask(word), "m") for word in self.shape.words], "b")
+        alone = column(ALONE, "b") if self.is_marked else bigint(number(0))
         return (
             exp.select(
                 column(COLUMNS, "m"),
                 named(total(column(names.COUNT, "b")), names.COUNT),
                 named(exp.Min(this=column(CLASS, "b")), CLASS),
+                named(exp.Min(this=alone), ALONE),
             )
-            .from_(table(BASE, "b"))
+            .from_(table(MARKED if self.is_marked else BASE, "b"))
             .join(table(SETS, "m"), join_type="cross")
             .group_by(column(COLUMNS, "m"), *parts)
         )
@@ -242,24 +264,24 @@ def _none() -> exp.Select:
 def _minimal(weight: int, sets: Sequence[int], without: Collection[int]) -> exp.Select:
     """Select the records that are alone on a set and on no part of it: class, set, its size, and what it scores.
 
-    The parts that are minimal uniques stand in ``MINIMAL`` already. A record that is alone on a part of a set is alone
-    on a minimal unique within that part.
+    The parts that are minimal uniques stand in ``MINIMAL`` already, single columns in ``alone`` too. A record that is
+    alone on a part of a set is alone on a minimal unique within that part.
     """
     size = sets[0].bit_count()
-    part = equal(masked(column(COLUMNS, "u"), column(COLUMNS, "g")), column(COLUMNS, "u"))
-    same = exp.and_(equal(column(CLASS, "u"), column(CLASS, "g")), exp.paren(part))
     alone: list[exp.Expr] = [equal(column(names.COUNT), number(1))]
+    alone.append(equal(exp.paren(masked(column(ALONE), column(COLUMNS))), number(0)))
     alone += [exp.NEQ(this=column(COLUMNS), expression=number(mask)) for mask in sets if mask in without]
     found = exp.select(column(CLASS), column(COLUMNS)).from_(table(GROUPED)).where(*alone)
-    return (
-        exp.select(
-            column(CLASS, "g"), column(COLUMNS, "g"), named(bigint(number(size)), "size"),
-            named(bigint(number(weight)), WEIGHT),
-        )
-        .from_(found.subquery("g"))
-        .join(table(MINIMAL, "u"), on=same, join_type="left")
-        .where(is_null(column(CLASS, "u")))
-    )  # fmt: skip
+    query = exp.select(
+        column(CLASS, "g"), column(COLUMNS, "g"), named(bigint(number(size)), "size"),
+        named(bigint(number(weight)), WEIGHT),
+    ).from_(found.subquery("g"))  # fmt: skip
+    if size < 3:
+        return query
+    part = equal(exp.paren(masked(column(COLUMNS, "u"), column(COLUMNS, "g"))), column(COLUMNS, "u"))
+    pairs_on = exp.GT(this=column("size", "u"), expression=number(1))
+    same = exp.and_(equal(column(CLASS, "u"), column(CLASS, "g")), part, pairs_on)
+    return query.join(table(MINIMAL, "u"), on=same, join_type="left").where(is_null(column(CLASS, "u")))
 
 
 def _minimal_by_set(sets: Sequence[int]) -> exp.Select:
