@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from sqlanon.commands.common import warn
 from sqlanon.disk.writing import require_directory, write_text
 from sqlanon.errors import InputError, TargetError
-from sqlanon.policy.paths import is_url
-from sqlanon.profiling.facts import Profile
+from sqlanon.profiling.drafting import draft
 from sqlanon.profiling.profile import profile
 from sqlanon.profiling.text import profile_lines
 
@@ -40,7 +36,7 @@ def execute(
         warn(warning)
     document = found.to_dict()
     if target is not None:
-        write_text(target, _drafted(found, target))
+        write_text(target, draft(found, folder=target.absolute().parent).yaml)
         document["written"] = str(target)
     if as_json:
         print(json.dumps(document))
@@ -68,16 +64,3 @@ def _check_target(target: Path, replace_it: bool) -> None:
     if target.exists() and not replace_it:
         raise TargetError(f"The file {target.name!r} is there already.", hint="choose another name, or say --replace.")
     require_directory(target)
-
-
-def _drafted(found: Profile, target: Path) -> str:
-    """Return the text of a draft in the folder of ``target``, to which its paths are relative."""
-    draft = import_module("sqlanon.profiling.drafting").draft
-    return str(draft(replace(found, source=_seen_from(found.source, target))).yaml)
-
-
-def _seen_from(source: str, target: Path) -> str:
-    """Return the path of a source as a policy in another folder names it; anything else as it is."""
-    if is_url(source) or Path(source).is_absolute() or not Path(source).exists():
-        return source
-    return Path(os.path.relpath(Path(source).absolute(), target.absolute().parent)).as_posix()

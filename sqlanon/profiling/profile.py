@@ -34,6 +34,7 @@ from sqlanon.source.csv_records import csv_form, find_delimiter
 from sqlanon.source.files import Reading
 from sqlanon.source.opening import ONLY_TABLE, Source, closed_on_error, open_source
 from sqlanon.source.rights import with_readable_columns, with_visible_rows
+from sqlanon.sqltrees import names
 
 MOST_CANDIDATES = 20
 """Columns whose sets are looked at, at most."""
@@ -70,11 +71,19 @@ def profile(source: object, table: str | None = None, *, csv: Mapping[str, Any] 
         with closed_on_error(opened.engine):
             opened = with_readable_columns(with_visible_rows(opened, accepted=True))
         found = profile_source(opened)
+        named = table or _only_table(opened)
     is_text = opened.path is not None and flat_ending(opened.path.name) in TEXT_ENDINGS
-    named = table
-    if named is None and isinstance(opened.relation, exp.Table) and opened.path is None:
-        named = opened.relation.name
     return replace(found, source=str(source), table=named, csv=options, is_text=is_text)
+
+
+def _only_table(opened: Source) -> str | None:
+    """Return the name of the one relation of a database, as a policy names it; None for files."""
+    relation = opened.relation if opened.stored is None else opened.stored
+    is_named = isinstance(relation, exp.Table) and isinstance(relation.this, exp.Identifier)
+    if not is_named or relation.name.startswith(names.PREFIX):
+        return None
+    listed = opened.engine.relations()
+    return listed[0] if len(listed) == 1 else None
 
 
 def _csv_options(source: object, given: dict[str, Any]) -> dict[str, Any]:

@@ -57,6 +57,7 @@ def test_columns_are_recognized_in_every_source(folder: Path, file: str) -> None
     found = sqlanon.profile(folder / file)
     assert {item.name: item.looks_like for item in found.columns} == LOOKED
     assert {item.name: item.role for item in found.columns} == ROLES
+    assert found.table == (None if file.endswith(("csv", "parquet")) else "people")
     assert found.records == 400 and found.is_text == file.endswith(".csv")
     born = found.column("Geburtsdatum")
     assert (born.reads_as, born.date_format, born.misfits, born.ambiguous) == ("date", "%d.%m.%Y", 0, False)

@@ -66,3 +66,17 @@ def test_a_draft_that_cannot_be_written_is_refused_before_any_work(source: Path,
 def test_a_source_that_is_not_there(tmp_path: Path) -> None:
     done = sqlanon("profile", tmp_path / "absent.csv", "--json")
     assert done.returncode == 2 and json.loads(done.stdout)["error"] == "SourceError"
+
+
+def test_a_draft_runs_from_another_folder_as_it_stands(source: Path) -> None:
+    target = source.parent / "policies" / "people.yaml"
+    target.parent.mkdir()
+    done = sqlanon("profile", source, "--write", target, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["written"] == str(target)
+    run = sqlanon("run", target, "--dry-run", "--json")
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout)["smallest_class"] >= 5
+    again = sqlanon("profile", source, "--write", target)
+    assert again.returncode == 2 and "--replace" in again.stderr
+    assert sqlanon("profile", source, "--write", target, "--replace").returncode == 0
