@@ -131,7 +131,7 @@ def texts_of(types: ReleasedTypes, position: int) -> dict[int, brute.Text]:
     return {int(number): row[0] for number, row in zip(found, rows, strict=True)}
 
 
-@seeds(60, 10)
+@seeds(40, 10)
 def test_figures_are_those_of_the_definitions(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: Counter[str] = Counter()
     for seed in block:

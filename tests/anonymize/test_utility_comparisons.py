@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import random
+import sys
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import brute
@@ -13,12 +16,13 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
+from command_line import sqlanon as sqlanon_command
 from effort import Block, enough, seeds
 from random_cases import random_tree
 
 import sqlanon
 from sqlanon.compiler import compared_records as compiler
-from sqlanon.errors import HierarchyError, InputError, NoSolutionError
+from sqlanon.errors import HierarchyError, InputError, NoSolutionError, UnsupportedError
 from sqlanon.plan.planned import Planned
 from sqlanon.sqltrees import names
 from sqlanon.utility import categories
@@ -81,7 +85,7 @@ def opened(rows: list[tuple], document: dict[str, Any]) -> Planned:
     return (sqlanon.recode if policy.transformation is not None else sqlanon.plan)(connection, policy)
 
 
-@seeds(30, 5)
+@seeds(20, 5)
 def test_comparisons_are_those_of_the_definitions(block: Block) -> None:
     seen: Counter[str] = Counter()
     for seed in block:
@@ -211,6 +215,93 @@ def test_rare_values_are_one_category() -> None:
     assert found[29] == 0 and found[11] == 18 and set(found[:11].tolist()) == {19}
 
 
+@pytest.mark.slow
+def test_learners_of_scikit_learn() -> None:
+    pytest.importorskip("sklearn")
+    connection = duckdb.connect()
+    connection.execute(
+        "CREATE TABLE t AS SELECT i % 7 AS a, i % 5 AS b, CASE WHEN i % 7 < 3 THEN 'low' ELSE 'high' END AS c "
+        "FROM range(700) r(i)"
+    )
+    quasi = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
+    document = {
+        "table": "t",
+        "columns": {"a": quasi, "b": {**quasi, "min_level": 1}, "c": {"role": "keep"}},
+        "privacy": [{"type": "k_anonymity", "k": 5}],
+    }
+    with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
+        found = plan.utility("c", queries=0, ml=True).prediction
+        assert found == plan.utility("c", queries=0, ml=True).prediction
+        with pytest.raises(InputError, match="nothing to predict"):
+            plan.utility(ml=True)
+    assert found is not None and found.tests == 233
+    assert [item.learner for item in found.accuracies] == ["naive_bayes", "logistic_regression", "random_forest"]
+    assert all(item.original == item.release == 1 for item in found.accuracies)  # a says all of c
+    assert found.majority == pytest.approx(4 / 7, abs=0.01)
+
+
+def test_without_scikit_learn_the_hint_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
+    rows, _, document = random_release(4)
+    with opened(rows, document) as plan, pytest.raises(UnsupportedError) as refused:
+        plan.utility("diagnosis", ml=True)
+    assert "sqlanon[ml]" in str(refused.value)
+
+
+def test_the_number_of_statements_does_not_depend_on_that_of_columns() -> None:
+    counts = []
+    for extra in (1, 6):
+        connection = duckdb.connect()
+        cells = ", ".join(f"i % {column + 11} AS k{column}" for column in range(extra))
+        connection.execute(f"CREATE TABLE t AS SELECT i % 7 AS a, i % 5 AS b, {cells} FROM range(700) r(i)")
+        quasi = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
+        columns = {"a": quasi, "b": quasi, **{f"k{column}": {"role": "keep"} for column in range(extra)}}
+        document = {"table": "t", "columns": columns, "privacy": [{"type": "k_anonymity", "k": 5}]}
+        document["accept"] = list(columns)[2:]
+        with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
+            before = plan.statements
+            plan.utility("a", queries=20)
+            counts.append(plan.statements - before)
+    assert counts[0] == counts[1]
+
+
+def test_nothing_is_left_in_the_database() -> None:
+    rows, _, document = random_release(4)
+    with opened(rows, document) as plan:
+        plan.utility("diagnosis", queries=5)
+        left = plan.engine.run("left", "SELECT table_name FROM information_schema.tables")
+    ours = {names.RELEASED_TYPES, names.RELEASED_RECORDS, names.OTHER_VALUES, names.CATEGORIES, names.COMPARED}
+    ours |= {names.PARTED, names.LIKELIHOODS, names.SHOWN_VALUES, names.RULE_LEVELS}
+    assert left and not ours & {name for (name,) in left}
+
+
+def test_the_command_prints_figures_and_no_value(tmp_path: Path) -> None:
+    people = [f"{20 + i % 9},Ulm{i % 3},{'fc'[i % 2]}lu" for i in range(90)]
+    (tmp_path / "people.csv").write_text("\n".join(["age,town,illness", *people]) + "\n")
+    policy = {
+        "source": "people.csv",
+        "columns": {
+            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5}}},
+            "town": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
+            "illness": {"role": "keep"},
+        },
+        "privacy": [{"type": "k_anonymity", "k": 12}],
+        "suppression_limit": 0.1,
+        "output": {"file": "released.csv"},
+    }
+    (tmp_path / "policy.json").write_text(json.dumps(policy))
+    done = sqlanon_command("utility", tmp_path / "policy.json", "--target", "illness")
+    assert done.returncode == 0, done.stderr
+    assert "naive Bayes" in done.stdout and "Ulm" not in done.stdout and "flu" not in done.stdout
+    done = sqlanon_command("utility", tmp_path / "policy.json", "--json", "--queries", "7", "--seed", "3")
+    document = json.loads(done.stdout)
+    assert (document["queries"]["queries"], document["queries"]["seed"], document["prediction"]) == (7, 3, None)
+    assert document["records"] == 90 and set(document["definitions"]) >= {"uniform", "association"}
+    assert not (tmp_path / "released.csv").exists()
+    done = sqlanon_command("utility", tmp_path / "policy.json", "--target", "name")
+    assert done.returncode == 2 and "predicted" in done.stderr
+
+
 def test_a_target_that_is_not_published_is_refused() -> None:
     rows, _, document = random_release(4)
     document["columns"]["id"] = {"role": "drop"}
@@ -229,3 +320,44 @@ def test_with_many_columns_some_are_left_out(monkeypatch: pytest.MonkeyPatch) ->
     assert found.association is not None and found.prediction is not None
     assert len(found.association.pairs) == 1 and found.association.pairs[0].second == "amount"
     assert "id" in found.association.left_out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dataset", ["adult", "cup"])
+def test_on_real_data_shares_and_losses_agree(shared: Path, dataset: str) -> None:
+    folder = shared / "data" / dataset
+    prefix = f"{dataset}_hierarchy_"
+    columns: dict[str, Any] = {
+        path.stem.removeprefix(prefix): {
+            "role": "quasi_identifier",
+            "hierarchy": {"file": str(path), "delimiter": ";"},
+        }
+        for path in sorted(folder.glob(f"{prefix}*.csv"))
+    }
+    target = {"adult": "salary-class", "cup": "GENDER"}[dataset]
+    columns[target] = {"role": "keep"}
+    document = {
+        "source": str(folder / f"{dataset}.csv"),
+        "csv": {"delimiter": ";"},
+        "columns": columns,
+        "undeclared": "drop",
+        "privacy": [{"type": "k_anonymity", "k": 5}],
+        "suppression_limit": 0.05,
+    }
+    with sqlanon.plan(None, sqlanon.Policy.from_dict(document)) as plan:
+        found = plan.utility(target)
+        losses, ledger = plan.attribute_losses, plan.ledger
+    assert losses is not None and found.queries is not None and found.prediction is not None
+    assert (found.published, found.suppressed) == (ledger.published, ledger.suppressed)
+    for column in found.columns:
+        share = found.suppressed / found.records
+        assert column.suppressed_share == pytest.approx(share)
+        assert sum(level.share for level in column.levels) == pytest.approx(1 - share)
+        assert column.total_variation >= share - 1e-12
+        assert sum(bucket.before_share for bucket in column.buckets) == pytest.approx(1)
+        if column.name in losses:
+            assert column.loss == losses[column.name]
+    errors = {name: found.queries.error(name) for name in ("contained", "uniform", "overlapping")}
+    assert errors["contained"].percentile_95 <= 1 + 1e-12 and errors["uniform"].mean < errors["overlapping"].mean
+    [bayes] = found.prediction.accuracies
+    assert 0.5 < found.prediction.majority <= bayes.original + 0.02 and bayes.release <= bayes.original + 0.02
