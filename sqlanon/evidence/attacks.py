@@ -69,7 +69,7 @@ def attacks(release: Release, recounted: Recount, *, for_operator: bool) -> tupl
         "models": _models(plan, recounted),
         "null_wildcards": _null_wildcards(plan),
         "identifying_columns": _identifying(plan),
-        "kept_columns": _kept(plan, for_operator=for_operator),
+        "kept_columns": _kept(plan, recounted, for_operator=for_operator),
         "alike": _alike(plan, recounted),
         "linked_records": _linked(plan, for_operator=for_operator),
     }
@@ -156,8 +156,11 @@ def _identifying(plan: Planned) -> Found:
     return outcome, outcome, {"columns": len(published), "accepted": accepted}
 
 
-def _kept(plan: Planned, *, for_operator: bool) -> Found:
+def _kept(plan: Planned, recounted: Recount, *, for_operator: bool) -> Found:
+    """Return whom columns single out, counted in what was written; by person, or if nothing was, as the plan counts."""
     alone = plan.beside_release.alone
+    if recounted.found is not None and not plan.catalog.has_entity:
+        alone = recounted.beside
     if not alone:
         return NOT_APPLICABLE, NOT_APPLICABLE, {}
     least = max(2, least_size(plan.policy.models))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sqlglot import exp
 
+from sqlanon.audit.beside_release import ReleasedColumns, judge_released
 from sqlanon.audit.check import CheckResult, check_relation
 from sqlanon.engines.base import Engine
 from sqlanon.errors import AuditError, InputError, SqlanonError
 from sqlanon.evidence.release import Evidenced
+from sqlanon.models import least_size
 from sqlanon.models.distinct_l_diversity import DistinctLDiversity
+from sqlanon.policy import Policy
 from sqlanon.policy.paths import is_database
 from sqlanon.publish.targets import place
 from sqlanon.source.columns import is_scalar
@@ -27,11 +30,14 @@ class Recount:
     Attributes:
         found: classes, and the models that need nothing but the release; None where it was not counted.
         reason: why it was not; a key of the results of the attack ``class_sizes``.
+        beside: (columns that are published as they are, records that nobody shares them and the quasi-identifiers with,
+            records that fewer than k share them with); of each column, and of all kept ones together.
         alike: column that is published as it is -> (classes whose records all share its value, their records).
     """
 
     found: CheckResult | None
     reason: str = ""
+    beside: tuple[tuple[tuple[str, ...], int, int], ...] = ()
     alike: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
@@ -87,8 +93,27 @@ def _counted(engine: Engine, relation: exp.Expr, evidenced: Evidenced) -> Recoun
     judged = check_relation(engine, relation, quasi_identifiers=known, models=several).models if several else ()
     return Recount(
         found,
+        beside=_beside(engine, relation, policy, beside, found.records),
         alike={n: (item.failing_classes, item.failing_records) for n, item in zip(beside, judged, strict=True)},
     )
+
+
+def _beside(
+    engine: Engine, relation: exp.Expr, policy: Policy, names: Sequence[str], records: int
+) -> tuple[tuple[tuple[str, ...], int, int], ...]:
+    """Count whom a column singles out besides the quasi-identifiers; a sensitive one is not taken to be known alone."""
+    roles = {column.name: column.role for column in policy.columns}
+    kept = {name: name for name in names if roles[name] == "keep"}
+    watched = {name: name for name in names if roles[name] != "keep"}
+    columns = ReleasedColumns(
+        quasi_identifiers=[column.name for column in policy.quasi_identifiers],
+        kept=kept,
+        singled=watched,
+        published={**watched, **kept},
+        entity_like={},
+        entity=None,
+    )
+    return judge_released(engine, relation, columns, k=max(2, least_size(policy.models)), records=records).alone
 
 
 TWO = 2
