@@ -331,15 +331,13 @@ def test_a_policy_that_cannot_be_met_gives_exit_code_1_and_no_folder(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("before", "if_exists", "accepted"),
-    fast_of(
-        [("pack", "error", False), ("pack", "replace", True), ("other", "replace", False), ("more", "replace", False)],
-        ("pack", "replace", True),
-    ),
+    "case", fast_of(["pack error", "pack replace", "other replace", "more replace"], "pack replace")
 )
 def test_a_folder_is_replaced_only_if_it_is_a_pack_and_the_policy_says_so(
-    people: duckdb.DuckDBPyConnection, tmp_path: Path, before: str, if_exists: str, accepted: bool
+    people: duckdb.DuckDBPyConnection, tmp_path: Path, case: str
 ) -> None:
+    before, if_exists = case.split()
+    accepted = case == "pack replace"
     folder = tmp_path / "pack"
     if before == "other":
         folder.mkdir()
