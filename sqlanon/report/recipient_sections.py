@@ -39,7 +39,7 @@ def sections_for_recipient(run: RecipientSummary) -> tuple[Section, ...]:
     """Return the sections of the recipient's report in their order, without those that would be empty."""
     found = (
         Section("asked", "What was asked", facts(run.asked, width=45)),
-        Section("promised", "What is promised, and what is not", promises(run) if run.ledger else ()),
+        Section("promised", "What is promised, and what is not", promises(run)),
         Section("risk", "Risk", tuple(of_release(run.risk, run.thresholds, run.k))),
         Section("records", "Records", tuple(_records(run)) if run.ledger else ()),
         Section("classes", "Classes by size", tuple(_sizes(run))),

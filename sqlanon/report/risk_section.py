@@ -90,9 +90,10 @@ def of_release(figures: Sequence[Figure], thresholds: Sequence[CitedThreshold], 
     """Yield the section of the recipient's report: of the release alone."""
     if figures:
         sentences = tuple(figure.sentence for figure in figures if figure.key in IN_WORDS)
+        shown = [figure for figure in figures if figure.key not in LEFT_OUT]
         yield Listing(sentences)
         fields = (Field("Figure", width=60, style="figure", plain=""), Field("In the release", "number"))
-        yield Table(fields, tuple((title(figure, k), _value(figure)) for figure in figures))
+        yield Table(fields, tuple((title(figure, k), _value(figure)) for figure in shown))
         yield Sentence(AFTER)
     yield from cited(thresholds)
 

@@ -67,7 +67,7 @@ def sections_of(run: RunSummary) -> tuple[Section, ...]:
 
 def promises(run: RunSummary | RecipientSummary) -> tuple[Block, ...]:
     """Return what the policy promises of a release, and what it leaves open."""
-    if not run.promised:
+    if not run.promised or run.ledger is None:
         return ()
     written = run.name is not None if isinstance(run, RecipientSummary) else bool(run.output)
     return (

@@ -5,7 +5,7 @@ They are taken from the policy alone, so that they hold nothing of the data: nei
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlanon.policy import LocalRecoding, Patterns, Policy
@@ -17,6 +17,10 @@ DROPPED = "left out"
 """The name of the row of ``asked`` that is for the operator alone: a release does not name what it leaves out."""
 IDENTITY = ("k_anonymity",)
 DIVERSITY = ("distinct_l_diversity", "entropy_l_diversity", "recursive_l_diversity")
+MEAN = "class_mean"
+"""The value of ``publish`` that is made of the records of a class."""
+NAMED = 4
+"""Columns that a sentence names, at most."""
 REVIEW = (
     "These figures support a review of the release by a person who knows who will read it, and what else these readers "
     "can know. They are no determination that the data is anonymous in the sense of a law."
@@ -34,6 +38,11 @@ def asked(policy: Policy) -> tuple[tuple[str, str], ...]:
     rows.append(("who is counted", "records" if policy.entity is None else "persons (entities), not their records"))
     rows.append(("what may be suppressed", f"at most {limit_of(policy)}"))
     rows.append(("how records are changed", _transformation(policy)))
+    if policy.publish:
+        values = [
+            f"{name} ({value.replace('_', ' ')})" for item in policy.publish for name, value in item.columns.items()
+        ]
+        rows.append(("numbers and dates for generalized values", ", ".join(values)))
     if policy.accept:
         rows.append(("published though they identify", f"{', '.join(policy.accept)} (the policy accepts this)"))
     return tuple(rows)
@@ -67,7 +76,7 @@ def _not_promised(policy: Policy) -> Iterator[str]:
     watching = {model.type: column.name for column in policy.columns for model in column.models}
     kept = [c.name for c in policy.columns if c.role in ("keep", "sensitive")]
     if "k_anonymity" in types and not watching:
-        about = f" of {', '.join(kept)}" if kept else ""
+        about = f" of {_some(kept)}" if kept else ""
         yield (
             f"Inference is not excluded: k-anonymity hides which record is whose, but where all records of a class "
             f"share a value{about}, whoever finds the class learns it."
@@ -84,7 +93,7 @@ def _not_promised(policy: Policy) -> Iterator[str]:
         )
     if "k_anonymity" not in types:
         yield "A class may be small: k-anonymity is not asked for."
-    known = f", such as {', '.join(kept)}" if kept else ""
+    known = f", such as {_some(kept)}" if kept else ""
     yield (
         "Singling out by other knowledge is not excluded: whoever knows more of a person than the quasi-identifiers"
         f"{known}, may find fewer records than a class holds, or a single one."
@@ -95,6 +104,11 @@ def _not_promised(policy: Policy) -> Iterator[str]:
         "Other releases of the same persons are not considered: whoever lays two of them side by side may learn more "
         "than each of them says."
     )
+    if means := [item.name for item in policy.publish if MEAN in item.columns.values()]:
+        yield (
+            f"Class means come from the records of a class: those of {_some(means)} say more of its persons than the "
+            "hierarchy does, and of a class of few nearly their values."
+        )
     if policy.transformation is not None:
         yield (
             "Records are not all changed in the same way: how a record was changed says that milder ways were not "
@@ -102,6 +116,12 @@ def _not_promised(policy: Policy) -> Iterator[str]:
         )
     if policy.suppressed == "redact":
         yield "How many records were suppressed is not hidden: each of them stands in the release as a redacted row."
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return names in a sentence, of many the first ones."""
+    more = len(names) - NAMED
+    return ", ".join(names) if more <= 1 else f"{', '.join(names[:NAMED])} and {more} more"
 
 
 def _model(model: Model, column: str | None = None) -> str:

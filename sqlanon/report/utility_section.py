@@ -54,12 +54,17 @@ def lost(utility: Utility) -> Iterable[Block]:
     if utility.columns:
         yield _columns(utility)
         yield Sentence(MOVED)
-        drawn = tuple(_picture(column) for column in utility.columns if column.buckets)
+        drawn = tuple(_picture(column) for column in utility.columns if _is_drawn(column))
         if drawn:
             yield Pictures(drawn, PICTURES)
     if utility.queries is not None and utility.queries.errors:
         yield from _queries(utility.queries)
     yield from (Sentence(warning) for warning in utility.warnings)
+
+
+def _is_drawn(column: ColumnUtility) -> bool:
+    """Return whether a picture of the column would show more than one published value."""
+    return sum(bucket.kind != "suppressed" for bucket in column.buckets) > 1
 
 
 def _columns(utility: Utility) -> Table:
