@@ -122,7 +122,7 @@ def _intervals(found: ColumnProfile, spread: Spread) -> DraftedHierarchy:
     else:
         width, fanouts = _widths(spread)
     keys = {"width": _number(width), "fanouts": fanouts}
-    low, high = _bounds(spread, width * fanouts[0] if fanouts else width)
+    low, high = _bounds(spread, width)
     if found.looks_like == "age":
         high = min(high, Decimal(OLDEST)) if high is not None else None
     if low is not None and high is not None and low < high:
@@ -130,7 +130,9 @@ def _intervals(found: ColumnProfile, spread: Spread) -> DraftedHierarchy:
     if not fanouts:
         del keys["fanouts"]
     widths = [width * math.prod(fanouts[:depth]) for depth in range(len(fanouts) + 1)]
-    remark = f"intervals of {', '.join(str(_number(item)) for item in widths)} between round quantiles, with open ends"
+    remark = f"intervals of {', '.join(str(_number(item)) for item in widths)}"
+    if "lower" in keys:
+        remark += " between round quantiles, with open ends"
     question = None
     if found.looks_like == "category":
         question = (
@@ -152,7 +154,7 @@ def _widths(spread: Spread) -> tuple[Decimal, list[int]]:
     while joined * FACTORS[_first_digit(joined)] <= span / 2 and len(fanouts) < 4:
         fanouts.append(FACTORS[_first_digit(joined)])
         joined *= fanouts[-1]
-    return width, fanouts or [FACTORS[_first_digit(width)]]
+    return width, fanouts
 
 
 def _first_digit(number: Decimal) -> int:

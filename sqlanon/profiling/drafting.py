@@ -1,4 +1,4 @@
-"""PolicyDraft a policy from a profile: roles and hierarchies with their reasons as comments, and what a person must decide.
+"""Draft a policy from a profile: roles and hierarchies with their reasons as comments, and what a person must decide.
 
 The draft runs as it stands. It is a place to start: it decides nothing silently, and takes the careful side where
 nobody has decided. What may single persons out becomes a quasi-identifier, or is dropped; what is left is published as
@@ -19,7 +19,7 @@ import yaml
 from sqlanon.errors import InputError
 from sqlanon.policy import Policy
 from sqlanon.policy.paths import is_connection_text, is_url
-from sqlanon.profiling.drafted_hierarchies import DraftedHierarchy, drafted_hierarchy
+from sqlanon.profiling.drafted_hierarchies import DraftedHierarchy, Keys, drafted_hierarchy
 from sqlanon.profiling.facts import ColumnProfile, Profile
 from sqlanon.profiling.roles import KNOWABLE
 from sqlanon.profiling.words import KNOWN
@@ -29,9 +29,9 @@ MOST_QUASI_IDENTIFIERS = 10
 """Quasi-identifiers that a draft asks for at most. With each more, classes of k records say less of every column."""
 K = 5
 LIMIT = 0.05
-MOST_KEPT = 100
-"""Combinations of values, at most, that the columns have together which are published as they are without anybody having
-said that they may be: each combination is one more way to tell the records of a class apart."""
+MOST_KEPT = 50
+"""Combinations of values, at most, of the columns that are published as they are before a person has said that they may
+be: each combination is one more way to tell the records of a class apart."""
 LARGE = 200_000
 """Nodes of a lattice from which on the draft limits the search."""
 DECIDE = "DECIDE:"
@@ -39,15 +39,19 @@ DECIDE = "DECIDE:"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person must decide of a draft: of a column, or of a key of the policy."""
+    """What a person must decide of a draft: of a column, or of a key of the policy.
+
+    ``instead`` is the line of the policy file that would take the place of the drafted one.
+    """
 
     column: str | None
     key: str
     sentence: str
+    instead: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
-        return {"column": self.column, "key": self.key, "sentence": self.sentence}
+        return {"column": self.column, "key": self.key, "sentence": self.sentence, "instead": self.instead}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,12 @@ class DraftedColumn:
     remark: str = ""
     questions: tuple[str, ...] = ()
     nodes: int = 1
+    instead: Keys | None = None
+
+    @property
+    def other_line(self) -> str | None:
+        """The line that would take the place of the drafted one, if the last question is answered otherwise."""
+        return None if self.instead is None else f"{_scalar(self.name)}: {_flow(self.instead)}"
 
 
 def draft(
@@ -88,7 +98,7 @@ def draft(
     Raises:
         InputError: the source cannot be named in a policy, or has no column.
     """
-    base = Path(folder or ".").absolute()
+    base = Path(os.path.abspath(folder or "."))
     columns = [_column(item, profile) for item in profile.columns]
     columns = _few_kept(columns, profile)
     columns = _limited(columns, profile)
@@ -133,10 +143,10 @@ def _few_kept(columns: Sequence[DraftedColumn], profile: Profile) -> list[Drafte
         if item.keys["role"] == "keep" and combinations * max(1, found.distinct) > MOST_KEPT:
             drafted = drafted_hierarchy(found, is_text=profile.is_text, records=profile.records)
             reason = f"{found.reason} Published as it is, it would tell the records of a class apart."
-            asked = "Is it nothing that anybody outside can know? Then take this line instead: " + (
-                f"{_scalar(item.name)}: {{role: keep}}"
-            )
-            result.append(replace(_quasi_identifier(found, drafted, (asked,)), reason=reason))
+            asked = "Can nobody outside know it? Then publish it as it is:"
+            column = _quasi_identifier(found, drafted, ())
+            questions = (*column.questions, asked)
+            result.append(replace(column, reason=reason, questions=questions, instead={"role": "keep"}))
             continue
         if item.keys["role"] == "keep":
             combinations *= max(1, found.distinct)
@@ -159,14 +169,12 @@ def _limited(columns: Sequence[DraftedColumn], profile: Profile) -> list[Drafted
     beyond = {item.name for item in quasi[MOST_QUASI_IDENTIFIERS:]}
     question = (
         f"Left out by the draft, because classes of more than {MOST_QUASI_IDENTIFIERS} quasi-identifiers say little of "
-        "each. Is it needed more than another? Then give the other the role drop, and take this line instead: "
+        "each. Is it needed more than another? Then give the other the role drop, and take this line instead:"
     )
     result = []
     for item in columns:
         if item.name in beyond:
-            instead = _flow(item.keys)
-            asked = (*item.questions, question + f"{_scalar(item.name)}: {instead}")
-            item = replace(item, keys={"role": "drop"}, remark="", questions=asked, nodes=1)
+            item = replace(item, keys={"role": "drop"}, remark="", questions=(question,), nodes=1, instead=item.keys)
         result.append(item)
     return result
 
@@ -209,7 +217,11 @@ def _decisions(columns: Sequence[DraftedColumn], k: int) -> list[Decision]:
             "No column looks sensitive. If one is, say role: sensitive with a model: k-anonymity does not hide it."
         )
         decisions.append(Decision(None, "columns", sentence))
-    return [*decisions, *[Decision(c.name, "columns", question) for c in columns for question in c.questions]]
+    for column in columns:
+        for question in column.questions:
+            instead = column.other_line if question == column.questions[-1] else None
+            decisions.append(Decision(column.name, "columns", question, instead))
+    return decisions
 
 
 TITLES = {
@@ -247,6 +259,8 @@ def _text(
         lines += _comment(" ".join(filter(None, [item.reason, f"Levels: {item.remark}." if item.remark else ""])), 2)
         for question in item.questions:
             lines += _comment(f"{DECIDE} {question}", 2)
+        if item.other_line is not None:
+            lines.append("  #   " + "".join(sign if sign.isprintable() else " " for sign in item.other_line))
         lines.append(f"  {_scalar(item.name)}: {_flow(item.keys)}")
     lines += ["undeclared: error   # a column that appears later ends the run instead of being published", ""]
     for decision in decisions[1:]:
@@ -278,7 +292,7 @@ def _listed(decisions: Sequence[Decision]) -> str:
 def _source_lines(profile: Profile, base: Path) -> list[str]:
     source = profile.source
     if not is_url(source) and not is_connection_text(source):
-        path = Path(source).absolute()
+        path = Path(os.path.abspath(source))
         source = os.path.relpath(path, base) if path.is_relative_to(base) else str(path)
     lines = [f"source: {_scalar(source)}"]
     if profile.table is not None:
