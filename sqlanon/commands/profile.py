@@ -35,15 +35,21 @@ def execute(
     for warning in found.warnings:
         warn(warning)
     document = found.to_dict()
+    decisions: tuple[Any, ...] = ()
     if target is not None:
-        write_text(target, draft(found, folder=target.absolute().parent).yaml)
-        document["written"] = str(target)
+        drafted = draft(found, folder=target.absolute().parent)
+        write_text(target, drafted.yaml)
+        decisions = drafted.decisions
+        document |= {"written": str(target), "decisions": [item.to_dict() for item in decisions]}
     if as_json:
         print(json.dumps(document))
         return 0
     print("\n".join(profile_lines(found)))
     if target is not None:
-        print(f"\nThe draft of a policy is in {target}. Read it, decide what it asks, and run: sqlanon run {target}")
+        print(f"\nThe draft of a policy is in {target}. A person must decide of it:")
+        for decision in decisions:
+            print(f"  {'' if decision.column is None else decision.column + ': '}{decision.sentence}")
+        print(f"It runs as it stands: sqlanon run {target}")
     else:
         print("\nA draft of a policy from this: add --write policy.yaml")
     return 0

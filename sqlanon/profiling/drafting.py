@@ -293,7 +293,8 @@ def _source_lines(profile: Profile, base: Path) -> list[str]:
     source = profile.source
     if not is_url(source) and not is_connection_text(source):
         path = Path(os.path.abspath(source))
-        source = os.path.relpath(path, base) if path.is_relative_to(base) else str(path)
+        near = path.is_relative_to(base) or base.is_relative_to(path.parent) or path.parent.parent in base.parents
+        source = Path(os.path.relpath(path, base)).as_posix() if near else str(path)
     lines = [f"source: {_scalar(source)}"]
     if profile.table is not None:
         lines.append(f"table: {_scalar(profile.table)}")
