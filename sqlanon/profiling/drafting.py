@@ -317,6 +317,7 @@ def _flow(value: Any) -> str:
 
 
 def _scalar(text: str) -> str:
-    """Return a text as YAML reads it back, in quotes where it needs them."""
-    written = yaml.safe_dump(text, default_flow_style=True, width=10**9, allow_unicode=True)
-    return written.removesuffix("...\n").strip("\n") if isinstance(text, str) else written
+    """Return a text on one line as YAML reads it back, in quotes where it needs them."""
+    style = None if text.isprintable() else '"'
+    written = yaml.safe_dump(text, default_style=style, width=10**9, allow_unicode=True)
+    return written.removesuffix("...\n").rstrip("\n")

@@ -1,0 +1,233 @@
+"""Drafts of policies: they run as they stand on tables of every kind, read as they were meant, and hold no value."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import random
+import sqlite3
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+import sqlanon
+from sqlanon.errors import InputError
+from sqlanon.policy.documents import read_document
+from sqlanon.profiling.drafted_hierarchies import _bounds, _widths, drafted_hierarchy
+from sqlanon.profiling.drafting import DECIDE, MOST_KEPT, MOST_QUASI_IDENTIFIERS, draft
+from sqlanon.profiling.facts import ColumnProfile, Frequent, Profile, Spread
+from sqlanon.profiling.profile import profile
+
+NAMES = [
+    "no", "y", "a: b", "# x", "Größe", "it's", 'say "hi"', "on", "null", "1", "1.5", "- a", "[a]", "{b}", "*", "&x",
+    "a,b", "ü;ö", " lead", "tab\tx", "100%", "?", "@q", "a|b", "2024-01-01", "key: ", "e\\n", "日本", "birth date",
+    "%YAML",
+]  # fmt: skip
+
+
+def _days(draw: random.Random, form: str) -> str:
+    return (datetime.date(1940, 1, 1) + datetime.timedelta(draw.randrange(28_000))).strftime(form)
+
+
+KINDS: dict[str, Callable[[random.Random], Any]] = {
+    "integer": lambda r: r.randrange(1000),
+    "few": lambda r: r.randrange(5),
+    "decimal": lambda r: round(r.gauss(50, 10), 2),
+    "wide": lambda r: r.randrange(-(10**9), 10**9),
+    "tiny": lambda r: r.random() / 1e4,
+    "all NULL": lambda r: None,
+    "constant": lambda r: "constant",
+    "flag": lambda r: r.choice(["yes", "no"]),
+    "category": lambda r: r.choice("aaaaabbbbcccdde") * 3,
+    "mixed": lambda r: r.choice([str(r.randrange(90)), "n/a", "k.A."]),
+    "nearly numbers": lambda r: str(r.randrange(90)) if r.random() < 0.98 else "unknown",
+    "German dates": lambda r: _days(r, "%d.%m.%Y"),
+    "American dates": lambda r: _days(r, "%m/%d/%Y"),
+    "nearly dates": lambda r: _days(r, "%Y-%m-%d") if r.random() < 0.99 else "?",
+    "moments": lambda r: _days(r, "%Y-%m-%d 12:30:00"),
+    "dates": lambda r: datetime.date(2000, 1, 1) + datetime.timedelta(r.randrange(5000)),
+    "ZIP": lambda r: f"{r.randrange(501, 99_999):05}",
+    "ICD-10": lambda r: f"{r.choice('JKLI')}{r.randrange(99):02}.{r.randrange(9)}",
+    "countries": lambda r: r.choice(["AT", "DE", "US", "FR", "XX"]),
+    "texts": lambda r: " ".join(r.choice(["lorem", "ipsum", "dolor", "amet"]) for _ in range(9)),
+    "codes": lambda r: f"X{r.randrange(10**5)}",
+}
+
+
+def _table(seed: int, records: int = 200) -> dict[str, list[Any]]:
+    draw = random.Random(seed)
+    kinds = list(KINDS) + draw.choices(list(KINDS), k=len(NAMES) - len(KINDS))
+    draw.shuffle(kinds)
+    result = {}
+    for name, kind in zip(draw.sample(NAMES, len(NAMES)), kinds, strict=True):
+        values = [KINDS[kind](draw) for _ in range(records)]
+        sparse = draw.random() < 0.3
+        result[name] = [None if sparse and draw.random() < 0.2 else value for value in values]
+    return result
+
+
+def _arrow(data: dict[str, list[Any]]) -> pa.Table:
+    empty = {name for name, values in data.items() if set(values) == {None}}
+    return pa.table({n: pa.array(values, pa.string() if n in empty else None) for n, values in data.items()})
+
+
+def _csv(data: dict[str, list[Any]], folder: Path) -> tuple[str, str | None]:
+    with (folder / "t.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(data)
+        writer.writerows(["" if cell is None else cell for cell in row] for row in zip(*data.values(), strict=True))
+    return str(folder / "t.csv"), None
+
+
+def _parquet(data: dict[str, list[Any]], folder: Path) -> tuple[str, str | None]:
+    pq.write_table(_arrow(data), folder / "t.parquet")
+    return str(folder / "t.parquet"), None
+
+
+def _duckdb(data: dict[str, list[Any]], folder: Path) -> tuple[str, str | None]:
+    with duckdb.connect(str(folder / "t.duckdb")) as connection:
+        connection.register("given", _arrow(data))
+        connection.execute('CREATE TABLE "my table" AS SELECT * FROM given')
+    return str(folder / "t.duckdb"), "my table"
+
+
+def _sqlite(data: dict[str, list[Any]], folder: Path) -> tuple[str, str | None]:
+    declared = {int: "INTEGER", float: "REAL", datetime.date: "DATE"}
+    types = [declared.get(type(next((v for v in values if v is not None), "")), "TEXT") for values in data.values()]
+    columns = ", ".join(
+        f'"{name.replace(chr(34), chr(34) * 2)}" {kind}' for name, kind in zip(data, types, strict=True)
+    )
+    with sqlite3.connect(folder / "t.db") as connection:
+        connection.execute(f"CREATE TABLE t ({columns})")
+        rows = [
+            [str(v) if isinstance(v, datetime.date) else v for v in row] for row in zip(*data.values(), strict=True)
+        ]
+        connection.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(data))})", rows)
+    return str(folder / "t.db"), "t"
+
+
+WRITERS = {"csv": _csv, "parquet": _parquet, "duckdb": _duckdb, "sqlite": _sqlite}
+SLOW = [pytest.param(kind, seed, marks=pytest.mark.slow) for kind in WRITERS for seed in range(1, 4)]
+
+
+@pytest.mark.parametrize("kind, seed", [("csv", 0), *SLOW])
+def test_a_draft_runs_as_it_stands(kind: str, seed: int, tmp_path: Path) -> None:
+    data = _table(seed)
+    source, table = WRITERS[kind](data, tmp_path)
+    drafted = draft(profile(source, table), folder=tmp_path)
+    path = tmp_path / "policy.yaml"
+    path.write_text(drafted.yaml, encoding="utf-8")
+    document = read_document(path)
+    assert {name.strip() for name in document["columns"]} == {name.strip() for name in data}  # as CSV reads names
+    texts = {value for values in data.values() for value in values if isinstance(value, str) and len(value) > 4}
+    assert not [value for value in texts - {"constant"} if value in drafted.yaml]
+    quasi = [name for name, keys in document["columns"].items() if keys["role"] == "quasi_identifier"]
+    assert len(quasi) <= MOST_QUASI_IDENTIFIERS
+    with sqlanon.anonymize(source, path) as release:  # which is audited
+        assert (tmp_path / "released.parquet").exists()
+        assert release.ledger.suppressed <= 0.05 * 200
+        assert release.policy.to_dict() == drafted.policy.to_dict()
+
+
+def _profile(*columns: ColumnProfile) -> Profile:
+    return Profile("t.csv", None, {"delimiter": ";"}, "DuckDB", True, 1000, columns)
+
+
+def _found(name: str, **facts: Any) -> ColumnProfile:
+    counts = {"records": 1000, "nulls": 0, "empty": 0, "distinct": 20, "alone": 0, "type": "VARCHAR"}
+    return ColumnProfile(name, **{**counts, **facts})
+
+
+def test_names_survive_yaml_and_comments() -> None:
+    names = [*NAMES, "two\nlines", "\u2028", "quote'\"", "x" * 300, "# DECIDE: x"]
+    kept = [
+        _found(name, distinct=1, looks_like="constant", reason=f"Of {name}.", question=f"Why {name}?") for name in names
+    ]
+    drafted = draft(_profile(*kept, _found("age", role="quasi_identifier", distinct=2)))
+    assert set(yaml.safe_load(drafted.yaml)["columns"]) == {*names, "age"}
+    assert {item.column for item in drafted.decisions if item.column} == set(names)
+
+
+def test_every_decision_is_marked_and_listed() -> None:
+    drafted = draft(_profile(
+        _found("birth", role="quasi_identifier", reads_as="date", looks_like="birth_date", date_format="%d/%m/%Y",
+               ambiguous=True),
+        _found("salary", role="sensitive", question="May others learn this?"),
+    ))  # fmt: skip
+    assert drafted.yaml.count(DECIDE) == len(drafted.decisions) + 1  # the head speaks of the mark
+    asked = {item.column: item.sentence for item in drafted.decisions}
+    assert "ages" in asked["birth"] and "before the month" in asked["birth"]
+    assert "birth, salary" in drafted.yaml.split("version")[0]
+    assert drafted.to_dict()["decisions"][0]["column"] is None
+    assert "format: '%d/%m/%Y'" in drafted.yaml
+
+
+def test_few_columns_are_published_as_they_are() -> None:
+    found = [_found(f"c{i}", distinct=6, frequent=(Frequent(20, 4, 900),)) for i in range(30)]
+    columns = yaml.safe_load(draft(_profile(*found)).yaml)["columns"]
+    roles = [keys["role"] for keys in columns.values()]
+    assert 6 ** roles.count("keep") <= MOST_KEPT
+    assert roles.count("quasi_identifier") == MOST_QUASI_IDENTIFIERS
+    assert roles.count("drop") == 30 - roles.count("keep") - MOST_QUASI_IDENTIFIERS
+    assert sum(item.instead is not None for item in draft(_profile(*found)).decisions) == 30 - roles.count("keep")
+
+
+def test_a_table_of_identifiers_has_a_draft_and_one_of_nothing_has_none() -> None:
+    drafted = draft(_profile(_found("id", role="identifier")))
+    assert yaml.safe_load(drafted.yaml)["columns"]["id"]["hierarchy"] == {"suppress": {}}
+    with pytest.raises(InputError, match="No column"):
+        draft(_profile(_found("tags", type="VARCHAR[]"), _found("empty", looks_like="empty")))
+
+
+@pytest.mark.parametrize("low, q05, q95, high, places", [
+    (17, 19, 63, 72, 0), (0, 0, 1, 1, 0), (-5.5, -3, 0.25, 9, 2), (1e-5, 2e-5, 9e-5, 1e-4, 6),
+    (-1e9, -9e8, 9e8, 1e9, 0), (3, 3, 3, 3, 0), (1930, 1941, 2001, 2010, 0),
+])  # fmt: skip
+def test_intervals_are_round_and_lie_within_the_quantiles(
+    low: float, q05: float, q95: float, high: float, places: int
+) -> None:
+    spread = Spread(low, q05, q05, q05, q95, q95, high, 1, places)
+    width, fanouts = _widths(spread)
+    assert width.normalize().as_tuple().digits in ((1,), (2,), (5,))
+    assert all(fanout >= 2 for fanout in fanouts)
+    assert width >= Decimal(2).scaleb(-places)
+    lower, upper = _bounds(spread, width)
+    if lower is not None and upper is not None:
+        assert Decimal(str(low)) <= lower < upper <= Decimal(str(high))
+        assert lower % width == upper % width == 0
+
+
+@pytest.mark.parametrize("facts, kind", [
+    ({"distinct": 2}, "suppress"),
+    ({"looks_like": "zip"}, "zip3"),
+    ({"looks_like": "icd10"}, "codes"),
+    ({"looks_like": "country", "shapes": {"country_code": 1.0}}, "codes"),
+    ({"looks_like": "country", "frequent": (Frequent(20, 9, 800),)}, "frequent"),
+    ({"reads_as": "date", "type": "DATE"}, "dates"),
+    ({"reads_as": "date", "date_format": "%y.%j"}, "suppress"),
+    ({"looks_like": "category", "frequent": (Frequent(20, 20, 1000),)}, "suppress"),
+    ({"reads_as": "whole", "spread": Spread(0, 1, 5, 9, 20, 30, 40, 1)}, "intervals"),
+    ({"reads_as": "whole", "misfits": 3, "type": "BIGINT", "spread": Spread(0, 1, 5, 9, 20, 30, 40, 1)}, "suppress"),
+])  # fmt: skip
+def test_what_a_column_looks_like_decides_its_hierarchy(facts: dict[str, Any], kind: str) -> None:
+    drafted = drafted_hierarchy(_found("c", **facts), is_text=True, records=1000)
+    assert list(drafted.keys) == [kind]
+    assert drafted.nodes >= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name, most", [("adult", 0.42), ("cmc", 0.52), ("creditcard_int", 0.35), ("cup", 0.37)])
+def test_data_without_their_hierarchies(shared: Path, tmp_path: Path, name: str, most: float) -> None:
+    source = shared / "data" / name.removesuffix("_int") / f"{name}.csv"
+    drafted = draft(profile(source), folder=tmp_path)
+    (tmp_path / "policy.yaml").write_text(drafted.yaml, encoding="utf-8")
+    with sqlanon.anonymize(source, tmp_path / "policy.yaml") as release:
+        assert release.certificate.loss <= most
+        assert release.ledger.suppressed <= 0.05 * release.ledger.records
