@@ -1,7 +1,8 @@
-"""What is wrong with the options of ages, prefixes, codes, ZIP areas and frequent values; the files that are shipped."""
+"""What is wrong with options of ages, prefixes, codes, ZIP areas and frequent values; the files that are shipped."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -86,5 +87,5 @@ def test_shipped_files_are_whole() -> None:
     chapters = [row for row in shipped_rows("icd10.csv") if row[0] == "chapter"]
     assert (len(blocks), len(chapters), len(shipped_rows("zip3_small.csv"))) == (263, 22, 17)
     ordered = sorted((low, high) for _, low, high, _ in blocks)
-    assert all(high < low for (_, high), (low, _) in zip(ordered, ordered[1:], strict=False))
+    assert all(high < low for (_, high), (low, _) in pairwise(ordered))
     assert all(sum(low >= first and high <= last for _, first, last, _ in chapters) == 1 for low, high in ordered)
