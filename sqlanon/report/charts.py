@@ -152,9 +152,9 @@ def paired_histogram(rows: Sequence[tuple[ClassSizes, ClassSizes]], k: int | Non
                 numbers=_two([compact(bucket.records) if bucket.records else "" for bucket in row]),
             )
         )
-    befores = [first for first, _ in rows]
-    mark = _mark(befores, k, slot)
-    return PairedHistogram(tuple(columns), _ticks(befores), mark, _side(mark), foot, foot + FOOT)
+    earlier = [first for first, _ in rows]
+    mark = _mark(earlier, k, slot)
+    return PairedHistogram(tuple(columns), _ticks(earlier), mark, _side(mark), foot, foot + FOOT)
 
 
 @dataclass(frozen=True, slots=True)
