@@ -27,6 +27,7 @@ from sqlanon.risk.column_sets import (
     measure_column_sets,
     rank_sets,
     singling_out,
+    work_of,
 )
 from sqlanon.source.beside import compared, kind_of
 from sqlanon.source.columns import is_scalar, refuse_prefix
@@ -107,12 +108,10 @@ def profile_source(opened: Source) -> Profile:
         measures.close()
     columns = [_with_role(item) if is_scalar(item.type) else item for item in columns]
     columns = _publishable(engine, relation, types, columns) if measures.records else columns
-    candidates = (
-        _candidates(columns, min(columns_to_combine(engine, measures.records), MOST_CANDIDATES))
-        if measures.records
-        else []
-    )
-    sets = measure_column_sets(engine, relation, candidates) if candidates else None
+    work = work_of(engine) // 2  # many columns may differ in most records, where a set costs most
+    most = min(columns_to_combine(measures.records, work), MOST_CANDIDATES)
+    candidates = _candidates(columns, most) if measures.records else []
+    sets = measure_column_sets(engine, relation, candidates, most_work=work) if candidates else None
     ranking = _ranking(sets) if sets is not None else ()
     kept = _kept_together(engine, relation, columns) if measures.records else None
     warnings = (*opened.warnings, *_warnings(opened, columns, measures.records))

@@ -40,7 +40,7 @@ MOST_COLUMNS = 62
 """Columns at most: a set of them is a mask of one word."""
 MOST_SETS = 2_000
 """Sets that are looked at, at most, unless the caller says otherwise."""
-MOST_WORK = {"duckdb": 150_000_000}
+MOST_WORK = {"duckdb": 100_000_000}
 """Rows of the base times sets, at most, by the dialect of the engine: some twenty seconds on two cores."""
 OTHER_WORK = 20_000_000
 """The same for other engines."""
@@ -219,7 +219,7 @@ def measure_column_sets(
         raise UnsupportedError(
             f"Sets of {len(wanted)} columns cannot be looked at: {MOST_COLUMNS} at most.", hint="name fewer columns."
         )
-    work = MOST_WORK.get(engine.capabilities.dialect, OTHER_WORK) if most_work is None else most_work
+    work = work_of(engine) if most_work is None else most_work
     with working_tables(engine) as create:
         base = create_base(engine, create, relation, wanted, leave_out_nulls=nulls == "basic")
         look = _Look(base, tuple(wanted), most_sets, work, largest_minimal)
@@ -307,9 +307,13 @@ class _Look:
         return MinimalUniques(self._largest, records, by_smallest, highest, total, mean, shares)
 
 
-def columns_to_combine(engine: Engine, records: int, size: int = 3) -> int:
+def work_of(engine: Engine) -> int:
+    """Return how many rows of the base times sets an engine is asked to group, at most."""
+    return MOST_WORK.get(engine.capabilities.dialect, OTHER_WORK)
+
+
+def columns_to_combine(records: int, work: int, size: int = 3) -> int:
     """Return of how many columns all sets of at most ``size`` are looked at, when all records differ: at least five."""
-    work = MOST_WORK.get(engine.capabilities.dialect, OTHER_WORK)
     columns = 5
     while columns < MOST_COLUMNS and records * sum(comb(columns + 1, i) for i in range(1, size + 1)) <= work:
         columns += 1
