@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sqlanon.report.blocks import Block, Cell, Field, Picture, PictureBar, Pictures, Sentence, Table
-from sqlanon.report.wording import count, share
+from sqlanon.report.blocks import Block, Cell, Field, Pair, Picture, PictureBar, Pictures, Sentence, Table
+from sqlanon.report.wording import count, counted, figure, share
 
 if TYPE_CHECKING:
-    from sqlanon.utility.facts import ColumnUtility, QueryErrors, Utility
+    from sqlanon.utility.facts import Association, ColumnUtility, Prediction, QueryErrors, Utility
 
 QUERIES = 200
 """Random counts that a report asks: enough for a median and a 95th percentile, in a part of a second."""
@@ -22,6 +22,12 @@ ESTIMATES = {
     "uniform": "spreading each record evenly over what it covers",
 }
 """How counts are estimated from a release, by the names of the facts."""
+MOST_PAIRS = 10
+STRENGTH = "\N{WHITE CIRCLE} before, \N{BLACK CIRCLE} after; a line goes from 0 to 1."
+GO_TOGETHER = (
+    "Cramér's V: 0 for two columns that say nothing of each other, 1 for one that follows from the other. The pairs "
+    "that change most."
+)
 MOVED = (
     "Moved: the share of the records that would have to hold another value for the column to look as in the source "
     "(total variation distance), with the suppressed records and among the published ones alone. Shifted: how far "
@@ -59,6 +65,10 @@ def lost(utility: Utility) -> Iterable[Block]:
             yield Pictures(drawn, PICTURES)
     if utility.queries is not None and utility.queries.errors:
         yield from _queries(utility.queries)
+    if utility.association is not None and utility.association.pairs:
+        yield from _association(utility.association)
+    if utility.prediction is not None:
+        yield from _prediction(utility.prediction)
     yield from (Sentence(warning) for warning in utility.warnings)
 
 
@@ -96,6 +106,31 @@ def _share(part: float | None) -> str:
 def _picture(column: ColumnUtility) -> Picture:
     bars = tuple(PictureBar(b.kind, float(b.before_share), float(b.after_share)) for b in column.buckets)
     return Picture(column.name, f"{_share(column.total_variation)} moved", bars)
+
+
+def _association(found: Association) -> Iterable[Block]:
+    """Yield the pairs of columns whose association changes most."""
+    most = sorted(found.pairs, key=lambda pair: -pair.change)[:MOST_PAIRS]
+    fields = (
+        Field("Two columns that go together", width=48, plain="two columns that go together"),
+        Field("Before", "number"),
+        Field("After", "number"),
+        Field("", "pair"),
+    )
+    rows = tuple(
+        (f"{p.first}, {p.second}", figure(p.before), figure(p.after), Pair(p.before, p.after, 1.0)) for p in most
+    )
+    caption = f"Mean change over {counted(len(found.pairs), 'pair')}: {figure(found.mean_change)}. "
+    yield Table(fields, rows, caption, "stack", legend=STRENGTH)
+    yield Sentence(GO_TOGETHER)
+
+
+def _prediction(found: Prediction) -> Iterable[Block]:
+    """Yield how well a column is predicted, from the source and from the release."""
+    fields = (Field("Learner", width=40), Field("From the source", "number"), Field("From the release", "number"))
+    majority = ("always the most frequent class", share(found.majority), share(found.majority))
+    rows = (majority, *((a.learner.replace("_", " "), share(a.original), share(a.release)) for a in found.accuracies))
+    yield Table(fields, rows, f"Right guesses of {found.target}, of records that were not learnt from.", "stack")
 
 
 def _queries(found: QueryErrors) -> Iterable[Block]:

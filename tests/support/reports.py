@@ -22,7 +22,18 @@ from sqlanon.risk.facts import RiskComparison
 from sqlanon.risk.figures import Setting, assess
 from sqlanon.risk.histogram import SizeHistogram
 from sqlanon.search.certificate import Certificate
-from sqlanon.utility.facts import Bucket, ColumnUtility, LevelShare, QueryError, QueryErrors, Utility
+from sqlanon.utility.facts import (
+    Accuracy,
+    Association,
+    Bucket,
+    ColumnUtility,
+    LevelShare,
+    PairAssociation,
+    Prediction,
+    QueryError,
+    QueryErrors,
+    Utility,
+)
 
 NOW = "2026-01-02T03:04:05Z"
 HOSTILE = [
@@ -163,7 +174,12 @@ def utility_by_hand(label: str = "") -> Utility:
         QueryError("contained", 1.0, 1.0, 0.9), QueryError("overlapping", 2.5, 17.6, 5.3),
         QueryError("uniform", 0.131, 0.659, 0.21),
     )  # fmt: skip
-    return Utility(100, 93, 7, 5, 3, columns, QueryErrors(200, 1, 10.0, ("sex", "age"), errors))
+    pairs = (PairAssociation("sex", "age", 0.2, 0.3), PairAssociation("age", "disease", 0.9, 0.4))
+    prediction = Prediction("disease", ("sex", "age"), 9, 70, 65, 30, 2, 0.3, (Accuracy("naive_bayes", 0.6, 0.5),))
+    return Utility(
+        100, 93, 7, 5, 3, columns, QueryErrors(200, 1, 10.0, ("sex", "age"), errors),
+        association=Association(pairs, 0.3, 0.5), prediction=prediction,
+    )  # fmt: skip
 
 
 def full_report(**changes: Any) -> RunSummary:
