@@ -109,7 +109,17 @@ def assess(
         figures=tuple(figures),
         sizes=in_buckets(sizes),
         thresholds=thresholds(sizes, setting.unit),
+        notes=() if weighted is None or not weighted.light else (_light(weighted.light),),
         histogram=sizes,
+    )
+
+
+def _light(classes: int) -> str:
+    """Return what to know of classes whose weights add up to less than their records."""
+    one = classes == 1
+    return (
+        f"The weights of {counted(classes, 'class')} add up to less than {'its' if one else 'their'} records: "
+        f"{'it was' if one else 'they were'} taken to be all of {'its' if one else 'their'} population."
     )
 
 

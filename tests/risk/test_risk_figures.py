@@ -214,6 +214,9 @@ def test_weights_of_classes_add_up() -> None:
     risk = assess(SizeHistogram(((1, 3), (2, 1))), Setting(("a",)), weighted=found)
     assert risk["expected_reidentifications"].value == found.expected
     assert risk["individual_average"].value == pytest.approx(found.expected / 5)
+    assert risk.notes == (
+        "The weights of 1 class add up to less than its records: it was taken to be all of its population.",
+    )
     assert weighted_risk(*[np.asarray([], dtype=float)] * 3) == WeightedRisk(0, 0, 0)
 
 
