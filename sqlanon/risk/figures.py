@@ -148,20 +148,24 @@ def _prosecutor(sizes: SizeHistogram, setting: Setting) -> Iterator[Figure]:
         those = (
             f"the one {setting.unit} that is" if alone == 1 else f"one of the {counted(alone, setting.unit)} that are"
         )
-        sentence = f"{who} finds her with certainty if hers is {those} alone in a class."
+        when = f" if hers is {those} alone in a class"
+        if 1 < alone == sizes.records:
+            when = f": every {setting.unit} is alone in its class"
+        sentence = f"{who} finds her with certainty{when}."
     yield Figure("prosecutor_highest", "prosecutor", "probability", highest, highest, sentence)
     average = sizes.classes / sizes.records
-    sentence = f"On average over the {setting.plural}, such an attacker succeeds with a probability of "
-    figure = Figure("prosecutor_average", "prosecutor", "probability", average, average, sentence + _chance(average))
+    sentence = f"On average over the {setting.plural}, such an attacker succeeds {_chance(average)}"
+    figure = Figure("prosecutor_average", "prosecutor", "probability", average, average, sentence)
     yield _over_all(figure, sizes)
-    sentence = f"The {setting.plural} of the largest class are found with a probability of {_chance(lowest)}"
+    sentence = f"The {setting.plural} of the largest class are found {_chance(lowest)}"
     yield Figure(
         "prosecutor_lowest", "prosecutor", "probability", lowest, 0.0 if sizes.suppressed else lowest, sentence
     )
 
 
 def _chance(value: float) -> str:
-    return "1: with certainty." if value == 1 else f"{probability(value)}."
+    """Return how probable something is, as the end of a sentence."""
+    return "with certainty." if value == 1 else f"with a probability of {probability(value)}."
 
 
 def _at_risk(sizes: SizeHistogram, setting: Setting) -> Iterator[Figure]:
@@ -212,7 +216,7 @@ def _journalist(sizes: SizeHistogram, setting: Setting, population: PopulationCl
         texts = (
             f"An attacker who knows {known} that she is in the population, and not whether she is in the table, finds "
             f"her with a probability of {probability(highest)} at most.",
-            f"On average over the {setting.plural}, such an attacker succeeds with a probability of {_chance(average)}",
+            f"On average over the {setting.plural}, such an attacker succeeds {_chance(average)}",
         )
         marketer = "who links the whole table with the table of the population"
     bound = population is None
@@ -221,10 +225,11 @@ def _journalist(sizes: SizeHistogram, setting: Setting, population: PopulationCl
         Figure("journalist_average", "journalist", "probability", average, average, texts[1], bound=bound), sizes
     )
     right = average * sizes.records
-    sentence = (
-        f"An attacker {marketer} is expected to identify about {expected(right)} of the "
-        f"{counted(sizes.records, setting.unit)} ({share(average)})."
+    known = counted(sizes.records, setting.unit)
+    whom = (
+        f"all {known}" if 1 < right == sizes.records else f"about {expected(right)} of the {known} ({share(average)})"
     )
+    sentence = f"An attacker {marketer} is expected to identify {whom}."
     yield _over_all(Figure("marketer", "marketer", "share", average, average, sentence, records=right), sizes)
 
 
@@ -286,9 +291,10 @@ def refuse_small_population(sizes: SizeHistogram, setting: Setting, whole: int) 
 def _individual(sizes: SizeHistogram, setting: Setting, weighted: WeightedRisk) -> Iterator[Figure]:
     highest, average = weighted.highest, weighted.expected / sizes.records
     stand = f"the {counted(sizes.records, setting.unit)} stand for about {count(round(weighted.population))}"
-    sentence = f"By their weights {stand}; the one that is easiest to find is found with a probability of "
+    sentence = f"By their weights {stand}; the one that is easiest to find is found "
     yield Figure("individual_highest", "individual", "probability", highest, highest, sentence + _chance(highest))
-    sentence = f"On average over the {setting.plural}, the probability is {_chance(average)}"
+    article = "a" if setting.unit == "record" else "an"
+    sentence = f"On average over the {setting.plural}, {article} {setting.unit} is found {_chance(average)}"
     yield _over_all(Figure("individual_average", "individual", "probability", average, average, sentence), sizes)
     sentence = (
         f"An attacker who links all {setting.plural} with the population is expected to identify about "
