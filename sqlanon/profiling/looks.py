@@ -17,6 +17,8 @@ NEARLY_ALL = 0.95
 """The share of the values that must have a shape."""
 MOST = 0.8
 """The same where the name says so too."""
+MIXED = 0.5
+"""The share of the records that must hold numbers where the name says that they are ages, and others hold texts."""
 FEW_NUMBERS = 30
 """Whole numbers with so many values at most are codes of categories."""
 FEW_TEXTS = 200
@@ -108,13 +110,18 @@ def _by_shape(found: ColumnProfile) -> Look | None:
     for shape in SHAPED:
         named = shape in kinds_of(found.name) or (shape == "icd10" and topic_of(found.name) == "health")
         share = _share(found, shape)
-        if shape in ("icd10", "atc") and not named and (found.distinct < 10 or _share(found, "whole")):
+        if shape in ("icd10", "atc") and not named and not _is_code(found):
             continue
         if share >= (MOST if named else NEARLY_ALL):
             return Look(shape, _of_values(share, f"are written like {SHAPE_WORDS[shape]}"))
     if _share(found, "ssn") >= NEARLY_ALL or _share(found, "iban") >= NEARLY_ALL:
         return Look("identifier", "its values are written like numbers of persons or accounts")
     return None
+
+
+def _is_code(found: ColumnProfile) -> bool:
+    """Return whether values without a name that says so are codes: several, and longer than those of wards or rooms."""
+    return found.distinct >= 10 and not _share(found, "whole") and (found.lengths is None or found.lengths.longest > 3)
 
 
 def _by_date(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
@@ -144,6 +151,8 @@ def _by_name(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
         says = f"its name says {_in_words(kind)}"
         if kind == "age" and numbers and _within(found.spread, 0, 125):
             return Look("age", f"{says}, and its numbers are within 0 and 125")
+        if kind == "age" and found.is_mixed and found.number_share >= MIXED:
+            return Look("age", f"{says}, and {_percent(found.number_share)} of its records hold numbers")
         if kind in ("latitude", "longitude") and numbers:
             limit = 90 if kind == "latitude" else 180
             if _within(found.spread, -limit, limit):
@@ -189,8 +198,11 @@ def _allows_text(found: ColumnProfile, kind: str, named: tuple[str, ...]) -> boo
     if found.reads_as != "text":
         return False
     if kind == "name":  # of a product or of a country, not of a person
-        return bool(set(parts_of(found.name)) & set(PERSONAL)) or (
-            not set(named) & {"country", "place"} and found.distinction >= 0.01
+        parts = parts_of(found.name)
+        return (
+            len(parts) == 1
+            or bool(set(parts) & set(PERSONAL))
+            or (not set(named) & {"country", "place"} and found.distinction >= 0.01)
         )
     return kind != "free_text" or found.distinction >= REPEATS or _share(found, "words") >= 0.3
 

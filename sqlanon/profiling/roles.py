@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from sqlanon.audit.beside import JudgedColumn
 from sqlanon.profiling.facts import ColumnProfile, percent
-from sqlanon.profiling.words import KNOWN, SENSITIVE
+from sqlanon.profiling.words import KNOWN, SENSITIVE, kinds_of
 from sqlanon.source.beside import kind_of
 
 SINGLES_OUT = 0.2
@@ -41,6 +41,7 @@ ASK_SENSITIVE = (
 )
 ASK_KEPT = "Can anybody outside know this of a person? Then make it a quasi_identifier with a hierarchy."
 ASK_DROPPED = "Does anybody need it? Whoever links records with it can do so only before they are anonymized."
+ASK_UNCLEAR = "Is it what its name says? Mend its values where they are written in several ways; fewer are then lost."
 ASK_DATES = "Is the order of events needed, or is the year enough? Fewer levels lose less."
 
 
@@ -72,6 +73,9 @@ def suggest(found: ColumnProfile) -> Suggestion:
         return Suggestion("quasi_identifier", f"Its name speaks of {KNOWN[found.topic or '']}, which others may know.")
     if beside(found).singles_out or (found.uniqueness >= SINGLES_OUT and found.alone >= 10):
         return _by_values(found, "")
+    if found.reads_as == "text" and (named := [kind for kind in kinds_of(found.name) if kind in KNOWABLE]):
+        reason = f"{_sentence(KNOWABLE[named[0]])} (its name says so, but not all of its values)."
+        return Suggestion("quasi_identifier", reason, ASK_UNCLEAR)
     return Suggestion("keep", f"Nothing says that others know it ({found.because}).", ASK_KEPT)
 
 

@@ -43,7 +43,7 @@ KINDS: Mapping[str, str] = {
     "steuernummer steuerid kennzeichen aktenzeichen fallnummer account kontonummer konto login username userid "
     "benutzer medicalrecord licence license plate serial token hash pseudonym accountnumber key",
     "date": "date datum fecha data tag day timestamp time zeit zeitpunkt datetime admission discharge aufnahme "
-    "entlassung visit besuch",
+    "entlassung visit besuch when wann quand cuando quando",
     "amount": "amount salary income price cost costs betrag gehalt einkommen lohn wage wages balance bal amt bill "
     "payment umsatz revenue gain loss charge charges premium fee summe salaire revenu ingreso importe stipendio "
     "reddito expenditure turnover limit pay",
@@ -53,9 +53,11 @@ KINDS: Mapping[str, str] = {
 """What a column looks like -> the words of its name that say so; the first kind that fits counts."""
 PERSONAL = (
     "firstname", "lastname", "surname", "forename", "fullname", "vorname", "nachname", "familienname", "prenom",
-    "apellido", "apellidos", "cognome", "achternaam", "voornaam", "first", "last",
+    "apellido", "apellidos", "cognome", "achternaam", "voornaam", "first", "last", "full", "given", "family", "middle",
+    "maiden", "patient", "patienten", "person", "customer", "kunde", "kunden", "client", "employee", "mitarbeiter",
+    "member", "student", "contact", "holder", "user",
 )  # fmt: skip
-"""Words of the names of persons, which few names share with products and places."""
+"""Words beside which a name is that of a person, and not of a product or a place."""
 
 TOPICS: Mapping[str, str] = {
     "sex": "sex gender geschlecht sexe sexo genere genero geslacht",

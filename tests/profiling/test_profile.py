@@ -236,6 +236,27 @@ def test_a_name_alone_decides_nothing(tmp_path: Path) -> None:
     assert found.column("age").looks_like != "age" and found.column("code").looks_like == "email"
 
 
+def test_what_a_name_says_is_not_published_because_its_values_are_unclear(tmp_path: Path) -> None:
+    """Names that repeat are still names; ages with words among them are still ages; a ward is no diagnosis."""
+    draw = random.Random(3)
+    rows = [
+        {
+            "Full Name": f"{draw.choice('ABCDE')}nna {draw.choice('KLM')}och",
+            "name": draw.choice(["Ada", "Bob", "Eve"]),
+            "product name": draw.choice(["tea", "rye", "oat"]),
+            "age": draw.choice(["unknown", "65+", *map(str, range(18, 90))]),
+            "when": draw.choice(["2020-01-05", "3/4/2021", "May 2022"]),
+            "ward": f"W{draw.randrange(30):02d}",
+        }
+        for _ in range(400)
+    ]
+    pyarrow.csv.write_csv(pa.Table.from_pylist(rows), tmp_path / "t.csv")
+    found = {item.name: (item.looks_like, item.role) for item in sqlanon.profile(tmp_path / "t.csv").columns}
+    assert found["Full Name"] == found["name"] == ("name", "identifier")
+    assert found["age"] == ("age", "quasi_identifier") and found["when"][1] == "quasi_identifier"
+    assert found["ward"] == found["product name"] == ("category", "keep")
+
+
 def test_many_values_are_judged_by_a_part_of_them(tmp_path: Path) -> None:
     """Of 30,000 values a part is examined; a value of many records is always among them."""
     values = [*range(100_000, 130_000), *[0] * 70_000]
