@@ -37,7 +37,7 @@ def execute(
     document = found.to_dict()
     decisions: tuple[Any, ...] = ()
     if target is not None:
-        drafted = draft(found, folder=target.absolute().parent)
+        drafted = draft(found, output=_release_beside(target), folder=target.absolute().parent)
         write_text(target, drafted.yaml)
         decisions = drafted.decisions
         document |= {"written": str(target), "decisions": [item.to_dict() for item in decisions]}
@@ -70,3 +70,9 @@ def _check_target(target: Path, replace_it: bool) -> None:
     if target.exists() and not replace_it:
         raise TargetError(f"The file {target.name!r} is there already.", hint="choose another name, or say --replace.")
     require_directory(target)
+
+
+def _release_beside(target: Path) -> str:
+    """Return the name of the release that the draft asks for; it is free, so that the draft runs as it stands."""
+    names = ("released.parquet", f"{target.stem}_released.parquet")
+    return next((name for name in names if not (target.absolute().parent / name).exists()), names[-1])

@@ -75,6 +75,9 @@ def drafted_hierarchy(found: ColumnProfile, *, is_text: bool, records: int) -> D
     is_number = found.reads_as in ("whole", "number") and (texts or not found.misfits)
     if is_number and found.spread is not None and found.looks_like != "postcode" and found.distinct > 3:
         return _intervals(found, found.spread)
+    if found.looks_like == "age":
+        keys = {"width": 5, "fanouts": [2, 2], "lower": 20, "upper": OLDEST}
+        return DraftedHierarchy({"intervals": keys}, "intervals of 5, 10, 20, with open ends; what is no number as *")
     return _codes_or_values(found, records)
 
 

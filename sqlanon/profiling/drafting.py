@@ -29,7 +29,7 @@ MOST_QUASI_IDENTIFIERS = 10
 """Quasi-identifiers that a draft asks for at most. With each more, classes of k records say less of every column."""
 K = 5
 LIMIT = 0.05
-MOST_KEPT = 50
+MOST_KEPT = 20
 """Combinations of values, at most, of the columns that are published as they are before a person has said that they may
 be: each combination is one more way to tell the records of a class apart."""
 LARGE = 200_000
@@ -136,11 +136,20 @@ def _quasi_identifier(found: ColumnProfile, drafted: DraftedHierarchy, asked: tu
 
 
 def _few_kept(columns: Sequence[DraftedColumn], profile: Profile) -> list[DraftedColumn]:
-    """Make quasi-identifiers of columns that would be published as they are, unless these have few values together."""
-    combinations, result = 1, []
+    """Make quasi-identifiers of columns that would be published as they are, unless these have few values together.
+
+    Those of the fewest values stay first.
+    """
+    kept = [profile.column(item.name) for item in columns if item.keys["role"] == "keep"]
+    combinations, staying = 1, set()
+    for found in sorted(kept, key=lambda found: found.distinct):
+        combinations *= max(1, found.distinct)
+        if combinations <= MOST_KEPT:
+            staying.add(found.name)
+    result = []
     for item in columns:
         found = profile.column(item.name)
-        if item.keys["role"] == "keep" and combinations * max(1, found.distinct) > MOST_KEPT:
+        if item.keys["role"] == "keep" and item.name not in staying:
             drafted = drafted_hierarchy(found, is_text=profile.is_text, records=profile.records)
             reason = f"{found.reason} Published as it is, it would tell the records of a class apart."
             asked = "Can nobody outside know it? Then publish it as it is:"
@@ -148,8 +157,6 @@ def _few_kept(columns: Sequence[DraftedColumn], profile: Profile) -> list[Drafte
             questions = (*column.questions, asked)
             result.append(replace(column, reason=reason, questions=questions, instead={"role": "keep"}))
             continue
-        if item.keys["role"] == "keep":
-            combinations *= max(1, found.distinct)
         result.append(item)
     return result
 

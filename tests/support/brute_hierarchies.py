@@ -7,7 +7,7 @@ import datetime
 import re
 from pathlib import Path
 
-SHIPPED = Path(__file__).resolve().parents[2] / "hierarchies"
+SHIPPED = Path(__file__).resolve().parents[2] / "sqlanon" / "policy" / "hierarchy" / "shipped"
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
     "January", "February", "March", "April", "May", "June",

@@ -14,7 +14,7 @@ from string import ascii_lowercase, ascii_uppercase
 
 from sqlglot import exp
 
-from sqlanon.errors import HierarchyError, SqlanonError
+from sqlanon.errors import HierarchyError
 from sqlanon.policy.hierarchy.code_specs import Codes, FrequentValues, Prefix, Zip3
 from sqlanon.policy.hierarchy.expressions import (
     DIGITS,
@@ -30,8 +30,7 @@ from sqlanon.policy.hierarchy.expressions import (
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import both, column, equal, not_null, number, when
 
-_PACKAGE = Path(__file__).resolve().parents[2]
-_FOLDERS = (_PACKAGE / "_hierarchies", _PACKAGE.parent / "hierarchies")
+_SHIPPED = Path(__file__).resolve().parent / "shipped"
 SMALL_AREA = "000"
 PREFIXES = {"atc": (5, 4, 3, 1), "nuts": (4, 3, 2), "geohash": (8, 7, 6, 5, 4, 3, 2, 1)}
 """The characters that the levels of a system of codes keep, from the second to the last but the root."""
@@ -247,9 +246,6 @@ def read_populations(path: Path) -> dict[str, int]:
 
 @cache
 def shipped_rows(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the rows of a file of ``hierarchies/``, without its comments and its header."""
-    for folder in _FOLDERS:
-        if (folder / name).is_file():
-            lines = (folder / name).read_text(encoding="utf-8").splitlines()
-            return tuple(tuple(line.split(";")) for line in lines if not line.startswith("#"))[1:]
-    raise SqlanonError(f"The hierarchy {name!r} is not installed.", hint="install sqlanon again.")
+    """Return the rows of a file of ``shipped/``, without its comments and its header."""
+    lines = (_SHIPPED / name).read_text(encoding="utf-8").splitlines()
+    return tuple(tuple(line.split(";")) for line in lines if not line.startswith("#"))[1:]
