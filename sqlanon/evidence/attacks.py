@@ -107,7 +107,8 @@ def _class_sizes(plan: Planned, recounted: Recount) -> Found:
         "k": k,
     }
     outcome = WITHSTOOD if found.smallest_class >= k > 1 else OPEN
-    return outcome, outcome, counted
+    by_person = outcome == WITHSTOOD and plan.catalog.has_entity  # whose records they are is not in the release
+    return outcome, "persons" if by_person else outcome, counted
 
 
 def _models(plan: Planned, recounted: Recount) -> Found:

@@ -31,5 +31,5 @@ def sentence(template: str, figures: Mapping[str, Any]) -> str:
 def shown(number: int | str | None) -> str:
     """Return a count, or what stands for it, as it reads in a sentence."""
     if number is None:
-        return "not counted"
+        return "not shown"
     return count(number) if isinstance(number, int) else number

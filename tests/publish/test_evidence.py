@@ -473,6 +473,7 @@ def test_persons_are_counted_and_linked_records_are_reported(
     assert found.outcomes["linked_records"] != "not_applicable" and '"d"' not in texts["policy.json"]
     tried = {attack["key"]: attack for attack in json.loads(texts["attacks.json"])["tried"]}
     assert tried["linked_records"]["figures"]["apart"] in ("some", "none")
+    assert "1 of 20 cases" in tried["class_sizes"]["result"] and "1 of 60" not in tried["class_sizes"]["result"]
     assert set(texts_of(tmp_path / "pack")) == set(texts)
 
 
