@@ -8,6 +8,7 @@ classes, and sums over the values in its failing classes.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -42,8 +43,9 @@ MOST_THREADS = 8
 """Most threads that judge nodes side by side; each needs some 30 bytes a row."""
 WIDE = 2**62
 """Sums of squares below this fit a word."""
-KEPT_ROWS = 4_000_000
-"""Classes of judged nodes that are kept for other questions, where any are: with their parts some 100 MB."""
+KEPT_ROWS = 8_000_000
+"""Rows that are kept for other questions, where any are: classes of judged nodes, their parts, and the grains that they
+came from. Some 200 MB."""
 
 
 def can_judge(catalog: Catalog, models: Sequence[PrivacyModel]) -> bool:
@@ -117,6 +119,7 @@ class FormedClasses:
     def __init__(self) -> None:
         self.formed = self.reused = 0
         self._kept: dict[tuple[tuple[str, ...], Node], _Formed] = {}
+        self._uses: Counter[Node] = Counter()
         self._rows = 0
         self._lock = Lock()
 
@@ -129,16 +132,27 @@ class FormedClasses:
         return found
 
     def keep(self, watched: tuple[str, ...], node: Node, formed: _Formed) -> None:
-        """Keep the classes of a node; the oldest make room."""
+        """Keep the classes of a node, and with them their grain; the oldest make room."""
         with self._lock:
             self._kept[watched, node] = formed
             self._rows += formed.rows
+            self._count(formed.grain, 1)
             while self._rows > KEPT_ROWS and len(self._kept) > 1:
-                self._rows -= self._kept.pop(next(iter(self._kept))).rows
+                oldest = self._kept.pop(next(iter(self._kept)))
+                self._rows -= oldest.rows
+                self._count(oldest.grain, -1)
+
+    def _count(self, grain: Grain, change: int) -> None:
+        """Count the uses of a grain, whose rows are kept as long as there are any; the base is kept anyway."""
+        before = self._uses[grain.node]
+        self._uses[grain.node] = before + change
+        if any(grain.node) and 0 in (before, before + change):
+            self._rows += change * grain.rows
 
     def clear(self) -> None:
         """Forget all classes."""
         self._kept.clear()
+        self._uses.clear()
         self._rows = 0
 
 

@@ -304,6 +304,18 @@ def test_the_searches_spare_each_other_work(small: duckdb.DuckDBPyConnection) ->
     assert by_sql.formed is None and by_sql.judged < by_sql.evaluated
 
 
+def test_little_room_for_classes_changes_nothing(
+    small: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = sqlanon.frontier(small, fixed_widths())
+    monkeypatch.setattr("sqlanon.evaluate.in_process.KEPT_ROWS", 100)
+    monkeypatch.setattr("sqlanon.evaluate.shared_counts.MOST_LEVELS", 8)
+    found = sqlanon.frontier(small, fixed_widths())
+    assert found.points == expected.points
+    assert found.effort.formed is not None and expected.effort.formed is not None
+    assert found.effort.formed > expected.effort.formed and found.effort.judged > expected.effort.judged
+
+
 def test_what_cannot_be_asked_is_refused(small: duckdb.DuckDBPyConnection) -> None:
     policy = small_policy()
     for wrong in ((), (0,), (True,), ("2",), (2.0,), "25"):
