@@ -123,6 +123,8 @@ def test_a_table_that_is_no_population_of_the_sample(engine: Engine) -> None:
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, None, float("nan"), float("inf")], ids=str)
 def test_weights_that_are_not_positive_numbers_are_refused(engine: Engine, weight: float | None) -> None:
+    if engine.capabilities.name == "SQLite" and weight is not None and weight != weight:
+        pytest.skip("SQLite has no NaN")
     types = load(engine, SOURCE, [("a",), ("a",), ("b",)], [None] * 3, [1.0, weight, 2.0])
     sample = Sample(engine, table(SOURCE), ("sex",), types)
     with pytest.raises(InputError, match=r"The weight 'w' of .* is missing, no number, or not positive"):
