@@ -401,10 +401,10 @@ class Planned(Representing, Closing):
 
     def script(self) -> str:
         """Return the SQL of the run, for the operator: encoding, base, what the release rests on, and the rows."""
-        engine = self.engine
+        engine, release = self.engine, self.release_sql  # what the release reads may be loaded for it
         statements = [("function of the session", text) for text in engine.preamble]
         statements += [(name, engine.render(statement)) for name, statement in replayed(engine)]
-        return replayable_script([*statements, *self.readable(), ("release", self.release_sql)])
+        return replayable_script([*statements, *self.readable(), ("release", release)])
 
     @property
     def _threshold(self) -> int:

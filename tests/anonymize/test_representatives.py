@@ -6,6 +6,7 @@ import datetime
 import random
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -15,6 +16,7 @@ from effort import Block, enough, seeds
 from represented_cases import MAKERS, Case
 
 import sqlanon
+from sqlanon.scripts.warehouse import script_parts
 
 BOUNDS = ["low", "high", "midpoint"]
 
@@ -215,3 +217,55 @@ def test_who_reads_on_another_policy_needs_another_encoding() -> None:
                 plan.with_policy(sqlanon.Policy.from_dict(people({"age": {"as": ["high"]}})))
             with plan.with_privacy(sqlanon.KAnonymity(3)) as other:
                 assert other.publish(None).to_arrow()["age_low"].to_pylist() == [20, 20, 20]
+
+
+def test_entities_and_populations_have_bounds_too() -> None:
+    with duckdb.connect() as connection:
+        connection.execute(
+            "CREATE TABLE t AS SELECT 20 + i % 10 AS age, 'f' AS sex, i % 7 AS person, i % 3 = 0 AS member "
+            "FROM range(40) AS r(i)"
+        )
+        for others in (
+            {"entity": "person"},
+            {"privacy": [{"type": "delta_presence", "min": 0, "max": 0.5, "subset": {"column": "member"}}]},
+        ):
+            asked = people({"age": {"as": ["low", "high"]}}, undeclared="drop", **others)
+            with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(asked)) as release:
+                rows = release.to_arrow().to_pylist()
+                assert rows and {(row["age"], row["age_low"], row["age_high"]) for row in rows} == {
+                    ("[20, 30)", 20, 29)
+                }
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "duckdb", "xml"])
+def test_every_kind_of_file_holds_the_columns_beside(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"released.{ending}"
+    asked = people({"age": {"as": ["midpoint"]}}, output={"file": str(path)})
+    found = released([(21, "f"), (22, "f"), (35, "m"), (36, "m")], asked)
+    assert [str(row["age_midpoint"]) for row in found] == ["24", "24", "34", "34"]
+
+
+def test_the_manifest_names_the_columns_beside() -> None:
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t AS SELECT 20 AS age, 'f' AS sex FROM range(6)")
+        asked = people({"age": {"as": ["low", "class_mean"]}}, privacy=[{"type": "k_anonymity", "k": 5}])
+        with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(asked)) as release:
+            age, low, mean, sex = release.manifest["columns"]
+            assert (age["name"], age["role"], sex["name"]) == ("age", "quasi_identifier", "sex")
+            assert low == {"name": "age_low", "role": "companion", "of": "age", "value": "low"}
+            assert mean["value"] == "class_mean"
+            assert any("a mean times the size of its class" in warning for warning in release.warnings)
+
+
+def test_a_script_of_a_dialect_refuses_numbers_and_the_script_of_a_run_repeats_them() -> None:
+    asked = people({"age": {"as": ["low", "midpoint"]}})
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t AS SELECT 20 + i % 20 AS age, 'f' AS sex FROM range(60) AS r(i)")
+        with sqlanon.plan(connection, sqlanon.Policy.from_dict(asked)) as plan:
+            with pytest.raises(sqlanon.UnsupportedError, match="A script publishes texts"):
+                script_parts(plan)
+            script, rows = plan.script(), plan.publish(None).to_arrow().to_pylist()
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t AS SELECT 20 + i % 20 AS age, 'f' AS sex FROM range(60) AS r(i)")
+        *_, last = [connection.execute(text) for text in duckdb.extract_statements(script)]
+        assert sorted(last.fetchall()) == sorted(tuple(row.values()) for row in rows)
