@@ -57,7 +57,7 @@ RESERVED: Mapping[str, tuple[str, ...]] = {
         "version", "source", "files", "table", "key", "join", "columns", "entity", "accept", "undeclared",
         "row_security", "uncovered",
         "privacy", "quality", "suppression_limit", "suppression_count", "nulls", "search", "suppressed",
-        "transformation", "output", "if_exists", "report", "engine",
+        "transformation", "publish", "output", "if_exists", "report", "engine",
     ),
 }  # fmt: skip
 """Words that mean something else in a policy where a name of the kind may stand."""

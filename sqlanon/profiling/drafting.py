@@ -138,7 +138,7 @@ def _quasi_identifier(found: ColumnProfile, drafted: DraftedHierarchy, asked: tu
 def _few_kept(columns: Sequence[DraftedColumn], profile: Profile) -> list[DraftedColumn]:
     """Make quasi-identifiers of columns that would be published as they are, unless these have few values together.
 
-    Those of the fewest values stay first.
+    Those of the fewest values stay first. What follows from a column that is published as it is, is dropped.
     """
     kept = [profile.column(item.name) for item in columns if item.keys["role"] == "keep"]
     combinations, staying = 1, set()
@@ -146,9 +146,16 @@ def _few_kept(columns: Sequence[DraftedColumn], profile: Profile) -> list[Drafte
         combinations *= max(1, found.distinct)
         if combinations <= MOST_KEPT:
             staying.add(found.name)
+    published = staying | {item.name for item in columns if item.keys["role"] == "sensitive"}
     result = []
     for item in columns:
         found = profile.column(item.name)
+        givers = [name for name in found.follows_from if name in published]
+        if item.keys["role"] == "keep" and item.name not in staying and givers:
+            reason = f"It follows from {givers[0]!r}, which is published as it is."
+            asked = "May it be published as it is too?"
+            result.append(replace(item, keys={"role": "drop"}, reason=reason, questions=(asked,), instead=item.keys))
+            continue
         if item.keys["role"] == "keep" and item.name not in staying:
             drafted = drafted_hierarchy(found, is_text=profile.is_text, records=profile.records)
             reason = f"{found.reason} Published as it is, it would tell the records of a class apart."

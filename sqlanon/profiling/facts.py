@@ -114,6 +114,7 @@ class ColumnProfile:
         looks_like: one of ``LOOKS``, and ``because`` of what.
         topic: what its name is about (``sex``, ``health``, …).
         role: one of ``ROLES``; ``reason`` is a sentence, and ``question`` what a person must decide.
+        follows_from: of a column with the role ``keep``: those published as they are whose values give its value away.
         shapes: share of the values that have a shape (``profiling/shapes.py``), where it is not 0.
         examined: values that shapes, lengths and spread were taken from.
         separation: the share of pairs of records that differ in the column; None with fewer than two records.
@@ -139,6 +140,7 @@ class ColumnProfile:
     role: str = "keep"
     reason: str = ""
     question: str | None = None
+    follows_from: tuple[str, ...] = ()
     spread: Spread | None = None
     lengths: Lengths | None = None
     frequent: tuple[Frequent, ...] = ()
@@ -177,6 +179,7 @@ class ColumnProfile:
         found["lengths"] = asdict(self.lengths) if self.lengths is not None else None
         found["frequent"] = [asdict(item) for item in self.frequent]
         found["shapes"] = dict(self.shapes)
+        found["follows_from"] = list(self.follows_from)
         return found
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon.audit.beside import SourceColumn, judge_columns
+from sqlanon.audit.beside import JudgedColumn, SourceColumn, judge_columns
 from sqlanon.engines.base import Engine
 from sqlanon.policy.paths import TEXT_ENDINGS, flat_ending
 from sqlanon.profiling.dates import ISO
@@ -227,7 +227,10 @@ def _with_role(item: ColumnProfile) -> ColumnProfile:
 def _publishable(
     engine: Engine, relation: exp.Expr, types: Mapping[str, str], columns: list[ColumnProfile]
 ) -> list[ColumnProfile]:
-    """Return the columns, with other roles for those that a run would refuse to publish as they are."""
+    """Return the columns, with other roles for those that a run would refuse to publish as they are.
+
+    Those that stay know what gives them away: a draft that generalized them would be refused.
+    """
 
     def of(item: ColumnProfile) -> SourceColumn:
         value = compared(item.name, types[item.name])
@@ -240,9 +243,17 @@ def _publishable(
         judged = {item.name: item for item in judge_columns(engine, relation, kept, quasi)}
         wrong = {name for name, found in judged.items() if found.identifies}
         if not wrong:
-            return columns
+            break
         columns = [refused(item, judged[item.name]) if item.name in wrong else item for item in columns]
-    return columns
+    published = [of(item) for item in columns if item.role in ("sensitive", "keep")]
+    alike = [replace(item, role="quasi_identifier") for item in published if item.role == "keep"]
+    judged = {item.name: item for item in judge_columns(engine, relation, published, alike)} if alike else {}
+    return [replace(item, follows_from=_givers(item.name, judged)) if item.role == "keep" else item for item in columns]
+
+
+def _givers(name: str, judged: Mapping[str, JudgedColumn]) -> tuple[str, ...]:
+    """Return the columns, published as they are, that give another one away."""
+    return tuple(giver for giver, found in judged.items() if giver != name and name in found.gives_away)
 
 
 def _candidates(columns: list[ColumnProfile], most: int) -> list[str]:

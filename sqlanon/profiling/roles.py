@@ -73,10 +73,16 @@ def suggest(found: ColumnProfile) -> Suggestion:
         return Suggestion("quasi_identifier", f"Its name speaks of {KNOWN[found.topic or '']}, which others may know.")
     if beside(found).singles_out or (found.uniqueness >= SINGLES_OUT and found.alone >= 10):
         return _by_values(found, "")
-    if found.reads_as == "text" and (named := [kind for kind in kinds_of(found.name) if kind in KNOWABLE]):
+    if found.reads_as == "text" and (named := [kind for kind in kinds_of(found.name) if _may_be(found, kind)]):
         reason = f"{_sentence(KNOWABLE[named[0]])} (its name says so, but not all of its values)."
         return Suggestion("quasi_identifier", reason, ASK_UNCLEAR)
     return Suggestion("keep", f"Nothing says that others know it ({found.because}).", ASK_KEPT)
+
+
+def _may_be(found: ColumnProfile, kind: str) -> bool:
+    """Return whether texts may be what a name says that others know; for dates, some must be written like them."""
+    dated = any(shape.startswith("date ") and share >= 0.1 for shape, share in found.shapes.items())
+    return kind in KNOWABLE and (dated or kind not in ("date", "birth_date"))
 
 
 def _by_values(found: ColumnProfile, before: str) -> Suggestion:

@@ -224,7 +224,7 @@ def test_what_a_column_looks_like_decides_its_hierarchy(facts: dict[str, Any], k
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name, most", [("adult", 0.42), ("cmc", 0.52), ("creditcard_int", 0.35), ("cup", 0.37)])
+@pytest.mark.parametrize("name, most", [("adult", 0.42), ("cmc", 0.6), ("creditcard_int", 0.35), ("cup", 0.37)])
 def test_data_without_their_hierarchies(shared: Path, tmp_path: Path, name: str, most: float) -> None:
     source = shared / "data" / name.removesuffix("_int") / f"{name}.csv"
     drafted = draft(profile(source), folder=tmp_path)
@@ -232,3 +232,25 @@ def test_data_without_their_hierarchies(shared: Path, tmp_path: Path, name: str,
     with sqlanon.anonymize(source, tmp_path / "policy.yaml") as release:
         assert release.certificate.loss <= most
         assert release.ledger.suppressed <= 0.05 * release.ledger.records
+
+
+def test_what_follows_from_a_sensitive_column_is_not_generalized_beside_it(tmp_path: Path) -> None:
+    """A run would refuse it: the sensitive column gives away what was generalized."""
+    draw = random.Random(5)
+    codes = [draw.choice("ABCDEFGHIKLM") + f"{draw.randrange(30):02d}.1" for _ in range(600)]
+    data = {
+        "sex": [draw.choice("mf") for _ in codes],
+        "diagnosis": codes,
+        "unit": [f"unit {code[:2]}" for code in codes],
+        "kind": [draw.choice([f"kind {i}" for i in range(25)]) for _ in codes],
+    }
+    source, table = _csv(data, tmp_path)
+    found = profile(source, table)
+    assert found.column("unit").follows_from == ("diagnosis",) and found.column("kind").follows_from == ()
+    drafted = draft(found, folder=tmp_path)
+    roles = {name: keys["role"] for name, keys in drafted.policy.to_dict()["columns"].items()}
+    assert roles == {"sex": "quasi_identifier", "diagnosis": "sensitive", "unit": "drop", "kind": "quasi_identifier"}
+    path = tmp_path / "policy.yaml"
+    path.write_text(drafted.yaml, encoding="utf-8")
+    with sqlanon.anonymize(source, path) as release:
+        assert release.ledger.published
