@@ -18,6 +18,7 @@ from sqlanon.risk.figures import DEFAULT_K, Setting
 from sqlanon.risk.measure import Sample
 from sqlanon.risk.population_table import PopulationTable, population_sample
 from sqlanon.risk.relation import Beside, measure_relation
+from sqlanon.risk.words import counted
 from sqlanon.source.joining import open_policy_source
 from sqlanon.source.opening import Source
 from sqlanon.sqltrees import names
@@ -95,14 +96,18 @@ def execute(**given: Any) -> int:
             found = {**compared.to_dict(), "release": options.compare}
         print(json.dumps({**judged.to_dict(), **found}))
         return 0
-    entities = "" if before.unit == "record" else " entities (each once in every class of theirs)"
-    counted = f"{before.records:,}{entities or (' records' if before.records != 1 else ' record')}"
-    print(f"{counted} in {before.classes:,} classes, the smallest has {before.smallest_class:,}.")
+    for name, risk in (("", before),) if compared is None else (("Before: ", before), ("After: ", compared.after)):
+        if risk.left_out:
+            print(f"{name}{risk.left_out}")
+    entities = "" if before.unit == "record" else " (each once in every class of theirs)"
+    taking_part = f"{counted(before.records, before.unit)}{entities}"
+    print(f"{taking_part} in {counted(before.classes, 'class')}, the smallest has {before.smallest_class:,}.")
     for line in judged.lines():
         print(f"  {line}")
     if compared is not None and compared.after.smallest_class is not None:
         after = compared.after
-        print(f"Release: {after.records:,} in {after.classes:,} classes, the smallest has {after.smallest_class:,}.")
+        classes = counted(after.classes, "class")
+        print(f"Release: {after.records:,} in {classes}, the smallest has {after.smallest_class:,}.")
     for line in risk_lines(before) if compared is None else comparison_lines(compared):
         print(line)
     return 0

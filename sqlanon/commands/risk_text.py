@@ -24,7 +24,7 @@ NO_COMPLIANCE = "Thresholds that people cite; being within one proves no complia
 
 
 def risk_lines(risk: Risk) -> Iterator[str]:
-    """Yield the lines of the figures of one relation."""
+    """Yield the lines of the figures of one relation, without what is left out."""
     for group, title in GROUPS.items():
         if figures := risk.of_group(group):
             yield from ("", f"{title}:")
@@ -37,7 +37,7 @@ def risk_lines(risk: Risk) -> Iterator[str]:
     for threshold in risk.thresholds:
         yield f"  {JUDGED[threshold.met]:{12}}{threshold.name}"
         yield from _about(threshold, threshold.sentence)
-    for note in risk.notes:
+    for note in risk.other_notes:
         yield from ("", *_wrapped(f"Note: {note}", 0))
 
 
@@ -66,7 +66,7 @@ def comparison_lines(compared: RiskComparison) -> Iterator[str]:
         yield f"  {JUDGED[earlier.met]:12}{JUDGED[threshold.met]:12}{threshold.name}"
         yield from _about(threshold, threshold.sentence)
     for name, risk in (("before", before), ("after", after)):
-        for note in risk.notes:
+        for note in risk.other_notes:
             yield from ("", *_wrapped(f"Note ({name}): {note}", 0))
 
 
@@ -107,7 +107,7 @@ def _set_lines(risk: Risk, when: str) -> Iterator[str]:
     for item in ranked:
         yield from _wrapped(singling_out(item), 2, more=2)
     if not ranked:
-        yield "  None singles out a record."
+        yield f"  None singles out a record{' that takes part' if risk.left_out else ''}."
     yield from _wrapped(found.scope(), 2)
     minimal = found.minimal
     if minimal is None or not minimal.total:

@@ -22,6 +22,11 @@ from sqlanon.utility.facts import DEFINITIONS, ColumnUtility
 STEPS = (0.01, 0.05, 0.1, 0.25)
 """Widths of bands, the finest first."""
 NOT_SHOWN = "not shown"
+LEFT_OUT = (
+    "Records of the source with a NULL in a quasi-identifier take no part (NULL match basic; the paper on what was "
+    "published counts them). The figures of the source say nothing of them: whoever sees them may tell them apart."
+)
+"""What a recipient reads before figures of a source of which records are excluded: the same whatever their number."""
 OF_SOURCE = (
     "prosecutor_average",
     "sample_uniques",
@@ -64,24 +69,26 @@ def risk_paper(run: RunSummary, visible: RecipientSummary | None) -> dict[str, A
     """Return the document of risk before and after; ``visible`` is what a recipient may read, None for the operator."""
     risk = run.risk
     if risk is None:
-        return {"measured": False, "figures": [], "sentences": [], "thresholds": [], "notes": []}
+        return {"measured": False, "left_out": "", "figures": [], "sentences": [], "thresholds": [], "notes": []}
     if visible is None:
         listed = [_row(first, second, risk.before.k) for first, second in risk.pairs()]
         sentences = [f"Before: {risk.before[key].sentence}" for key in _SAID if risk.before.get(key)]
         sentences += [f"After: {risk.after[key].sentence}" for key in _SAID if risk.after.get(key)]
         return {
             "measured": True,
+            "left_out": risk.before.left_out and f"Before: {risk.before.left_out}",
             "unit": risk.before.unit,
             "k": risk.before.k,
             "figures": listed,
             "sentences": sentences,
             "thresholds": [_threshold(item) for item in risk.after.thresholds],
-            "notes": list(dict.fromkeys((*risk.before.notes, *risk.after.notes))),
+            "notes": list(dict.fromkeys((*risk.before.other_notes, *risk.after.other_notes))),
             "before": risk.before.to_dict(),
             "after": risk.after.to_dict(),
         }
     return {
         "measured": True,
+        "left_out": LEFT_OUT if _excludes(risk, visible) else "",
         "unit": risk.before.unit,
         "k": visible.k,
         "figures": _visible_rows(risk, visible),
@@ -94,6 +101,11 @@ def risk_paper(run: RunSummary, visible: RecipientSummary | None) -> dict[str, A
 
 _SAID = ("prosecutor_highest", "prosecutor_average", "sample_uniques")
 """The figures whose sentences are shown."""
+
+
+def _excludes(risk: RiskComparison, visible: RecipientSummary) -> bool:
+    """Return whether, by the ledger that a recipient sees and nothing else, records may be excluded."""
+    return risk.before.nulls == "basic" and visible.ledger is not None and visible.ledger["excluded"] != 0
 
 
 def _row(first: Figure | None, second: Figure | None, k: int) -> dict[str, Any]:

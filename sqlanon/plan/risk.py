@@ -137,7 +137,8 @@ def _after(session: Session, setting: Setting, beside: _Beside, published: Publi
                 hint="leave the weights out.",
             )
         weighted = rows.weighted(beside.weight)
-    risk = with_notes(assess(published.classes, setting, population=population, weighted=weighted), *notes)
+    found = assess(published.classes, setting, population=population, weighted=weighted, released=True)
+    risk = with_notes(found, *notes)
     return with_column_sets(risk, rows) if rows is not None and beside.column_sets else risk
 
 

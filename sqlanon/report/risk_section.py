@@ -36,9 +36,10 @@ LEFT_OUT = ("prosecutor_lowest", "sample_pairs")
 """Figures that are in the document alone: they say little beside the others."""
 PAIRS = "\N{WHITE CIRCLE} before, \N{BLACK CIRCLE} after; a line goes from 0 to 100 %."
 BEFORE_AFTER = (
-    "Before: the records of the source as they are. After: the published records. An attacker is taken to know all "
+    "Before: the records of the source as they are{}. After: the published records. An attacker is taken to know all "
     "quasi-identifiers of a target; whoever does not even know that the target is in the table succeeds no more often."
 )
+WITHOUT_SOME = ", without those with a NULL in a quasi-identifier"
 AFTER = "The published records alone. An attacker is taken to know all quasi-identifiers of a target."
 NO_COMPLIANCE = (
     "Each threshold was set for one kind of data, readers and measurement. That a figure stays within it proves no "
@@ -59,6 +60,8 @@ def title(figure: Figure, k: int) -> str:
 def compared(risk: RiskComparison) -> Iterable[Block]:
     """Yield the section of the operator's report."""
     before, after = risk.before, risk.after
+    if before.left_out:
+        yield Sentence(f"Before: {before.left_out}", soft=False)
     for side, words in ((before, "Before"), (after, "After")):
         sentences = tuple(figure.sentence for key in IN_WORDS if (figure := side.get(key)) is not None)
         if sentences:
@@ -77,13 +80,13 @@ def compared(risk: RiskComparison) -> Iterable[Block]:
         Field("", "pair", style="pair"),
     )
     yield Table(fields, tuple(rows), style="stack", legend=PAIRS)
-    yield Sentence(BEFORE_AFTER)
+    yield Sentence(BEFORE_AFTER.format(WITHOUT_SOME if before.left_out else ""))
     unit = "records" if before.unit == "record" else "entities"
     if before.sizes and after.sizes:
         caption = f"{_classes(before)} before, {_classes(after)} after."
         yield ComparedSizes(before.sizes, after.sizes, before.k, caption, unit)
     yield from cited(after.thresholds, before.thresholds)
-    yield from (Sentence(note) for note in dict.fromkeys((*before.notes, *after.notes)))
+    yield from (Sentence(note) for note in dict.fromkeys((*before.other_notes, *after.other_notes)))
 
 
 def of_release(figures: Sequence[Figure], thresholds: Sequence[CitedThreshold], k: int) -> Iterable[Block]:

@@ -11,7 +11,7 @@ from typing import Any
 from sqlanon.policy import LocalRecoding, Patterns, Policy
 from sqlanon.policy.facts import Model
 from sqlanon.report.settings import limit_of
-from sqlanon.report.wording import figure
+from sqlanon.report.wording import counted, figure
 
 DROPPED = "left out"
 """The name of the row of ``asked`` that is for the operator alone: a release does not name what it leaves out."""
@@ -158,7 +158,8 @@ def _k_anonymity(model: Model, column: str | None, who: str) -> str:
 
 
 def _distinct(model: Model, column: str | None, who: str) -> str:
-    return f"Each class holds at least {model.parameters['l']} different values of {column} (distinct ℓ-diversity)."
+    values = counted(int(model.parameters["l"]), "different value")
+    return f"Each class holds at least {values} of {column} (distinct ℓ-diversity)."
 
 
 def _entropy(model: Model, column: str | None, who: str) -> str:
@@ -169,9 +170,10 @@ def _entropy(model: Model, column: str | None, who: str) -> str:
 
 
 def _recursive(model: Model, column: str | None, who: str) -> str:
+    values = counted(int(model.parameters["l"]), "different value")
     return (
-        f"Each class holds at least {model.parameters['l']} different values of {column}, and its most frequent one is "
-        f"less than {model.parameters['c']} times as frequent as the rare ones together (recursive ℓ-diversity)."
+        f"Each class holds at least {values} of {column}, and its most frequent one is less than "
+        f"{model.parameters['c']} times as frequent as the rare ones together (recursive ℓ-diversity)."
     )
 
 

@@ -156,6 +156,8 @@ class Risk:
         sizes: the classes by size, a bucket a power of two.
         thresholds: those that people cite.
         notes: what a reader must know to read the figures, in sentences.
+        left_out: the note that comes before all figures: which records of the relation they say nothing of; empty where
+            they are of all.
         column_sets: which sets of the quasi-identifiers single records out, and the scores of the columns (SUDA); they
             count records, also where the figures count entities. None where they were not looked at.
     """
@@ -174,6 +176,7 @@ class Risk:
     sizes: tuple[ClassSizes, ...]
     thresholds: tuple[CitedThreshold, ...]
     notes: tuple[str, ...] = ()
+    left_out: str = ""
     column_sets: ColumnSets | None = None
     histogram: SizeHistogram
 
@@ -194,6 +197,11 @@ class Risk:
     def of_group(self, group: str) -> tuple[Figure, ...]:
         """Return the figures of a group."""
         return tuple(figure for figure in self.figures if figure.group == group)
+
+    @property
+    def other_notes(self) -> tuple[str, ...]:
+        """The notes that may come after the figures."""
+        return tuple(note for note in self.notes if note != self.left_out)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures for JSON: counts are exact, for the operator."""

@@ -18,6 +18,7 @@ from sqlanon.risk.words import count, counted, expected, probability, share, spe
 
 DEFAULT_K = 5
 """The size below which a class is counted as small, where nobody names one."""
+WITHOUT_NULL = "without a NULL in a quasi-identifier"
 AT_RISK = {"0.05": Fraction(1, 20), "0.09": Fraction(9, 100), "0.2": Fraction(1, 5), "0.333": Fraction(1, 3)}
 """The cited thresholds over which records are counted, by the text of their keys."""
 
@@ -49,6 +50,7 @@ class Setting:
         nulls: ``extended`` or ``basic``.
         k: the size below which a class is small.
         population_size: N, for the estimates of population uniqueness; None leaves them out.
+        partial: the relation has records that take no part (basic match): sentences name those that do.
     """
 
     quasi_identifiers: tuple[str, ...]
@@ -56,6 +58,7 @@ class Setting:
     nulls: str = "extended"
     k: int = DEFAULT_K
     population_size: int | None = None
+    partial: bool = False
 
     @property
     def attributes(self) -> str:
@@ -73,6 +76,17 @@ class Setting:
         """The unit in the plural."""
         return "records" if self.unit == "record" else "entities"
 
+    @property
+    def whom(self) -> str:
+        """Which records or entities take part, after their noun; empty where all do."""
+        if not self.partial:
+            return ""
+        return f" {WITHOUT_NULL}" if self.unit == "record" else f" with a record {WITHOUT_NULL}"
+
+    def counted(self, number: int) -> str:
+        """So many records or entities that take part."""
+        return counted(number, self.unit) + self.whom
+
 
 def assess(
     sizes: SizeHistogram,
@@ -80,12 +94,19 @@ def assess(
     *,
     population: PopulationClasses | None = None,
     weighted: WeightedRisk | None = None,
+    released: bool = False,
 ) -> Risk:
     """Return all figures of a relation from its classes.
+
+    Args:
+        released: the relation is a release, which does not hold the excluded records.
 
     Raises:
         InputError: the population is smaller than the sample.
     """
+    setting = replace(setting, partial=bool(sizes.excluded) and not released)
+    left_out = _left_out(sizes.excluded) if setting.partial else ""
+    light = _light(weighted.light) if weighted is not None and weighted.light else ""
     figures = [] if not sizes.records else [
         *_prosecutor(sizes, setting),
         *_at_risk(sizes, setting),
@@ -108,9 +129,19 @@ def assess(
         excluded=sizes.excluded,
         figures=tuple(figures),
         sizes=in_buckets(sizes),
-        thresholds=thresholds(sizes, setting.unit),
-        notes=() if weighted is None or not weighted.light else (_light(weighted.light),),
+        thresholds=thresholds(sizes, setting.unit, partial=setting.partial),
+        notes=tuple(note for note in (left_out, light) if note),
+        left_out=left_out,
         histogram=sizes,
+    )
+
+
+def _left_out(records: int) -> str:
+    """Return what to know of records of the relation that take no part."""
+    verb, them = ("takes", "it") if records == 1 else ("take", "them")
+    return (
+        f"{counted(records, 'record')} with a NULL in a quasi-identifier {verb} no part (NULL match basic). These "
+        f"figures say nothing of {them}: whoever sees {them} may tell {them} apart."
     )
 
 
@@ -134,7 +165,14 @@ def _knows(setting: Setting) -> str:
     """Return who the attacker of the prosecutor model is."""
     if not setting.quasi_identifiers:
         return "An attacker who knows nothing but that a target is in the table"
-    return f"An attacker who knows a target's {setting.attributes} and that she is in the table"
+    return f"An attacker who knows a target's {_known(setting)} and that she is in the table"
+
+
+def _known(setting: Setting) -> str:
+    """Return what the attacker knows of a target."""
+    if not setting.partial:
+        return setting.attributes
+    return f"{setting.attributes}, {'none of them' if len(setting.quasi_identifiers) > 1 else 'not'} NULL,"
 
 
 def _prosecutor(sizes: SizeHistogram, setting: Setting) -> Iterator[Figure]:
@@ -150,11 +188,11 @@ def _prosecutor(sizes: SizeHistogram, setting: Setting) -> Iterator[Figure]:
         )
         when = f" if hers is {those} alone in a class"
         if 1 < alone == sizes.records:
-            when = f": every {setting.unit} is alone in its class"
+            when = f": every {setting.unit}{setting.whom} is alone in its class"
         sentence = f"{who} finds her with certainty{when}."
     yield Figure("prosecutor_highest", "prosecutor", "probability", highest, highest, sentence)
     average = sizes.classes / sizes.records
-    sentence = f"On average over the {setting.plural}, such an attacker succeeds {_chance(average)}"
+    sentence = f"On average over the {setting.plural}{setting.whom}, such an attacker succeeds {_chance(average)}"
     figure = Figure("prosecutor_average", "prosecutor", "probability", average, average, sentence)
     yield _over_all(figure, sizes)
     sentence = f"The {setting.plural} of the largest class are found {_chance(lowest)}"
@@ -186,10 +224,14 @@ def _at_risk(sizes: SizeHistogram, setting: Setting) -> Iterator[Figure]:
 
 def _those(records: int, of: int, setting: Setting) -> str:
     """Return the subject of a sentence about some records, with its verb."""
+    if records == of:
+        some = f"All {count(of)} {setting.plural}" if of > 1 else f"The one {setting.unit}"
+        return f"{some}{setting.whom} {'are' if of > 1 else 'is'}"
+    if setting.partial:
+        some = f"{count(records)} ({share(records / of)})" if records else "none"
+        return f"Of the {setting.counted(of)}, {some} {'are' if records > 1 else 'is'}"
     if not records:
         return f"No {setting.unit} is"
-    if records == of:
-        return f"All {count(of)} {setting.plural} are" if of > 1 else f"The one {setting.unit} is"
     return f"{counted(records, setting.unit)} ({share(records / of)}) {'is' if records == 1 else 'are'}"
 
 
@@ -212,11 +254,11 @@ def _journalist(sizes: SizeHistogram, setting: Setting, population: PopulationCl
     else:
         highest = 1 / min(members for _, members, _ in population.sizes)
         average = sum(size * classes / members for size, members, classes in population.sizes) / sizes.records
-        known = f"a target's {setting.attributes} and" if setting.quasi_identifiers else "nothing of a target but"
+        known = f"a target's {_known(setting)} and" if setting.quasi_identifiers else "nothing of a target but"
         texts = (
             f"An attacker who knows {known} that she is in the population, and not whether she is in the table, finds "
             f"her with a probability of {probability(highest)} at most.",
-            f"On average over the {setting.plural}, such an attacker succeeds {_chance(average)}",
+            f"On average over the {setting.plural}{setting.whom}, such an attacker succeeds {_chance(average)}",
         )
         marketer = "who links the whole table with the table of the population"
     bound = population is None
@@ -225,7 +267,7 @@ def _journalist(sizes: SizeHistogram, setting: Setting, population: PopulationCl
         Figure("journalist_average", "journalist", "probability", average, average, texts[1], bound=bound), sizes
     )
     right = average * sizes.records
-    known = counted(sizes.records, setting.unit)
+    known = setting.counted(sizes.records)
     whom = (
         f"all {known}" if 1 < right == sizes.records else f"about {expected(right)} of the {known} ({share(average)})"
     )
@@ -268,11 +310,13 @@ def _population_uniques(sizes: SizeHistogram, setting: Setting) -> Iterator[Figu
         uniques = value * sizes.records
         if not sizes.classes_of(1):
             sentence = f"By {name.capitalize()}, none is unique in the population of {count(whole)}, as none is here."
+            if setting.partial:
+                sentence = sentence.replace("none is unique", f"no {setting.unit}{setting.whom} is unique")
         else:
             sentence = (
                 f"By {name.capitalize()}, {share(value)} of the population of {count(whole)} are estimated to be "
                 f"unique in it by {setting.these}: about {expected(uniques)} of the "
-                f"{counted(sizes.records, setting.unit)} here."
+                f"{setting.counted(sizes.records)} here."
             )
         figure = Figure(f"population_uniques_{name}", "population", "share", value, value, sentence, records=uniques)
         yield _over_all(figure, sizes)
@@ -290,14 +334,16 @@ def refuse_small_population(sizes: SizeHistogram, setting: Setting, whole: int) 
 
 def _individual(sizes: SizeHistogram, setting: Setting, weighted: WeightedRisk) -> Iterator[Figure]:
     highest, average = weighted.highest, weighted.expected / sizes.records
-    stand = f"the {counted(sizes.records, setting.unit)} stand for about {count(round(weighted.population))}"
+    stand = f"the {setting.counted(sizes.records)} stand for about {count(round(weighted.population))}"
     sentence = f"By their weights {stand}; the one that is easiest to find is found "
     yield Figure("individual_highest", "individual", "probability", highest, highest, sentence + _chance(highest))
     article = "a" if setting.unit == "record" else "an"
-    sentence = f"On average over the {setting.plural}, {article} {setting.unit} is found {_chance(average)}"
+    sentence = (
+        f"On average over the {setting.plural}{setting.whom}, {article} {setting.unit} is found {_chance(average)}"
+    )
     yield _over_all(Figure("individual_average", "individual", "probability", average, average, sentence), sizes)
     sentence = (
-        f"An attacker who links all {setting.plural} with the population is expected to identify about "
+        f"An attacker who links all {setting.plural}{setting.whom} with the population is expected to identify about "
         f"{expected(weighted.expected)} of them."
     )
     yield Figure(
@@ -310,18 +356,19 @@ def _columns(sizes: SizeHistogram, setting: Setting) -> Iterator[Figure]:
     value = sizes.classes / sizes.records
     sentence = (
         f"{setting.these.capitalize()} have {counted(sizes.classes, 'combination')} among "
-        f"{counted(sizes.records, setting.unit)}."
+        f"{setting.counted(sizes.records)}."
     )
     if len(setting.quasi_identifiers) == 1:
         sentence = sentence.replace(" have ", " has ").replace("combination", "value")
     yield _over_all(Figure("distinction", "columns", "share", value, value, sentence, records=sizes.classes), sizes)
     if sizes.records < 2:
-        sentence = f"There is only one {setting.unit}, so no two to tell apart."
+        sentence = f"There is only one {setting.unit}{setting.whom}, so no two to tell apart."
         yield Figure("separation", "columns", "share", None, None, sentence)
         return
     apart = _pairs(sizes.records) - sizes.pairs()
     value = apart / _pairs(sizes.records)
-    sentence = f"Two {setting.plural} drawn at random differ in {setting.these} with a probability of {share(value)}."
+    drawn = f"Two {setting.plural}{setting.whom} drawn at random"
+    sentence = f"{drawn} differ in {setting.these} with a probability of {share(value)}."
     yield Figure("separation", "columns", "share", value, apart / _pairs(sizes.all_records), sentence)
 
 

@@ -82,12 +82,16 @@ CITED = (
 """The thresholds in the order of a report. A highest risk of at most .09 needs classes of 12: 1/11 is .0909."""
 
 
-def thresholds(sizes: SizeHistogram, unit: str) -> tuple[CitedThreshold, ...]:
-    """Return the thresholds with what these classes say of them."""
-    return tuple(_judged(cited, sizes.smallest, unit) for cited in CITED)
+def thresholds(sizes: SizeHistogram, unit: str, *, partial: bool = False) -> tuple[CitedThreshold, ...]:
+    """Return the thresholds with what these classes say of them.
+
+    Args:
+        partial: the relation has records that stand in no class: it may be beyond what its classes are within.
+    """
+    return tuple(_judged(cited, sizes.smallest, unit, partial) for cited in CITED)
 
 
-def _judged(cited: _Cited, smallest: int | None, unit: str) -> CitedThreshold:
+def _judged(cited: _Cited, smallest: int | None, unit: str, partial: bool) -> CitedThreshold:
     met = None
     if cited.size is None:
         sentence = POPULATION
@@ -100,4 +104,6 @@ def _judged(cited: _Cited, smallest: int | None, unit: str) -> CitedThreshold:
             sentence = f"The smallest class has {counted(smallest, unit)}: {relation} it."
         else:
             sentence = f"The highest risk is {probability(1 / smallest)}: {relation} it."
+        if met and partial:
+            met, sentence = None, f"{sentence} Of the records with a NULL in a quasi-identifier it cannot be told."
     return CitedThreshold(cited.key, cited.name, cited.about, cited.source, met, sentence)

@@ -130,6 +130,28 @@ def test_bounds_of_a_listed_group_are_those_of_all_its_values() -> None:
     assert {(row["age_low"], row["age_high"]) for row in found} == {(1, 19)}
 
 
+CODED = {"width": 10, "fanouts": [2], "lower": 25, "upper": 90}
+
+
+@pytest.mark.parametrize("labels", ["range", "start"])
+@pytest.mark.parametrize(
+    ("kind", "highs", "middle"), [("INTEGER", (39, 89), (32, 84)), ("DECIMAL(5,1)", (40, 90), ("32.5", 85))]
+)
+def test_lower_and_upper_cut_the_interval_that_they_lie_in(
+    labels: str, kind: str, highs: tuple[int, int], middle: tuple[Any, Any]
+) -> None:
+    asked = people({"age": {"as": BOUNDS}})
+    hierarchy = {"intervals": CODED | {"labels": labels}}
+    asked["columns"]["age"] = {"role": "quasi_identifier", "hierarchy": hierarchy, "min_level": 2, "max_level": 2}
+    ages = [24, 24, 25, 39, 81, 89, 90, 95]
+    rows = released([(age, "f") for age in ages], asked, kind)
+    found = {row["age"].split(",")[0].strip("[").removesuffix(".0"): row for row in rows}
+    for text, expected in (("20", (25, highs[0], middle[0])), ("80", (80, highs[1], middle[1]))):
+        bounds = tuple(found[text][f"age_{name}"] for name in BOUNDS)
+        assert bounds == tuple(Decimal(number) for number in expected)
+    assert found[">=90"]["age_low"] == 90 and found["<25"]["age_high"] == (24 if kind == "INTEGER" else 25)
+
+
 def test_a_column_may_hold_a_number_instead_of_a_text() -> None:
     found = released([(21, "f"), (22, "f"), (None, "f"), (None, "f")], people({"age": {"as": "low"}}))
     assert [row["age"] for row in found] == [20, 20, None, None]

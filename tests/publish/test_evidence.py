@@ -109,6 +109,23 @@ def test_every_file_has_its_hash_and_its_audience(
     assert texts.keys() >= set(ANNEXES) and is_pack(tmp_path / "pack")
 
 
+@pytest.mark.parametrize("audience", ["recipient", "operator"])
+def test_records_that_take_no_part_are_named_before_the_figures(
+    connection: duckdb.DuckDBPyConnection, tmp_path: Path, audience: str
+) -> None:
+    """Seven records that are alone are excluded for a NULL; a recipient reads that there are some, not how many."""
+    text_table(connection, ["a", "b", "c", "d"], [*records(alone=0), *((None, f"n{i}", "c0", "m") for i in range(7))])
+    _, texts = made(connection, tmp_path, audience=audience, nulls="basic")
+    paper, said = texts["risk.md"], json.loads(texts["risk.json"])
+    assert "with a NULL in a quasi-identifier take no part" in said["left_out"]
+    assert paper.index("NULL in a quasi-identifier take no part") < paper.index("After: ")
+    assert "take no part" in texts["annex-a-hipaa-expert-determination.md"]
+    assert ("7 records" in said["left_out"]) == (audience == "operator")
+    assert not any(sentence.startswith("Before: No record") for sentence in said["sentences"])
+    if audience == "recipient":
+        assert not re.search(r"\b7 records|\b127\b", "".join(texts.values()))
+
+
 @pytest.mark.slow
 def test_the_sums_and_the_manifest_are_those_that_other_tools_check(
     people: duckdb.DuckDBPyConnection, tmp_path: Path

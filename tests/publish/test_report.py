@@ -417,6 +417,8 @@ def test_a_report_tells_the_release_and_no_value(
             assert run.bias is None and run.nulls is not None and "12 records (" in text
         else:
             assert run.nulls is None and run.bias is not None and "12 of 212 records (5.7 %) are excluded" in text
+            assert "Before: 12 records with a NULL in a quasi-identifier take no part" in text
+            assert "are, without those with a NULL in a quasi-identifier." in text
 
 
 RECODINGS = [

@@ -66,6 +66,31 @@ def test_nulls_entities_and_weights() -> None:
     assert "entities are counted" in refused("t.csv", "--qi", "b", "--weights", "w", "--entity", "person")
 
 
+def test_records_that_take_no_part_are_named_first(folder: Path) -> None:
+    """Six unique records are excluded for a NULL: no line may say of the source that nobody is alone."""
+    duckdb.sql(
+        "COPY (SELECT 'x' AS a, 'y' AS b FROM range(20) UNION ALL SELECT NULL, 'z' || range FROM range(6)) "
+        "TO 'n.parquet'"
+    )
+    text = sqlanon("risk", "n.parquet", "--qi", "a,b", "--nulls", "basic").stdout
+    assert text.startswith("6 records with a NULL in a quasi-identifier take no part (NULL match basic). These figures")
+    assert "\n20 records in 1 class, the smallest has 20.\n" in text
+    assert "No record is alone" not in text and "  within" not in text
+    assert "Of the 20 records without a NULL in a quasi-identifier, none is alone" in text
+    assert "knows a target's two attributes, none of them NULL, and that" in text
+    risk = measured("n.parquet", "--qi", "a,b", "--nulls", "basic")["risk"]
+    assert risk["excluded"] == 6 and risk["notes"][0].startswith("6 records with a NULL")
+    assert not any(threshold["met"] for threshold in risk["thresholds"])
+    assert not any(figure["sentence"].startswith("No record") for figure in risk["figures"])
+    path = policy(folder, source="n.parquet", nulls="basic")
+    assert sqlanon("run", path).returncode == 0
+    assert sqlanon("risk", "--policy", path).stdout.startswith("6 records with a NULL")
+    text = sqlanon("risk", "--policy", path, "--compare", "r.parquet").stdout
+    assert text.startswith("Before: 6 records with a NULL") and "After: 6 records" not in text
+    extended = sqlanon("risk", "n.parquet", "--qi", "a,b").stdout
+    assert extended.startswith("26 records in 7 classes") and "without a NULL" not in extended
+
+
 def test_populations(folder: Path) -> None:
     duckdb.sql("COPY (FROM 't.csv' UNION ALL FROM 't.csv') TO 'twice.parquet'")
     found = values(measured("t.csv", "--qi", "b", "--population", "twice.parquet")["risk"])

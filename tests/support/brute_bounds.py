@@ -30,9 +30,11 @@ def of_interval(value: Any, spec: dict[str, Any], level: int, *, whole: bool) ->
         width *= fanout
     origin = Fraction(str(spec.get("origin", 0)))
     first = origin + floor((number - origin) / width) * width
+    end = first + width
+    first, end = first if lower is None else max(first, lower), end if upper is None else min(end, upper)
     if not whole:
-        return first, first + width, first + width / 2
-    low, high = ceil(first), ceil(first + width) - 1
+        return first, end, (first + end) / 2
+    low, high = ceil(first), ceil(end) - 1
     return low, high, floor(Fraction(low + high, 2))
 
 

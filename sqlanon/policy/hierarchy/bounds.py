@@ -6,7 +6,8 @@ column, the hierarchy and the published text, and say nothing more of a record t
 
 A value without bounds has NULL: the only root of a hierarchy (it stands for NULL too, and for what is not listed),
 NULL, ``far``, NaN and infinities, and what stands for a listed value that is no number or date (``90+``, NULL). The
-open ends of intervals (``<0``, ``>=100``) have one bound.
+open ends of intervals (``<0``, ``>=100``) have one bound, and cut the intervals that they lie in: with an ``upper`` of
+90, ``[80, 100)`` stands for 80 to 89.
 
 Of whole numbers and dates, ``high`` is the last one that belongs to the value: 24 of ``[20, 25)``, 2024-03-31 of
 ``2024-Q1``. Of other numbers and of timestamps it is the bound itself, which does not belong to a half-open interval:
@@ -194,16 +195,24 @@ def computed_bounds(spec: HierarchySpec | None, values: ValueType, level: int, t
 
 
 def _interval(spec: Intervals, values: ValueType, level: int, text: str) -> ValueBounds:
+    """Return the bounds of an interval: what lies beyond ``lower`` or ``upper`` has another text."""
     if found := OPEN.fullmatch(text):
         edge = Decimal(found[2])
         return values.half_open(None, edge) if found[1] == "<" else values.half_open(edge, None)
     if found := RANGE.fullmatch(text):
-        return values.half_open(Decimal(found[1]), Decimal(found[2]))
+        return _cut(spec, values, Decimal(found[1]), Decimal(found[2]))
     if spec.labels == "start" and START.fullmatch(text):
         with localcontext(prec=400):
             start = Decimal(text)
-            return values.half_open(start, start + spec.width * math.prod(spec.fanouts[: level - 1]))
+            return _cut(spec, values, start, start + spec.width * math.prod(spec.fanouts[: level - 1]))
     return NOTHING
+
+
+def _cut(spec: Intervals, values: ValueType, start: Decimal, end: Decimal) -> ValueBounds:
+    """Return the bounds of the part of an interval that lies from ``lower`` on and below ``upper``."""
+    start = start if spec.lower is None else max(start, spec.lower)
+    end = end if spec.upper is None else min(end, spec.upper)
+    return values.half_open(start, end) if start < end else NOTHING
 
 
 def _period(values: ValueType, text: str) -> ValueBounds:
