@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from sqlanon.audit.beside import SEVERAL
 from sqlanon.errors import InputError
 from sqlanon.policy import Policy
 from sqlanon.policy.paths import is_connection_text, is_url
@@ -32,6 +33,8 @@ LIMIT = 0.05
 MOST_KEPT = 20
 """Combinations of values, at most, of the columns that are published as they are before a person has said that they may
 be: each combination is one more way to tell the records of a class apart."""
+PERSONS = ("identifier", "uuid", "email", "phone")
+"""Looks of columns whose values name one person each."""
 LARGE = 200_000
 """Nodes of a lattice from which on the draft limits the search."""
 DECIDE = "DECIDE:"
@@ -105,7 +108,7 @@ def draft(
     if not any(column.keys["role"] != "drop" for column in columns):
         columns = _something_left(columns, profile)
     columns = _dropped_last(columns)
-    decisions = _decisions(columns, k)
+    decisions = _decisions(columns, profile, k)
     text = _text(profile, columns, decisions, k=k, output=output, base=base)
     policy = Policy.from_dict(yaml.safe_load(text), base_directory=base)
     return PolicyDraft(text, policy, tuple(decisions))
@@ -138,9 +141,11 @@ def _quasi_identifier(found: ColumnProfile, drafted: DraftedHierarchy, asked: tu
 def _few_kept(columns: Sequence[DraftedColumn], profile: Profile) -> list[DraftedColumn]:
     """Make quasi-identifiers of columns that would be published as they are, unless these have few values together.
 
-    Those of the fewest values stay first. What follows from a column that is published as it is, is dropped.
+    Those of the fewest values stay first, and none with a value of few records. What follows from a column that is
+    published as it is, is dropped.
     """
     kept = [profile.column(item.name) for item in columns if item.keys["role"] == "keep"]
+    kept = [found for found in kept if not _has_rare_values(found)]
     combinations, staying = 1, set()
     for found in sorted(kept, key=lambda found: found.distinct):
         combinations *= max(1, found.distinct)
@@ -166,6 +171,14 @@ def _few_kept(columns: Sequence[DraftedColumn], profile: Profile) -> list[Drafte
             continue
         result.append(item)
     return result
+
+
+def _has_rare_values(found: ColumnProfile) -> bool:
+    """Return whether fewer than k records have one of the values of a column, NULL included."""
+    frequent = next((item.values for item in found.frequent if item.at_least >= K), 0)
+    if found.distinct == 1 and found.filled >= K:
+        frequent = 1
+    return frequent < found.distinct or 0 < found.nulls < K
 
 
 def _limited(columns: Sequence[DraftedColumn], profile: Profile) -> list[DraftedColumn]:
@@ -218,7 +231,17 @@ def _dropped_last(columns: Sequence[DraftedColumn]) -> list[DraftedColumn]:
     return sorted(columns, key=lambda item: order.index(item.keys["role"]))
 
 
-def _decisions(columns: Sequence[DraftedColumn], k: int) -> list[Decision]:
+def _entity(profile: Profile) -> ColumnProfile | None:
+    """Return the column that names persons who have several records: the one of most values; None without one."""
+    named = [
+        item
+        for item in profile.columns
+        if item.looks_like in PERSONS and not item.nulls and 0 < item.distinct * SEVERAL <= item.filled
+    ]
+    return max(named, key=lambda item: item.distinct, default=None)
+
+
+def _decisions(columns: Sequence[DraftedColumn], profile: Profile, k: int) -> list[Decision]:
     """Return what a person must decide, the policy first."""
     decisions = [
         Decision(
@@ -231,6 +254,12 @@ def _decisions(columns: Sequence[DraftedColumn], k: int) -> list[Decision]:
             "No column looks sensitive. If one is, say role: sensitive with a model: k-anonymity does not hide it."
         )
         decisions.append(Decision(None, "columns", sentence))
+    if (entity := _entity(profile)) is not None:
+        sentence = (
+            f"A value of it has {entity.filled / entity.distinct:.1f} records on average, so that persons are counted "
+            "instead of records (entity). Does it name persons? Otherwise leave that line out."
+        )
+        decisions.append(Decision(entity.name, "entity", sentence))
     for column in columns:
         for question in column.questions:
             instead = column.other_line if question == column.questions[-1] else None
@@ -288,6 +317,9 @@ def _text(
     nodes = 1
     for item in columns:
         nodes *= item.nodes
+    for decision in decisions:
+        if decision.key == "entity":
+            lines += [*_comment(f"{DECIDE} {decision.sentence}", 0), f"entity: {_scalar(decision.column or '')}"]
     if nodes > LARGE:
         lines.append(
             f"search: {{time_limit: 60, gap: 0.02}}   # some {nodes:,} combinations of levels: near enough will do"

@@ -19,6 +19,8 @@ MOST = 0.8
 """The same where the name says so too."""
 MIXED = 0.5
 """The share of the records that must hold numbers where the name says that they are ages, and others hold texts."""
+SEVERAL_NAMES = 5
+"""Values that are written like names of persons are names if there are so many of them."""
 FEW_NUMBERS = 30
 """Whole numbers with so many values at most are codes of categories."""
 FEW_TEXTS = 200
@@ -211,6 +213,9 @@ def _by_texts(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
     """Return the look of texts whose name says nothing: sentences, and values that differ in most records."""
     if found.reads_as != "text" or found.is_mixed:
         return None
+    known = topic_of(found.name) is not None or set(named) & {"country", "place"}
+    if _share(found, "full_name") >= NEARLY_ALL and found.distinct >= SEVERAL_NAMES and not known:
+        return Look("name", "its values are written like names of persons")
     if _share(found, "words") >= 0.5 and (found.distinction >= REPEATS or found.distinct > FEW_TEXTS):
         return Look("free_text", _of_values(_share(found, "words"), "have five words or more"))
     if found.distinction >= 0.5 and found.distinct >= 10:

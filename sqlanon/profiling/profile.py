@@ -168,7 +168,8 @@ def _described(name: str, kind: str, records: int, counted: Counted, seen: Exami
 
 
 def _spread(quantiles: tuple[float, ...] | None, item: ColumnProfile, *, of_years: bool) -> Spread | None:
-    """Return rounded quantiles: the outer ones outward, the others to the next step."""
+    """Return rounded quantiles: the outer ones outward, to two digits of what lies between them; the others to the
+    next step."""
     if quantiles is None:
         return None
     low, q05, *middle, q95, high = quantiles
@@ -179,7 +180,8 @@ def _spread(quantiles: tuple[float, ...] | None, item: ColumnProfile, *, of_year
     step = 1.0 if of_years else 10.0 ** (math.floor(math.log10(width)) - 1)
     step = max(step, 10.0**-places)
     a, b, c, d, e = (round(_stepped(value, step, round), 9) for value in (q05, *middle, q95))
-    lowest, highest = (round(_stepped(*edge), 9) for edge in ((low, step, math.floor), (high, step, math.ceil)))
+    outer = max(step, 10.0 ** (math.floor(math.log10(high - low or 1.0)) - 1)) if not of_years else step
+    lowest, highest = (round(_stepped(*edge), 9) for edge in ((low, outer, math.floor), (high, outer, math.ceil)))
     return Spread(lowest, a, b, c, d, e, highest, step, places)
 
 

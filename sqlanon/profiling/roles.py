@@ -96,7 +96,7 @@ def _by_values(found: ColumnProfile, before: str) -> Suggestion:
 
 
 def _ask_dropped(look: str) -> str | None:
-    return ASK_DROPPED if look in ("identifier", "uuid", "url", "ip", "free_text") else None
+    return ASK_DROPPED if look in ("identifier", "uuid", "url", "ip", "name", "free_text") else None
 
 
 def beside(found: ColumnProfile) -> JudgedColumn:

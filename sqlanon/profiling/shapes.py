@@ -38,6 +38,9 @@ SHAPES: dict[str, str] = {
     "yes_or_no": r"^(true|True|TRUE|false|False|FALSE|yes|Yes|YES|no|No|NO|ja|Ja|nein|Nein|[YyNnTtFfJj01])$",
     "words": r"^[^ ]+( +[^ ]+){4,}",
     "capital_words": "^[A-ZÀ-Þ][A-Za-zÀ-ÿ'.-]*( [A-Za-zÀ-ÿ'.-]+){0,3}(, [A-ZÀ-Þ][A-Za-zÀ-ÿ' .-]*)?$",
+    "full_name": (
+        r"^((Dr|Prof|Mr|Mrs|Ms|Herr|Frau)\.? )?[A-ZÀ-Þ][a-zà-ÿ'-]+( [A-ZÀ-Þ]\.)?( [A-ZÀ-Þ][a-zà-ÿ'-]+){1,2}$"
+    ),
     "code": r"^[A-Za-z0-9][A-Za-z0-9_./-]*$",
     "moment": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}",
     **{f"date {written}": pattern for written, pattern in FORMATS.items()},

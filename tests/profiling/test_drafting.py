@@ -254,3 +254,24 @@ def test_what_follows_from_a_sensitive_column_is_not_generalized_beside_it(tmp_p
     path.write_text(drafted.yaml, encoding="utf-8")
     with sqlanon.anonymize(source, path) as release:
         assert release.ledger.published
+
+
+def test_rare_values_names_and_persons_are_looked_after(tmp_path: Path) -> None:
+    """A value of one record is not published as it is, nor are names; persons with several records are counted."""
+    draw = random.Random(6)
+    names = [f"{first} {last}" for first in ("Ada", "Bob", "Eva", "Ida") for last in ("Koch", "Wolf", "Lang")]
+    data = {
+        "sex": [draw.choice("mf") for _ in range(480)],
+        "teacher": [draw.choice(names) for _ in range(480)],
+        "grade": ["a"] * 240 + ["b"] * 240,
+        "remarkable": ["x"] * 479 + ["y"],
+        "iban": [f"DE{i // 4:020d}" for i in range(480)],
+    }
+    source, table = _csv(data, tmp_path)
+    drafted = draft(profile(source, table), folder=tmp_path)
+    policy = drafted.policy.to_dict()
+    assert {name: keys["role"] for name, keys in policy["columns"].items()} == {
+        "sex": "quasi_identifier", "teacher": "drop", "grade": "keep", "remarkable": "quasi_identifier", "iban": "drop",
+    }  # fmt: skip
+    assert policy["entity"] == "iban" and "entity: iban" in drafted.yaml
+    assert [item.column for item in drafted.decisions if item.key == "entity"] == ["iban"]

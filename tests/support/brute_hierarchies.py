@@ -71,7 +71,7 @@ def zip3(value: str, small: set[str]) -> list[str] | None:
         area = value[:3]
     else:
         return None
-    return ["000", "000", "*"] if area in small else [area, area[0], "*"]
+    return ["000", "000", "*"] if area in {"000", *small} else [area, area[0], "*"]
 
 
 def period(name: str, day: datetime.date) -> str:

@@ -28,7 +28,7 @@ from sqlanon.policy.hierarchy.expressions import (
     unless_null,
 )
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import both, column, equal, not_null, number, when
+from sqlanon.sqltrees.trees import both, column, equal, number, when
 
 _SHIPPED = Path(__file__).resolve().parent / "shipped"
 SMALL_AREA = "000"
@@ -189,14 +189,15 @@ def _area(value: exp.Expr) -> exp.Expr:
 def _areas_of(spec: Zip3, area: exp.Expr) -> list[exp.Expr]:
     """Return the area, or 000 for one of few people; then its first digit, with 000 apart.
 
-    A tree: 000 keeps its text, another area has one first digit.
+    A tree: 000 keeps its text, also where it is a placeholder, and another area has one first digit.
     """
     small, large = _areas(spec)
     allowed: exp.Expr
     if large is None:
-        allowed = exp.not_(among_texts(area, small)) if small else not_null(area.copy())
+        allowed = exp.not_(among_texts(area, (SMALL_AREA, *small)))
     else:
-        allowed = among_texts(area, large) if large else exp.false()
+        known = tuple(digits for digits in large if digits != SMALL_AREA)
+        allowed = among_texts(area, known) if known else exp.false()
     missing = exp.If(this=exp.Is(this=area.copy(), expression=exp.null()), true=exp.null())
     return [
         exp.Case(ifs=[missing.copy(), exp.If(this=allowed.copy(), true=text)], default=literal(SMALL_AREA))
