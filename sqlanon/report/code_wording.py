@@ -1,4 +1,8 @@
-"""What the levels of ages, prefixes, codes, ZIP areas and frequent values are called: never a value, never a label."""
+"""What the levels of ages, prefixes, codes, ZIP areas and frequent values are called: never a value, never a label.
+
+Nor a threshold of ``frequent``: a value that the release shows 16 times, and of which the source has 20 at least, was
+suppressed 4 times or more.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ def describe_code_level(spec: NAMED, level: int) -> str:
     """Return what a level above 0 publishes.
 
     >>> describe_code_level(specs.Codes("icd10"), 2), describe_code_level(specs.FrequentValues([50]), 1)
-    ('ICD-10 blocks', 'values that 50 records have, the others as one group')
+    ('ICD-10 blocks', 'values that many records have, the others as one group')
     """
     words = _levels(spec)
     return words[level - 1] if level <= len(words) else EVERYTHING
@@ -29,7 +33,8 @@ def _levels(spec: NAMED) -> list[str]:
         widths = [spec.width * math.prod(spec.fanouts[:depth]) for depth in range(len(spec.fanouts) + 1)]
         return ["ages in years" if width == 1 else f"ages in intervals of {width:f} years" for width in widths]
     if isinstance(spec, specs.FrequentValues):
-        return [f"values that {number:,} records have, the others as one group" for number in spec.at_least]
+        words, number = "values that many records have, the others as one group", len(spec.at_least)
+        return [words] if number == 1 else [f"{words} (step {step} of {number})" for step in range(1, number + 1)]
     if isinstance(spec, specs.Zip3):
         return ["three-digit ZIP areas, small ones as 000", "first digits of ZIP areas, small ones as 000"]
     if isinstance(spec, specs.Codes) and spec.system not in PREFIXES:
@@ -48,7 +53,7 @@ def describe_codes(spec: NAMED) -> str:
     if isinstance(spec, specs.Ages):
         return f"ages on {spec.at}"
     if isinstance(spec, specs.FrequentValues):
-        return f"frequent values, of at least {', '.join(f'{number:,}' for number in spec.at_least)} records"
+        return "frequent values"
     if isinstance(spec, specs.Zip3):
         return "three-digit ZIP areas"
     if isinstance(spec, specs.Codes):

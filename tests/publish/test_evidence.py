@@ -24,9 +24,14 @@ import sqlanon
 from sqlanon.evidence import folder as pack_folder
 from sqlanon.evidence import pack as packing
 from sqlanon.evidence.folder import is_pack
-from sqlanon.evidence.measures import banded
+from sqlanon.report.document import json_report
+from sqlanon.report.html import html_report
+from sqlanon.report.markdown import markdown_report
+from sqlanon.report.summary import summarize
+from sqlanon.report.text import text_report
 
 CANARY = "Zz7canaryqQ"
+FORMS = (html_report, markdown_report, text_report, json_report)
 ANNEXES = (
     "annex-a-hipaa-expert-determination.md",
     "annex-b-hipaa-safe-harbor.md",
@@ -247,31 +252,56 @@ def test_a_small_count_is_in_no_file_for_recipients_and_in_some_for_the_operator
     assert json.loads(exact["manifest.json"])["exact_ledger"]["suppressed"] == 13
 
 
+@pytest.mark.parametrize(
+    ("k", "sources"),
+    [
+        pytest.param(20, [[7], [16], [1] * 3], id="7 or 16 or 3 hidden ones"),
+        pytest.param(5, [[1], [2], [1, 1]], id="1 or 2 hidden ones"),
+        pytest.param(5, [[4, 3], [3, 2, 2], [1] * 7], id="7 that are known, in classes of any size"),
+    ],
+)
 def test_sources_that_give_the_same_release_give_the_same_pack(
-    connection: duckdb.DuckDBPyConnection, tmp_path: Path
+    connection: duckdb.DuckDBPyConnection, tmp_path: Path, k: int, sources: list[list[int]]
 ) -> None:
-    """Whoever sees a pack for recipients cannot tell whether 7 records were suppressed or 16."""
+    """Whoever sees a pack for recipients cannot tell how many were suppressed, nor in classes of which sizes."""
     found = []
-    for alone in (7, 16):
+    for place, sizes in enumerate(sources):
+        few = [(f"r{i}", f"b{i}", "c0", "m") for i, size in enumerate(sizes) for _ in range(size)]
+        published = [(f"a{i % 4}", f"b{i % 4}", f"c{i % 3}", "m") for i in range(98)]  # few rows stand once: no shuffle
         connection.execute("DROP TABLE IF EXISTS t")
-        text_table(connection, ["a", "b", "c", "d"], records(alone=alone))
-        folder = tmp_path / str(alone)
+        text_table(connection, ["a", "b", "c", "d"], [*published, *few])
+        columns = document()["columns"]
+        columns["b"] = columns["b"] | {"max_level": 0}
+        folder = tmp_path / str(place)
         folder.mkdir()
-        _, texts = made(connection, folder, output={"file": str(folder / "r.csv")})
+        keys = {"output": {"file": str(folder / "r.csv")}, "quality": {"measure": "loss"}, "columns": columns}
+        _, texts = made(connection, folder, privacy=[{"type": "k_anonymity", "k": k}], **keys)
+        counts = json.loads(texts["manifest.json"])["ledger"]
+        assert counts["published"] == len(published)
+        assert counts["suppressed"] == (sum(sizes) if sum(sizes) >= k else f"<{k}")
         found.append(texts)
-    assert found[0] == found[1]
+    assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.parametrize("k", [2, 5, 20])
-def test_a_band_holds_at_least_k_counts(k: int) -> None:
-    """Whoever reads a band of a share of n records cannot tell at least k counts from each other."""
-    shown = set()
-    for n in range(1, 260):
-        bands = [banded(count / n, n, k) for count in range(n + 1)]
-        shown |= {n} if bands[0] != "not shown" else set()
-        if n in shown:
-            assert min(Counter(bands).values()) >= k, n
-    assert min(shown) == 4 * k and len(shown) > 100
+@pytest.mark.parametrize("thresholds", fast_of([[4321], [4321, 8642]], [4321]))
+def test_no_threshold_of_frequent_values_is_in_any_file_for_recipients(
+    connection: duckdb.DuckDBPyConnection, tmp_path: Path, thresholds: list[int]
+) -> None:
+    """A value that 4,321 records have, and the release shows 4,318 times, would tell that 3 were suppressed."""
+    rows = [("v", f"b{i % 2}", "c", "m") for i in range(4318)] + [("v", "alone", "c", "m")] * 3
+    text_table(connection, ["a", "b", "c", "d"], [*rows, *[("w", "b0", "c", "m")] * 30])
+    columns = document()["columns"]
+    columns["a"] = {"role": "quasi_identifier", "hierarchy": {"frequent": thresholds}, "min_level": 1, "max_level": 1}
+    columns["b"] = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}, "max_level": 0}
+    policy = sqlanon.Policy.from_dict(document(columns=columns), base_directory=tmp_path)
+    with sqlanon.anonymize(connection, policy) as release:
+        texts = {form.__name__: form(summarize(release), "recipient") for form in FORMS}
+    _, pack = made(connection, tmp_path, columns=columns)
+    texts |= pack | {path.name: path.read_text() for path in tmp_path.glob("r.parquet.*")}
+    assert json.loads(texts["manifest.json"])["ledger"]["published"] == 4348
+    assert all("values that many records have" in texts[name] for name in ("manifest.md", "text_report"))
+    for name, text in texts.items():
+        assert not numbers(re.sub(r"[0-9a-f]{64}", "", text)) & {"4321", "8642"}, name
 
 
 @pytest.mark.parametrize("audience", fast_of(["recipient", "operator"], "recipient"))
@@ -288,8 +318,11 @@ def test_risk_and_utility_are_those_of_the_plan(
         assert risk["before"]["figures"] and figures["sample_uniques"]["before"] == "2.4 %"
         assert utility["columns"][0]["total_variation"] == "2.4 %"
     else:
-        assert figures["sample_uniques"]["before"] == "less than 25 %" and "before" not in risk
-        assert utility["columns"][0]["total_variation"] == "not shown" and "exact" not in utility  # 3 are too few
+        assert "before" not in figures["sample_uniques"] and "before" not in risk
+        assert utility["columns"][0].keys() == {"column", "role", "levels", "loss"} and "exact" not in utility
+        for name in ("risk", "utility"):
+            text = texts[f"{name}.md"]
+            assert "No figure of the source is shown" in text and "source's records" not in text
 
 
 # -- whole or not at all -----------------------------------------------------------------------------------------------
