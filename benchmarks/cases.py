@@ -16,6 +16,11 @@ from typing import Any
 
 import sqlanon
 
+WITHOUT_COLUMN = (
+    "k_anonymity", "k_map", "average_risk", "sample_uniqueness", "population_uniqueness", "bounded_knowledge",
+    "profile_k",
+)  # fmt: skip
+"""Models that watch no sensitive column."""
 FILES = ("adult", "adult_2015", "cup", "creditcard")
 STEMS = {"adult_2015": "adult", "creditcard": "creditcard_int"}
 """What the files of a dataset are called, where that is not its own name."""
@@ -67,7 +72,7 @@ def policy_of(data: Path, case: dict[str, Any], **changes: Any) -> sqlanon.Polic
     for model in case["models"]:
         if model["type"] == "delta_presence":
             privacy.append({**model, "subset": {"file": str(folder / f"{stem}_subset.csv")}})
-        elif model["type"] == "k_anonymity":
+        elif model["type"] in WITHOUT_COLUMN:
             privacy.append(model)
         else:
             watched = columns.setdefault(case["sensitive"], {"role": "sensitive", "models": []})

@@ -10,6 +10,9 @@ from sqlanon.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from sqlanon.anonymizer import anonymize, plan, recode
+    from sqlanon.attack.attacking import attack
+    from sqlanon.attack.facts import AttackReport, Control, Finding, NotApplicable
+    from sqlanon.audit.check import CheckResult, ModelResult
     from sqlanon.errors import (
         AuditError,
         EngineError,
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
         Column,
         EngineOptions,
         Join,
+        Key,
+        LedgerSpec,
         LocalRecoding,
         Model,
         Output,
@@ -65,28 +70,47 @@ if TYPE_CHECKING:
         Zip3,
     )
     from sqlanon.policy.privacy import (
+        AverageRisk,
+        BetaLikeness,
+        BoundedKnowledge,
+        DeltaDisclosure,
         DeltaPresence,
         DistinctLDiversity,
         EntropyLDiversity,
         KAnonymity,
+        KMap,
+        PopulationUniqueness,
+        ProfileK,
         RecursiveLDiversity,
+        SampleUniqueness,
         TCloseness,
     )
     from sqlanon.profiling.facts import ColumnProfile, Profile
     from sqlanon.profiling.profile import profile
     from sqlanon.refreshing import Refresh, refresh
+    from sqlanon.relations.verbs import check, risk
     from sqlanon.report.files import write_report
     from sqlanon.report.summary import RunSummary, summarize
     from sqlanon.risk.facts import Figure, Risk, RiskComparison
+    from sqlanon.tables.anonymizing import anonymize_tables
+    from sqlanon.tables.policy import TablesPolicy
+    from sqlanon.tables.release import TablesRelease
     from sqlanon.verification import Verification, verify
 
 __all__ = [
     "Ages",
+    "AttackReport",
     "AuditError",
+    "AverageRisk",
+    "BetaLikeness",
+    "BoundedKnowledge",
+    "CheckResult",
     "Codes",
     "Column",
     "ColumnProfile",
+    "Control",
     "Dates",
+    "DeltaDisclosure",
     "DeltaPresence",
     "DistinctLDiversity",
     "EngineError",
@@ -97,6 +121,7 @@ __all__ = [
     "Extensions",
     "Figure",
     "FileHierarchy",
+    "Finding",
     "FrequentValues",
     "Frontier",
     "FrontierPoint",
@@ -108,18 +133,25 @@ __all__ = [
     "Intervals",
     "Join",
     "KAnonymity",
+    "KMap",
+    "Key",
+    "LedgerSpec",
     "Levels",
     "LocalRecoding",
     "Model",
+    "ModelResult",
     "NoSolutionError",
+    "NotApplicable",
     "Output",
     "Parameter",
     "Patterns",
     "Plan",
     "Policy",
     "PolicyError",
+    "PopulationUniqueness",
     "Prefix",
     "Profile",
+    "ProfileK",
     "Publish",
     "Quality",
     "RecodedPlan",
@@ -130,6 +162,7 @@ __all__ = [
     "Risk",
     "RiskComparison",
     "RunSummary",
+    "SampleUniqueness",
     "SearchOptions",
     "SearchStoppedError",
     "Solution",
@@ -139,6 +172,8 @@ __all__ = [
     "Suppress",
     "TCloseness",
     "TableHierarchy",
+    "TablesPolicy",
+    "TablesRelease",
     "TargetError",
     "UncoveredValuesError",
     "UnsupportedError",
@@ -146,12 +181,16 @@ __all__ = [
     "Zip3",
     "__version__",
     "anonymize",
+    "anonymize_tables",
+    "attack",
+    "check",
     "evidence",
     "frontier",
     "plan",
     "profile",
     "recode",
     "refresh",
+    "risk",
     "summarize",
     "verify",
     "write_report",
@@ -159,6 +198,9 @@ __all__ = [
 
 _NAMES = {
     "sqlanon.anonymizer": "anonymize plan recode",
+    "sqlanon.attack.attacking": "attack",
+    "sqlanon.attack.facts": "AttackReport Control Finding NotApplicable",
+    "sqlanon.audit.check": "CheckResult ModelResult",
     "sqlanon.errors": (
         "AuditError EngineError HierarchyError IdentifyingColumnError InputError Interrupted "
         "NoSolutionError PolicyError SearchStoppedError SourceChangedError SourceError SqlanonError "
@@ -172,7 +214,8 @@ _NAMES = {
     "sqlanon.plan.recoding.recoded_plan": "RecodedPlan",
     "sqlanon.plan.release": "Release",
     "sqlanon.policy": (
-        "Column EngineOptions Join LocalRecoding Model Output Patterns Policy Publish Quality SearchOptions"
+        "Column EngineOptions Join Key LedgerSpec LocalRecoding Model Output Patterns Policy Publish Quality "
+        "SearchOptions"
     ),
     "sqlanon.policy.extensions": "Extensions",
     "sqlanon.policy.hierarchy.specs": (
@@ -180,18 +223,24 @@ _NAMES = {
         "Suppress TableHierarchy Zip3"
     ),
     "sqlanon.policy.privacy": (
-        "DeltaPresence DistinctLDiversity EntropyLDiversity KAnonymity RecursiveLDiversity TCloseness"
+        "AverageRisk BetaLikeness BoundedKnowledge DeltaDisclosure DeltaPresence DistinctLDiversity "
+        "EntropyLDiversity KAnonymity KMap PopulationUniqueness ProfileK RecursiveLDiversity SampleUniqueness "
+        "TCloseness"
     ),
     "sqlanon.profiling.facts": "ColumnProfile Profile",
     "sqlanon.profiling.profile": "profile",
     "sqlanon.refreshing": "Refresh refresh",
+    "sqlanon.relations.verbs": "check risk",
     "sqlanon.report.files": "write_report",
     "sqlanon.report.summary": "RunSummary summarize",
     "sqlanon.risk.facts": "Figure Risk RiskComparison",
+    "sqlanon.tables.anonymizing": "anonymize_tables",
+    "sqlanon.tables.policy": "TablesPolicy",
+    "sqlanon.tables.release": "TablesRelease",
     "sqlanon.verification": "Verification verify",
 }
 """The public names by the module that holds them, which is loaded when one of them is asked for."""
-_VERBS = ("evidence", "frontier", "plan")
+_VERBS = ("attack", "evidence", "frontier", "plan", "risk")
 """The public verbs whose names are those of rooms or root modules, too."""
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

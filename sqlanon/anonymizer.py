@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 
+from sqlanon.display.progress import watching
 from sqlanon.engines.journal import Step, Watcher
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.evaluate.session import Session
+from sqlanon.ledger.opening import load_persons, policy_ledger
+from sqlanon.ledger.together import judge_together
 from sqlanon.plan.full_domain import Plan, search_plan
 from sqlanon.plan.publishing import PublishablePlan
 from sqlanon.plan.recoding.recoded_plan import RecodedPlan
@@ -20,14 +23,20 @@ from sqlanon.publish.targets import Target, check_target
 from sqlanon.source.columns import check_columns
 from sqlanon.source.encoding import encode_source
 from sqlanon.source.joining import open_policy_source
+from sqlanon.source.shifting import check_shifted
 
 
-def plan(source: object, policy: PolicyLike, *, watch: Watcher | None = None, writable: bool | None = None) -> Plan:
+def plan(
+    source: object, policy: PolicyLike, *, watch: Watcher | bool | None = None, writable: bool | None = None
+) -> Plan:
     """Encode a source and search its lattice; publish nothing.
 
     Args:
-        source: a path to a DuckDB, Parquet or CSV file, or an open DuckDB connection; None takes the policy's.
-        watch: called with what is being done: when a phase or a statement begins, and after every batch of work.
+        source: a path to a DuckDB, Parquet or CSV file, an open DuckDB connection, or a frame: whatever hands its
+            records over as a stream of Arrow (pandas, polars, pyarrow, narwhals, Ibis, a relation of DuckDB).
+            None takes the policy's.
+        watch: called with what is being done: when a phase or a statement begins, and after every batch of work. True
+            shows it, as one line in a notebook or on a terminal.
         writable: open a database file for writing; by default only if the policy's output goes into it.
 
     Raises:
@@ -41,12 +50,12 @@ def plan(source: object, policy: PolicyLike, *, watch: Watcher | None = None, wr
             "The policy asks for a transformation, which has no single node to plan.",
             hint="use sqlanon.recode, or leave out the transformation.",
         )
-    with encoded_session(source, policy, watch, writable=writable) as (session, _):
+    with watching(watch) as seen, encoded_session(source, policy, seen, writable=writable) as (session, _):
         return search_plan(session)
 
 
 def recode(
-    source: object, policy: PolicyLike, *, watch: Watcher | None = None, writable: bool | None = None
+    source: object, policy: PolicyLike, *, watch: Watcher | bool | None = None, writable: bool | None = None
 ) -> RecodedPlan:
     """Encode a source and find the rules of the policy's transformation; publish nothing.
 
@@ -63,7 +72,7 @@ def recode(
         raise InputError(
             "The policy asks for no transformation.", hint="use sqlanon.plan, or add transformation: {type: patterns}."
         )
-    with encoded_session(source, policy, watch, writable=writable) as (session, _):
+    with watching(watch) as seen, encoded_session(source, policy, seen, writable=writable) as (session, _):
         return _recoded(session)
 
 
@@ -71,7 +80,7 @@ def anonymize(
     source: object,
     policy: PolicyLike,
     *,
-    watch: Watcher | None = None,
+    watch: Watcher | bool | None = None,
     prepare: Callable[[PublishablePlan], None] | None = None,
 ) -> Release:
     """Plan and publish: the main job, from a table to an audited release with a proof.
@@ -83,7 +92,7 @@ def anonymize(
         SqlanonError: see ``plan``, ``recode`` and ``Plan.publish``; on any error nothing is left behind.
     """
     policy = as_policy(policy)
-    with encoded_session(source, policy, watch, publishing=True) as (session, target):
+    with watching(watch) as seen, encoded_session(source, policy, seen, publishing=True) as (session, target):
         found: PublishablePlan
         found = search_plan(session) if policy.transformation is None else _recoded(session)
         if prepare is not None:
@@ -116,13 +125,19 @@ def encoded_session(
         writable = output is not None and output.kind != "file"
     if publishing and output is not None and output.kind == KIND:
         refuse_policy(policy)
+    if publishing and policy.key is not None:
+        policy.key.secret()  # which may be missing
     if watch is not None:
         watch(Step("reading"))
     opened = open_policy_source(source, policy, writable=writable)
     journals = [opened.engine.journal]
     opened.engine.journal.watched_by(watch)
-    close: Callable[[], None] = opened.engine.close
+    closing = ExitStack()
+    closing.callback(opened.engine.close)
     try:
+        ledger = policy_ledger(policy, opened, source)
+        if ledger is not None:
+            closing.callback(ledger.close)
         target = Target.of(opened, policy, output) if publishing and output is not None else None
         if target is not None:
             if target.output.kind == KIND:
@@ -130,15 +145,27 @@ def encoded_session(
             check_target(opened.engine, target)
         with nullcontext() if target is None else target.reserved() as target:
             check_columns(policy, opened)
+            if ledger is not None:
+                load_persons(ledger, policy, opened)
+            check_shifted(opened.engine, opened.relation, policy, opened.types)
             encoded = encoded_policy(policy)
             opened.engine.journal.report("encoding")
-            encoding = encode_source(opened.engine, opened.relation, encoded, opened.readable)
-            session = Session.begin(policy, encoded, opened, encoding, {"encode": time.perf_counter() - start})
-            close = session.close
+            together = None if ledger is None else judge_together(ledger, policy, encoded, opened)
+            encoding = encode_source(
+                opened.engine,
+                opened.relation if together is None else together.source.relation,
+                encoded := encoded if together is None else together.policy,
+                opened.readable if together is None else together.types,
+                earlier=() if together is None else together.source.members,
+            )
+            seconds = {"encode": time.perf_counter() - start}
+            session = Session.begin(policy, encoded, opened, encoding, seconds, ledger)
+            closing.pop_all()
+            closing.callback(session.close)
             journals.append(session.judging.journal)
             yield session, target
     except BaseException:
-        close()
+        closing.close()
         raise
     finally:
         for journal in journals:

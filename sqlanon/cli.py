@@ -14,12 +14,54 @@ from contextlib import suppress
 
 import click
 
+from sqlanon.commands import exit_codes
 from sqlanon.commands.usage import COMMANDS
+from sqlanon.commands.verbosity import options
 from sqlanon.version import VERSION
 
+GIVEN = "sqlanon.given"
+"""The words of the command line, for ``--version -v``."""
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(VERSION, prog_name="sqlanon")
+
+class CommandLine(click.Group):
+    """The group of all commands. Its help lists the exit codes, too."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_epilog(ctx, formatter)
+        exit_codes.write(formatter)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[GIVEN] = [*args]
+        return super().parse_args(ctx, args)
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    """Print the version; with ``-v``, before or after it, those of engines and drivers besides."""
+    if not value or ctx.resilient_parsing:
+        return
+    print(f"sqlanon, version {VERSION}")
+    if {"-v", "--verbose"} & {*ctx.meta[GIVEN]}:
+        from sqlanon.commands.versions import lines
+
+        print("\n".join(lines()[1:]))
+    ctx.exit()
+
+
+@click.group(
+    cls=CommandLine,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    params=[
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            expose_value=False,
+            is_eager=True,
+            callback=_print_version,
+            help="Show the version and exit; with -v, those of engines and drivers too.",
+        ),
+        *options(),
+    ],
+)
 def main() -> None:
     """Anonymize a table where it lies: k-anonymous, with the least loss, and with a proof of both."""
 

@@ -13,7 +13,8 @@ limit, the choice among nodes of equal loss included.
 
 **What carries over.** Let x be a node, k <= k', and l >= l' limits. A class that fails at k fails at k', because it
 fails another model at both, or has fewer than k <= k' records. So what is suppressed at x under k is suppressed under
-k', and
+k' (also where models of class sizes suppress the smallest classes of those that are left until a figure holds: k'
+leaves fewer of the smallest, average risk and sample uniqueness fall with each, and k' >= 2 leaves nobody alone), and
 
 1. a candidate under (k', l') is one under (k, l): no more is suppressed under k than under k', which is within l' and
    so within l; something is published under k' and so under k; what rules a node out (δ-presence) knows no k.
@@ -41,12 +42,15 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from sqlanon.anonymizer import encoded_session
+from sqlanon.display.progress import watching
 from sqlanon.engines.journal import Watcher
 from sqlanon.errors import InputError, NoSolutionError, SearchStoppedError, UnsupportedError
 from sqlanon.evaluate.in_process import FormedClasses
 from sqlanon.evaluate.session import Session
 from sqlanon.evaluate.shared_counts import SharedCounts
 from sqlanon.measures import MEASURES
+from sqlanon.models.base import is_of_release, judges_persons
+from sqlanon.models.release import SizeModel
 from sqlanon.plan.frontier_points import Effort, Frontier, FrontierPoint, percent
 from sqlanon.plan.full_domain import judging, ledger_of, other_width, search_plan
 from sqlanon.policy import Model, Policy, PolicyLike, as_policy
@@ -69,7 +73,7 @@ def frontier(
     k: Iterable[int] = KS,
     limit: Iterable[float | str | Decimal] = LIMITS,
     *,
-    watch: Watcher | None = None,
+    watch: Watcher | bool | None = None,
 ) -> Frontier:
     """Find the optimum for every k and limit of a grid; publish nothing.
 
@@ -93,15 +97,25 @@ def frontier(
             "A frontier is of single nodes: the policy asks for a transformation, whose rules are no proven optimum.",
             hint="leave out transformation for the frontier; run it at the k and limit that you choose.",
         )
+    if judges_persons(policy.models):
+        raise UnsupportedError(
+            "A frontier varies the k of k_anonymity; this policy protects persons by all of their rows (profile_k).",
+            hint="run the policy with each k and limit; sqlanon.plan and Plan.with_policy share one encoding.",
+        )
     ks, limits = _whole_numbers(k), _shares(limit)
     if len(ks) * len(limits) > MOST_POINTS:
         raise InputError(f"The grid has more than {MOST_POINTS:,} points.", hint="name fewer k's or limits.")
+    if others := [m.type for m in policy.models if is_of_release(m) and not isinstance(m, SizeModel)]:
+        raise UnsupportedError(
+            f"What a frontier carries from one k to another is not known of {others[0]}.",
+            hint="leave it out, or run the policy at each k and limit.",
+        )
     policy = replace(policy, output=None, report=None, search=replace(policy.search, on_interrupt="discard"))
     groups: list[_Group] = []
     left, encoded = ks, 0.0
     while left:
         first = with_point(policy, left[0], limits[0])
-        with encoded_session(source, first, watch) as (session, _), closing(session):
+        with watching(watch) as seen, encoded_session(source, first, seen) as (session, _), closing(session):
             mine = [k for k in left if other_width(session, with_point(policy, k, limits[0])) is None]
             groups.append(_Group(session, policy))
             groups[-1].search(mine, limits)

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from sqlanon.anonymizer import anonymize
-from sqlanon.compiler.live import losing, persons, takes_part
+from sqlanon.compiler.live import LiveView, losing, persons, takes_part
 from sqlanon.engines.base import Engine, Place
 from sqlanon.engines.journal import Watcher
 from sqlanon.errors import EngineError
-from sqlanon.policy import Policy, PolicyLike, as_policy
+from sqlanon.policy import Output, Policy, PolicyLike, as_policy
+from sqlanon.publish.live.epochs import EPOCH, EpochStep, advance, epoch_view, number_now, number_shown
 from sqlanon.publish.live.facts import Fact, facts_of, frozen_facts
 from sqlanon.publish.live.view import KIND, check_live, counted_view, frozen_view, live_output, refuse_policy
 from sqlanon.source.columns import check_columns
@@ -37,12 +38,47 @@ REASONS: Mapping[str, str] = {
 """Why a live view is planned anew; the first that holds is reported."""
 
 
+ANOTHER = ("missing", "unreadable", "policy", "files")
+"""The reasons for which a view with an epoch is not brought to its next state either."""
+REVEALING = (
+    "A live view with an epoch is planned anew by --force alone: what it showed until now and what it shows then are "
+    "two releases of the same records, which are not judged together (docs/live-views.md)."
+)
+BACK = (
+    "The clock of the database is before the epoch that the live view shows, which stays until the clock has passed it."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class LiveCounts:
     """The counts of a live view when it was looked at: records = published + suppressed + excluded."""
 
     published: int
     suppressed: int
+
+
+@dataclass(frozen=True, slots=True)
+class EpochFacts:
+    """The epoch of a live view.
+
+    Attributes:
+        length: as the policy writes it.
+        number: of the epoch that the view shows, counted from 1970-01-01 00:00 UTC.
+        over: it had ended, by the clock of the database, when the view was looked at.
+        back: it has not begun, by that clock.
+        step: what its end did; None if the view was left as it was, or planned anew.
+    """
+
+    length: str
+    number: int
+    over: bool
+    back: bool
+    step: EpochStep | None = None
+
+    @property
+    def advanced(self) -> bool:
+        """Whether the view was brought to its next state."""
+        return self.step is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +94,7 @@ class Refresh:
         before: what the view published when it was looked at; None when it was not there or could not be read.
         output: ``{"live_view": name}``.
         seconds: how long it took.
+        epoch: of a view with an epoch, which it shows, and what its end did; else None.
     """
 
     refreshed: bool
@@ -72,6 +109,7 @@ class Refresh:
     output: dict[str, str]
     seconds: float
     warnings: tuple[str, ...] = ()
+    epoch: EpochFacts | None = None
 
     @property
     def due(self) -> bool:
@@ -99,13 +137,16 @@ def refresh(
     policy = as_policy(policy)
     output = live_output(policy)
     refuse_policy(policy)
-    with open_policy_source(source, policy) as opened:
+    with open_policy_source(source, policy, writable=output.epoch is not None and not dry_run) as opened:
         check_columns(policy, opened)
-        found = _look(opened, policy, check_live(opened, policy, output))
+        where = check_live(opened, policy, output)
+        found = _look(opened, policy, where)
+        if found.epoch is not None and found.epoch.over and not (force or dry_run or found.reason in ANOTHER):
+            found = _next_state(opened, policy, where, found)
     if found.reason is None and force:
         found = replace(found, reason="forced")
-    if found.reason is None or dry_run:
-        return replace(found, seconds=time.perf_counter() - start)
+    if found.reason is None or dry_run or (found.epoch is not None and not force):
+        return replace(found, warnings=_warnings(found), seconds=time.perf_counter() - start)
     with anonymize(source, replace(policy, if_exists="replace", report=None), watch=watch) as release:
         ledger = release.ledger
         return replace(
@@ -117,9 +158,17 @@ def refresh(
             excluded=ledger.excluded,
             allowed=release.plan.catalog.allowed,
             levels=release.levels,
+            epoch=_epoch(release.plan.engine, where, output) if output.epoch is not None else None,
             warnings=release.warnings,
             seconds=time.perf_counter() - start,
         )
+
+
+def _warnings(found: Refresh) -> tuple[str, ...]:
+    """Return what the operator of a view with an epoch must know that is left as it is, or brought up to date."""
+    if found.epoch is None:
+        return ()
+    return (*([BACK] if found.epoch.back else []), *([REVEALING] if found.reason is not None else []))
 
 
 def _look(opened: Source, policy: Policy, where: Place) -> Refresh:
@@ -131,7 +180,7 @@ def _look(opened: Source, policy: Policy, where: Place) -> Refresh:
     published = _published(opened, where) if facts is not None else None
     whole = included if policy.entity is None else int(engine.run("count entities", persons(counted))[0][0])
     allowed = policy.allowed_suppressions(whole)
-    reason = None
+    reason, lost = None, included - (published or 0)
     if facts is None:
         reason = "missing"
     elif published is None:
@@ -139,22 +188,45 @@ def _look(opened: Source, policy: Policy, where: Place) -> Refresh:
     elif changed := _changed(engine, policy, facts):
         reason = changed
     else:
-        suppressed = _count_suppressed(opened, policy, where, facts, included - published)
-        reason = "limit" if suppressed > allowed else None
-    before = LiveCounts(published, included - published) if published is not None else None
+        lost, losing = _count_lost(opened, policy, where, facts, included - published)
+        reason = "limit" if losing > allowed else None
+    before = LiveCounts(published, lost) if published is not None else None
+    output = live_output(policy)
+    has_epoch = output.epoch is not None and any(kind == EPOCH for kind, _, _ in facts or [])
     return Refresh(
         refreshed=False,
         reason=reason,
         records=records,
         published=published or 0,
-        suppressed=included - (published or 0),
+        suppressed=lost,
         excluded=records - included,
         allowed=allowed,
         levels=_levels(facts) if facts is not None else None,
         before=before,
-        output={KIND: live_output(policy).target},
+        output={KIND: output.target},
         seconds=0.0,
+        epoch=_epoch(engine, where, output) if has_epoch else None,
     )
+
+
+def _epoch(engine: Engine, where: Place, output: Output) -> EpochFacts:
+    """Return the epoch that a live view shows."""
+    assert output.epoch is not None
+    shown, now = number_shown(engine, where), number_now(engine, output)
+    return EpochFacts(output.epoch, shown, over=now > shown, back=now < shown)
+
+
+def _next_state(opened: Source, policy: Policy, where: Place, found: Refresh) -> Refresh:
+    """Bring a live view whose epoch has ended to its next state, and look again."""
+    output, facts = live_output(policy), frozen_facts(opened.engine, where)
+    assert facts is not None and found.epoch is not None
+    epoch = epoch_view(_frozen(opened, policy, where, facts), where, output)
+    assert epoch is not None
+    step = advance(opened.engine, where, epoch, output)
+    if step is None:  # another session was faster
+        return found
+    after = _look(opened, policy, where)
+    return replace(after, before=found.before, epoch=replace(found.epoch, number=step.number, step=step))
 
 
 def _levels(facts: list[Fact]) -> dict[str, int]:
@@ -162,14 +234,24 @@ def _levels(facts: list[Fact]) -> dict[str, int]:
     return {name: int(value) for kind, name, value in facts if kind == "level"}
 
 
-def _count_suppressed(opened: Source, policy: Policy, where: Place, facts: list[Fact], suppressed: int) -> int:
-    """Count the records that the live view suppresses, or the entities with a suppressed record."""
+def _count_lost(opened: Source, policy: Policy, where: Place, facts: list[Fact], suppressed: int) -> tuple[int, int]:
+    """Return how many records the live view suppresses, and how many of those, or of entities, the policy counts."""
+    engine, view = opened.engine, _frozen(opened, policy, where, facts)
+    epoch = epoch_view(view, where, live_output(policy))
+    if epoch is not None:
+        records, counted = map(int, engine.run("count suppressed", epoch.not_shown())[0])
+        return records, counted
     if policy.entity is None:
-        return suppressed
+        return suppressed, suppressed
+    return suppressed, int(engine.run("count entities", losing(view))[0][1])
+
+
+def _frozen(opened: Source, policy: Policy, where: Place, facts: list[Fact]) -> LiveView:
+    """Return the live view with the levels that it was created with."""
     levels = _levels(facts)
     node = [levels[column.name] for column in policy.quasi_identifiers]
-    view = frozen_view(policy, opened, where, node, dict(opened.engine.columns(where.table)))
-    return int(opened.engine.run("count entities", losing(view))[0][1])
+    heights = {name: int(value) for kind, name, value in facts if kind == "height"}
+    return frozen_view(policy, opened, where, node, dict(opened.engine.columns(where.table)), heights)
 
 
 def _published(opened: Source, where: Place) -> int | None:

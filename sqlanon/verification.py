@@ -1,5 +1,8 @@
 """The verification of a certificate: its proof is run again, by other means than those of the search.
 
+A recipient's certificate holds no proof. That of the operator, which it commits to, is given with it; or the search is
+made again, and what it proves is verified like any other proof.
+
 The boxes are held against the lattice (``proof.first_gap``). The nodes that they rest on are judged from the original
 values of the source and the lookups, with statements that a person can read (``compiler.readable_nodes``), many by one.
 Neither masks nor grains, snapshots, the evaluator, the judging statement (``sql/judge``) or any strategy take part.
@@ -20,19 +23,24 @@ from typing import Any
 
 import pyarrow as pa
 
+from sqlanon.anonymizer import plan
 from sqlanon.compiler import readable, readable_nodes
 from sqlanon.compiler.readable_nodes import COSTED, NODE
+from sqlanon.disk.digests import digest_of
 from sqlanon.engines.base import Engine
 from sqlanon.engines.journal import Step, Watcher
 from sqlanon.errors import InputError
 from sqlanon.evaluate.problem import build_problem, measured
+from sqlanon.evaluate.verified_settling import prepare, settle_verified
 from sqlanon.lattice.catalog import Attribute
 from sqlanon.lattice.nodes import Lattice, Node
 from sqlanon.measures.base import Counts, LowerBounds
 from sqlanon.models import least_size
-from sqlanon.models.base import PrivacyModel
-from sqlanon.policy import Policy, PolicyLike, as_policy
+from sqlanon.models.base import PrivacyModel, judges_persons
+from sqlanon.policy import Policy, PolicyLike, SearchOptions, as_policy
+from sqlanon.publish.papers import CERTIFICATE
 from sqlanon.publish.proof_file import AT_LEAST, OPEN, CertificateBox, Statement, digest, read_proof, stated
+from sqlanon.publish.recipient_certificate import RELEASE, commits_to, is_recipients
 from sqlanon.search.base import Problem, Verdict
 from sqlanon.search.proof import first_gap, rests_soundly
 from sqlanon.search.verdicts import required_counts, verdict_of
@@ -55,6 +63,11 @@ OTHER_POLICY = (
 )
 
 
+CLAIMED = (
+    "question_fingerprint", "measure", "aggregate", "optimal", "lattice_size", "attributes", "bottom", "top", "chosen",
+)  # fmt: skip
+"""What a recipient's certificate says of a proof, and the proof must say too."""
+OPERATOR, RECIPIENT = "operator", "recipient"
 UNKNOWN = ("smallest", "largest", "smallest_entities")
 """What is not 0 but unknown of a node without any class."""
 
@@ -69,6 +82,9 @@ class Verification:
         boxes, nodes: how many boxes were checked, and how many nodes were judged again.
         loss, lower_bound: of the chosen node, and the least bound that was proven again.
         optimal: the chosen node is proven optimal.
+        audience: whose certificate it is, ``operator`` or ``recipient``.
+        proof: where the proof comes from: ``certificate``, ``file`` (the operator's, given beside a recipient's
+            certificate), ``search`` (made again), or ``none`` (nothing is claimed to be proven).
     """
 
     faults: list[str] = field(default_factory=list)
@@ -78,6 +94,8 @@ class Verification:
     loss: float | None = None
     lower_bound: float | None = None
     optimal: bool = False
+    audience: str = "operator"
+    proof: str = "certificate"
 
     @property
     def holds(self) -> bool:
@@ -91,12 +109,18 @@ class Verification:
 
 
 def verify(
-    certificate: str | Path, policy: PolicyLike, source: object = None, *, watch: Watcher | None = None
+    certificate: str | Path,
+    policy: PolicyLike,
+    source: object = None,
+    *,
+    proof: str | Path | None = None,
+    watch: Watcher | None = None,
 ) -> Verification:
-    """Run the proof in a certificate file again.
+    """Run the proof in a certificate file again; that of a recipient's certificate is given, or searched for again.
 
     Args:
         source: what ``plan`` takes; None is the policy's own.
+        proof: the operator's certificate that a recipient's commits to.
         watch: as for ``plan``.
 
     Raises:
@@ -104,13 +128,87 @@ def verify(
         NoSolutionError: nothing can meet the policy, so that there is nothing to certify.
     """
     policy = as_policy(policy)
-    if not isinstance(certificate, str | os.PathLike):
+    document = _read(certificate)
+    of_recipient = is_recipients(document)
+    if proof is not None and not of_recipient:
         raise InputError(
-            f"This is no path of a certificate, but of the type {type(certificate).__name__}.", hint="give its path."
+            "The certificate is the operator's: it holds its proof.", hint="leave out --proof, or give the recipient's."
         )
-    document = read_proof(Path(certificate))
+    result = Verification(audience=RECIPIENT if of_recipient else OPERATOR)
     if document.get("question_fingerprint", asked := policy.question_fingerprint()) != asked:
-        return Verification(faults=[OTHER_POLICY])
+        result.faults.append(OTHER_POLICY)
+        return result
+    if not of_recipient:
+        return _verified(result, document, policy, source, watch)
+    path = Path(certificate)
+    _check_recipients(result, document, path)
+    if proof is None:
+        result.proof = "search" if document.get("optimal") is True else "none"
+        if result.holds:
+            _verified(result, _proven_again(document, policy, source, watch), policy, source, watch)
+        return result
+    result.proof, given = "file", _read(proof)
+    if not commits_to(document, given):
+        result.blame("The proof is not the one that the certificate commits to.")
+    elif any(given.get(key) != document.get(key) for key in CLAIMED):
+        result.blame("The certificate says something else than the proof that it commits to.")
+    else:
+        _verified(result, given, policy, source, watch)
+    return result
+
+
+def _read(path: object) -> dict[str, Any]:
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(
+            f"This is no path of a certificate, but of the type {type(path).__name__}.", hint="give its path."
+        )
+    return read_proof(Path(path))
+
+
+def _check_recipients(result: Verification, document: Mapping[str, Any], path: Path) -> None:
+    """Check a recipient's certificate against itself and the release beside it, if that is there.
+
+    Raises:
+        InputError: it is not well formed.
+    """
+    if missing := set(CLAIMED) - document.keys():
+        raise InputError(
+            f"The certificate is not well formed: it does not say {', '.join(sorted(missing))}.",
+            hint="give the certificate as it was written beside the release.",
+        )
+    if document.get("sha256") != digest(document):
+        result.blame("The certificate was changed after it was written: its digest differs.")
+    release = path.with_name(path.name.removesuffix(CERTIFICATE))
+    if path.name.endswith(CERTIFICATE) and release.exists() and digest_of(release) != document.get(RELEASE):
+        result.blame(f"The certificate is of another release than {release.name!r}, or that was changed.")
+
+
+def _proven_again(document: Mapping[str, Any], policy: Policy, source: object, watch: Watcher | None) -> dict[str, Any]:
+    """Return what a recipient's certificate claims, with a proof that is searched for now if it claims one.
+
+    What the policy limits of its search, and where it publishes, is of no account.
+    """
+    claimed: dict[str, Any] = {key: document.get(key) for key in (*CLAIMED, "policy_fingerprint", "loss", "gap")}
+    bare: dict[str, Any] = {
+        "lower_bound": None,
+        "useful_top": document.get("top"),
+        "overlapping": True,
+        "nodes": [],
+        "boxes": [],
+    }
+    if document.get("optimal") is True:
+        anew = replace(policy, search=SearchOptions(where=policy.search.where), output=None, report=None)
+        with plan(source, anew, watch=watch) as found:
+            proven = found.proof_document or {}
+        bare |= {key: proven[key] for key in bare if key in proven} | {"lower_bound": None}
+    whole = {**claimed, **bare}
+    return {**whole, "sha256": digest(whole)}
+
+
+def _verified(
+    result: Verification, document: dict[str, Any], policy: Policy, source: object, watch: Watcher | None
+) -> Verification:
+    """Verify the proof in a document against the source."""
     if watch is not None:
         watch(Step("reading"))
     opened = open_policy_source(source, policy)
@@ -120,7 +218,7 @@ def verify(
         opened.engine.journal.report("encoding")
         encoding = encode_source(opened.engine, opened.relation, policy, opened.readable, numbered=True)
         problem, models = build_problem(opened.engine, encoding, policy)
-        return _Verifier(opened.engine, encoding, policy, problem, models).run(document)
+        return _Verifier(opened.engine, encoding, policy, problem, models, result).run(document)
     finally:
         opened.engine.close()
 
@@ -135,13 +233,14 @@ class _Verifier:
         policy: Policy,
         problem: Problem,
         models: tuple[PrivacyModel, ...],
+        result: Verification,
     ) -> None:
         self._engine = engine
         self._policy = policy
         self._models = models
         self._size = least_size(models)
         self._cost_query = ""  # the same for any nodes
-        self.result = Verification()
+        self.result = result
         catalog = problem.catalog
         rows = engine.create("originals", names.ORIGINALS, readable.originals(encoding.source))
         self._at_once = min(max(ROWS_AT_ONCE // max(rows, 1), 1), NODES_AT_ONCE)
@@ -160,7 +259,11 @@ class _Verifier:
         costs = {
             row[0]: [int(cost or 0) for cost in row[1:]] for row in run("level costs", readable.level_costs(attributes))
         }
-        widths = {row[0]: row[1:] for row in run("level widths", readable.level_widths(attributes))}
+        counted = {row[0]: row[1:] for row in run("level widths", readable.level_widths(attributes))}
+        widths, others = counted, bool(attributes[0].all_widths)
+        if others:
+            of_source = readable.level_widths(attributes, of_source=True)
+            widths = {row[0]: row[1:] for row in run("level widths", of_source)}
         sums: dict[tuple[int, int], float] = {}
         if surprising:
             sums = {
@@ -171,6 +274,7 @@ class _Verifier:
                 attribute,
                 costs=tuple(costs[position][: attribute.height]),
                 widths=tuple(map(int, widths[position][: attribute.height])),
+                all_widths=tuple(map(int, counted[position][: attribute.height])) if others else (),
                 surprisals=tuple(sums[position, level] for level in range(-1, attribute.height)) if surprising else (),
             )
             for position, attribute in enumerate(attributes)
@@ -204,7 +308,8 @@ class _Verifier:
         result.boxes, result.nodes = len(statement.boxes), len(judged)
         bounds = [bound for box in statement.boxes if (bound := self._check_box(box, statement, judged)) is not None]
         result.lower_bound = min([chosen.loss, *bounds])
-        self._check_cover(statement)
+        if result.proof != "none":
+            self._check_cover(statement)
         self._check_conclusion(statement, chosen)
         result.optimal = statement.optimal and result.holds
         return result
@@ -222,7 +327,7 @@ class _Verifier:
         if statement.top not in problem.lattice:
             blame("The boxes' top is outside the lattice.")
         for attribute, useful, high in zip(self._catalog.attributes, statement.top, problem.lattice.top, strict=True):
-            if attribute.widths[useful] != attribute.widths[high]:
+            if not attribute.same_parts(useful, high):
                 blame(f"Column {attribute.name!r} has other classes at the boxes' top than at the lattice's.")
 
     def _check_chosen(self, statement: Statement, chosen: Verdict) -> None:
@@ -306,6 +411,7 @@ class _Verifier:
             listed[names.level(position)] = [*levels]
         rows = pa.table({name: pa.array(numbers, pa.int32()) for name, numbers in listed.items()})
         self._engine.load("nodes", names.CERTIFIED, rows, replayed=False)
+        prepare(self._engine, self._catalog, self._models)
         if self._needs == "costs" and self._catalog.attributes:
             query = readable.least_costs(self._catalog.attributes)
             self._engine.create("least costs", names.LEAST_COSTS, query, replayed=False)
@@ -319,14 +425,20 @@ class _Verifier:
         engine.create(
             "generalized", names.GENERALIZED, readable_nodes.generalized(catalog, nodes.values()), replayed=False
         )
+        of_persons = judges_persons(self._models)
+        if of_persons:
+            engine.create(
+                "profiles", names.PROFILES, readable_nodes.profiles(catalog, self._models, nodes), replayed=False
+            )
         judged = readable_nodes.judged(catalog, self._models, nodes)
         engine.create("judged", names.JUDGED, judged, replayed=False)
-        query = readable_nodes.node_counts(catalog, nodes, self._size)
+        totals = settle_verified(engine, catalog, self._models)
+        query = readable_nodes.node_counts(catalog, nodes, self._size, of_persons=of_persons)
         columns = query.named_selects
         counted = {row[0]: dict(zip(columns[1:], row[1:], strict=True)) for row in engine.run("node counts", query)}
         nothing = {name: None if name in UNKNOWN else 0 for name in columns}
         costs = self._costs() if self._cost_query else {}
-        for relation in (names.JUDGED, names.GENERALIZED):
+        for relation in (names.JUDGED, names.GENERALIZED, *([names.PROFILES] if of_persons else [])):
             engine.drop(relation)
         required = required_counts(self._models, catalog.has_entity)
         verdicts = []
@@ -339,6 +451,7 @@ class _Verifier:
                 costs=[row[0] for row in rows],
                 min_costs=[row[1 : level + 2] for level, row in zip(node, rows, strict=True)],
             )
+            counts = replace(counts, min_total=totals.get(number, 0) + catalog.uncovered)
             verdicts.append(verdict_of(self._problem, self._models, node, counts))
         return verdicts
 
@@ -353,4 +466,4 @@ class _Verifier:
 
 
 def _facts(attributes: Sequence[Attribute]) -> list[tuple[object, ...]]:
-    return [(attribute.costs, attribute.widths) for attribute in attributes]
+    return [(attribute.costs, attribute.widths, attribute.all_widths) for attribute in attributes]

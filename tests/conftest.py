@@ -33,7 +33,7 @@ MARKS = {
     "dbt": "needs dbt, and builds projects with it",
     "chdb": "needs chDB, the embedded ClickHouse",
     "shared": "needs the real datasets and oracles that stand beside the checkout",
-    "slow": "takes more than about three seconds, or ten at full effort",
+    "slow": "takes more than about one second, or ten at full effort",
 }
 """The marks of tests that are not ``fast``. A test has the marks of the fixtures it uses, of the engine it is run on,
 of the words in the name of its module, and those that are written above it."""

@@ -63,6 +63,7 @@ class SourceColumn:
         kind: ``text`` (a label, whatever its type), ``bytes``, ``number``, or ``moment`` (dates and times).
         value: what its values are compared by; None is the column.
         generalized: of a quasi-identifier: it may be published at a level above its values.
+        travels: the quasi-identifier that it travels with, and does not give away: it is blank where it would.
     """
 
     name: str
@@ -70,6 +71,7 @@ class SourceColumn:
     kind: str = "text"
     value: exp.Expr | None = None
     generalized: bool = True
+    travels: str | None = None
 
     @property
     def compared(self) -> exp.Expr:
@@ -259,6 +261,7 @@ def _pairs(
         )
         if item.role != "drop":
             reached = reached if may_be_entity else [guessed for guessed in reached if guessed.column.generalized]
+            reached = [guessed for guessed in reached if guessed.column.name != item.travels]
         elif not may_be_entity:
             reached = []
         pairs += [(index, guessed) for guessed in reached]
@@ -374,7 +377,11 @@ def _owners(entity: exp.Expr | None) -> exp.Expr:
 def _values_of(item: SourceColumn, relation: exp.Expr, entity: exp.Expr | None) -> exp.Select:
     whole: exp.Expr = number(0)
     if item.kind == "number":
-        whole = when(equal(exp.Round(this=column("sqlanon_value")), column("sqlanon_value")), number(1), number(0))
+        # towards 0: the greatest DECIMAL cannot be rounded, nor the least BIGINT be given without its sign
+        value = column("sqlanon_value")
+        down, up = (equal(kind(this=value.copy()), value.copy()) for kind in (exp.Floor, exp.Ceil))
+        truncated = when(exp.GTE(this=value.copy(), expression=number(0)), down, up)
+        whole = when(truncated, number(1), number(0))
     return bind(
         "audit/column_values.sql",
         relations={"source": relation},

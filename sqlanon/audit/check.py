@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlanon.audit.models import audit_of, seen_once
+from sqlanon.audit.models import audit_of, profiled, seen_once
 from sqlanon.audit.trees import as_equal, compared_as_read
+from sqlanon.display.cards import WithCard
 from sqlanon.engines.base import Engine
 from sqlanon.errors import InputError, SourceError, UnsupportedError
 from sqlanon.models.base import PrivacyModel
@@ -35,8 +36,8 @@ class ModelResult:
         return self.failing_classes == 0
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class CheckResult(WithCard):
     """Counts only; ``holds`` when no class fails any model.
 
     With an entity ``smallest_class`` counts entities, and ``entities`` how many there are.
@@ -99,12 +100,21 @@ def check_relation(
         raise InputError("The relation holds no records, so there is nothing to check.", hint="check the table name.")
     found = []
     reference_types = {} if reference is None else dict(engine.columns(reference))
+    audits = []
     for model in models:
         references = _references(model, wanted, reference, reference_types, hierarchies or {}, entity)
-        audit = audit_of(model, references, levels=(levels or {}).get(model.column or "", 0))
-        offending = audit.offending(relation, wanted, entity).subquery("offending")
-        counted = exp.select(exp.Count(this=exp.Star()), total(exp.column("records"))).from_(offending)
-        found.append(ModelResult(model.label, *engine.run(f"check {model.type}", counted)[0]))
+        audits.append(audit_of(model, references, levels=(levels or {}).get(model.column or "", 0)))
+    relation, of_class = profiled(audits, relation, wanted, entity)
+    for model, audit in zip(models, audits, strict=True):
+        audit, classes_failing, records_failing = audit.settled(engine, relation, of_class, entity), 0, 0
+        for failing in audit.queries(
+            relation, of_class if audit.at_most is None and audit.rows_known is None else wanted, entity
+        ):
+            offending = failing.subquery("offending")
+            counts = exp.select(exp.Count(this=exp.Star()), total(exp.column("records"))).from_(offending)
+            some_classes, some_records = engine.run(f"check {model.type}", counts)[0]
+            classes_failing, records_failing = classes_failing + some_classes, records_failing + some_records
+        found.append(ModelResult(model.label, classes_failing, records_failing))
     return CheckResult(all(item.holds for item in found), records, classes, smallest, tuple(found), entities)
 
 
@@ -148,8 +158,9 @@ def _references(
     if reference is None:
         raise InputError(
             f"{model.label} is judged against a reference, and there is none.",
-            hint="pass --reference: all records before suppression (t-closeness), or the population with the "
-            "quasi-identifiers generalized as in the relation (δ-presence).",
+            hint="pass --reference, in Python reference=: all records before suppression (t-closeness, δ-disclosure, "
+            "β-likeness), or the population with the quasi-identifiers generalized as in the relation (δ-presence, "
+            "k-map).",
         )
     own = exact_columns(types, "The reference", [entity]) if entity is not None else []
     if "population" in wanted:

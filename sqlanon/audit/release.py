@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from sqlanon.audit.models import ModelAudit
+from sqlanon.audit.keyed import KeyedClaim, keyed_audits
+from sqlanon.audit.models import ModelAudit, profiled
 from sqlanon.audit.represented import RepresentedClaim, beside_classes, represented_audits
 from sqlanon.audit.trees import as_equal, compared_as_read, rows_of_all
 from sqlanon.engines.base import Engine
@@ -30,6 +31,7 @@ class ReleaseClaim:
         nulls: ``extended``, or ``basic``: then no quasi-identifier may be NULL.
         lookups: per quasi-identifier, a relation with the column ``value``: the texts of its levels.
         represented: the quasi-identifiers of which numbers or dates are published.
+        keyed: what was made by a key.
     """
 
     types: Mapping[str, str]
@@ -41,6 +43,7 @@ class ReleaseClaim:
     nulls: str = "extended"
     lookups: Mapping[str, exp.Expr] = field(default_factory=dict)
     represented: tuple[RepresentedClaim, ...] = ()
+    keyed: KeyedClaim | None = None
 
     @property
     def class_columns(self) -> list[str]:
@@ -53,8 +56,8 @@ class ReleaseClaim:
         return list(self.types)
 
     def without_models(self) -> ReleaseClaim:
-        """Return the claim of rows whose privacy models were audited elsewhere (``audit_entities``)."""
-        return replace(self, models=())
+        """Return the claim of rows whose models and persons were audited elsewhere (``audit_entities``)."""
+        return replace(self, models=(), keyed=None)
 
 
 def audit_release(engine: Engine, relation: exp.Expr, claim: ReleaseClaim) -> None:
@@ -78,7 +81,7 @@ def audit_release(engine: Engine, relation: exp.Expr, claim: ReleaseClaim) -> No
     if enums:
         failures["enum_types"] = enums
     relation = compared_as_read(relation, dict(described), entity=None, quasi_identifiers=[])
-    audits = release_audits(relation, replace(claim, types=dict(described)))
+    audits = release_audits(relation, replace(claim, types=dict(described)), engine)
     # those of the models hold all classes at once, which must not add up
     _run(engine, audits, failures, apart={model.name for model in claim.models})
 
@@ -97,7 +100,10 @@ def audit_entities(engine: Engine, relation: exp.Expr, claim: ReleaseClaim, *, e
     described = dict(engine.columns(relation))
     relation = compared_as_read(relation, described, entity=entity, quasi_identifiers=[])
     relation = as_equal(relation, described, [model.column for model in claim.models])
-    audits = [(model.name, model.offending(relation, quasi, entity)) for model in claim.models]
+    relation, quasi = profiled(claim.models, relation, quasi, entity)
+    settled = [model.settled(engine, relation, quasi, entity) for model in claim.models]
+    audits = [(model.name, query) for model in settled for query in model.queries(relation, quasi, entity)]
+    audits += [] if claim.keyed is None else keyed_audits(relation, claim.keyed, entity=entity)
     _run(engine, audits, {}, apart={name for name, _ in audits})
 
 
@@ -136,13 +142,16 @@ def _run(
     Args:
         apart: audits that are a statement each; the others are one together.
     """
-    counted: dict[str, list[exp.Query]] = {}
+    counted: dict[tuple[str, int], list[exp.Query]] = {}
     for place, (name, query) in enumerate(audits):
         counts = exp.select(named(number(place), "place"), named(count_rows(), "offending"))
-        title = f"audit {name}" if name in apart else "audit"
+        title = (f"audit {name}", place) if name in apart else ("audit", 0)
         counted.setdefault(title, []).append(counts.from_(query.subquery("offending")))
-    rows = sorted(row for title, queries in counted.items() for row in rows_of_all(engine, title, queries))
-    failures |= {audits[int(place)][0]: int(count) for place, count in rows if count}
+    rows = sorted(row for (title, _), queries in counted.items() for row in rows_of_all(engine, title, queries))
+    for place, count in rows:
+        if count:
+            name = audits[int(place)][0]
+            failures[name] = failures.get(name, 0) + int(count)
     if failures:
         listed = ", ".join(f"{name} ({count} offending)" for name, count in failures.items())
         raise AuditError(
@@ -151,12 +160,15 @@ def _run(
         )
 
 
-def release_audits(relation: exp.Expr, claim: ReleaseClaim) -> list[tuple[str, exp.Query]]:
+def release_audits(
+    relation: exp.Expr, claim: ReleaseClaim, engine: Engine | None = None
+) -> list[tuple[str, exp.Query]]:
     """Return the audits as (name, SELECT of the offending rows), without running them.
 
     Args:
         relation: the release as it was written.
         claim: with the types that its columns have there.
+        engine: asked for class sizes, where SQL alone does not know whether a model holds (``ModelAudit.settled``).
     """
     rows, every = {"release": relation}, {"released_column": claim.columns}
     expected = {"expected": claim.published + claim.redacted}
@@ -172,7 +184,8 @@ def release_audits(relation: exp.Expr, claim: ReleaseClaim) -> list[tuple[str, e
     judged = as_equal(records, claim.types, [model.column for model in claim.models])
     for model in claim.models:  # the classes of a population are known by their texts alone
         keyed = quasi if "population" in model.references else claim.class_columns
-        audits.append((model.name, model.offending(judged, keyed)))
+        settled = model if engine is None else model.settled(engine, judged, keyed)
+        audits += [(model.name, query) for query in settled.queries(judged, keyed)]
     audits += represented_audits(records, quasi, claim.represented)
     if claim.nulls == "basic":
         unbounded = {represented.name for represented in claim.represented if represented.instead}

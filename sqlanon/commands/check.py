@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -12,11 +13,13 @@ from typing import Any
 from sqlglot import exp
 
 from sqlanon.audit.check import CheckResult, check_relation
-from sqlanon.commands.belonging import belonging_document, belonging_lines, find_belonging
+from sqlanon.commands.belonging import BESIDE, belonging_document, belonging_lines, find_belonging
+from sqlanon.commands.check_files import files_of
 from sqlanon.commands.common import Judged, open_relation, reading_with
 from sqlanon.commands.guarded import pick
+from sqlanon.commands.verbosity import say
 from sqlanon.engines.base import Engine
-from sqlanon.errors import EngineError, InputError, SourceError
+from sqlanon.errors import EngineError, InputError, SourceError, SqlanonError, UnsupportedError
 from sqlanon.models.base import PrivacyModel
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import Model
@@ -26,7 +29,7 @@ from sqlanon.policy.faults import Faults
 from sqlanon.policy.hierarchy.readers import check_rows, read_rows
 from sqlanon.source.files import Reading
 from sqlanon.source.lookups import list_ancestors
-from sqlanon.source.opening import Source, other_records
+from sqlanon.source.opening import Source, other_records, tables_hint
 
 REFERENCE = "sqlanon_reference"
 
@@ -41,7 +44,9 @@ class CheckOptions:
     k: int | None
     entity: str | None
     sensitive: tuple[str, ...]
+    bounded_knowledge: str | None
     delta_presence: str | None
+    model: tuple[str, ...]
     reference: str | None
     reference_table: str | None
     delimiter: str | None
@@ -51,7 +56,8 @@ class CheckOptions:
     @property
     def is_about_papers_alone(self) -> bool:
         """Whether nothing is asked about the relation itself."""
-        given = (self.qi, self.k is not None, self.sensitive, self.delta_presence, self.entity, self.reference)
+        about_models = (self.k is not None, self.sensitive, self.bounded_knowledge, self.delta_presence, self.model)
+        given = (self.qi, *about_models, self.entity, self.reference)
         return self.manifest is not None and not any(given)
 
     def models(self) -> list[tuple[str | None, Model]]:
@@ -64,25 +70,38 @@ class CheckOptions:
         if not self.qi:
             raise InputError("No quasi-identifiers are named.", hint="give --qi COLUMN,…")
         models = [model_named(text) for text in self.sensitive]
+        if self.bounded_knowledge is not None:
+            models.append(model_named(f"bounded_knowledge:{self.bounded_knowledge}"))
         if self.delta_presence is not None:
             models.append(model_named(f"delta_presence:{self.delta_presence}"))
+        models += [model_named(text) for text in self.model]
         if self.k is None and not models:
-            raise InputError("There is nothing to check.", hint="give --k, --sensitive or --delta-presence.")
+            raise InputError(
+                "There is nothing to check.",
+                hint="give --k, --sensitive, --model, --bounded-knowledge or --delta-presence.",
+            )
         return models
 
 
 def execute(**given: Any) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
+    files = files_of(given)
     options = CheckOptions(**given)
-    belonging = None if options.manifest is None else find_belonging(options.source, options.manifest)
-    checked = None if options.is_about_papers_alone else _check(options)
+    files.check(options.reference, None if options.manifest == BESIDE else options.manifest)
+    try:
+        belonging = None if options.manifest is None else find_belonging(options.source, options.manifest)
+        checked = None if options.is_about_papers_alone else check_named(options)
+    except SqlanonError as error:
+        files.write_error(error)
+        raise
+    files.write(checked, belonging)
     holds = (belonging is None or belonging.holds) and (checked is None or checked[0].holds)
     if options.as_json:
         document = {"holds": holds} if checked is None else _document(*checked, options) | {"holds": holds}
         print(json.dumps(document if belonging is None else document | {"manifest": belonging_document(belonging)}))
         return 0 if holds else 1
     for line in [] if belonging is None else belonging_lines(belonging):
-        print(line)
+        say(line)
     if checked is not None:
         _print(*checked)
     return 0 if holds else 1
@@ -90,15 +109,16 @@ def execute(**given: Any) -> int:
 
 def _print(found: CheckResult, judged: Judged) -> None:
     of_entities = "" if found.entities is None else f" of {found.entities} entities"
-    print(f"{found.records} records{of_entities} in {found.classes} classes, the smallest has {found.smallest_class}.")
+    say(f"{found.records} records{of_entities} in {found.classes} classes, the smallest has {found.smallest_class}.")
     for line in judged.lines():
-        print(f"  {line}")
+        say(f"  {line}")
     for item in found.models:
         failing = f": {item.failing_classes} classes ({item.failing_records} {found.unit}) fail"
-        print(f"  {item.model} {'holds' if item.holds else 'does not hold' + failing}")
+        say(f"  {item.model} {'holds' if item.holds else 'does not hold' + failing}")
 
 
-def _check(options: CheckOptions) -> tuple[CheckResult, Judged]:
+def check_named(options: CheckOptions) -> tuple[CheckResult, Judged]:
+    """Check the relation that the options name, and return what was judged of it."""
     requested = options.models()
     reading = reading_with(options.delimiter)
     with open_relation(options.source, options.table, reading) as opened:
@@ -124,11 +144,39 @@ def _reference(opened: Source, options: CheckOptions, reading: Reading) -> exp.E
     """Return the relation that models are judged against, if one is given."""
     if not options.reference:
         return None
+    if not opened.engine.has("several_sources"):
+        return _beside(opened, options)
     try:
         return other_records(opened, options.reference, options.reference_table, reading, name=REFERENCE).relation
     except EngineError as error:
         failure = error.kind
     raise SourceError(f"The reference cannot be read ({failure}).", hint="check its path, its table and its format.")
+
+
+def _beside(opened: Source, options: CheckOptions) -> exp.Expr:
+    """Return the reference from the database of the relation itself: its engine reads no other source."""
+    given, name = options.reference, options.reference_table
+    assert given is not None
+    same = given == options.source
+    if opened.path is not None:
+        with suppress(OSError):
+            same = opened.path.samefile(given)
+    if not same:
+        raise UnsupportedError(
+            f"{opened.engine.capabilities.name}: a relation is compared with tables of its own database only.",
+            hint="copy the reference into it, give --reference what stands for the source, and --reference-table.",
+        )
+    if not name:
+        raise SourceError("The reference is a database, and no table of it is named.", hint="give --reference-table.")
+    relation: exp.Expr = opened.engine.source_table(name)
+    try:
+        opened.engine.columns(relation)
+    except EngineError as error:
+        failure = error.kind
+    else:
+        return relation
+    hint = tables_hint(opened.engine, name) or "check its name (schema.table is allowed), and your rights."
+    raise SourceError(f"The reference {name!r} cannot be read ({failure}).", hint=hint)
 
 
 def _document(found: CheckResult, judged: Judged, options: CheckOptions) -> dict[str, Any]:
@@ -169,6 +217,11 @@ def _hierarchies(
 def _built(model: Model, column: str | None) -> PrivacyModel:
     """Return the model itself; ``hierarchy`` is none of its parameters."""
     own = {name: value for name, value in model.parameters.items() if name != "hierarchy"}
+    if model.type == "k_map" and isinstance(own.get("population"), int):
+        raise UnsupportedError(
+            "An estimate of k-map rests on the number of records of the sample, of which a release may lack some.",
+            hint="check --k with the least size of a class that the report of the release states.",
+        )
     return NOTHING.privacy_model(model.type, own, column)
 
 
@@ -206,6 +259,8 @@ def model_named(text: str) -> tuple[str | None, Model]:
 def _parameter(name: str, value: str) -> Any:
     if name in ("distance", "public_only", "hierarchy"):
         return value
+    if value in ("true", "false"):
+        return value == "true"
     try:
         number = Decimal(value)
     except InvalidOperation:

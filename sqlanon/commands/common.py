@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sqlanon.audit.nulls import printable
-from sqlanon.commands.guarded import pick
+from sqlanon.commands.guarded import concealed, concealing, pick
+from sqlanon.commands.standard_streams import STANDARD, read_standard_policy, spool_standard_input
+from sqlanon.commands.verbosity import label
+from sqlanon.errors import TargetError
 from sqlanon.policy import Policy
+from sqlanon.policy.paths import same_file
 from sqlanon.source.columns import match_columns
 from sqlanon.source.files import Reading
 from sqlanon.source.opening import Source, closed_on_error, open_source
@@ -19,7 +23,7 @@ from sqlanon.source.rights import with_readable_columns, with_visible_rows
 
 def warn(text: str) -> None:
     """Print a warning to standard error."""
-    print(f"Warning: {text}", file=sys.stderr)
+    print(label("Warning:", "yellow", sys.stderr), concealed(text), file=sys.stderr)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +97,9 @@ def open_relation(source: str, table: str | None, reading: Reading) -> Source:
 
     Warns if the session sees some of its rows only: then these are examined.
     """
+    path = str(spool_standard_input()) if source == STANDARD else source
     opened = open_source(
-        source, table or ("release" if Path(source).suffix.lower() == ".duckdb" else None), reading=reading
+        path, table or ("release" if Path(path).suffix.lower() == ".duckdb" else None), reading=reading
     )
     with closed_on_error(opened.engine):
         opened = with_readable_columns(with_visible_rows(opened, accepted=True))
@@ -109,11 +114,36 @@ def reading_with(delimiter: str | None) -> Reading:
 
 
 def read_policy(path: str, **search: Any) -> Policy:
-    """Return the policy in a file.
+    """Return the policy in a file, or (``-``) on standard input, relative to the working directory.
 
     Args:
         search: options of its search to override; None leaves the policy's own.
     """
-    policy = Policy.from_file(path)
+    policy = Policy.from_dict(read_standard_policy()) if path == STANDARD else Policy.from_file(path)
+    concealing(policy.conceal)
+    return with_search(policy, **search)
+
+
+def with_search(policy: Policy, **search: Any) -> Policy:
+    """Return the policy with other options of its search; None leaves one as it is."""
     changes = {name: value for name, value in search.items() if value is not None}
     return replace(policy, search=replace(policy.search, **changes)) if changes else policy
+
+
+def refuse_overwriting(used: Iterable[Path], beside: Mapping[str, Path]) -> None:
+    """Check that no file which a command writes is a folder, a file of the command, or another that it writes.
+
+    Args:
+        used: what the command reads, and what it writes besides.
+        beside: files to write, by what they are called to a person.
+
+    Raises:
+        TargetError: one is; nothing has been done yet.
+    """
+    taken = list(used)
+    for what, path in beside.items():
+        if path.is_dir():
+            raise TargetError(f"The {what} {path.name!r} is a folder.", hint="name a file in it.")
+        if any(same_file(path, other) for other in taken):
+            raise TargetError(f"The {what} {path.name!r} is another file of this run.", hint="choose another name.")
+        taken.append(path)

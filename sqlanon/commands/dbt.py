@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlanon.commands.common import read_policy, warn
 from sqlanon.commands.explain import planned_at
+from sqlanon.commands.verbosity import say
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.plan.full_domain import Plan
 from sqlanon.policy import Policy
@@ -120,18 +121,18 @@ def _warnings(plan: Plan, release: DbtRelease) -> list[str]:
 
 def _print_release(release: DbtRelease, written: Written, levels: dict[str, int]) -> None:
     for path in written.files:
-        print(path)
+        say(path)
     for path in written.removed:
-        print(f"removed: {path}")
-    print(f"\nThe release {release.name}, of {release.source}, for {release.dialect}:")
+        say(f"removed: {path}")
+    say(f"\nThe release {release.name}, of {release.source}, for {release.dialect}:")
     for column, level in levels.items():
-        print(f"  {column}: level {level}")
+        say(f"  {column}: level {level}")
     quasi = release.policy.quasi_identifiers
     for key, rows in release.lookups.items():
         column = quasi[int(key.rpartition(LOOKUP)[2])].name
-        print(f"  seed {key}: {len(rows)} values of {column}, as they stand in the source")
+        say(f"  seed {key}: {len(rows)} values of {column}, as they stand in the source")
     for path, text in written.to_add.items():
-        print(f"\nAdd to {path}:\n  {text}")
+        say(f"\nAdd to {path}:\n  {text}")
     if PROJECT in written.files:
-        print(f"\nThe project reads where to build from the profile {release.name!r}: profiles.yml there, or in ~/.dbt")
-    print("\nNext: dbt deps, dbt build")
+        say(f"\nThe project reads where to build from the profile {release.name!r}: profiles.yml there, or in ~/.dbt")
+    say("\nNext: dbt deps, dbt build")

@@ -7,6 +7,7 @@ from pathlib import Path
 from sqlanon.commands.demo_world import generate
 from sqlanon.commands.progress import progress
 from sqlanon.commands.run import run_policy
+from sqlanon.commands.verbosity import say
 from sqlanon.policy import Policy
 from sqlanon.publish.papers import CERTIFICATE, MANIFEST
 
@@ -18,7 +19,7 @@ def execute(directory: str, records: int, as_json: bool) -> int:
     policy = Policy.from_file(policy_path)
     code = run_policy(policy, as_json=as_json)
     if not as_json:
-        print(_guide(policy, policy_path))
+        say(_guide(policy, policy_path))
     return code
 
 
@@ -34,6 +35,6 @@ Its manifest: {released}{MANIFEST}
 Its proof:    {released}{CERTIFICATE}
 Its report:   {policy.report} (for you, not for those who get the release)
 
-Look at it:   python -c "import duckdb; print(duckdb.sql(\\"FROM '{released}' LIMIT 10\\"))"
+Look at it:   python -c "import duckdb; say(duckdb.sql(\\"FROM '{released}' LIMIT 10\\"))"
 Check it:     sqlanon check {released} --qi {columns} --k {policy.privacy[0].parameters["k"]}
 Prove it:     sqlanon verify {released}{CERTIFICATE} {path}"""

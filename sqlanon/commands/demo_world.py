@@ -15,6 +15,7 @@ import pyarrow as pa
 from sqlanon.engines.duckdb.files import write_table
 from sqlanon.engines.journal import Step, Watcher
 from sqlanon.errors import TargetError
+from sqlanon.policy.schema_line import schema_line
 
 SEED = 20240229
 CHAPTERS = (
@@ -141,7 +142,7 @@ def generate(directory: Path, *, records: int = 50_000, seed: int = SEED, watch:
         (directory / "hierarchies").mkdir(parents=True)
         rows = "".join(f"{code};{group};{chapter};*\n" for code, group, chapter in codes())
         (directory / "hierarchies" / "diagnosis.csv").write_text(rows, encoding="utf-8")
-        (directory / "policy.yaml").write_text(POLICY, encoding="utf-8")
+        (directory / "policy.yaml").write_text(f"{schema_line(directory)}\n{POLICY}", encoding="utf-8")
     except OSError as error:
         failure = error.strerror or "the system refused"
     if failure:

@@ -6,6 +6,7 @@ import json
 
 from sqlanon.commands.common import read_policy, warn
 from sqlanon.commands.progress import progress
+from sqlanon.commands.verbosity import say
 from sqlanon.errors import SqlanonError
 from sqlanon.evidence.catalogs import catalog
 from sqlanon.evidence.pack import EvidencePack, evidence
@@ -31,11 +32,11 @@ def execute(policy: str, folder: str, audience: str, as_json: bool) -> int:
 
 
 def _print_pack(pack: EvidencePack) -> None:
-    print(f"{pack.folder}: evidence pack of {len(pack.files)} files, for the {pack.audience}")
-    print(f"  {catalog('words')['came'][pack.came]}")
+    say(f"{pack.folder}: evidence pack of {len(pack.files)} files, for the {pack.audience}")
+    say(f"  {catalog('words')['came'][pack.came]}")
     if pack.release is not None:
-        print(f"  release: {pack.release}{f' (SHA-256 {pack.release_sha256})' if pack.release_sha256 else ''}")
+        say(f"  release: {pack.release}{f' (SHA-256 {pack.release_sha256})' if pack.release_sha256 else ''}")
     told = catalog("attacks")
     for key, outcome in pack.outcomes.items():
-        print(f"  {told['tried'][key]['name']}: {told['outcomes'][outcome]}")
-    print(f"  {catalog('words')['status']}")
+        say(f"  {told['tried'][key]['name']}: {told['outcomes'][outcome]}")
+    say(f"  {catalog('words')['status']}")

@@ -14,7 +14,7 @@ from sqlanon.plan.full_domain import Plan
 from sqlanon.plan.planned import Planned
 from sqlanon.policy import Policy
 from sqlanon.publish.live.view import KIND
-from sqlanon.scripts.warehouse import script_in
+from sqlanon.scripts.warehouse import refuse_script, script_in
 from sqlanon.sqltrees import names
 
 
@@ -45,6 +45,7 @@ def translation(
             "A release by several rules is explained in DuckDB's SQL only.",
             hint="leave --dialect out, or explain a policy without transformation.",
         )
+    refuse_script(policy)
     with planned_at(replace(policy, output=None), node) as planned:
         _warn_of(planned)
         return script_in(planned, dialect, source_table=source_table, lookups=lookups).rstrip()
@@ -72,6 +73,8 @@ def explanation(policy: Policy, node: str | None) -> str:
         ]
         if output and output.kind == KIND:
             title = "-- its live view, which reads the tables that a run creates beside it"
+            if output.epoch is not None:
+                title = "-- what its live view shows until the first epoch ends: the rows with their records and groups"
             parts.append(f"{title}\n{planned.live_view_sql(output)};")
         return "\n\n".join(parts)
 

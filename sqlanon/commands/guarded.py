@@ -3,17 +3,78 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import click
 
+from sqlanon.commands import exit_codes, verbosity
 from sqlanon.commands.signals import as_interrupts
-from sqlanon.errors import IdentifyingColumnError, Interrupted, NoSolutionError, PolicyError, SqlanonError
+from sqlanon.errors import (
+    EngineError,
+    IdentifyingColumnError,
+    InputError,
+    Interrupted,
+    NoSolutionError,
+    PolicyError,
+    SqlanonError,
+)
 
 Work = Callable[..., int]
 """What a command does: called with its options, it returns the exit code."""
+
+
+ANSWERS = "sqlanon.answers"
+
+
+@dataclass(slots=True)
+class Answers:
+    """The documents of a command that does several things one after the other, printed as one array at its end.
+
+    Attributes:
+        about: keys that each document begins with from now on.
+    """
+
+    about: dict[str, Any] = field(default_factory=dict)
+    documents: list[dict[str, Any]] = field(default_factory=list)
+
+
+CONCEALING = "sqlanon.concealing"
+
+
+def concealing(conceal: Callable[[str], str]) -> None:
+    """Let a policy hide, in messages from now on, what its variables of the environment stand for."""
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        context.meta.setdefault(CONCEALING, []).append(conceal)
+
+
+def concealed(value: Any) -> Any:
+    """Return a message, or a document with messages, without what policies hide."""
+    context = click.get_current_context(silent=True)
+    hide: list[Callable[[str], str]] = [] if context is None else context.meta.get(CONCEALING, [])
+    if not hide:
+        return value
+    if isinstance(value, dict):
+        return {key: concealed(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [concealed(item) for item in value]
+    for conceal in hide if isinstance(value, str) else ():
+        value = conceal(value)
+    return value
+
+
+def answer(document: dict[str, Any]) -> None:
+    """Print the document of a command, or keep it for the array of several (``Answers``)."""
+    context = click.get_current_context(silent=True)
+    several: Answers | None = None if context is None else context.meta.get(ANSWERS)
+    if several is None:
+        print(json.dumps(document))
+    else:
+        several.documents.append({**several.about, **document})
 
 
 class GuardedCommand(click.Command):
@@ -25,6 +86,14 @@ class GuardedCommand(click.Command):
 
     may_be_empty = ("node", "null_text")
     """Options whose empty text means something: a policy without quasi-identifiers, and a text that stands for NULL."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        *own, last = super().get_params(ctx)  # the option --help
+        return [*own, *_COMMON, last]
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_epilog(ctx, formatter)
+        exit_codes.write(formatter, *ctx.command_path.split()[1:])
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -40,6 +109,8 @@ class GuardedCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         given = [*args]
         rest = super().parse_args(ctx, args)
+        if ctx.resilient_parsing:  # of a shell that completes what is not yet written
+            return rest
         _, _, order = self.make_parser(ctx).parse_args(args=given)
         for param in self.get_params(ctx):
             flag = isinstance(param, click.Option) and (param.is_flag or param.multiple)
@@ -53,31 +124,94 @@ class GuardedCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> NoReturn:
         as_json = bool(ctx.params.get("as_json"))
+        asked = verbosity.verbosity()
         with as_interrupts() as received:
             try:
-                assert self.callback is not None
-                work: Work = self.callback()
-                code = ctx.invoke(work, **ctx.params)
-            except SqlanonError as error:
-                _fail(error, as_json=as_json)
+                if asked.verbose:
+                    from sqlanon.commands.account import Account
+
+                    asked.account = Account()
+                code = attempt(lambda: self._work(ctx), as_json=as_json)
             except KeyboardInterrupt as stopped:
                 _stop(stopped, as_json=as_json)
-                sys.exit(received.exit_code)
+                code = received.exit_code
+            several: Answers | None = ctx.meta.get(ANSWERS)
+            if several is not None and as_json:
+                print(json.dumps(several.documents))
+            if asked.account is not None:
+                asked.account.close()
+                if several is None:
+                    asked.account.report()
         sys.exit(code)
+
+    def _work(self, ctx: click.Context) -> int:
+        assert self.callback is not None
+        _check_paths(self, ctx)
+        work: Work = self.callback()
+        code: int = ctx.invoke(work, **ctx.params)
+        return code
+
+
+_COMMON = verbosity.options()
+
+
+def attempt(work: Callable[[], int], *, as_json: bool) -> int:
+    """Return the exit code of some work; an error of ours is printed, and its code is returned."""
+    try:
+        return work()
+    except SqlanonError as error:
+        return _fail(error, as_json=as_json)
+    except UnicodeEncodeError:  # of a path; texts are written as UTF-8
+        return _fail(_unreadable_path(), as_json=as_json)
+    except MemoryError as error:  # of Python, numpy or Arrow; a database says so itself
+        return _fail(_out_of_memory(type(error).__name__), as_json=as_json)
 
 
 def _stop(stopped: KeyboardInterrupt, *, as_json: bool) -> None:
     """Say that a command was interrupted, and what is known of its search."""
     known = stopped if isinstance(stopped, Interrupted) else Interrupted("Nothing was published.")
-    print(f"Interrupted: {known}", file=sys.stderr)
+    print(verbosity.label("Interrupted:", "red", sys.stderr), known, file=sys.stderr)
     if as_json:
         document: dict[str, Any] = {"error": "Interrupted", **pick(known, "message", "published", "incumbent")}
-        print(json.dumps(document | ({"hint": known.hint} if known.hint else {})))
+        answer(document | ({"hint": known.hint} if known.hint else {}))
 
 
-def _fail(error: SqlanonError, *, as_json: bool) -> NoReturn:
-    """Print an error where the user looks for it, and exit with its code."""
-    print(f"{type(error).__name__}: {error}", file=sys.stderr)
+def _check_paths(command: click.Command, ctx: click.Context) -> None:
+    """Refuse paths whose bytes this process cannot read as text; databases take no other.
+
+    Raises:
+        InputError: there is one.
+    """
+    for param in command.get_params(ctx):
+        value = ctx.params.get(param.name or "")
+        paths = value if isinstance(value, tuple) else () if value is None else (value,)
+        for path in paths if isinstance(param.type, click.Path) else ():
+            try:
+                os.path.abspath(path).encode()
+            except UnicodeEncodeError:
+                raise _unreadable_path() from None
+
+
+def _unreadable_path() -> InputError:
+    return InputError(
+        f"A path has bytes that are no {sys.getfilesystemencoding()}, in which this process reads names of files.",
+        hint="set PYTHONUTF8=1 (or LC_ALL=C.UTF-8), or rename the file or its folder.",
+    )
+
+
+def _out_of_memory(kind: str) -> EngineError:
+    return EngineError(
+        "This process ran out of memory.",
+        hint="give it more; or lower engine.memory_limit, which leaves more to all but the embedded database; or say "
+        "search: {where: engine}, so that the database judges the nodes.",
+        statement="",
+        kind=kind,
+    )
+
+
+def _fail(error: SqlanonError, *, as_json: bool) -> int:
+    """Print an error where the user looks for it, and return its code."""
+    print(verbosity.label(f"{type(error).__name__}:", "red", sys.stderr), concealed(str(error)), file=sys.stderr)
     if as_json:
         document: dict[str, Any] = {"error": type(error).__name__, "message": error.message or str(error)}
         if isinstance(error, NoSolutionError):
@@ -89,8 +223,9 @@ def _fail(error: SqlanonError, *, as_json: bool) -> NoReturn:
             document["columns"] = error.columns
         if error.hint:
             document["hint"] = error.hint
-        print(json.dumps(document))
-    sys.exit(error.exit_code)
+        said = {key: concealed(document[key]) for key in ("message", "faults", "hint") if key in document}
+        answer({**document, **said})
+    return error.exit_code
 
 
 def pick(facts: object, *names: str) -> dict[str, Any]:

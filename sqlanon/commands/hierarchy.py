@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from sqlanon.commands.verbosity import say
 from sqlanon.policy.hierarchy.readers import check_rows, read_rows
 
 
@@ -16,7 +17,7 @@ def execute(file: str, delimiter: str, null_text: str | None, as_json: bool) -> 
     if as_json:
         print(json.dumps({"height": len(widths), "values": widths, "collapsed": checked.collapsed}))
     else:
-        print(f"{path.name}: a tree of {len(widths)} levels with {' > '.join(map(str, widths))} values.")
+        say(f"{path.name}: a tree of {len(widths)} levels with {' > '.join(map(str, widths))} values.")
         if checked.collapsed:
-            print(f"{checked.collapsed} identical rows stand more than once; they count once.")
+            say(f"{checked.collapsed} identical rows stand more than once; they count once.")
     return 0

@@ -8,7 +8,8 @@ from typing import Any
 from sqlanon.commands.common import read_policy, warn
 from sqlanon.commands.guarded import pick
 from sqlanon.commands.progress import progress
-from sqlanon.refreshing import REASONS, Refresh, refresh
+from sqlanon.commands.verbosity import say
+from sqlanon.refreshing import REASONS, EpochFacts, Refresh, refresh
 
 
 def execute(policy: str, as_json: bool, on_interrupt: str | None, dry_run: bool, force: bool) -> int:
@@ -34,22 +35,39 @@ def _document(found: Refresh) -> dict[str, Any]:
         "output": found.output,
         "warnings": list(found.warnings),
         "seconds": round(found.seconds, 6),
+        **({} if found.epoch is None else {"epoch": _epoch(found.epoch)}),
     }
+
+
+def _epoch(epoch: EpochFacts) -> dict[str, Any]:
+    """Return the part of the document about the epoch of a live view."""
+    step = {} if epoch.step is None else pick(epoch.step, "joined", "gone", "withdrawn", "held")
+    return {**pick(epoch, "length", "number", "over", "advanced"), **step}
 
 
 def _print_refresh(found: Refresh) -> None:
     [(_, name)] = found.output.items()
     if found.before is not None:
-        print(f"{name} held {found.before.published} records and lost {found.before.suppressed}.")
-    if found.reason is None:
-        print("It is left as it is.")
-    elif found.refreshed:
-        print(f"It was planned anew: {REASONS[found.reason]}.")
+        say(f"{name} held {found.before.published} records and lost {found.before.suppressed}.")
+    step = None if found.epoch is None else found.epoch.step
+    if step is not None:
+        say(
+            f"Its epoch has ended: {step.joined} records came, {step.gone} went, {step.withdrawn} were withdrawn with "
+            f"their groups, {step.held} are shown as they were."
+        )
+    elif found.reason is None:
+        say("It is left as it is.")
+    if found.reason is not None:
+        say(f"{'It was planned anew' if found.refreshed else 'A refresh is due'}: {REASONS[found.reason]}.")
+    if found.epoch is not None and not found.refreshed:
+        say(
+            f"  {found.published} records published; of the {found.records} records of the source {found.suppressed} "
+            f"are not shown, {found.excluded} excluded; {found.allowed} may be suppressed"
+        )
     else:
-        print(f"A refresh is due: {REASONS[found.reason]}.")
-    print(
-        f"  {found.records} records = {found.published} published + {found.suppressed} suppressed + {found.excluded} "
-        f"excluded; {found.allowed} may be suppressed"
-    )
+        say(
+            f"  {found.records} records = {found.published} published + {found.suppressed} suppressed + "
+            f"{found.excluded} excluded; {found.allowed} may be suppressed"
+        )
     for column, level in (found.levels or {}).items():
-        print(f"  {column}: level {level}")
+        say(f"  {column}: level {level}")

@@ -8,10 +8,10 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon.commands.common import Judged, open_relation, reading_with, warn
+from sqlanon.commands.common import Judged, open_relation, read_policy, reading_with, warn
 from sqlanon.commands.risk_text import comparison_lines, risk_lines
 from sqlanon.errors import InputError
-from sqlanon.models import least_size
+from sqlanon.models import least_count
 from sqlanon.policy import Policy
 from sqlanon.risk.facts import Risk, RiskComparison, with_notes
 from sqlanon.risk.figures import DEFAULT_K, Setting
@@ -63,11 +63,11 @@ class RiskOptions:
             raise InputError(
                 f"The policy says what {' and '.join(twice)} would say.", hint="leave the option out, or the policy."
             )
-        least = least_size(policy.models)
+        least = least_count(policy.models)
         return replace(
             self,
-            source=self.source or policy.source,
-            table=self.table or policy.table,
+            source=self.source or policy.as_written().source,
+            table=self.table or policy.as_written().table,
             qi=tuple(item.name for item in policy.quasi_identifiers),
             k=self.k or (least if least > 1 else DEFAULT_K),
             nulls=policy.nulls,
@@ -78,7 +78,7 @@ class RiskOptions:
 def execute(**given: Any) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
     options = RiskOptions(**given)
-    policy = None if options.policy is None else Policy.from_file(options.policy)
+    policy = None if options.policy is None else read_policy(options.policy)
     own_source = policy is not None and options.source is None
     options = options.with_policy(policy)
     with _open(options, policy if own_source else None) as opened:

@@ -10,7 +10,7 @@ from sqlanon.report.charts import blocks
 from sqlanon.report.wording import count, counted, share, size_range
 from sqlanon.risk.column_sets import rank_sets, singling_out
 from sqlanon.risk.facts import GROUPS, CitedThreshold, Figure, Risk, RiskComparison
-from sqlanon.risk.histogram import ClassSizes
+from sqlanon.sizes.histogram import ClassSizes
 
 WIDTH = 100
 LABEL = 36

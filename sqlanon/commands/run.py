@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlanon.anonymizer import anonymize
-from sqlanon.commands.common import read_policy, warn
-from sqlanon.commands.guarded import pick
+from sqlanon.commands.common import refuse_overwriting, warn, with_search
+from sqlanon.commands.guarded import answer, concealing, pick
 from sqlanon.commands.progress import progress
+from sqlanon.commands.run_several import run_several
+from sqlanon.commands.standard_streams import STANDARD, read_standard_policy, send, to_file, to_standard_output
+from sqlanon.commands.verbosity import say, verbosity
 from sqlanon.disk.writing import check_directory, write_text
-from sqlanon.errors import Interrupted, SqlanonError, TargetError
+from sqlanon.errors import InputError, Interrupted, SqlanonError
 from sqlanon.plan.planned import Planned
 from sqlanon.plan.recoding.recoded_plan import RecodedPlan
 from sqlanon.plan.release import Release
@@ -24,31 +27,93 @@ from sqlanon.publish.proof_file import write_proof
 from sqlanon.report.files import check_report, write_report
 from sqlanon.report.summary import summarize, summarize_failure
 from sqlanon.report.wording import describe_proof, search_extent
+from sqlanon.tables.policy import TablesPolicy, is_tables_file, names_tables
+
+if TYPE_CHECKING:  # loaded when they are asked for
+    from sqlanon.commands.run_lineage import Lineage
+    from sqlanon.report.changes import Earlier
 
 PROOF = ("optimal", "gap", "lower_bound")
 """What documents hold of a certificate."""
+BESIDE = (
+    "The operator's proof {!r} is in the folder of the release. It tells of suppressed records what the release does "
+    "not: keep it elsewhere, and hand on the certificate beside the release instead."
+)
 MOST_RULES = 20
 """The most rules of a recoding that are printed for a person; ``--json`` has all."""
 
 
 def execute(
-    policy: str,
-    as_json: bool,
-    dry_run: bool,
-    script: str | None,
-    certificate: str | None,
-    report: str | None,
-    audience: str,
-    **search: str | float | None,
+    policies: tuple[str, ...], as_json: bool, dry_run: bool, audience: str, fail_fast: bool, **given: Any
 ) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
-    loaded = read_policy(policy, **search)
-    if dry_run:
-        loaded = replace(loaded, output=None, report=None)
-    if report is not None:
-        check_report(Path(report))
-        loaded = replace(loaded, report=str(Path(report).absolute()))
-    return run_policy(loaded, as_json=as_json, script=script, certificate=certificate, audience=audience)
+    beside = {name: given.pop(name) for name in ("script", "certificate", "report", "openlineage", "diff")}
+    sending = (given.pop("to"), given.pop("form"))
+    of_one = {**{f"--{name}": value for name, value in beside.items()}, "--to": sending[0]}
+
+    def run_one(path: str) -> int:
+        found = _opened(path)
+        if not isinstance(found, Policy):
+            from sqlanon.commands.run_tables import run_tables
+
+            return run_tables(found, [n for n, v in of_one.items() if v is not None], as_json, dry_run, **given)
+        loaded, form = _published(with_search(found, **given), *sending, as_json=as_json, dry_run=dry_run)
+        if (report := beside["report"]) is not None:
+            check_report(Path(report))
+            loaded = replace(loaded, report=str(Path(report).absolute()))
+        since = None if beside["diff"] is None else _earlier(Path(beside["diff"]), loaded)
+        if dry_run:
+            loaded = replace(loaded, output=None, report=loaded.report if report else None, certificate=None)
+        files = {name: beside[name] for name in ("script", "certificate", "openlineage")}
+        return run_policy(loaded, as_json=as_json, audience=audience, form=form, since=since, **files)
+
+    if len(policies) == 1:
+        return run_one(policies[0])
+    return run_several(policies, run_one, as_json=as_json, fail_fast=fail_fast, of_one=of_one)
+
+
+def _earlier(manifest: Path, policy: Policy) -> Earlier:
+    """Return an earlier release, of which the run may replace the manifest."""
+    from sqlanon.report.changes import Earlier
+
+    return Earlier.read(manifest, policy.fingerprint())
+
+
+def _lineage(path: Path, policy: Policy) -> Lineage:
+    """Return what tells a catalog of the run."""
+    from sqlanon.commands.run_lineage import Lineage
+
+    return Lineage(path, policy)
+
+
+def _opened(path: str) -> Policy | TablesPolicy:
+    """Return the policy of one table, or of several, that a file or standard input holds."""
+    if path == STANDARD:
+        document = read_standard_policy()
+        found = TablesPolicy.from_dict(document) if names_tables(document) else Policy.from_dict(document)
+    else:
+        found = TablesPolicy.from_file(path) if is_tables_file(path) else Policy.from_file(path)
+    concealing(found.conceal)
+    return found
+
+
+def _published(
+    policy: Policy, to: str | None, form: str | None, *, as_json: bool, dry_run: bool
+) -> tuple[Policy, str | None]:
+    """Return the policy with the target that ``--to`` names, and the format in which it is sent to standard output.
+
+    Raises:
+        InputError: the format is for standard output alone, or that is taken.
+    """
+    if form is not None and to != STANDARD:
+        raise InputError("--format is of standard output; a file has it by its ending.", hint="say --to -.")
+    if to is None:
+        return policy, None
+    if to != STANDARD:
+        return to_file(policy, to), None
+    form = form or "csv"
+    verbosity().summary = sys.stderr
+    return to_standard_output(policy, form, as_json=as_json, dry_run=dry_run), form
 
 
 def run_policy(
@@ -58,45 +123,94 @@ def run_policy(
     script: str | None = None,
     certificate: str | None = None,
     audience: str = "operator",
+    form: str | None = None,
+    openlineage: str | None = None,
+    since: Earlier | None = None,
 ) -> int:
-    """Run a policy, print what came of it, and return the exit code. A run that fails has its report too."""
-    named = {"report": policy.report, "script": script, "certificate": certificate}
+    """Run a policy, print what came of it, and return the exit code. A run that fails has its report too.
+
+    Args:
+        form: the format in which the release, a private file, is sent to standard output.
+        openlineage: where the run is told to a catalog of lineage; one that fails, too.
+        since: an earlier release, to say what changed.
+    """
+    named = {"report": policy.report, "script": script, "certificate": certificate or policy.certificate}
+    named["openlineage"] = openlineage
     beside = {what: Path(name) for what, name in named.items() if name}
     _check_beside(policy, beside)
+    told = policy if form is None else replace(policy, output=None)  # standard output is no dataset
+    lineage = _lineage(beside.pop("openlineage"), told) if "openlineage" in beside else None
     report = beside.get("report")
     with progress() as watch:
         try:
             release = anonymize(None, policy, watch=watch)
         except SqlanonError as error:
-            if report is not None:
-                write_report(summarize_failure(policy, error), report, audience=audience)
+            _report_failure(policy, error, report, audience, lineage)
             raise
     with release:
         try:
-            _report(release, beside, as_json=as_json, audience=audience)
+            changed = None if since is None else since.changes(release.manifest)
+            _report(release, beside, lineage, changed, as_json=as_json, audience=audience, form=form)
         except KeyboardInterrupt:
             if not release.output:
                 raise
+            if form is not None:
+                raise Interrupted("Standard output may hold a part of the release.") from None
             raise Interrupted("The release itself was published before.", published=True) from None
     return 0
 
 
-def _report(release: Release, beside: Mapping[str, Path], *, as_json: bool, audience: str) -> None:
-    """Print what came of a run, and write what stands beside the release."""
+def _report_failure(
+    policy: Policy, error: SqlanonError, report: Path | None, audience: str, lineage: Lineage | None
+) -> None:
+    """Write the report of a run that failed; where it cannot be written, its own failure must not hide the first."""
+    try:
+        if lineage is not None:
+            lineage.fail(error)
+        if report is not None:
+            write_report(summarize_failure(policy, error), report, audience=audience)
+    except SqlanonError as second:
+        warn(f"there is no report of this failure: {second.message}")
+
+
+def _report(
+    release: Release,
+    beside: Mapping[str, Path],
+    lineage: Lineage | None,
+    changed: Mapping[str, Any] | None,
+    *,
+    as_json: bool,
+    audience: str,
+    form: str | None,
+) -> None:
+    """Print what came of a run, and write what stands beside the release; then send it, where that is asked for.
+
+    Args:
+        changed: what differs from an earlier release, if that is asked for.
+    """
+    written = release.output.get("file", "")
+    if form is not None:
+        release = replace(release, output={"standard output": form})
     for warning in release.warnings:
         warn(warning)
     try:
         _write_beside(release, beside, audience)
+        if lineage is not None:
+            lineage.complete(release.manifest)
     except SqlanonError as error:
-        if release.output:
+        if release.output and form is None:
             warn("the release itself was published; what follows failed after it.")
         raise error
+    if form is not None:
+        send(Path(written), form)
     if as_json:
-        print(json.dumps(result(release)))
+        answer(result(release) | ({} if changed is None else {"diff": changed}))
     else:
         _print_release(release)
+        if changed is not None:
+            _print_changes(changed)
         if "report" in beside:
-            print(f"  report: {beside['report']}")
+            say(f"  report: {beside['report']}")
 
 
 def _check_beside(policy: Policy, beside: Mapping[str, Path]) -> None:
@@ -113,11 +227,7 @@ def _check_beside(policy: Policy, beside: Mapping[str, Path]) -> None:
             check_report(path)
         else:
             check_directory(path)
-        if path.is_dir():
-            raise TargetError(f"The {what} {path.name!r} is a folder.", hint="name a file in it.")
-        if any(same_file(path, other) for other in used):
-            raise TargetError(f"The {what} {path.name!r} is another file of this run.", hint="choose another name.")
-        used.append(path)
+    refuse_overwriting(used, beside)
 
 
 def _write_beside(release: Release, beside: Mapping[str, Path], audience: str) -> None:
@@ -147,8 +257,9 @@ def result(release: Release) -> dict[str, Any]:
         "statements": plan.statements,
         "seconds": {name: round(value, 6) for name, value in release.seconds.items()},
         "output": release.output,
+        **({} if release.recorded is None else {"ledger": release.recorded.to_dict()}),
         "report": plan.policy.report,
-        "warnings": list(release.warnings),
+        "warnings": [plan.policy.conceal(warning) for warning in release.warnings],
         "beside": plan.beside,
         "nothing_left": [_nothing_left(plan, name) for name in plan.nothing_left],
     }
@@ -186,6 +297,8 @@ def _describe_nothing_left(plan: Planned, name: str) -> str:
 def _recoding(plan: RecodedPlan) -> dict[str, Any]:
     """Return what the rules of a recoding publish, in their order; the key ``transformation`` of ``run --json``."""
     document: dict[str, Any] = {"type": plan.kind, "seed": plan.seed}
+    if plan.kind == "local_recoding":
+        document |= {"hold": plan.hold, "size": plan.size}
     if plan.full_domain is not None and plan.full_domain_certificate is not None:
         document["full_domain"] = asdict(plan.full_domain) | pick(plan.full_domain_certificate, *PROOF)
         document["candidates"] = plan.candidates
@@ -207,29 +320,39 @@ def _print_release(release: Release) -> None:
     noun, extent, _ = search_extent(kind, certificate.evaluated, certificate.lattice_size)
     if recoded is not None and recoded.candidates:
         extent += f" alone, {recoded.candidates} sets of nodes"
-    print(f"{certificate.measure} {certificate.loss:.6f}, {certificate.nearness} ({certificate.strategy})")
-    print(f"  {noun}: {extent}; {plan.statements} statements")
-    print(
+    say(f"{certificate.measure} {certificate.loss:.6f}, {certificate.nearness} ({certificate.strategy})")
+    say(f"  {noun}: {extent}; {plan.statements} statements")
+    say(
         f"  {ledger.records} records = {ledger.published} published + {ledger.suppressed} suppressed "
         f"+ {ledger.excluded} excluded; {ledger.classes} classes, the smallest has {ledger.smallest_class}"
     )
     if (entities := ledger.entities) is not None:
-        print(
+        say(
             f"  {entities.total} entities = {entities.published} published whole + {entities.suppressed} with a "
             f"suppressed record + {entities.excluded} excluded; the smallest class has {entities.smallest_class}"
         )
     for label, count in plan.suppressed_by_model:
-        print(f"  {label}: {count} records are in classes that fail it")
+        say(f"  {label}: {count} records are in classes that fail it")
     if recoded is not None:
         _print_rules(recoded)
     for attribute in plan.catalog.attributes:
         if attribute.name in release.levels:
-            print(f"  {attribute.name}: level {release.levels[attribute.name]} of {attribute.height - 1}")
+            say(f"  {attribute.name}: level {release.levels[attribute.name]} of {attribute.height - 1}")
     for name in plan.nothing_left:
-        print(f"  {_describe_nothing_left(plan, name)}")
-    print("  " + ", ".join(f"{name} {value:.2f} s" for name, value in release.seconds.items()))
+        say(f"  {_describe_nothing_left(plan, name)}")
+    say("  " + ", ".join(f"{name} {value:.2f} s" for name, value in release.seconds.items()))
     for place, name in release.output.items():
-        print(f"  {place}: {name}")
+        say(f"  {place}: {name}")
+
+
+def _print_changes(changed: Mapping[str, Any]) -> None:
+    """Print what changed; it was asked for, so it is printed by a quiet command too."""
+    from sqlanon.report.changes import change_lines
+
+    lines = list(change_lines(changed))
+    print("since the earlier release:" if lines else "since the earlier release nothing changed that manifests show")
+    for line in lines:
+        print(f"  {line}")
 
 
 def _print_rules(plan: RecodedPlan) -> None:
@@ -237,26 +360,29 @@ def _print_rules(plan: RecodedPlan) -> None:
     if plan.full_domain is not None:
         before = plan.full_domain.loss
         saved = (before - plan.certificate.loss) / before if before else 0.0
-        print(f"  the best single node loses {before:.6f}: {saved:.1%} of it is saved")
+        say(f"  the best single node loses {before:.6f}: {saved:.1%} of it is saved")
         if plan.full_domain_certificate is not None:
-            print(f"  {describe_proof(plan.full_domain_certificate)} (of that node)")
+            say(f"  {describe_proof(plan.full_domain_certificate)} (of that node)")
     if (quality := plan.quality) is not None:
-        print(
+        say(
             f"  {quality.suppressions} cells suppressed; usefulness {quality.usefulness:.3f}, {quality.row_types} row "
             f"types of {quality.average:.3f} records on average and {quality.largest} at most"
         )
     largest = sorted(plan.rules, key=lambda rule: -rule.records)[:MOST_RULES]
     for rule in plan.rules:
         if rule in largest:
-            print(f"  {rule.records} records in {rule.classes} classes: {plan.describe(rule)}")
+            say(f"  {rule.records} records in {rule.classes} classes: {plan.describe(rule)}")
     if len(plan.rules) > len(largest):
-        print(f"  … and {len(plan.rules) - len(largest)} rules that publish fewer (run --json names them)")
+        say(f"  … and {len(plan.rules) - len(largest)} rules that publish fewer (run --json names them)")
 
 
 def _write_certificate(path: Path, release: Release) -> None:
-    document = release.plan.proof_document
+    document = release.proof
     if document is None:
         reason = "has a proof that cannot be run again" if release.certificate.optimal else "has proven nothing"
         warn(f"{release.certificate.strategy} {reason}, so there is no certificate.")
     else:
         write_proof(document, path)
+        released = release.output.get("file")
+        if released is not None and same_file(path.absolute().parent, Path(released).absolute().parent):
+            warn(BESIDE.format(path.name))

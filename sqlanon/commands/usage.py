@@ -11,6 +11,9 @@ from functools import partial
 import click
 
 from sqlanon.commands.guarded import GuardedCommand, Work
+from sqlanon.commands.usage_groups import hierarchy, json_option, ledger, mcp, policy
+from sqlanon.commands.usage_reference import help_command, schema
+from sqlanon.commands.usage_shell import MODELS, STRATEGIES, complete_policies, completing, completion, versions
 
 ON_INTERRUPT = ("discard", "publish")
 DIALECTS = ("snowflake", "bigquery", "databricks", "clickhouse", "trino", "postgres", "spark", "sqlite", "duckdb")
@@ -21,16 +24,20 @@ NULLS = ("extended", "basic")
 """Of ``risk``, and of the key ``nulls`` of a policy."""
 ADAPTERS = ("duckdb", "postgres")
 """Of ``dbt``."""
+STREAMED = ("csv", "parquet", "arrow")
+"""Of ``run --to -``."""
 BESIDE = "*"
 """Of ``check --manifest`` without a file. A test compares all these words with the rooms that know their meaning."""
 
-policy_argument = click.argument("policy", type=click.Path())
+policy_argument = click.argument("policy", type=click.Path(), shell_complete=complete_policies)
+policies_argument = click.argument(
+    "policies", metavar="POLICY...", nargs=-1, required=True, type=click.Path(), shell_complete=complete_policies
+)
 on_interrupt_option = click.option(
     "--on-interrupt",
     type=click.Choice(ON_INTERRUPT),
     help="Override search.on_interrupt: discard (the default) or publish what an interrupted search has found.",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document.")
 manifest_option = click.option(
     "--manifest",
     is_flag=False,
@@ -97,15 +104,20 @@ def profile() -> Work:
 
 
 @click.command(cls=GuardedCommand)
-@policy_argument
+@policies_argument
 @json_option
-@click.option("--strategy", help="Override search.strategy.")
+@click.option("--strategy", shell_complete=completing(*STRATEGIES), help="Override search.strategy.")
 @click.option("--time-limit", type=click.FloatRange(min=0), help="Override search.time_limit, in seconds.")
 @on_interrupt_option
 @click.option("--dry-run", is_flag=True, help="Search and report; write nothing.")
+@click.option("--to", type=click.Path(), metavar="FILE|-", help="Publish to this file; -: to standard output.")
+@click.option("--format", "form", type=click.Choice(STREAMED), help="With --to -; csv by default.")
+@click.option("--fail-fast", is_flag=True, help="Of several policies, begin with none after one that failed.")
 @click.option("--script", type=click.Path(), help="Write the replayable SQL here (for the operator).")
-@click.option("--certificate", type=click.Path(), help="Write the proof here too, for `sqlanon verify`.")
+@click.option("--certificate", type=click.Path(), help="Write the operator's proof here, for `sqlanon verify`.")
 @click.option("--report", type=click.Path(), help="Write a report for people here, .html, .md, .txt or .json.")
+@click.option("--diff", type=click.Path(), metavar="MANIFEST", help="Say what changed since the release of MANIFEST.")
+@click.option("--openlineage", type=click.Path(), help="Write the run as OpenLineage events here (for the operator).")
 @click.option(
     "--audience",
     type=click.Choice(AUDIENCES),
@@ -114,7 +126,11 @@ def profile() -> Work:
     help="For whom the report is: operator has exact counts, recipient no more than the release and its manifest.",
 )
 def run() -> Work:
-    """Find the best node of POLICY, or the rules of its transformation; publish it and audit what was written."""
+    """Find the best node of POLICY, or the rules of its transformation; publish it and audit what was written.
+
+    Several policies are run one after the other, each as if it were alone; the exit code is the highest. A policy - is
+    read from standard input.
+    """
     from sqlanon.commands.run import execute
 
     return execute
@@ -126,7 +142,7 @@ def run() -> Work:
 @click.option("--limit", metavar="SHARE,…", help="Limits on suppression; by default 0,0.01,0.05,0.1.")
 @json_option
 @click.option("--chart", type=click.Path(), help="Draw the frontier here, .svg or .html (for the operator).")
-@click.option("--strategy", help="Override search.strategy.")
+@click.option("--strategy", shell_complete=completing(*STRATEGIES), help="Override search.strategy.")
 @click.option("--time-limit", type=click.FloatRange(min=0), help="Override search.time_limit, in seconds a point.")
 def frontier() -> Work:
     """Find the optimum of POLICY for every k and limit of a grid, risk against utility; publishes nothing.
@@ -147,7 +163,8 @@ def frontier() -> Work:
 @click.option("--force", is_flag=True, help="Plan anew even if nothing demands it.")
 def refresh() -> Work:
     """Replace the live view of POLICY by a new plan when it loses more records than the policy allows, is not there, or
-    was made with another policy or hierarchy. Without a solution the old view stays."""
+    was made with another policy or hierarchy. Without a solution the old view stays. One with an epoch is brought to
+    its next state if the epoch has ended, and planned anew with --force alone."""
     from sqlanon.commands.refresh import execute
 
     return execute
@@ -235,11 +252,26 @@ def dbt() -> Work:
     metavar="COLUMN:TYPE:KEY=VALUE,…",
     help="A model of a column, e.g. x:entropy_l_diversity:l=3.",
 )
+@click.option(
+    "--bounded-knowledge",
+    metavar="k=…,at_most=…",
+    help="At least k records agree with whoever knows at most so many of the --qi, whichever they are.",
+)
+@click.option(
+    "--model",
+    multiple=True,
+    shell_complete=completing(*(f"{name}:" for name in MODELS)),
+    metavar="TYPE:KEY=VALUE,…",
+    help="A model without a column, e.g. average_risk:threshold=0.05.",
+)
 @click.option("--delta-presence", metavar="min=…,max=…", help="Share of the reference's records, with the same --qi.")
-@click.option("--reference", type=click.Path(), help="What t-closeness and δ-presence are judged against.")
+@click.option("--reference", type=click.Path(), help="What models of shares (t-closeness, …) are judged against.")
 @click.option("--reference-table", help="Its table, if it is a database.")
 @click.option("--delimiter", default=None, help="Of a CSV source or reference.")
 @manifest_option
+@click.option("--junit", type=click.Path(), help="Write the outcome here as JUnit XML, a test case for each model.")
+@click.option("--sarif", type=click.Path(), help="Write the outcome here as SARIF 2.1.0, for code scanning.")
+@click.option("--summary", type=click.Path(), help="Add the outcome to this file as Markdown, a summary of a job.")
 @click.option("--json", "as_json", is_flag=True)
 def check() -> Work:
     """Test whether a relation, as it stands, meets privacy models on --qi: exit 0 holds, 1 does not, 2 cannot say.
@@ -285,7 +317,12 @@ def nulls() -> Work:
 @click.option("--population-size", type=click.IntRange(min=1), help="N, to estimate who is unique in the population.")
 @click.option("--compare", type=click.Path(), metavar="RELEASE", help="A release of the records: before and after.")
 @click.option("--compare-table", help="Its table, if it is a database.")
-@click.option("--policy", type=click.Path(), help="Take the source, --qi, --nulls and --entity from this policy.")
+@click.option(
+    "--policy",
+    type=click.Path(),
+    shell_complete=complete_policies,
+    help="Take the source, --qi, --nulls and --entity from this policy.",
+)
 @click.option("--delimiter", default=None, help="Of CSV files.")
 @click.option(
     "--column-sets/--no-column-sets", default=True, help="Look at which sets of columns single out (the default)."
@@ -326,29 +363,55 @@ def utility() -> Work:
 
 
 @click.command(cls=GuardedCommand)
-@click.argument("certificate", type=click.Path())
-@policy_argument
+@click.argument("release", type=click.Path())
+@click.option(
+    "--policy",
+    required=True,
+    type=click.Path(),
+    shell_complete=complete_policies,
+    help="The policy that the release was published by.",
+)
+@click.option("--table", help="The table of the release, if it is in a database.")
+@click.option(
+    "--holdout",
+    type=float,
+    default=0.5,
+    show_default=True,
+    metavar="SHARE",
+    help="Draw this share of the source as a control group, publish POLICY from the rest and attack that; 0: do not.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="The seed of what is drawn."
+)
+@click.option(
+    "--fail-over",
+    type=float,
+    metavar="RATE",
+    help="Exit 1 if an attack's excess over its control (without one, its rate) is above this.",
+)
 @json_option
-def verify() -> Work:
-    """Run the proof in CERTIFICATE again for POLICY, with plain SQL: exit 0 holds, 1 does not, 2 cannot say."""
-    from sqlanon.commands.verify import execute
+def attack() -> Work:
+    """Attack RELEASE beside its source and count what is found: singling out, linkability, inference.
+
+    Everything is counted in the database, against the source as the truth; no value is shown. A report, no verdict:
+    exit 0 when it could be computed, 2 when not. For the operator: the counts are exact.
+    """
+    from sqlanon.commands.attack import execute
 
     return execute
 
 
-@click.group()
-def hierarchy() -> None:
-    """Work with hierarchy files."""
+@click.command(cls=GuardedCommand)
+@click.argument("certificate", type=click.Path())
+@policy_argument
+@click.option("--proof", type=click.Path(), help="The operator's proof that a recipient's certificate commits to.")
+@json_option
+def verify() -> Work:
+    """Run the proof in CERTIFICATE again for POLICY, with plain SQL: exit 0 holds, 1 does not, 2 cannot say.
 
-
-@hierarchy.command("check", cls=GuardedCommand)
-@click.argument("file", type=click.Path())
-@click.option("--delimiter", default=";", show_default=True)
-@click.option("--null", "null_text", default=None, help="The text that stands for NULL.")
-@click.option("--json", "as_json", is_flag=True)
-def hierarchy_check() -> Work:
-    """Check an ARX-style hierarchy FILE: a tree, no missing levels, no contradictions."""
-    from sqlanon.commands.hierarchy import execute
+    A recipient's certificate holds no proof: it is searched for again, or given with --proof.
+    """
+    from sqlanon.commands.verify import execute
 
     return execute
 
@@ -358,9 +421,14 @@ def hierarchy_check() -> Work:
 @click.argument("target", type=click.Path())
 @click.option("--inline", is_flag=True, help="Put hierarchies that are CSV files into the target.")
 @click.option("--replace", is_flag=True, help="The target may be there already.")
+@click.option("--data", is_flag=True, help="Write the records of an ARX project beside the target, too.")
 @json_option
 def convert() -> Work:
-    """Write the policy or ANON definition SOURCE as TARGET; the endings (.xml, .yaml, .json) say what they are."""
+    """Write the policy or ANON definition SOURCE as TARGET; the endings (.xml, .yaml, .json) say what they are.
+
+    SOURCE may be an ARX project (.deid): its hierarchies are written beside TARGET. What a policy cannot say, or says
+    otherwise, is listed: exit 1 where it lacks a privacy model of the project.
+    """
     from sqlanon.commands.convert import execute
 
     return execute
@@ -393,9 +461,17 @@ COMMANDS: tuple[click.Command, ...] = (
     check,
     nulls,
     risk,
+    attack,
     utility,
     verify,
+    policy,
     hierarchy,
+    ledger,
     convert,
+    help_command,
+    schema,
     clean,
+    mcp,
+    completion,
+    versions,
 )

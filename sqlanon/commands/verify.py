@@ -7,14 +7,21 @@ from dataclasses import asdict
 
 from sqlanon.commands.common import read_policy, warn
 from sqlanon.commands.progress import progress
+from sqlanon.commands.verbosity import say
 from sqlanon.verification import Verification, verify
 
+OF_RECIPIENT = {
+    "search": "It is the recipient's and holds no proof: one was searched for again and verified. "
+    "Whether it commits to the operator's proof is not known without --proof FILE.",
+    "file": "It is the recipient's; the proof is the one that it commits to.",
+}
 
-def execute(certificate: str, policy: str, as_json: bool) -> int:
+
+def execute(certificate: str, policy: str, proof: str | None, as_json: bool) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
     loaded = read_policy(policy)
     with progress() as watch:
-        found = verify(certificate, loaded, watch=watch)
+        found = verify(certificate, loaded, proof=proof, watch=watch)
     if as_json:
         print(json.dumps({"holds": found.holds, **asdict(found)}))
     else:
@@ -27,10 +34,15 @@ def _print_verification(found: Verification) -> None:
         warn(remark)
     judged = f"{found.boxes} boxes, {found.nodes} nodes judged again"
     if not found.holds:
-        print(f"The certificate does not hold ({judged}):")
+        say(f"The certificate does not hold ({judged}):")
         for fault in found.faults:
-            print(f"  {fault}")
+            say(f"  {fault}")
+        return
+    if found.proof == "none":
+        say(f"The certificate holds ({judged}): the chosen node loses {found.loss or 0.0:.6f}; it claims no optimum.")
         return
     loss, lower = found.loss or 0.0, found.lower_bound or 0.0
     proof = "is optimal" if found.optimal else f"is within {(loss - lower) / loss if loss else 0.0:.2%} of the optimum"
-    print(f"The certificate holds ({judged}): the chosen node loses {loss:.6f} and {proof}.")
+    say(f"The certificate holds ({judged}): the chosen node loses {loss:.6f} and {proof}.")
+    if found.audience == "recipient":
+        say(f"  {OF_RECIPIENT[found.proof]}")

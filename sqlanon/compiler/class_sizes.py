@@ -8,10 +8,11 @@ from sqlglot import exp
 
 from sqlanon.compiler.judged import grouped_node, judged
 from sqlanon.compiler.question import Question
+from sqlanon.compiler.tallies import class_without_earlier
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import bigint, column, count_rows, equal, keys, named, number, table, with_ctes
+from sqlanon.sqltrees.trees import bigint, column, count_rows, equal, keys, named, number, table, total, with_ctes
 
 ENTITIES = "entities"
 """The counter of distinct entities of a class that was judged."""
@@ -34,6 +35,10 @@ def class_sizes(
     wanted = equal(column("fails", "judged"), number(0 if published else 1))
     sizes = exp.select(*[column(name, "judged") for name in by]).from_(table("judged"))
     sizes = sizes.where(wanted).where(_holds_records("judged"))
+    if published and catalog.earlier is not None:  # a published class is the union of its joint cells
+        parts = class_without_earlier(catalog, "judged")
+        sizes.set("expressions", [named(total(column(name, "judged")), name) for name in by])
+        sizes = sizes.group_by(*parts)
     return with_ctes(count_by(sizes.subquery("sizes"), by), judged(question, grouped))
 
 
@@ -49,6 +54,14 @@ def all_class_sizes(catalog: Catalog, grain: str, node: Node) -> exp.Query:
         classes = exp.select(*[column(name, "grouped") for name in by]).from_(grouped.subquery("grouped"))
         classes = classes.where(_holds_records("grouped"))
     return count_by(classes.subquery("sizes"), by)
+
+
+def without_population(catalog: Catalog) -> exp.Select:
+    """Return how many records of the base share their original values with no record of the population."""
+    masks = [number(mask) for mask in catalog.masks(catalog.bottom)]
+    grouped = grouped_node(names.BASE, number(0), masks, has_population=True)
+    query = exp.select(named(total(column(names.COUNT)), names.COUNT)).from_(grouped.subquery("grouped"))
+    return query.where(equal(column(names.POPULATION), number(0)))
 
 
 def risk_counters(catalog: Catalog) -> tuple[str, ...]:

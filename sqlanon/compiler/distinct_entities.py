@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.models.base import PrivacyModel, knows_parts
+from sqlanon.models.base import PrivacyModel
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
 from sqlanon.sqltrees.trees import both, column, cte, drop_columns, equal, masked, named, number, table
@@ -70,11 +70,10 @@ def weights(position: int, key_names: Sequence[str]) -> exp.Select:
     return bind("judge/weights.sql", relations={"histogram": histogram}, columns={"class_key": key_names})
 
 
-def totals(catalog: Catalog, counts: exp.Query, columns: Sequence[str], monotone: bool) -> list[exp.CTE]:
-    """Return ``totals``: one row a node, the ``counts`` of its classes with the entities that count against the limit.
+def entity_counts(catalog: Catalog, *, monotone: bool) -> exp.Select:
+    """Return per node the entities that count against the limit, and those that certainly do further down.
 
     Args:
-        columns: of the result, in order.
         monotone: all records of a failing class are certain to be suppressed at every more special node.
     """
     keys = ["node", *[names.key(word) for word in range(catalog.words)]]
@@ -82,6 +81,16 @@ def totals(catalog: Catalog, counts: exp.Query, columns: Sequence[str], monotone
     if monotone:
         drop_columns(of_entities, {"min_suppressed_entities"})
         drop_columns(next(of_entities.find_all(exp.Subquery)).this, {"is_certain"})
+    return of_entities
+
+
+def totals(counts: exp.Query, columns: Sequence[str], of_entities: exp.Select) -> list[exp.CTE]:
+    """Return ``totals``: one row a node, the ``counts`` of its classes with those ``of_entities``.
+
+    Args:
+        columns: of the result, in order.
+        of_entities: a row a node, ``entity_counts`` or ``profiles.person_counts``.
+    """
     joined = {item.alias_or_name for item in of_entities.expressions} - {"node"}
     everything = [
         named(exp.Coalesce(this=column(name, "entity_counts"), expressions=[number(0)]), name)
@@ -95,7 +104,7 @@ def totals(catalog: Catalog, counts: exp.Query, columns: Sequence[str], monotone
 
 
 def lasting_failures(
-    models: Sequence[PrivacyModel], failing: Sequence[exp.Expr]
+    models: Sequence[PrivacyModel], known: Sequence[PrivacyModel], failing: Sequence[exp.Expr]
 ) -> tuple[list[exp.Expr], list[exp.Expr]]:
     """Return the failures that last at every more special node, and the records that are suppressed there for certain.
 
@@ -103,16 +112,15 @@ def lasting_failures(
     a class with fewer records than the model lets pass. What the other models return as ``min_suppressed`` rests on
     each record being in one part only; an entity may be in several, so nothing is certain of it. (Persons 1 to 9 are
     ill with a, 10 with b, and 10 has nine records, each in another part with one of the others: all parts pass, the
-    class does not.) Unless the model's bound holds for such parts, too (``knows_parts``).
+    class does not.) Unless the model's bound holds for such parts, too: it is ``known`` (``knows_parts``).
     """
     lasts: list[exp.Expr] = []
     min_suppressed: list[exp.Expr] = []
     for position, (model, fails) in enumerate(zip(models, failing, strict=True)):
         few = exp.LT(this=column("records", "classes"), expression=number(model.size))
-        known = knows_parts(model)
-        lasts.append(fails if model.monotone or known else exp.and_(fails.copy(), few))
+        lasts.append(fails if model.monotone or model in known else exp.and_(fails.copy(), few))
         min_suppressed.append(
-            column("min_suppressed", min_suppressed_name(position)) if known else column("records", "classes")
+            column("min_suppressed", min_suppressed_name(position)) if model in known else column("records", "classes")
         )
     return lasts, min_suppressed
 
@@ -129,11 +137,11 @@ def classes_of_records(key_names: Sequence[str]) -> exp.Select:
 
 
 def with_min_suppressed_in_parts(
-    query: exp.Select, models: Sequence[PrivacyModel], key_names: Sequence[str]
+    query: exp.Select, models: Sequence[PrivacyModel], known: Sequence[PrivacyModel], key_names: Sequence[str]
 ) -> exp.Select:
-    """Join ``classes`` with the bounds of the models on ``min_suppressed`` (``knows_parts``)."""
+    """Join ``classes`` with the bounds of the models on ``min_suppressed`` that are ``known``."""
     for position, model in enumerate(models):
-        if knows_parts(model):
+        if model in known:
             name = min_suppressed_name(position)
             on = both(equal(column(k, "classes"), column(k, name)) for k in key_names)
             query = query.join(table(name), on=on, join_type="left", copy=False)

@@ -22,6 +22,7 @@ from sqlanon.compiler.encoded_source import (
     leaves,
 )
 from sqlanon.compiler.entities import with_entities
+from sqlanon.compiler.hierarchies import OTHERS
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.data_types import data_type
 from sqlanon.sqltrees.trees import (
@@ -46,6 +47,7 @@ from sqlanon.sqltrees.trees import (
     same,
     table,
     total,
+    union_all,
     when,
     wide_sum,
     with_id,
@@ -88,20 +90,21 @@ class Matching:
         return exp.null() if self.root is None else exp.Literal.string(self.root)
 
 
-def branches(matchings: Sequence[Matching], *, apart: bool = False) -> list[exp.Select]:
+def branches(matchings: Sequence[Matching], *, apart: bool = False, others: bool = False) -> list[exp.Select]:
     """Return the values of the source with their levels, leaves and branch numbers, as one query or one a column.
 
     What is above the last level of a column is NULL, with the branch 0.
 
     Args:
         apart: one query a column: each has windows over the values of its own column alone.
+        others: there are values that only the population has. They are no leaves, and their count is NULL.
     """
     tallest = max(matching.height for matching in matchings)
     if not apart:
-        return [_branches(dict(enumerate(matchings)), tallest)]
+        return [_branches(dict(enumerate(matchings)), tallest, others=others)]
     parts = []
     for position, matching in enumerate(matchings):
-        own = _branches({position: matching}, matching.height, filtered=True)
+        own = _branches({position: matching}, matching.height, filtered=True, others=others)
         part = exp.select(*map(column, ("attribute", "value", names.COUNT, COVERED))).from_(own.subquery("own"))
         for i in range(tallest):
             within = i < matching.height
@@ -115,7 +118,9 @@ def branches(matchings: Sequence[Matching], *, apart: bool = False) -> list[exp.
     return parts
 
 
-def _branches(found: Mapping[int, Matching], tallest: int, *, filtered: bool = False) -> exp.Select:
+def _branches(
+    found: Mapping[int, Matching], tallest: int, *, filtered: bool = False, others: bool = False
+) -> exp.Select:
     """Return the branches of some columns, by their positions, with levels up to the tallest of them.
 
     Args:
@@ -123,8 +128,10 @@ def _branches(found: Mapping[int, Matching], tallest: int, *, filtered: bool = F
     """
     of_column = [] if filtered else [column("attribute")]
     counted: list[exp.Expr] = [column("attribute"), *[column(names.level(i)) for i in range(tallest)]]
+    is_leaf = exp.NEQ(this=or_zero(column("place")), expression=number(OTHERS))
     for i in range(tallest):
-        of_level = exp.Window(this=count_rows(), partition_by=[*of_column, column(names.level(i))])
+        leaf_count = exp.Count(this=when(is_leaf.copy(), number(1))) if others else count_rows()
+        of_level = exp.Window(this=leaf_count, partition_by=[*of_column, column(names.level(i))])
         at_root = {p: number(m.domain) for p, m in found.items() if m.joins_root(i)}
         counted.append(named(by_position(at_root, of_level), leaves(i)))
     listed = exp.select(*counted, named(number(1), "is_listed")).from_(table(names.LISTED))
@@ -169,14 +176,17 @@ def _branches(found: Mapping[int, Matching], tallest: int, *, filtered: bool = F
     return exp.select(*ranked).from_(joined.subquery("joined"))
 
 
-def branch_facts(types: Sequence[str], tallest: int) -> exp.Select:
+def branch_facts(types: Sequence[str], tallest: int, *, others: bool = False) -> exp.Select:
     """Return a row a column: attribute, records, uncovered values and records, then per level the largest branch,
     distinct values, and texts that do not read as the type of the column.
 
     Args:
         types: of the columns, by position.
+        others: there are values that only the population has, which count for branches alone; at the end, per level,
+            the distinct values that there are with them.
     """
-    is_covered = equal(column(COVERED), number(1))
+    with_others = equal(column(COVERED), number(1))
+    is_covered = exp.and_(with_others, not_null(column(names.COUNT))) if others else with_others
     has_records = exp.GT(this=column(names.COUNT), expression=number(0))
     is_uncovered = exp.and_(equal(column(COVERED), number(0)), has_records)  # values of excluded records do not matter
     uncovered = exp.paren(exp.Sub(this=number(1), expression=column(COVERED)))
@@ -199,17 +209,24 @@ def branch_facts(types: Sequence[str], tallest: int) -> exp.Select:
             )
             for type_name, positions in read_as.items()
         ]
-        covered_null = exp.and_(is_covered.copy(), is_null(text.copy()), copy=False)
-        has_null = or_zero(exp.Max(this=when(covered_null, number(1), number(0))))
-        texts = count_distinct(when(is_covered.copy(), text.copy()))
         misfit = when(is_covered.copy(), exp.Case(ifs=foreign, default=number(0)), number(0)) if foreign else number(0)
         projections += [
             or_zero(exp.Max(this=column(branch(i)))),
-            exp.Add(this=texts, expression=exp.paren(has_null)),
+            _distinct_texts(text, is_covered),
             total(misfit),
         ]
+    if others:
+        projections += [_distinct_texts(column(names.level(i)), with_others) for i in range(tallest)]
     facts = exp.select(*[named(p, f"f_{i}") for i, p in enumerate(projections)]).from_(table(names.BRANCHES))
     return facts.group_by(column("attribute"))
+
+
+def _distinct_texts(text: exp.Expr, condition: exp.Expr) -> exp.Expr:
+    """Return the number of distinct texts of the values that meet a condition; NULL is one."""
+    covered_null = exp.and_(condition.copy(), is_null(text.copy()), copy=False)
+    has_null = or_zero(exp.Max(this=when(covered_null, number(1), number(0))))
+    texts = count_distinct(when(condition.copy(), text.copy()))
+    return exp.Add(this=texts, expression=exp.paren(has_null))
 
 
 def _there_and_back(text: exp.Expr, type_name: str) -> exp.Expr:
@@ -284,10 +301,12 @@ def leaf_rows(domains: Sequence[int], tallest: int, words: int) -> exp.Select:
 
 
 def base(source: EncodedSource, words: int) -> exp.Select:
-    """Return the frequency set of the encoded records, with the records of the population where there is a subset.
+    """Return the frequency set of the encoded records, with the records of the population where there is one.
 
-    With an entity, every row is of one.
+    With an entity, every row is of one. Of a population beside the source, rows with n = 0 are of what it alone has.
     """
+    if source.population is not None:
+        return _base_of_sample(source, words)
     counted = [named(bigint(count_rows()), names.COUNT)]
     if source.taking_part.members:
         members = named(count_if(column(names.MEMBER, SOURCE)), names.COUNT)
@@ -301,9 +320,44 @@ def base(source: EncodedSource, words: int) -> exp.Select:
     return query.group_by(*[item.copy() for item in (*packed, *identity)], copy=False)
 
 
+def _base_of_sample(source: EncodedSource, words: int) -> exp.Select:
+    """Return the frequency set of the records of a sample and of its population, which are counted apart.
+
+    A person of the population may have the number of an entity of the sample: neither counts for the other.
+    """
+    key_names = [names.key(word) for word in range(words)]
+    parts: list[exp.Query] = []
+    sample, identity = source, []
+    if source.entity is not None:
+        sample = replace(source, relation=with_entities(source.relation, source.entity))
+        identity = [column(names.ENTITY, SOURCE)]
+    for records, counter in ((sample, names.COUNT), (source.people, names.POPULATION)):
+        packed = [records.packed(word) for word in range(words)]
+        counts = [
+            named(bigint(count_rows()) if name == counter else bigint(number(0)), name)
+            for name in (names.COUNT, names.POPULATION)
+        ]
+        query = records.encoded([*as_keys(packed), *identity, *counts])
+        parts.append(query.group_by(*[item.copy() for item in (*packed, *identity)], copy=False))
+    keys = [column(name) for name in (*key_names, *([names.ENTITY] if identity else []))]
+    summed = [named(total(column(name)), name) for name in (names.COUNT, names.POPULATION)]
+    query = exp.select(*keys, *summed).from_(union_all(parts).subquery("counted"))
+    return query.group_by(*[key.copy() for key in keys], copy=False)
+
+
 def encoded_records() -> exp.Select:
     """Return the number of records in the base."""
     return exp.select(named(total(column(names.COUNT)), names.COUNT)).from_(table(names.BASE))
+
+
+def population_counts(source: EncodedSource) -> exp.Select:
+    """Return one row: the records of a population beside the source that take part, and those of them in the base."""
+    people = source.people
+    taking_part = exp.select(named(bigint(count_rows()), "records")).from_(people.relation.copy())
+    taking_part = taking_part.where(people.taking_part.condition())
+    counted = exp.select(named(total(column(names.POPULATION)), "counted")).from_(table(names.BASE))
+    query = exp.select(column("records"), column("counted")).from_(taking_part.subquery("taking_part"))
+    return query.join(counted.subquery("based"), join_type="cross", copy=False)
 
 
 def uncovered_records(source: EncodedSource) -> exp.Select:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from sqlanon.lattice.catalog import EarlierClasses
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import (
     aliased,
+    bigint,
     both,
     canonical,
     column,
@@ -117,12 +119,26 @@ class EncodedSource:
         items: the quasi-identifiers, then the sensitive columns, in the order of their lookups.
         taking_part: which records take part.
         entity: the column that identifies the entity of each record; None counts records.
+        population: records beside the source, of which it is a sample (k-map): its quasi-identifiers, in its types.
+            A subset has no such table: its population is the source. With an entity, it numbers persons (names.ENTITY).
+        earlier: where the number of a record's classes in earlier releases stands in the key; the relation has it in
+            its column ``names.EARLIER``. It has no lookup.
     """
 
     relation: exp.Expr
     items: tuple[EncodedColumn, ...]
     taking_part: TakingPart
     entity: EntityColumn | None = None
+    population: exp.Expr | None = None
+    earlier: EarlierClasses | None = None
+
+    @property
+    def people(self) -> EncodedSource:
+        """The records of the population with the same lookups: of the table beside the source, or all of the source."""
+        if self.population is None:
+            return replace(self, taking_part=self.taking_part.of_population)
+        person = None if self.entity is None else EntityColumn(names.ENTITY, "BIGINT")
+        return replace(self.quasi, relation=self.population, entity=person, population=None)
 
     @property
     def quasi(self) -> EncodedSource:
@@ -168,4 +184,8 @@ class EncodedSource:
             for position, item in enumerate(self.items)
             if any(owner == word and bits for owner, _, bits in item.fields)
         ]
-        return either_bits([self.code(position, word) for position in owners])
+        parts = [self.code(position, word) for position in owners]
+        if self.earlier is not None and self.earlier.word == word:
+            label = exp.paren(bigint(column(names.EARLIER, SOURCE)))
+            parts.append(exp.paren(exp.BitwiseLeftShift(this=label, expression=number(self.earlier.shift))))
+        return either_bits(parts)

@@ -49,6 +49,8 @@ ORDERED = (
 """Types whose least value every engine finds."""
 
 
+OTHERS = -1
+"""The ``place`` of listed rows that are computed for values that only the population has: they are no leaves."""
 READ = "read_value_"
 """The columns of what a builder reads from a value (a number, a date), step by step, before the number of the step."""
 
@@ -113,6 +115,33 @@ def distinct_values(
     parts: list[exp.Query] = [_values_together(source, columns, shared, taking_part, entity)] if shared else []
     parts += [_values_of(source, columns, position, taking_part, entity) for position in alone]
     return union_all(parts)
+
+
+def values_of_population(
+    population: exp.Expr, columns: Sequence[CountedColumn], *, together: bool, entities: bool
+) -> exp.Select:
+    """Return the rows of ``VALUES`` for what only the population has of the quasi-identifiers; their count is NULL.
+
+    Args:
+        columns: all columns, the quasi-identifiers first.
+        entities: ``VALUES`` counts entities too.
+    """
+    quasi = [item for item in columns if not item.sensitive]
+    raws = {i: item for i, item in enumerate(quasi) if item.has_raw}
+    found = distinct_values(population, quasi, TakingPart(()), together=together)
+    values = [column("attribute"), column("value"), *[column(names.raw(i)) for i in raws]]
+    new = exp.select(*values, named(number(1), "is_new")).from_(found.subquery("found"))
+    known = exp.select(*[value.copy() for value in values], named(number(0), "is_new")).from_(table(names.VALUES))
+    merged = exp.select(column("attribute"), column("value"), named(bigint(exp.null()), names.COUNT))
+    for i, item in enumerate(columns):
+        if item.has_raw:
+            none = exp.null() if item.type.upper().startswith("ENUM") else exp.cast(exp.null(), data_type(item.type))
+            merged.select(named(item.least(column(names.raw(i))) if i in raws else none, names.raw(i)), copy=False)
+    if entities:
+        merged.select(named(bigint(exp.null()), "entities"), copy=False)
+    merged = merged.from_(union_all([new, known]).subquery("merged")).where(among(list(range(len(quasi)))))
+    is_new = equal(exp.Min(this=column("is_new")), number(1))
+    return merged.group_by(column("attribute"), column("value")).having(is_new)
 
 
 def _values_of(
@@ -237,6 +266,7 @@ def listed_from_builders(
     *,
     read: Mapping[int, Sequence[exp.Expr]] | None = None,
     partial: Sequence[int] = (),
+    of_population: bool = False,
 ) -> exp.Query:
     """Return the rows of hierarchies that are computed: the distinct values of the source and their generalizations.
 
@@ -245,7 +275,9 @@ def listed_from_builders(
         tallest: the greatest height of all hierarchies.
         read: by position, of some, what is read from a value before, step by step (``read_column``).
         partial: the columns whose values have no row, and are uncovered, where the first level is NULL.
+        of_population: of the values that only the population has; their ``place`` is ``OTHERS``.
     """
+    place = number(OTHERS) if of_population else exp.null()
     queries: list[exp.Query] = []
     for position, expressions in built.items():
         values: exp.Expr = table(names.VALUES)
@@ -258,11 +290,13 @@ def listed_from_builders(
             exp.select(
                 named(exp.cast(number(position), "BIGINT"), "attribute"),
                 *[named(text, names.level(level)) for level, text in enumerate(texts)],
-                named(exp.cast(exp.null(), "BIGINT"), "place"),
+                named(exp.cast(place.copy(), "BIGINT"), "place"),
             )
             .from_(values)
             .where(of_attribute(position), not_null(column("value")))
         )
+        if of_population:
+            rows = rows.where(is_null(column(names.COUNT)), copy=False)
         if position in partial:
             shown = ["attribute", *[names.level(level) for level in range(tallest)], "place"]
             rows = exp.select(*map(column, shown)).from_(rows.subquery("built"))

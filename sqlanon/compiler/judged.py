@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sqlanon.compiler import distinct_entities
+from sqlanon.compiler import distinct_entities, profiles
 from sqlanon.compiler.question import Question
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.models.base import PrivacyModel, knows_parts
+from sqlanon.models.base import PrivacyModel, is_of_release, knows_parts, refuse_release_models
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
 from sqlanon.sqltrees.trees import (
@@ -55,7 +55,7 @@ def grouped_node(
     )
 
 
-def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
+def judged(question: Question, grouped: exp.Query, *, by_classes: bool = False) -> list[exp.CTE]:
     """Return the relations from the grouped grain of some nodes to ``judged``.
 
     ``judged`` holds, per node and class, its counters, ``fails`` and ``min_suppressed``. A class fails when any model
@@ -64,10 +64,19 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
     Args:
         grouped: ``node``, the keys (with the sensitive codes where a model counts values), with an entity its number,
             and the counters. Its ``n`` is what the models see while they judge; in ``judged`` it is always records.
+        by_classes: release models are to judge the classes afterwards.
+
+    Raises:
+        UnsupportedError: there are release models, which nothing has asked.
     """
     catalog = question.catalog
-    key_names = ["node", *[names.key(w) for w in range(catalog.words)]]
+    row_names = ["node", *[names.key(w) for w in range(catalog.words)]]
+    key_names = [*row_names, profiles.PROFILE] if question.of_persons else row_names
+    if question.settled is not None:
+        return _settled(question, question.settled, grouped, row_names)
     ctes = _seen_by_models(question, grouped)
+    if not by_classes:
+        refuse_release_models(question.models, "This statement judges classes one by one")
     query = exp.select(*[column(name, "classes") for name in key_names]).from_(table("classes"))
     if catalog.has_entity:
         query.select(named(column("records", "classes"), names.COUNT), copy=False)
@@ -77,6 +86,10 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
     fails: list[exp.Expr] = []
     min_suppressed: list[exp.Expr] = []
     for position, model in enumerate(question.models):
+        if is_of_release(model):  # it judges the classes of a node together, afterwards
+            fails.append(number(0))
+            min_suppressed.append(number(0))
+            continue
         answer = _bound(question, model, key_names)
         if model.column is None:
             fails.append(_projection(answer, "fails"))
@@ -93,9 +106,10 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
     query.select(named(when(any_fails, number(1), number(0)), "fails"), copy=False)
     if not question.monotone:
         if catalog.has_entity:
-            ctes += _min_suppressed_in_parts(question, key_names)
-            query = distinct_entities.with_min_suppressed_in_parts(query, question.models, key_names)
-            failing, min_suppressed = distinct_entities.lasting_failures(question.models, failing)
+            known = [] if question.of_persons else [model for model in question.models if knows_parts(model)]
+            ctes += _min_suppressed_in_parts(question, key_names, known)
+            query = distinct_entities.with_min_suppressed_in_parts(query, question.models, known, key_names)
+            failing, min_suppressed = distinct_entities.lasting_failures(question.models, known, failing)
         amounts: list[exp.Expr] = [
             when(f.copy(), amount, number(0)) for f, amount in zip(failing, min_suppressed, strict=True)
         ]
@@ -104,9 +118,19 @@ def judged(question: Question, grouped: exp.Query) -> list[exp.CTE]:
         query.select(named(or_zero(strictest), "min_suppressed"), copy=False)
     if question.by_model:
         query.select(*[named(f.copy(), f"fails_{i}") for i, f in enumerate(fails)], copy=False)
+    if question.of_persons:
+        models = len(question.models) if question.by_model else 0
+        return [*ctes, *profiles.folded(query, row_names, monotone=question.monotone, models=models)]
     query.add_comments(["A class fails when any model fails it; of the bounds of these models the strictest counts."])
     ctes.append(cte("judged", query, materialized=True))
     return ctes
+
+
+def _settled(question: Question, relation: str, grouped: exp.Query, row_names: Sequence[str]) -> list[exp.CTE]:
+    """Return the relations up to ``judged`` where release models settled the classes, or the persons, of the node."""
+    if question.of_persons:
+        return profiles.settled(grouped, relation, row_names, models=len(question.models) if question.by_model else 0)
+    return [*_seen_by_models(question, grouped), cte("judged", exp.select("*").from_(table(relation)))]
 
 
 def _seen_by_models(question: Question, grouped: exp.Query) -> list[exp.CTE]:
@@ -119,6 +143,10 @@ def _seen_by_models(question: Question, grouped: exp.Query) -> list[exp.CTE]:
             for w, codes in enumerate(catalog.codes)
         ],
     ]
+    if question.of_persons:
+        ctes, parts = profiles.profiled(catalog, grouped, class_keys)
+        of_profiles = [*class_keys, column(profiles.PROFILE)]
+        return ctes + distinct_entities.relations(catalog, question.histograms, parts, of_profiles)
     if catalog.has_entity:
         return distinct_entities.relations(catalog, question.histograms, grouped, class_keys)
     if not question.histograms:
@@ -140,16 +168,20 @@ def _histogram(catalog: Catalog, name: str, class_keys: Sequence[exp.Expr]) -> e
     if len(catalog.sensitive) == 1:  # no other value makes two parts of one: nothing is left to group
         query.set("group", None)
         query.expressions[-1].replace(column(names.COUNT))
+    if attribute.absent is not None:
+        query = query.where(exp.NEQ(this=value.this.copy(), expression=number(attribute.absent)), copy=False)
     return query
 
 
-def _min_suppressed_in_parts(question: Question, key_names: Sequence[str]) -> list[exp.CTE]:
+def _min_suppressed_in_parts(
+    question: Question, key_names: Sequence[str], known: Sequence[PrivacyModel]
+) -> list[exp.CTE]:
     """Return the bounds of the models whose bound holds where an entity may be in several parts of a class."""
     of_records = distinct_entities.classes_of_records(key_names)
     return [
         cte(distinct_entities.min_suppressed_name(position), _bound(question, model, key_names, classes=of_records))
         for position, model in enumerate(question.models)
-        if knows_parts(model)
+        if model in known
     ]
 
 

@@ -39,12 +39,15 @@ from sqlanon.compiler.live_models import (
     FLAGS,
     FLOATS,
     LEAST,
+    PLACED,
     FrozenColumn,
     LiveView,
+    SensitiveColumn,
     class_of,
     counters,
     in_source,
     is_text,
+    keeps_all,
     passes,
     ranks,
     refuse_models,
@@ -53,6 +56,16 @@ from sqlanon.compiler.live_models import (
     value_of,
     watched,
     window,
+)
+from sqlanon.compiler.live_values import (
+    PLACE,
+    counted_items,
+    lookup_alias,
+    value_cells,
+    value_counters,
+    value_predicates,
+    value_ranks,
+    with_values,
 )
 from sqlanon.compiler.release import typed
 from sqlanon.errors import UnsupportedError
@@ -82,6 +95,7 @@ __all__ = [
     "VALUE",
     "FrozenColumn",
     "LiveView",
+    "SensitiveColumn",
     "live_view",
     "losing",
     "member_flag",
@@ -107,11 +121,14 @@ def live_view(view: LiveView) -> exp.Query:
     ctes = [cte("records", _records(view))]
     before = "records"
     passing = [column(name) for name in _columns(view)]
-    if ranked := ranks(view):
-        ctes.append(cte("ranked", exp.select(*passing, *ranked).from_(table(before))))
-        before = "ranked"
+    counting = value_ranks(view)
+    if ranked := [*ranks(view), *counting]:
+        cells = [exp.Star()] if counting else passing
+        ctes.append(cte("ranked", exp.select(*cells, *ranked).from_(table(before))))
+        before = with_values(view, ctes, "ranked")
     last = not rejecting(view)
-    ctes.append(cte("judged", exp.select(*passing, *counters(view)).from_(table(before)), materialized=last))
+    counted = [*counters(view), *value_counters(view)]
+    ctes.append(cte("judged", exp.select(*passing, *counted).from_(table(before)), materialized=last))
     before = "judged"
     if not last:
         least = named(window(exp.Min(this=column(names.COUNT)), []), LEAST)
@@ -120,7 +137,8 @@ def live_view(view: LiveView) -> exp.Query:
     rows = exp.select(*[named(cell, name) for name, cell in _shown(view).items()])
     if view.with_entities:
         rows = rows.select(named(column(ENTITY), names.ENTITY), copy=False)
-    query = with_ctes(rows.from_(table(before)).where(passes(view), copy=False), ctes)
+    wanted = both([passes(view), *value_predicates(view)])
+    query = with_ctes(rows.from_(table(before)).where(wanted, copy=False), ctes)
     assert isinstance(query, exp.Select)
     return query.order_by(exp.Uuid(), copy=False).offset(0, copy=False) if view.shuffled else query
 
@@ -193,7 +211,8 @@ def _columns(view: LiveView) -> list[str]:
     cells = [_cell(position) for position, name in enumerate(view.published) if name not in quasi]
     flags = [names.MEMBER] if view.member is not None else []
     persons = [ENTITY] if view.with_entities else []
-    return [*[class_of(position) for position in range(len(view.quasi))], *cells, *flags, *persons]
+    placed = [PLACED] if keeps_all(view) else []
+    return [*[class_of(position) for position in range(len(view.quasi))], *cells, *flags, *persons, *placed]
 
 
 def _shown(view: LiveView) -> dict[str, exp.Expr]:
@@ -260,13 +279,21 @@ def _records(view: LiveView) -> exp.Select:
     if view.entity is not None:
         cells.append(named(in_source(view.entity), ENTITY))
         conditions.append(not_null(in_source(view.entity)))
+    cells += value_cells(view, _zeroed)
+    for position, counted in enumerate(counted_items(view)):
+        if counted.lookup is not None:
+            alias = lookup_alias(position)
+            joins.append((_single(counted).subquery(alias), _meets(counted, alias)))
+    if keeps_all(view):
+        found = [not_null(column(VALUE, relation.alias)) for relation, _ in joins]
+        cells.append(named(when(both(found), number(1), number(0)), PLACED))
     query = exp.select(*cells).from_(aliased(view.source, SOURCE))
     for relation, condition in joins:
-        query = query.join(relation, on=condition, copy=False)
+        query = query.join(relation, on=condition, join_type="left" if keeps_all(view) else "", copy=False)
     return query.where(both(conditions), copy=False) if conditions else query
 
 
-def _meets(item: FrozenColumn, alias: str) -> exp.Expr:
+def _meets(item: FrozenColumn | SensitiveColumn, alias: str) -> exp.Expr:
     """Return the condition that a record meets its row of a lookup: by its text, or by its value, NULL included."""
     if not item.by_value:
         return equal(_signed(canonical(item.name, item.type, SOURCE)), column(VALUE, alias))
@@ -284,22 +311,30 @@ def _null_flag(value: exp.Expr) -> exp.Expr:
     return when(is_null(value.copy()), number(1), number(0))
 
 
-def _single(item: FrozenColumn) -> exp.Select:
-    """Return the values of a lookup, with their sign, and their texts.
+def _single(item: FrozenColumn | SensitiveColumn) -> exp.Select:
+    """Return the values of a lookup, with their sign, and their texts; of a sensitive column its ancestors and place.
 
     A value with several rows is NULL, and equals nothing. Of one that is met by value: the value, and whether it is
     NULL. Not a HAVING: PostgreSQL would expect one row of it, and compare each record with each value.
     """
     assert item.lookup is not None
+    signed = isinstance(item, FrozenColumn) and item.signed
     one = equal(count_rows(), number(1))
-    text = named(exp.Min(this=column(TEXT)), TEXT)
+    texts = [named(exp.Min(this=column(name)), name) for name in _told(item)]
     if item.by_value:
         typed_value = exp.cast(_plain(VALUE, "listed"), data_type(item.type))
-        key: exp.Expr = typed_value if item.signed else column(KEY, "listed")
+        key: exp.Expr = typed_value if signed else column(KEY, "listed")
         found = when(one, _never_null(key, item.type))
-        rows = exp.select(named(found, KEY), named(_null_flag(key), VALUE), text)
+        rows = exp.select(named(found, KEY), named(_null_flag(key), VALUE), *texts)
         return rows.from_(aliased(item.lookup, "listed")).group_by(key.copy())
-    value = column(VALUE) if item.signed else _signed(column(VALUE))
+    value = column(VALUE) if signed else _signed(column(VALUE))
     found = when(one, value)
-    rows = exp.select(named(found, VALUE), text).from_(aliased(item.lookup, "listed"))
+    rows = exp.select(named(found, VALUE), *texts).from_(aliased(item.lookup, "listed"))
     return rows.group_by(column(VALUE, "listed"))
+
+
+def _told(item: FrozenColumn | SensitiveColumn) -> list[str]:
+    """Return the columns of a lookup that say something of a value."""
+    if isinstance(item, FrozenColumn):
+        return [TEXT]
+    return [*map(names.level, range(1, item.levels)), *([PLACE] if item.placed else [])]

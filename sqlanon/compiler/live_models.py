@@ -15,17 +15,30 @@ from sqlglot import exp
 
 from sqlanon.compiler.encoded_source import SOURCE, TakingPart
 from sqlanon.errors import UnsupportedError
-from sqlanon.models.base import PrivacyModel, fraction
+from sqlanon.models.base import PrivacyModel, fraction, is_of_release, judges_persons
+from sqlanon.models.beta_likeness import BetaLikeness
+from sqlanon.models.delta_disclosure import DeltaDisclosure
 from sqlanon.models.delta_presence import DeltaPresence
 from sqlanon.models.distinct_l_diversity import DistinctLDiversity
+from sqlanon.models.entropy_l_diversity import EntropyLDiversity
 from sqlanon.models.k_anonymity import KAnonymity
+from sqlanon.models.k_map import KMap
+from sqlanon.models.recursive_l_diversity import RecursiveLDiversity
+from sqlanon.models.t_closeness import TCloseness
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import aliased, both, column, count_rows, equal, named, number, when
 
 ENTITY, ENTITY_RANK, ENTITY_RANK_OF_ALL = "entity", "entity_rank", "entity_rank_of_all"
-UNPLACED, LEAST = "unplaced", "least"
+UNPLACED, LEAST, PLACED = "unplaced", "least", "placed"
 FINEST = 10**9
 """Largest denominator of min and max of δ-presence: a product with it and a number of records fits a BIGINT."""
+COMPARED = (TCloseness, DeltaDisclosure, BetaLikeness)
+"""The models that compare the histogram of a class with that of all records."""
+COUNTED = (EntropyLDiversity, RecursiveLDiversity, *COMPARED)
+"""The models that look at the histogram of a class."""
+JUDGED = (KAnonymity, DistinctLDiversity, *COUNTED, DeltaPresence, KMap)
+"""The models that windows can judge."""
+SNAPSHOT = "publish a snapshot (output: {view: …} or {table: …})"
 FLAGS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 """Types, besides BOOLEAN, of a column that marks the records of the subset: 0 is another record."""
 FLOATS = ("FLOAT", "DOUBLE", "REAL")
@@ -75,6 +88,27 @@ class FrozenColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class SensitiveColumn:
+    """A sensitive column whose histogram a model looks at.
+
+    Attributes:
+        name, type: of the column of the source.
+        lookup: what its hierarchy says of its values, where a distance needs it: ``value``, with ``by_value`` also
+            ``key``, per level from 1 to the last below the root the text, and ``place`` where the hierarchy lists them.
+        levels: how many levels lie below the root; 0: no distance is hierarchical.
+        placed: the lookup has the places of an order.
+        by_value: see ``FrozenColumn``.
+    """
+
+    name: str
+    type: str
+    lookup: exp.Expr | None = None
+    levels: int = 0
+    placed: bool = False
+    by_value: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class LiveView:
     """What a live view publishes of a source.
 
@@ -92,6 +126,7 @@ class LiveView:
         shuffled: the rows come in random order, a sort on every read; without it they come in that of the source,
             which reveals who stands where.
         collation: that of the classes, in which a text equals itself alone; None: those of the columns.
+        sensitive: the columns that ``counted_columns`` names.
     """
 
     source: exp.Expr
@@ -105,6 +140,7 @@ class LiveView:
     shuffled: bool = True
     with_entities: bool = False
     collation: str | None = None
+    sensitive: tuple[SensitiveColumn, ...] = ()
 
 
 def refuse_models(models: Sequence[PrivacyModel]) -> None:
@@ -113,20 +149,77 @@ def refuse_models(models: Sequence[PrivacyModel]) -> None:
     Raises:
         UnsupportedError: names them and the alternative.
     """
-    others = [m.label for m in models if not isinstance(m, KAnonymity | DistinctLDiversity | DeltaPresence)]
-    if others:
-        diverse = any("l_diversity" in label for label in others)
-        instead = ", or put distinct_l_diversity in its place" if diverse else ""
+    if judges_persons(models):
         raise UnsupportedError(
-            f"A live view cannot judge {', '.join(others)}: the model looks at the whole distribution of a class.",
-            hint=f"publish a snapshot (output: {{view: …}} or {{table: …}}){instead}.",
+            "A live view cannot judge persons by all of their rows: whose rows are alike changes with each record.",
+            hint=f"{SNAPSHOT}.",
+        )
+    refuse_populations(models)
+    together = [m.label for m in models if is_of_release(m)]
+    if together:
+        raise UnsupportedError(
+            f"A live view cannot judge {', '.join(together)}: which class is suppressed depends on all others, in "
+            "rounds that one query does not have.",
+            hint=f"{SNAPSHOT}.",
+        )
+    others = [m.label for m in models if not isinstance(m, JUDGED)]
+    if others:
+        raise UnsupportedError(
+            f"A live view cannot judge {', '.join(others)}: no window over the records of a class says what it needs.",
+            hint=f"{SNAPSHOT}.",
         )
     for model in models:
         if isinstance(model, DeltaPresence) and max(fraction(model.min)[1], fraction(model.max)[1]) > FINEST:
             raise UnsupportedError(
                 f"A live view cannot judge {model.label}: min or max has more than nine decimals.",
-                hint="round it, or publish a snapshot (output: {view: …} or {table: …}).",
+                hint=f"round it, or {SNAPSHOT}.",
             )
+        if isinstance(model, RecursiveLDiversity) and max(fraction(model.c)) > FINEST:
+            raise UnsupportedError(
+                f"A live view cannot judge {model.label}: c has more than nine digits.",
+                hint=f"round it, or {SNAPSHOT}.",
+            )
+
+
+def counted_columns(models: Sequence[PrivacyModel]) -> list[str]:
+    """Return the sensitive columns whose histograms the models look at."""
+    found = (m.column for m in models if isinstance(m, COUNTED))
+    return list(dict.fromkeys(name for name in found if name is not None))
+
+
+def keeps_all(view: LiveView) -> bool:
+    """Return True if records in no class are kept until the end: a model compares with all that take part."""
+    return any(isinstance(model, COMPARED) for model in view.models)
+
+
+def among_counted(view: LiveView) -> list[exp.Expr]:
+    """Return what the records that models count have in common: that they belong to the subset, if there is one."""
+    return [column(names.MEMBER)] if view.member is not None else []
+
+
+def refuse_populations(models: Sequence[PrivacyModel]) -> None:
+    """Refuse k-map unless the source is the population, whose records the windows count.
+
+    Raises:
+        UnsupportedError: says why, and the alternative.
+    """
+    for model in models:
+        if isinstance(model, KMap) and model.estimates:
+            raise UnsupportedError(
+                f"A live view cannot judge {model.label}: the estimate rests on how many records there are now.",
+                hint="say k_anonymity with the k that explain gives for it, or publish a snapshot "
+                "(output: {view: …} or {table: …}).",
+            )
+        if isinstance(model, KMap) and model.population is None and not _has_subset(models):
+            raise UnsupportedError(
+                f"A live view cannot judge {model.label}: its windows see the source, and no table of a population.",
+                hint="make one view of both, name it as the source and the sample as its subset (delta_presence with "
+                "subset: {column: …}), or publish a snapshot (output: {view: …} or {table: …}).",
+            )
+
+
+def _has_subset(models: Sequence[PrivacyModel]) -> bool:
+    return any(isinstance(model, DeltaPresence) for model in models)
 
 
 def watched(view: LiveView) -> list[str]:
@@ -169,12 +262,12 @@ def classes_of(view: LiveView) -> list[exp.Expr]:
         if view.collation is not None and is_text(item):
             cell = exp.Collate(this=cell, expression=exp.to_identifier(view.collation, quoted=True))
         classes.append(cell)
-    return classes
+    return [*classes, column(PLACED)] if keeps_all(view) else classes
 
 
 def ranks(view: LiveView) -> list[exp.Expr]:
     """Return DENSE_RANKs within the class: of sensitive values, and of persons; with a subset, among its records."""
-    among = [*classes_of(view), *([column(names.MEMBER)] if view.member is not None else [])]
+    among = [*classes_of(view), *among_counted(view)]
     ranks: list[exp.Expr] = [
         named(window(exp.DenseRank(), among, order=value_of(position)), rank_of(position))
         for position in range(len(watched(view)))
@@ -212,7 +305,7 @@ def counters(view: LiveView) -> list[exp.Expr]:
             all_records = exp.select(count_rows()).from_(aliased(view.source, SOURCE))
             if view.basic:
                 all_records = all_records.where(both(taking_part(view)), copy=False)
-            placed = window(count_rows(), [])
+            placed = window(exp.Sum(this=column(PLACED)) if keeps_all(view) else count_rows(), [])
             counters.append(named(exp.Sub(this=all_records.subquery(), expression=placed), UNPLACED))
     return counters
 
@@ -232,7 +325,7 @@ def rejecting(view: LiveView) -> bool:
 
 def passes(view: LiveView) -> exp.Expr:
     """Return the record is published: its class meets every model, and it belongs to the subset, if there is one."""
-    conditions: list[exp.Expr] = []
+    conditions: list[exp.Expr] = [equal(column(PLACED), number(1))] if keeps_all(view) else []
     if view.member is not None:
         conditions.append(equal(column(names.MEMBER), number(1)))
     columns = watched(view)
@@ -244,6 +337,8 @@ def passes(view: LiveView) -> exp.Expr:
             conditions.append(exp.GTE(this=counted, expression=number(model.l)))
         elif isinstance(model, DeltaPresence):
             conditions += _share(model)
+        elif isinstance(model, KMap):
+            conditions.append(exp.GTE(this=column(names.POPULATION), expression=number(model.k)))
     if rejecting(view):
         conditions.append(equal(column(UNPLACED), number(0)))
         conditions.append(exp.GT(this=column(LEAST), expression=number(0)))

@@ -80,6 +80,9 @@ Pattern = tuple[int, ...]
 REST, CROSSED, GROUPS, PAIRS = "rest", "crossed", "groups", "pairs"
 WAVE = "patterns/wave.sql"
 
+pairs_after = names.namer(names.PREFIX + PAIRS)
+"""Name of the table of pairs after a wave, for an engine that runs waves one by one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Joining:
@@ -153,6 +156,42 @@ def block(catalog: Catalog, k: int) -> exp.Select:
 
     Two parameters: the first and the last number of the block.
     """
+    ctes, candidates = _candidates(catalog, k)
+    waves = union_all([candidates, wave(PAIRS, k).subquery(copy=False)])
+    query = settled(PAIRS)
+    with_ctes(query, [*ctes, cte(PAIRS, waves)])
+    query.args["with_"].set("recursive", True)
+    return query
+
+
+def candidates(catalog: Catalog, k: int) -> exp.Select:
+    """Return the pairs that a block begins with, for an engine that runs its waves one by one (``wave``).
+
+    Two parameters: the first and the last number of the block.
+    """
+    ctes, query = _candidates(catalog, k)
+    with_ctes(query, ctes)
+    return query
+
+
+def wave(pairs: str, k: int) -> exp.Select:
+    """Return the pairs after one wave over those of a relation."""
+    return bind(WAVE, relations={PAIRS: table(pairs)}, values={"k": k})
+
+
+def settled(pairs: str) -> exp.Select:
+    """Return the row types of a relation of pairs that are settled: ``id`` and ``pattern``."""
+    rows = exp.select(column("id"), column(names.PATTERN)).from_(table(pairs))
+    return rows.where(equal(column("settled"), number(1)))
+
+
+def settled_count(pairs: str) -> exp.Select:
+    """Return how many pairs of a relation are settled."""
+    return exp.select(total(column("settled"))).from_(table(pairs))
+
+
+def _candidates(catalog: Catalog, k: int) -> tuple[list[exp.CTE], exp.Select]:
+    """Return the pairs that a block begins with, with the parts of their statement."""
     between = exp.Between(this=column(names.PATTERN, names.PATTERNS), low=exp.Placeholder(), high=exp.Placeholder())
     words = range(catalog.words)
     masked_names = [f"masked_{w}" for w in words]
@@ -164,26 +203,18 @@ def block(catalog: Catalog, k: int) -> exp.Select:
         .group_by(*[column(name) for name in group_columns])
         .having(exp.GTE(this=exp.Sum(this=column(names.COUNT)), expression=number(k)))
     )
-    candidates = (
+    pairs = (
         exp.select(*[column(name, CROSSED) for name in ("id", names.COUNT, names.PATTERN)])
         .select(column("grp", GROUPS), named(number(0), "certain"), named(number(0), "settled"))
         .from_(table(CROSSED))
         .join(table(GROUPS), on=equal_columns(group_columns, CROSSED, GROUPS))
     )
-    wave = bind(WAVE, relations={PAIRS: table(PAIRS)}, values={"k": k})
-    waves = union_all([candidates, wave.subquery(copy=False)])
-    settled = (
-        exp.select(column("id"), column(names.PATTERN)).from_(table(PAIRS)).where(equal(column("settled"), number(1)))
-    )
     ctes = [
         cte(REST, _rest(), materialized=True),
         cte(CROSSED, _crossed(catalog, names.PATTERNS, masked_names).where(between)),
         cte(GROUPS, groups, materialized=True),
-        cte(PAIRS, waves),
     ]
-    with_ctes(settled, ctes)
-    settled.args["with_"].set("recursive", True)
-    return settled
+    return ctes, pairs
 
 
 def fruitful(catalog: Catalog, k: int) -> exp.Select:

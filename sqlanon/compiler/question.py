@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Need
-from sqlanon.models.base import PrivacyModel
+from sqlanon.models.base import PrivacyModel, judges_persons
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,9 @@ class Question:
         size: the least number of records of a class that can pass them.
         needs: what the quality measure asks for.
         limit: nodes that certainly suppress more encoded records (or entities) have no cost rows; None: all have.
-        by_model: also count what each model suppresses alone.
+        by_model: also count what each model suppresses alone; of release models, which SQL judges one by one, 0.
+        settled: the working table of the judged classes of the one node that is asked about (``compiler.settled``);
+            None: they are judged where they are read, which is not enough where there are release models.
     """
 
     catalog: Catalog
@@ -28,6 +30,7 @@ class Question:
     needs: Need | None
     limit: int | None = None
     by_model: bool = False
+    settled: str | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -71,6 +74,11 @@ class Question:
     def monotone(self) -> bool:
         """Whether all records of a failing class stay suppressed at more special nodes: then they are counted once."""
         return all(model.monotone for model in self.models)
+
+    @property
+    def of_persons(self) -> bool:
+        """Whether classes are of persons, by all of their rows (``compiler.profiles``)."""
+        return judges_persons(self.models)
 
     @property
     def limited(self) -> str:

@@ -53,9 +53,30 @@ def originals(source: EncodedSource) -> exp.Select:
     if source.entity is not None:
         parts.append(source.entity.text(SOURCE))
         projections.append(named(parts[-1], names.ENTITY))
-    projections += [named(counted, names.COUNT), named(exp.Count(this=exp.Star()), names.POPULATION)]
-    query = source.encoded(projections)
-    return query.group_by(*[part.copy() for part in parts], copy=False)
+    keys = [projection.alias for projection in projections]
+    everybody: exp.Expr = exp.Count(this=exp.Star()) if source.population is None else number(0)
+    projections += [named(counted, names.COUNT), named(bigint(everybody), names.POPULATION)]
+    query = source.encoded(projections).group_by(*[part.copy() for part in parts], copy=False)
+    return query if source.population is None else _with_population(source, query, keys)
+
+
+def _with_population(source: EncodedSource, originals: exp.Select, keys: Sequence[str]) -> exp.Select:
+    """Return the original values of a sample with those of its population, which are counted beside them.
+
+    A sensitive value of the population has the code 0: nothing is counted of it.
+    """
+    quasi = source.people
+    ids: list[exp.Expr] = [column("id", names.lookup(position)) for position in range(len(quasi.items))]
+    if quasi.entity is not None:
+        ids.append(quasi.entity.text(SOURCE))
+    places = [*keys[: len(quasi.items)], *([names.ENTITY] if quasi.entity is not None else [])]
+    found = dict(zip(places, ids, strict=True))
+    values = [named(found[name].copy() if name in found else bigint(number(0)), name) for name in keys]
+    counts = [named(number(0), names.COUNT), named(exp.Count(this=exp.Star()), names.POPULATION)]
+    people = quasi.encoded([*values, *counts]).group_by(*[part.copy() for part in ids], copy=False)
+    summed = [named(bigint(exp.Sum(this=column(name))), name) for name in (names.COUNT, names.POPULATION)]
+    query = exp.select(*map(column, keys), *summed).from_(union_all([originals, people]).subquery("counted"))
+    return query.group_by(*map(column, keys), copy=False)
 
 
 def level_costs(attributes: Sequence[Attribute]) -> exp.Query:
@@ -81,8 +102,12 @@ def level_costs(attributes: Sequence[Attribute]) -> exp.Query:
     return union_all(rows)
 
 
-def level_widths(attributes: Sequence[Attribute]) -> exp.Query:
-    """Return a row an attribute: its position, and per level the number of distinct texts, NULL being one."""
+def level_widths(attributes: Sequence[Attribute], *, of_source: bool = False) -> exp.Query:
+    """Return a row an attribute: its position, and per level the number of distinct texts, NULL being one.
+
+    Args:
+        of_source: without those of values that only a population beside the source has.
+    """
     tallest = max(attribute.height for attribute in attributes)
     rows = []
     for position, attribute in enumerate(attributes):
@@ -95,7 +120,10 @@ def level_widths(attributes: Sequence[Attribute]) -> exp.Query:
             counts.append(exp.Add(this=distinct, expression=nulls))
         counts += [bigint(exp.null()) for _ in range(attribute.height, tallest)]
         covered = equal(column(COVERED), number(1))
-        rows.append(exp.select(number(position), *counts).from_(lookup_rows(position)).where(covered))
+        query = exp.select(number(position), *counts).from_(lookup_rows(position)).where(covered)
+        if of_source:
+            query = query.where(exp.Not(this=exp.Is(this=column(names.COUNT), expression=exp.null())))
+        rows.append(query)
     return union_all(rows)
 
 

@@ -11,14 +11,16 @@ from collections.abc import Collection, Mapping, Sequence
 
 from sqlglot import exp
 
+from sqlanon.compiler import readable_profiles
 from sqlanon.compiler.encoded_source import least_cost
 from sqlanon.compiler.readable import n_ln_n, original_value, with_texts
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
-from sqlanon.models.base import PrivacyModel, knows_parts
+from sqlanon.models.base import PrivacyModel, is_of_release, judges_persons, knows_parts
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
 from sqlanon.sqltrees.trees import (
+    bigint,
     both,
     column,
     cte,
@@ -44,7 +46,8 @@ COSTED = "costed"
 """Column of ``names.CERTIFIED``: 1 for a node whose suppressed records' costs are asked for."""
 
 
-def _text(position: int) -> str:
+def text_of(position: int) -> str:
+    """Return the column of ``names.JUDGED`` with the number of the text of the attribute at a position."""
     return f"text_{position}"
 
 
@@ -70,13 +73,18 @@ def generalized(catalog: Catalog, nodes: Collection[Node]) -> exp.Select:
 def judged(catalog: Catalog, models: Sequence[PrivacyModel], nodes: Mapping[int, Node]) -> exp.Query:
     """Return the relation ``names.JUDGED``: the classes of some nodes, by the numbers of the nodes.
 
+    Release models settle it afterwards (``readable_release``).
+
     A class has its node, its texts, its counters, whether it fails, and how many of its records are certain to be
     suppressed at every more special node.
     """
-    attributes = range(len(catalog.attributes))
-    texts = [_text(position) for position in attributes]
+    texts = [text_of(position) for position in range(len(catalog.attributes))]
     values = [original_value(len(texts) + place) for place in range(len(catalog.sensitive))]
-    ctes = [cte("records", _records(catalog, nodes))]
+    of_persons = judges_persons(models)
+    records = _records(catalog, nodes)
+    if of_persons:  # a class is what the persons of a profile have in common
+        records, texts = readable_profiles.with_profiles(records, NODE), [*texts, readable_profiles.PROFILE]
+    ctes = [cte("records", records)]
     ctes.append(cte("classes", _classes(catalog, texts), materialized=True))
     watched = {model.column for model in models}
     for place, attribute in enumerate(catalog.sensitive):
@@ -92,6 +100,8 @@ def judged(catalog: Catalog, models: Sequence[PrivacyModel], nodes: Mapping[int,
         query.select(column(names.COUNT, "classes"), copy=False)
     fails, min_suppressed = [], []
     for position, model in enumerate(models):
+        if is_of_release(model):
+            continue
         name = f"model_{position}"
         ctes.append(cte(name, _answers(catalog, model)))
         query.join(table(name), on=_same_class(name), join_type="left", copy=False)
@@ -101,7 +111,7 @@ def judged(catalog: Catalog, models: Sequence[PrivacyModel], nodes: Mapping[int,
             few = exp.LT(this=column("records", "classes"), expression=number(model.size))
             lasts = exp.true() if model.monotone else few
             certain = when(lasts, column("records", "classes"), number(0))
-            if knows_parts(model):
+            if knows_parts(model) and not of_persons:
                 in_parts = f"in_parts_{position}"
                 of_records = exp.select(column(CLASS), named(column("records"), names.COUNT)).from_(table("classes"))
                 ctes.append(cte(in_parts, _answers(catalog, model, classes=of_records)))
@@ -110,42 +120,63 @@ def judged(catalog: Catalog, models: Sequence[PrivacyModel], nodes: Mapping[int,
         min_suppressed.append(when(fails[-1].copy(), certain, number(0)))
     any_fails = exp.or_(*fails) if fails else exp.false()
     query.select(named(when(any_fails, number(1), number(0)), "fails"), copy=False)
-    query.select(named(greatest(*min_suppressed) if min_suppressed else number(0), "min_suppressed"), copy=False)
+    query.select(
+        named(greatest(*min_suppressed) if min_suppressed else bigint(number(0)), "min_suppressed"), copy=False
+    )
+    if of_persons:
+        query = readable_profiles.suppressed_whole(query, NODE, texts)
     return with_ctes(query, ctes)
 
 
-def node_counts(catalog: Catalog, nodes: Mapping[int, Node], size: int) -> exp.Query:
+def profiles(catalog: Catalog, models: Sequence[PrivacyModel], nodes: Mapping[int, Node]) -> exp.Query:
+    """Return the relation ``names.PROFILES``: the profile of every entity at each of the nodes."""
+    if any(map(is_of_release, models)):  # each person is judged alone, in rounds
+        return readable_profiles.persons(_records(catalog, nodes), NODE)
+    texts = [text_of(position) for position in range(len(catalog.attributes))]
+    return readable_profiles.profiles(_records(catalog, nodes), NODE, texts)
+
+
+def node_counts(catalog: Catalog, nodes: Mapping[int, Node], size: int, *, of_persons: bool) -> exp.Query:
     """Return a row a node: its number, and what its classes come to (``sql/audit/node_counts.sql``).
 
     With an entity the row also counts the entities with suppressed records (``node_entities.sql``).
+
+    Args:
+        of_persons: classes are of persons, so that a class of rows may be partly suppressed.
     """
+    texts = [text_of(position) for position in range(len(catalog.attributes))]
     query = bind(
         "audit/node_counts.sql",
-        relations={"judged": table(names.JUDGED)},
+        relations={"judged": readable_profiles.by_rows(NODE, texts) if of_persons else table(names.JUDGED)},
         values={"size": max(size, 1), "population": catalog.population},
     )
     if not catalog.has_entity:
         return query
-    texts = [_text(position) for position in range(len(catalog.attributes))]
+    records = _records(catalog, nodes)
+    counted = readable_profiles.entities if of_persons else _of_entities
+    of_entities = counted(records, NODE, texts)
+    wanted = [column(name, "counts") for name in query.named_selects]
+    wanted += [column(name, "of_entities") for name in of_entities.named_selects if name != NODE]
+    both_rows = exp.select(*wanted).from_(query.subquery("counts"))
+    same_node = equal(column(NODE, "counts"), column(NODE, "of_entities"))
+    return both_rows.join(of_entities.subquery("of_entities"), on=same_node, copy=False)
+
+
+def _of_entities(records: exp.Query, node: str, texts: Sequence[str]) -> exp.Select:
+    """Return per ``node`` the entities with suppressed records (``sql/audit/node_entities.sql``)."""
     hit = (
         exp.select(
-            column(NODE, "records"),
+            column(node, "records"),
             named(column(names.ENTITY, "records"), "entity"),
             *[column(name, "judged") for name in ("fails", "min_suppressed")],
             named(column(names.COUNT, "judged"), "records"),
             named(column(names.COUNT, "records"), names.COUNT),
             column("entities", "judged"),
         )
-        .from_(table("records"))
-        .join(table(names.JUDGED, "judged"), on=equal_columns((NODE, *texts), "records", "judged"), join_type="left")
+        .from_(records.subquery("records"))
+        .join(table(names.JUDGED, "judged"), on=equal_columns((node, *texts), "records", "judged"), join_type="left")
     )
-    of_entities = bind("audit/node_entities.sql", relations={"judged": hit})
-    wanted = [column(name, "counts") for name in query.named_selects]
-    wanted += [column(name, "of_entities") for name in of_entities.named_selects if name != NODE]
-    both_rows = exp.select(*wanted).from_(query.subquery("counts"))
-    same_node = equal(column(NODE, "counts"), column(NODE, "of_entities"))
-    both_rows.join(of_entities.subquery("of_entities"), on=same_node, copy=False)
-    return with_ctes(both_rows, [cte("records", _records(catalog, nodes))])
+    return bind("audit/node_entities.sql", relations={"judged": hit})
 
 
 def node_costs(catalog: Catalog, *, surprising: bool) -> exp.Query:
@@ -168,7 +199,7 @@ def _costs_of_leaves(position: int, tallest: int) -> exp.Select:
     of_text = [
         equal(column("position", "costs"), number(position)),
         equal(column("level", "costs"), column(names.level(position), "nodes")),
-        equal(column("text", "costs"), column(_text(position), "judged")),
+        equal(column("text", "costs"), column(text_of(position), "judged")),
     ]
     return (
         _of_failing(
@@ -186,7 +217,7 @@ def _costs_of_leaves(position: int, tallest: int) -> exp.Select:
 
 def _surprisals_of_texts(position: int) -> exp.Select:
     counters = [named(exp.Sum(this=column(name, "judged")), name) for name in (names.COUNT, "min_suppressed")]
-    keys = [column(NODE, "judged"), column(_text(position), "judged")]
+    keys = [column(NODE, "judged"), column(text_of(position), "judged")]
     grouped = _of_failing(exp.select(column(NODE, "judged"), *counters)).group_by(*keys)
     sums = [or_zero(exp.Sum(this=n_ln_n(column(name)))) for name in (names.COUNT, "min_suppressed")]
     query = exp.select(column(NODE), number(position), *sums).from_(grouped.subquery("grouped"))
@@ -216,7 +247,7 @@ def _records(catalog: Catalog, nodes: Mapping[int, Node]) -> exp.Query:
     return union_all(
         exp.select(
             named(number(place), NODE),
-            *[named(column(_text_at(position, level)), _text(position)) for position, level in enumerate(node)],
+            *[named(column(_text_at(position, level)), text_of(position)) for position, level in enumerate(node)],
             *[column(name) for name in _kept(catalog)],
         ).from_(table(names.GENERALIZED))
         for place, node in nodes.items()
@@ -245,7 +276,8 @@ def _entities(*, of_subset: bool) -> exp.Expr:
     if of_subset:
         counts = exp.GT(this=column(names.COUNT), expression=number(0))
         return exp.Count(this=exp.Distinct(expressions=[when(counts, own)]))
-    return exp.Count(this=exp.Distinct(expressions=[own]))
+    known = exp.GT(this=column(names.POPULATION), expression=number(0))
+    return exp.Count(this=exp.Distinct(expressions=[when(known, own)]))
 
 
 def _weights(place: int) -> exp.Select:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from sqlglot import exp
 
 from sqlanon.compiler.encoded_source import COVERED, SOURCE, EncodedSource
+from sqlanon.compiler.entities import with_entities
 from sqlanon.compiler.judged import grouped_node, judged
+from sqlanon.compiler.profiles import published_persons
 from sqlanon.compiler.question import Question
 from sqlanon.lattice.nodes import Node
 from sqlanon.sqltrees import names
@@ -30,6 +33,9 @@ from sqlanon.sqltrees.trees import (
     table,
     with_ctes,
 )
+
+PERSON = names.PREFIX + "person"
+"""Column of records: the number of the entity, beside the entity's own value."""
 
 
 def readable_grain(source: EncodedSource, node: Node, *, whole_population: bool = False) -> exp.Select:
@@ -73,6 +79,7 @@ def release(
     snapshot: str,
     entities: bool = False,
     values: Mapping[str, str] = MappingProxyType({}),
+    instead: Mapping[str, exp.Expr] = MappingProxyType({}),
 ) -> exp.Query:
     """Return the rows of a release: every record whose class passes all models, generalized; no suppressed ones.
 
@@ -83,7 +90,8 @@ def release(
         entities: the rows end with the source's column of entities as ``names.ENTITY``, for audits before anything is
             written: its own values, which do not rest on the numbers that the plan counts.
         values: columns of the source whose own values the rows hold besides, under other names: for what is computed
-            of a class.
+            of a class, or audited before anything is written.
+        instead: what stands in the place of published columns, by their names.
     """
     catalog, quasi = question.catalog, source.quasi
     level_of = {
@@ -92,7 +100,7 @@ def release(
     }
     projections: list[exp.Expr] = []
     for index, (name, type_name) in enumerate(published.items()):
-        value = level_of.get(name, column(name, SOURCE))
+        value = level_of[name] if name in level_of else instead.get(name, column(name, SOURCE))
         projections.append(named(typed(value, type_name, generalized=name in level_of), f"column_{index}"))
     shown = [named(column(f"column_{i}", "records"), name) for i, name in enumerate(published)]
     rows = exp.select(*shown)
@@ -105,8 +113,12 @@ def release(
     projections += as_keys(
         masked(exp.paren(quasi.packed(word)), number(mask)) for word, mask in enumerate(catalog.masks(node))
     )
-    records = of_subset(source, quasi.encoded(projections))
     same_key = equal_columns(map(names.key, range(catalog.words)), "records", "passing")
+    if question.of_persons and source.entity is not None:  # who is published is so with all records
+        quasi = replace(quasi, relation=with_entities(source.relation, source.entity))
+        projections.append(named(column(names.ENTITY, SOURCE), PERSON))
+        same_key = equal(column(PERSON, "records"), column(names.ENTITY, "passing"))
+    records = of_subset(source, quasi.encoded(projections))
     query = rows.from_(table("records")).join(table("passing"), on=same_key)
     ctes = [cte("records", records, computed_first=True), *passing_classes(question, node, snapshot)]
     return with_ctes(query, ctes)
@@ -152,10 +164,15 @@ def released_classes(
 
 
 def passing_classes(question: Question, node: Node, snapshot: str, *also: exp.Expr) -> list[exp.CTE]:
-    """Return the relations that end with ``passing``: the keys of the classes that pass all models, and ``also``."""
+    """Return the relations that end with ``passing``: the keys of the classes that pass all models, and ``also``.
+
+    Where classes are of persons, it holds the persons of those that pass.
+    """
     catalog = question.catalog
     wanted = [bigint(number(mask)) for mask in question.masks(node)]
     grouped = grouped_node(snapshot, bigint(number(0)), wanted, catalog.has_population, catalog.has_entity)
+    if question.of_persons:
+        return [*judged(question, grouped), cte("passing", published_persons())]
     passing = (
         exp.select(*keys(catalog.words), *also)
         .from_(table("judged"))

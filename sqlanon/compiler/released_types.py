@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from sqlanon.compiler.encoded_source import COVERED, EncodedSource, leaves
 from sqlanon.compiler.question import Question
+from sqlanon.compiler.recoded import in_stretches
 from sqlanon.compiler.release import passing_classes
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
@@ -70,16 +71,30 @@ def one_rule(question: Question, node: Node) -> exp.Query:
     return with_ctes(query, [cte(types, rows), *passing_classes(question, node, names.BASE)])
 
 
-def several_rules(catalog: Catalog, *, split: bool) -> exp.Query:
+def several_rules(catalog: Catalog, *, split: bool, coded: bool = False) -> exp.Query:
     """Return the row types of a release by several rules, from ``names.ASSIGNED``: the key, ``n`` and ``rule``.
 
     Args:
         split: rules share the records of a row type; then also which of them.
+        coded: ``names.ASSIGNED`` holds records with different sensitive values apart; here they are one row type.
     """
+    if coded:
+        return _without_sensitive_values(catalog)
     stretch = [column(names.STRETCH_FIRST), column(names.STRETCH_LAST)] if split else []
     query = exp.select(*keys(catalog.words), column(names.COUNT), column(names.RULE), *stretch)
     has_records = exp.GT(this=column(names.COUNT), expression=number(0))
     return query.from_(table(names.ASSIGNED)).where(has_records)
+
+
+def _without_sensitive_values(catalog: Catalog) -> exp.Query:
+    """Return the row types of the quasi-identifiers alone, whose records rules share."""
+    words = catalog.words
+    cleared = [
+        masked(column(names.key(w)), number(~codes)) if codes else column(names.key(w))
+        for w, codes in enumerate(catalog.codes)
+    ]
+    types = rolled_up(table(names.ASSIGNED), cleared).select(column(names.RULE)).group_by(column(names.RULE))
+    return in_stretches(types, words)
 
 
 def grouped_types(catalog: Catalog, positions: Sequence[int] | None = None) -> exp.Select:

@@ -6,16 +6,34 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sqlanon.compiler import distinct_entities
+from sqlanon.compiler import distinct_entities, profiles
 from sqlanon.compiler.encoded_source import least_cost
 from sqlanon.compiler.question import Question
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
-from sqlanon.sqltrees.trees import column, cte, drop_columns, equal, masked, named, number, sum_if, table, total
+from sqlanon.sqltrees.trees import (
+    as_keys,
+    bigint,
+    column,
+    count_rows,
+    cte,
+    drop_columns,
+    equal,
+    masked,
+    named,
+    number,
+    or_zero,
+    sum_if,
+    table,
+    total,
+)
 
 TOTALS = -1
 """The ``attribute`` of the row that holds a node's counts; other rows hold an attribute's cost."""
+CELLS = "cells"
+"""Column: how many joint cells were added up."""
 
 
 def totals(question: Question) -> list[exp.CTE]:
@@ -23,17 +41,48 @@ def totals(question: Question) -> list[exp.CTE]:
     columns, min_suppressed = question.columns, _min_suppressed(question)
     size, population = max(question.size, 1), question.catalog.population
     query = bind("judge/totals.sql", columns=min_suppressed, values={"size": size, "population": population})
+    if question.catalog.earlier is not None:
+        query = query.from_(published_classes(question).subquery("judged"), copy=False)
     no_cost = exp.cast(exp.null(), "DOUBLE" if question.needs == "surprisals" else "BIGINT")
     counts = {item.alias_or_name: item for item in query.expressions}
-    counts |= {
-        name: named(sum_if(equal(column(f"fails_{i}"), number(1)), column(names.COUNT)), name)
-        for i, name in enumerate(question.model_columns)
-    }
+    if question.catalog.earlier is not None:
+        counts["grain"] = named(total(column(CELLS)), "grain")
+    for i, name in enumerate(question.model_columns):
+        alone = sum_if(equal(column(f"fails_{i}"), number(1)), column(names.COUNT))
+        counts[name] = named(total(column(profiles.alone(i))) if question.of_persons else alone, name)
     counts |= {name: named(no_cost.copy(), name) for name in question.cost_columns}
     query.set("expressions", [counts[name] for name in columns if name in counts])
+    if question.of_persons:
+        return distinct_entities.totals(query, columns, profiles.person_counts(monotone=question.monotone))
     if question.catalog.has_entity:
-        return distinct_entities.totals(question.catalog, query, columns, question.monotone)
+        of_entities = distinct_entities.entity_counts(question.catalog, monotone=question.monotone)
+        return distinct_entities.totals(query, columns, of_entities)
     return [cte("totals", query, materialized=True)]
+
+
+def published_classes(question: Question) -> exp.Select:
+    """Return ``judged`` with the joint cells of a class added up: those that pass, and those that fail, apart.
+
+    What is counted over cells is the same, and a row that passes is a published class.
+    """
+    catalog = question.catalog
+    by_model = [f"fails_{i}" for i in range(len(question.models))] if question.by_model else []
+    # a model that counts no value in a class says nothing of it
+    by = [column("node"), column("fails"), *(or_zero(column(name)) for name in by_model)]
+    parts = class_without_earlier(catalog)
+    counters = [names.COUNT, *([] if question.monotone else ["min_suppressed"])]
+    query = exp.select(*[named(item.copy(), name) for item, name in zip(by, ("node", "fails", *by_model), strict=True)])
+    query = query.select(*as_keys(parts), *[named(total(column(name)), name) for name in counters])
+    query = query.select(named(bigint(count_rows()), CELLS)).from_(table("judged"))
+    return query.group_by(*[item.copy() for item in (*by, *parts)])
+
+
+def class_without_earlier(catalog: Catalog, owner: str | None = None) -> list[exp.Expr]:
+    """Return the words of the key of a published class, from those of its joint cells."""
+    return [
+        masked(column(names.key(word), owner), number(~hidden)) if hidden else column(names.key(word), owner)
+        for word, hidden in ((word, catalog.hidden_bits(word)) for word in range(catalog.words))
+    ]
 
 
 def costs(question: Question) -> tuple[list[exp.CTE], exp.Select]:

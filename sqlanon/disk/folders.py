@@ -40,15 +40,22 @@ class PrivateFolder:
             OSError: it cannot be created, or is another user's.
         """
         while True:
+            created = False
             with suppress(FileExistsError):
                 path.mkdir(mode=0o700)
+                created = True
             if not is_own(path):
                 if not os.path.lexists(path):  # still empty, it was taken for what a dead process had left
                     continue
                 raise PermissionError(f"{path.name} is another user's")
             with suppress(FileNotFoundError):  # its last holder removed it at this moment
                 path.chmod(0o700)
-                handle = acquire(path / LOCK, create=True)
+                try:
+                    handle = acquire(path / LOCK, create=True)
+                except OSError:
+                    if created:
+                        _undo(path)
+                    raise
                 return None if handle is None else cls(path, handle)
 
     @classmethod
@@ -112,6 +119,15 @@ class PrivateFolder:
         if self._handle >= 0:
             handle, self._handle = self._handle, -1
             os.close(handle)
+
+
+def _undo(path: Path) -> None:
+    """Remove a new folder whose lock could not be written: a disk that is full has room for the name alone."""
+    with suppress(FileNotFoundError):
+        if (path / LOCK).stat().st_size == 0:
+            (path / LOCK).unlink()
+    with suppress(OSError):  # another has it now
+        path.rmdir()
 
 
 def discard(path: Path) -> None:

@@ -16,6 +16,8 @@ from sqlanon.interrupts import held
 
 WORKPLACE = ".sqlanon"
 """The ending of the folder beside a file in which it is written; its name begins with a dot."""
+NEW = "new"
+"""The folder in the workplace of a release in which it is written, under its own name."""
 PATIENCE = 10.0
 """Seconds to wait for another process that writes the same small file."""
 

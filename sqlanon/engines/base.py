@@ -38,9 +38,9 @@ FEATURES: Mapping[str, str] = {
     "side_by_side": "judges nodes side by side",
     "several_sources": "joins sources, and streams files of other formats",
     "transformation": "recodes by patterns and several nodes",
-    "ordered_distance": "knows the ordered distance of t-closeness",
     "wide_sums": "sums beyond 64 bits",
     "null_audit": "audits what the NULLs of a release reveal",
+    "keyed": "makes pseudonyms and shifts dates by a key",
 }
 """What an engine may lack, as it reads after the engine's name."""
 
@@ -142,10 +142,9 @@ class Engine(ABC):
     writes_folders: ClassVar[bool] = False
     """True if a release to a file is a folder, which the engine's machines write (``write_folder``)."""
     stages_release: ClassVar[bool] = False
-    """True if the rows of a release are written to a working table where they are read more than once: to join the
-    records with their lookups again costs more."""
+    """True if a release that is read more than once is staged, because to join the records again costs more."""
     repeats_rows: ClassVar[bool] = False
-    """True if UNNEST(RANGE(n)) in a projection repeats its row n times, and a GROUP BY costs less than a shuffle."""
+    """True if UNNEST(RANGE(n)) in a projection repeats its row n times, for less than a shuffle costs."""
     preamble: ClassVar[tuple[str, ...]] = ()
     """The statements that a script begins with: they create the functions that its statements call."""
     begin: ClassVar[str] = "BEGIN TRANSACTION"
@@ -154,10 +153,12 @@ class Engine(ABC):
     """The schema of temporary relations with its dot, so that no other relation of the same name is meant."""
     analyzes: ClassVar[bool] = False
     """True if the planner knows nothing of the values of a new table before ANALYZE."""
+    recurs_freely: ClassVar[bool] = True
+    """True if a recursive statement may group what it has found so far, and read it more than once."""
     groups_by_sets: ClassVar[bool] = True
     """True if one statement groups by several columns while it reads its rows once (GROUPING SETS)."""
-    version: str
     lanes: int = 1
+    version: str
 
     def __init__(self) -> None:
         self.journal = Journal()
@@ -290,8 +291,7 @@ class Engine(ABC):
         script does not contain such a statement, nor one that is not ``replayed``.
 
         Args:
-            portable: what the script contains in place of ``query``: the same rows, computed in a way that every
-                database knows.
+            portable: what the script has in place of ``query``: the same rows, computed as any database can.
         """
         logged = None
         if isinstance(query, exp.Expr) and name != SNAPSHOT and replayed:
@@ -310,6 +310,10 @@ class Engine(ABC):
         self._log(name, table, lambda: logged, more=True)
         self._analyze_working(table)
 
+    def add(self, name: str, text: str, parameters: Sequence[Any] = ()) -> int:
+        """Run an INSERT that was rendered before, and return how many rows it added."""
+        return int(self.run(name, text, parameters)[0][0])
+
     def compute(self, name: str, table: str, query: exp.Query, columns: Mapping[int, Computed], *, more: bool) -> None:
         """Create a working table with the rows of computed hierarchies, or add them where there is ``more`` in it.
 
@@ -323,8 +327,7 @@ class Engine(ABC):
             self.create(name, table, query)
 
     def read_once(self, name: str, table: str, relation: exp.Expr) -> exp.Expr:
-        """Return a relation that shows the rows of another as they are now: a working table, or the other itself where
-        it costs little to read it again, or no working table can be created within a publication."""
+        """Return the rows of a relation as they are now, in a working table if that spares work."""
         return relation
 
     def drop(self, table: str) -> None:
@@ -336,7 +339,7 @@ class Engine(ABC):
         self.run("drop column", f"ALTER TABLE {self._working_table(table)} DROP COLUMN {self._quoted(column)}")
 
     def analyze(self, relation: exp.Expr) -> None:
-        """Gather statistics of a new table for the planner, if it has none otherwise (``analyzes``)."""
+        """Gather statistics of a new table, if the planner has none otherwise."""
         if self.analyzes:
             self.run("analyze", analysis(relation))
 

@@ -49,7 +49,8 @@ def numpy_column(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return np.asarray(column.to_numpy())
-    dtype = np.dtype(kind.to_pandas_dtype())
+    letter = "f" if pa.types.is_floating(kind) else "u" if pa.types.is_unsigned_integer(kind) else "i"
+    dtype = np.dtype(f"{letter}{kind.bit_width // 8}")  # to_pandas_dtype wants pandas before pyarrow 20
     parts = [np.empty(0, np.float64 if column.null_count and pa.types.is_integer(kind) else dtype)]
     for chunk in column.chunks:
         if not len(chunk):

@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 logger = logging.getLogger("sqlanon")
+STATEMENT = "statement %s took %.6f s"
+"""What is logged of every statement: its name and its seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ class Journal:
         finally:
             seconds = time.perf_counter() - start
             self.entries.append(Entry(name, seconds))
-            logger.debug("statement %s took %.6f s", name, seconds)
+            logger.debug(STATEMENT, name, seconds)
 
     @property
     def statements(self) -> int:

@@ -32,6 +32,8 @@ class SerialEngine(Engine):
             self._shown[view] = table
 
     def drop(self, table: str) -> None:
+        for view in [view for view, shown in self._shown.items() if shown == table]:
+            self.run("hide", f"DROP VIEW IF EXISTS {self._working_table(view)}")
         self._forget_views(table)
         super().drop(table)
 

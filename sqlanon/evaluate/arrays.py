@@ -90,13 +90,17 @@ class AttributeValues:
 
 @dataclass(frozen=True)
 class SensitiveValues:
-    """The values of a sensitive column by number: those with a common ancestor follow each other."""
+    """The values of a sensitive column by number: those with a common ancestor follow each other.
+
+    ``absent`` is the number of ``SensitiveAttribute.absent``.
+    """
 
     word: int
     code: int
     codes: Whole
     numbers: Whole
     facts: ValueFacts
+    absent: int | None = None
 
     def of(self, keys: Sequence[Whole]) -> Whole:
         """Return the numbers of the values that stand in the words of some keys of the source."""
@@ -111,6 +115,7 @@ class CodeArrays:
     Attributes:
         keys: the words of the base's keys.
         n, population: its counters.
+        owners: with an entity, its number per row.
         attributes: the values of the quasi-identifiers.
         sensitive: those of the sensitive columns, in the order of the catalog.
         fetched: the tables that this was read from.
@@ -123,10 +128,11 @@ class CodeArrays:
     attributes: tuple[AttributeValues, ...]
     sensitive: dict[str, SensitiveValues] = field(default_factory=dict)
     fetched: tuple[Transferred, ...] = ()
+    owners: Whole | None = None
 
     def close(self) -> None:
         """Forget the rows of the base."""
-        self.keys, self.n, self.population = (), self.n[:0], None
+        self.keys, self.n, self.population, self.owners = (), np.zeros(0, np.int64), None, None
 
 
 def fetch(engine: Engine, catalog: Catalog) -> CodeArrays:
@@ -151,7 +157,9 @@ def fetch(engine: Engine, catalog: Catalog) -> CodeArrays:
         tree = columns(names.ancestors(place)) if attribute.rooted else None
         sensitive[attribute.name] = _sensitive(attribute, columns(names.overall(place)), tree)
     population = _whole(base[names.POPULATION]) if catalog.has_population else None
-    return CodeArrays(catalog, keys, _whole(base[names.COUNT]), population, attributes, sensitive, tuple(fetched))
+    owners = _whole(base[names.ENTITY]) if catalog.has_entity else None
+    n = _whole(base[names.COUNT])
+    return CodeArrays(catalog, keys, n, population, attributes, sensitive, tuple(fetched), owners)
 
 
 def _whole(column: NDArray[np.generic]) -> Whole:
@@ -203,4 +211,7 @@ def _sensitive(attribute: SensitiveAttribute, overall: Columns, tree: Columns | 
         alone_in_tree=levels[0][2][ranked] if levels else None,
         **real,
     )
-    return SensitiveValues(attribute.word, attribute.code, codes[by_code], number[by_code], facts)
+    absent = None
+    if attribute.absent is not None:
+        absent = int(number[by_code][np.searchsorted(codes[by_code], attribute.absent)])
+    return SensitiveValues(attribute.word, attribute.code, codes[by_code], number[by_code], facts, absent)

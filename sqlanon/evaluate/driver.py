@@ -4,18 +4,38 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 from sqlanon.errors import Interrupted, NoSolutionError, SearchStoppedError
-from sqlanon.evaluate.evaluator import Evaluator
 from sqlanon.policy import SearchOptions
 from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.search.base import TIE, Claim, Problem, Progress, Request, Verdict
 from sqlanon.search.box import useful_top
 from sqlanon.search.certificate import Certificate
 from sqlanon.search.proof import Proof, first_gap, proof_of
+
+
+class NodeJudge(Protocol):
+    """What a search asks for verdicts: ``evaluate.Evaluator``, or another that counts other things."""
+
+    @property
+    def judged(self) -> Collection[Verdict]:
+        """All verdicts so far."""
+        ...
+
+    def judge(self, requests: Sequence[Request], *, exact: bool = False) -> list[Verdict]:
+        """Return the verdicts of the requested nodes, in their order."""
+        ...
+
+    def report(self, progress: Progress) -> None:
+        """Say how far a search is, to whoever watches."""
+        ...
+
+    def forget(self) -> None:
+        """Drop verdicts where there are too many."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +50,7 @@ class SearchResult:
 
 def run_search(
     problem: Problem,
-    evaluator: Evaluator,
+    evaluator: NodeJudge,
     options: SearchOptions,
     *,
     extensions: Extensions = NOTHING,
@@ -98,7 +118,7 @@ def interrupted(effort: str, best: Certificate | None = None, levels: Mapping[st
     )
 
 
-def _proof(problem: Problem, evaluator: Evaluator, progress: Progress, *, interrupted: bool) -> Proof | None:
+def _proof(problem: Problem, evaluator: NodeJudge, progress: Progress, *, interrupted: bool) -> Proof | None:
     """Return the proof that the strategy has kept, or one from all judged nodes.
 
     Stopped before there is one, return what holds for every lattice.
@@ -158,7 +178,7 @@ def _certify(
 
 
 def _give_up(
-    problem: Problem, evaluator: Evaluator, progress: Progress, proof: Proof | None, strategy: str, stopped: str
+    problem: Problem, evaluator: NodeJudge, progress: Progress, proof: Proof | None, strategy: str, stopped: str
 ) -> NoReturn:
     """Raise the error of a search without a solution: NoSolutionError if it is proven that there is none."""
     if stopped == "interrupt":
@@ -211,7 +231,7 @@ def _shortfall(problem: Problem, nearest: Verdict, lacking: list[tuple[str, int]
     return text
 
 
-def _cure(problem: Problem, evaluator: Evaluator) -> str:
+def _cure(problem: Problem, evaluator: NodeJudge) -> str:
     """Return what may help.
 
     Whether loosening the limits on levels helps is known from the node that generalizes everything.

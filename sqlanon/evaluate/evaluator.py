@@ -12,19 +12,22 @@ from sqlanon.compiler import batch as compiler
 from sqlanon.compiler.question import Question
 from sqlanon.compiler.tallies import TOTALS
 from sqlanon.engines.base import Engine, Job
+from sqlanon.evaluate.node_costs import no_costs
+from sqlanon.evaluate.settling import settle, suppressed_alone
 from sqlanon.evaluate.shared_counts import SharedCounts
 from sqlanon.evaluate.snapshots import Snapshot, SnapshotStore
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Counts
 from sqlanon.models import least_size
-from sqlanon.models.base import PrivacyModel
+from sqlanon.models.base import PrivacyModel, is_of_release
 from sqlanon.search.base import Problem, Progress, Request, Verdict
 from sqlanon.search.verdicts import required_counts, verdict_of
 from sqlanon.sqltrees import names
 
 if TYPE_CHECKING:  # arrays are imported where they are used
     from sqlanon.evaluate.in_process import InProcess, InProcessJudge
+    from sqlanon.evaluate.person_judging import PersonsInProcess, PersonsJudge
 
 CROSS_ROWS = 80_000
 """Up to this many grain rows a cross join with the masks beats a UNION ALL of the nodes (measured with keys of one to
@@ -75,7 +78,7 @@ class Evaluator:
         *,
         most: int = MAX_BATCH,
         lanes: int | None = None,
-        local: InProcess | None = None,
+        local: InProcess | PersonsInProcess | None = None,
     ) -> None:
         self._engine = engine
         self._catalog = catalog
@@ -91,8 +94,9 @@ class Evaluator:
         self.rows_read = 0
         self._local = None if local is None else local.judge_for(self._question)
         self.shared: SharedCounts | None = None
-        self._batches: dict[bool, compiler.Batch] = {}
-        self._texts: dict[tuple[str, tuple[int, ...], bool], str] = {}
+        self._of_release = any(map(is_of_release, models))
+        self._batches: dict[tuple[bool, str | None], compiler.Batch] = {}
+        self._texts: dict[tuple[str, tuple[int, ...], bool, str | None], str] = {}
 
     @property
     def judged(self) -> Collection[Verdict]:
@@ -140,6 +144,10 @@ class Evaluator:
                 self._judge_locally(self._local, wanted, exact)
             return [self._memo[request.node] for request in requests]
         self._snapshots.prepare(list(wanted.values()))
+        if self._of_release:
+            for node in wanted:
+                self._judge_settled(node, exact)
+            return [self._memo[request.node] for request in requests]
         work = [self._job(share, exact) for share in self._shares(list(wanted))]
         question = self._full if exact else self._question
         answers = self._engine.run_many("evaluate", [job for _, job in work])
@@ -166,7 +174,7 @@ class Evaluator:
         if self.shared is not None and not exact:
             self.shared.keep(node, counts, has_costs=has_costs)
 
-    def _judge_locally(self, judge: InProcessJudge, wanted: Mapping[Node, Node], exact: bool) -> None:
+    def _judge_locally(self, judge: InProcessJudge | PersonsJudge, wanted: Mapping[Node, Node], exact: bool) -> None:
         """Judge nodes in the process; they are given with their floors."""
         judge.grains.prepare(list(wanted.values()))
         titles: Counter[str] = Counter()
@@ -177,6 +185,26 @@ class Evaluator:
         self._engine.journal.verdicts.update(titles)
         if not exact:
             self.origins.update(titles)
+
+    def _judge_settled(self, node: Node, exact: bool) -> None:
+        """Judge a node whose classes release models settle in a table of their own."""
+        question, snapshot = self._full if exact else self._question, self._snapshots.nearest(node)
+        found = settle(self._engine, question, node, snapshot.table)
+        _, job = self._job([(node, snapshot)], exact, settled=found.table)
+        [rows] = self._engine.run_many("evaluate", [job])
+        found.drop()
+        [(_, counts, has_costs)] = counted(question, [node], rows)
+        if question.has_costs and question.limit is not None and found.total > question.limit:
+            has_costs, (own, least) = False, no_costs(node)  # known after they were counted, and not needed
+            counts = replace(counts, costs=own, min_costs=least)
+        counts = replace(counts, min_total=found.total + self._catalog.uncovered)
+        if exact and not question.of_persons:  # a model of persons has no other beside it
+            alone = [
+                suppressed_alone(self._engine, question, node, snapshot.table, model) if is_of_release(model) else own
+                for model, own in zip(question.models, counts.by_model, strict=True)
+            ]
+            counts = replace(counts, by_model=tuple(alone))
+        self._note(node, counts, has_costs=has_costs, exact=exact)
 
     def _shares(self, nodes: Sequence[Node]) -> Iterator[list[tuple[Node, Snapshot]]]:
         """Yield the nodes with the grains to judge them from, in shares of about the same work: one a statement."""
@@ -210,9 +238,11 @@ class Evaluator:
         worth = {node for node, gain in gains.most_common(MOST_ARMS - 1) if gain > ARM_ROWS}
         return [(node, snapshot if snapshot.node in worth else common) for node, snapshot in served]
 
-    def _job(self, share: Sequence[tuple[Node, Snapshot]], exact: bool) -> tuple[list[Node], Job]:
-        """Return the statement that judges a share of the nodes."""
-        question = self._full if exact else self._question
+    def _job(
+        self, share: Sequence[tuple[Node, Snapshot]], exact: bool, *, settled: str | None = None
+    ) -> tuple[list[Node], Job]:
+        """Return the statement that judges a share of the nodes; of one, whose classes are ``settled`` in a table."""
+        question = replace(self._full if exact else self._question, settled=settled)
         grains = list({snapshot.node: snapshot for _, snapshot in share}.values())
         arm_of = {snapshot.node: arm for arm, snapshot in enumerate(grains)}
         nodes = [node for node, _ in share]
@@ -230,11 +260,11 @@ class Evaluator:
         return nodes, Job({names.grain(arm): grain.table for arm, grain in enumerate(grains)}, text, bound)
 
     def _text(self, question: Question, arms: tuple[int, ...], form: compiler.Form, exact: bool) -> str:
-        slot = (form, arms, exact)
+        batch, slot = (exact, question.settled), (form, arms, exact, question.settled)
         if slot not in self._texts:
-            if exact not in self._batches:
-                self._batches[exact] = compiler.Batch(question)
-            self._texts[slot] = self._engine.prepared(self._batches[exact].of(arms, form=form))
+            if batch not in self._batches:
+                self._batches[batch] = compiler.Batch(question)
+            self._texts[slot] = self._engine.prepared(self._batches[batch].of(arms, form=form))
         return self._texts[slot]
 
 

@@ -1,39 +1,18 @@
-"""Grains in memory: the rows of a node, from which more general nodes are judged by sorting masked keys.
-
-A grain is held at the floor that requests name, once it was named often enough, and if it is expected to be small: all
-nodes above it are then judged from fewer rows. How much a grain shrinks is learnt from those that were built, as with
-snapshots. What is held stays within a budget of rows; the least recently used make room.
-"""
+"""Grains in memory: the rows of a node, from which more general nodes are judged by sorting masked keys."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from sqlanon.errors import EngineError
 from sqlanon.evaluate.arrays import CodeArrays
+from sqlanon.evaluate.held_grains import HeldGrains
 from sqlanon.evaluate.key_layout import KeyLayout, Whole
 from sqlanon.lattice.nodes import Node
 
-SHRINKAGE = 0.3
-"""The assumed shrinkage of the first grain: the logarithm of its share, per unit of the attributes' own."""
-TRUST = 4.0
-"""The units of what was observed that the assumption counts for."""
-USES = 2
-"""A grain is built when its floor is named for the so many-th time (measured on ADULT, CUP and CREDITCARD)."""
-WORTH = 0.8
-"""A grain is built if it is expected to have at most this share of the rows of the nearest one, and held if it has."""
-SMALL = 1_000
-"""From so few rows nothing is built: what is left to save is the work of a call."""
-MOST_GRAINS = 128
-"""Most grains held, beside the base."""
-BUDGET = 4
-"""They may hold so many times the rows of the base."""
 MOST_RESTS = 4
 """A large grain keeps so many arrays of the rest."""
 REST_ROWS = 1_000_000
@@ -75,6 +54,8 @@ class Grain:
         keys: per row, the codes and the sensitive values at their places (``KeyLayout``).
         n, population: its counters.
         rest: per attribute that has no place in a key, the number of a value of level 0 below its own.
+        of_base: per row of the base, the row that holds it; None for the base, and where nobody asks.
+        by_row: its rows stay known by their numbers: there is a population, or ``of_base`` is asked for.
         used: when it served last.
         rests, combined: what was computed of the rest, by levels.
     """
@@ -84,6 +65,8 @@ class Grain:
     n: Whole
     population: Whole | None
     rest: dict[int, Whole]
+    by_row: bool = False
+    of_base: Whole | None = None
     used: int = 0
     _packed: Whole | None = None
     rests: dict[tuple[int, ...], Rest] = field(default_factory=dict)
@@ -101,18 +84,23 @@ class Grain:
 
     @property
     def packed(self) -> Whole:
-        """The keys with ``n`` in their lowest bits; with a population, with the number of the row."""
+        """The keys with ``n`` in their lowest bits, or ``by_row`` with the number of the row."""
         if self._packed is None:
-            low = self.n if self.population is None else np.arange(self.rows)
+            low = np.arange(self.rows) if self.by_row else self.n
             self._packed = self.keys | low
         return self._packed
 
 
-class Grains:
-    """The grains of one source, for the sensitive columns that some models watch."""
+class Grains(HeldGrains[Grain]):
+    """The grains of one source, for the sensitive columns that some models watch.
 
-    def __init__(self, arrays: CodeArrays, layout: KeyLayout, watched: Sequence[str]) -> None:
+    Args:
+        traced: for every row of the base the class that it is in can be asked for (``Grain.of_base``).
+    """
+
+    def __init__(self, arrays: CodeArrays, layout: KeyLayout, watched: Sequence[str], *, traced: bool = False) -> None:
         self.arrays = arrays
+        self.traced = traced
         self.layout = layout
         fields = layout.fields
         self._rest = tuple(number for number, place in enumerate(fields) if place.shift is None)
@@ -121,15 +109,9 @@ class Grains:
             for place in fields
         ]
         self._low = (1 << layout.class_shift) - 1
+        self._kept = (1 << layout.rest_shift) - 1 - self._low
         self._rest_mask = (1 << layout.rest_bits) - 1
-        self._base: Grain | None = self._built_base(watched)
-        self._held: list[Grain] = []
-        self._nodes = np.zeros((0, 0), np.int64)
-        self._named: Counter[Node] = Counter()
-        self._logs = [[math.log(max(width, 1)) for width in values.widths] for values in arrays.attributes]
-        self._shrinkage, self._observed = SHRINKAGE * TRUST, TRUST
-        self._clock = 0
-        self.built = 0
+        super().__init__(self._built_base(watched), [values.widths for values in arrays.attributes])
 
     def _built_base(self, watched: Sequence[str]) -> Grain:
         arrays, layout = self.arrays, self.layout
@@ -145,75 +127,11 @@ class Grains:
         for name, bits in zip(watched, layout.value_bits, strict=True):
             keys |= arrays.sensitive[name].of(arrays.keys) << shift
             shift += bits
-        return Grain(arrays.catalog.bottom, keys, arrays.n, arrays.population, rest)
-
-    @property
-    def base(self) -> Grain:
-        """The grain of the bottom node.
-
-        Raises:
-            EngineError: the plan is closed.
-        """
-        if self._base is None:
-            raise EngineError(
-                "The plan is closed.", hint="ask before the end of its block.", statement="", kind="closed"
-            )
-        return self._base
-
-    def close(self) -> None:
-        """Forget all rows."""
-        self._base = None
-        self._held.clear()
-
-    @property
-    def held(self) -> int:
-        """Number of grains beside the base."""
-        return len(self._held)
-
-    def nearest(self, nodes: Sequence[Node]) -> list[Grain]:
-        """Return per node the grain of fewest rows from which it can be judged."""
-        self._clock += 1
-        if not self._held:
-            return [self.base] * len(nodes)
-        stands_below = (self._nodes[None, :, :] <= np.array(nodes)[:, None, :]).all(axis=2)
-        found = []
-        for number in stands_below.argmax(axis=1).tolist():  # the smallest first; the base is the last
-            grain = self._held[number] if number < len(self._held) else self.base
-            grain.used = self._clock
-            found.append(grain)
-        return found
-
-    def prepare(self, floors: Sequence[Node]) -> None:
-        """Account for requests at or above these floors, and build grains that are worth it."""
-        if len(self._named) > 16 * MOST_GRAINS:
-            self._named.clear()
-        for floor in floors:
-            self._named[floor] += 1
-            if self._named[floor] == USES:
-                [source] = self.nearest([floor])
-                if source.rows > SMALL and source.node != floor:
-                    self._try(floor, source)
-
-    def _try(self, floor: Node, source: Grain) -> None:
-        """Build the grain of a floor if it is expected to be small, and hold it if it is."""
-        fewer = sum(of[low] - of[high] for of, low, high in zip(self._logs, source.node, floor, strict=True))
-        if math.exp(-self._shrinkage / self._observed * fewer) > WORTH:
-            return
-        grain = self.rolled_up(source, floor)
-        self._shrinkage += math.log(source.rows / max(grain.rows, 1))
-        self._observed += fewer
-        if grain.rows > WORTH * source.rows:
-            return
-        room = BUDGET * self.base.rows - grain.rows
-        for victim in sorted(self._held, key=lambda held: held.used):
-            if len(self._held) < MOST_GRAINS and sum(held.rows for held in self._held) <= room:
-                break
-            self._held.remove(victim)
-        grain.used = self._clock
-        self._held.append(grain)
-        self.built += 1
-        self._held.sort(key=lambda held: held.rows)
-        self._nodes = np.array([held.node for held in (*self._held, self.base)])
+        earlier = arrays.catalog.earlier
+        if earlier is not None:
+            keys |= ((arrays.keys[earlier.word] & earlier.mask) >> earlier.shift) << layout.class_shift
+        by_row = self.traced or arrays.population is not None
+        return Grain(arrays.catalog.bottom, keys, arrays.n, arrays.population, rest, by_row)
 
     def sorted_keys(self, grain: Grain, node: Node, keep: int = -1) -> tuple[Whole, Rest | None]:
         """Return the keys of a grain's rows at a node, sorted, and what the numbers of the rest mean.
@@ -221,7 +139,7 @@ class Grains:
         Args:
             keep: of the bits below the class, those that are kept.
         """
-        mask = sum([own[level] for own, level in zip(self._masks, node, strict=True)]) | (self._low & keep)
+        mask = sum([own[level] for own, level in zip(self._masks, node, strict=True)]) | self._kept | (self._low & keep)
         keys = grain.packed & mask
         rest = None
         if self._rest:
@@ -241,20 +159,30 @@ class Grains:
             for number in self._rest:
                 of_level = self.rest_values(source, node, rest, number, numbers)
                 digits[number] = self.arrays.attributes[number].below[node[number]][of_level]
-            first &= ~(self._rest_mask << self.layout.class_shift)
-        return Grain(node, first & ~self.layout.counts, n, population, digits)
+            first &= ~(self._rest_mask << self.layout.rest_shift)
+        of_base = self.of_base(source, keys, starts) if self.traced else None
+        return Grain(node, first & ~self.layout.counts, n, population, digits, source.by_row, of_base)
+
+    def of_base(self, source: Grain, keys: Whole, starts: Whole) -> Whole:
+        """Return for every row of the base the group of sorted keys that holds it; groups begin at ``starts``."""
+        of_keys = np.zeros(len(keys), np.int64)
+        of_keys[starts[1:]] = 1
+        of_source = np.empty(len(keys), np.int64)
+        of_source[keys & self.layout.counts] = of_keys.cumsum()
+        return of_source if source.of_base is None else of_source[source.of_base]
 
     def grouped(self, source: Grain, keys: Whole, shift: int) -> tuple[Whole, Whole, Whole | None]:
         """Return where the groups of sorted keys begin that agree above ``shift``, and their counters."""
         starts = group_starts(keys, shift)
         low = keys & self.layout.counts
-        if source.population is None:
+        if not source.by_row:
             return starts, sums(low, starts), None
-        return starts, sums(source.n[low], starts), sums(source.population[low], starts)
+        population = None if source.population is None else sums(source.population[low], starts)
+        return starts, sums(source.n[low], starts), population
 
     def rest_numbers(self, keys: Whole, rest: Rest) -> Whole:
         """Return the numbers of the rest in some keys; for ranks, rows that have them."""
-        numbers = (keys >> self.layout.class_shift) & self._rest_mask
+        numbers = (keys >> self.layout.rest_shift) & self._rest_mask
         return numbers if rest.first is None else rest.first[numbers]
 
     def _numbered(self, grain: Grain, node: Node) -> Rest:
@@ -284,7 +212,7 @@ class Grains:
             width = self.arrays.attributes[number].widths[level]
             strides[number] = stride, width
             stride *= width
-        return Rest(combined.numbers << self.layout.class_shift, strides, first)
+        return Rest(combined.numbers << self.layout.rest_shift, strides, first)
 
     def _combine(self, grain: Grain, attributes: Sequence[int], levels: tuple[int, ...]) -> Combined:
         """Return a number for the values of some attributes; a search often changes those of others only."""

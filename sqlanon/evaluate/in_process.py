@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Lock
@@ -19,16 +19,21 @@ import numpy as np
 
 from sqlanon.compiler.question import Question
 from sqlanon.evaluate.arrays import CodeArrays
+from sqlanon.evaluate.class_values import ClassValues
 from sqlanon.evaluate.grains import Grain, Grains, Rest, group_starts, sums
 from sqlanon.evaluate.key_layout import KeyLayout, Whole
+from sqlanon.evaluate.known_sets import BaseRows, KeptOfSets, KnownSets, NodeSets
 from sqlanon.evaluate.node_costs import FailingClasses, NodeCosts, no_costs
+from sqlanon.evaluate.release_models import settled, suppressed_alone
 from sqlanon.evaluate.transfer import Transferred
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Counts
 from sqlanon.models import MODELS
-from sqlanon.models.base import PrivacyModel
+from sqlanon.models.base import PrivacyModel, is_of_release, judges_sets
 from sqlanon.models.classes import ClassArrays
+from sqlanon.models.joint_cells import JointCells
+from sqlanon.models.release import NodeClasses
 
 if TYPE_CHECKING:
     from sqlanon.models.classes import Flags, Judgement
@@ -47,6 +52,9 @@ KEPT_ROWS = 8_000_000
 """Rows that are kept for other questions, where any are: classes of judged nodes, their parts, and the grains that they
 came from. Some 200 MB."""
 
+Watched = tuple[tuple[str, ...], bool]
+"""The sensitive columns whose values are counted, and whether rows of the base know their classes (``traced``)."""
+
 
 def can_judge(catalog: Catalog, models: Sequence[PrivacyModel]) -> bool:
     """Return whether nodes can be judged in the process: the base fits, and all models are built in."""
@@ -54,7 +62,7 @@ def can_judge(catalog: Catalog, models: Sequence[PrivacyModel]) -> bool:
     return (
         catalog.base_rows <= MOST_ROWS
         and not catalog.has_entity
-        and all(type(model) in MODELS for model in models)
+        and all(type(model) in (*MODELS, JointCells) for model in models)
         and max(catalog.encoded, 1) * largest < EXACT
         and KeyLayout.of(catalog, watched_columns(catalog, models)) is not None
     )
@@ -78,12 +86,17 @@ class NodeCounts:
 
 @dataclass(frozen=True, slots=True)
 class _Classes:
-    """The classes of a node: their keys, in ascending order, and their counters."""
+    """The classes of a node: their keys, in ascending order, and their counters.
+
+    Attributes:
+        of_base: per row of the base, its class, where models judge sets of attributes.
+    """
 
     keys: Whole
     rest: Rest | None
     n: Whole
     population: Whole | None
+    of_base: Whole | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +131,12 @@ class FormedClasses:
 
     def __init__(self) -> None:
         self.formed = self.reused = 0
-        self._kept: dict[tuple[tuple[str, ...], Node], _Formed] = {}
+        self._kept: dict[tuple[Watched, Node], _Formed] = {}
         self._uses: Counter[Node] = Counter()
         self._rows = 0
         self._lock = Lock()
 
-    def find(self, watched: tuple[str, ...], node: Node) -> _Formed | None:
+    def find(self, watched: Watched, node: Node) -> _Formed | None:
         """Return the classes of a node with their parts by the watched columns, if they are kept."""
         found = self._kept.get((watched, node))
         with self._lock:
@@ -131,7 +144,7 @@ class FormedClasses:
             self.formed += found is None
         return found
 
-    def keep(self, watched: tuple[str, ...], node: Node, formed: _Formed) -> None:
+    def keep(self, watched: Watched, node: Node, formed: _Formed) -> None:
         """Keep the classes of a node, and with them their grain; the oldest make room."""
         with self._lock:
             self._kept[watched, node] = formed
@@ -169,17 +182,25 @@ class InProcess:
     def __init__(self, arrays: CodeArrays, *, threads: int | None = None) -> None:
         self._arrays = arrays
         self._threads = min(MOST_THREADS, threads or os.cpu_count() or 1)
-        self._grains: dict[tuple[str, ...], Grains] = {}
+        self._grains: dict[Watched, Grains] = {}
+        self._known: dict[tuple[int, int], KnownSets] = {}
+        self._of_sets = KeptOfSets()
         self.classes: FormedClasses | None = None
 
     def judge_for(self, question: Question) -> InProcessJudge:
         """Return what answers a question."""
-        watched = question.histograms
-        if watched not in self._grains:
-            layout = KeyLayout.of(self._arrays.catalog, watched)
+        slot = question.histograms, any(map(judges_sets, question.models))
+        if slot not in self._grains:
+            layout = KeyLayout.of(self._arrays.catalog, question.histograms)
             assert layout is not None  # see ``can_judge``
-            self._grains[watched] = Grains(self._arrays, layout, watched)
-        return InProcessJudge(self._grains[watched], question, self._threads, self.classes)
+            self._grains[slot] = Grains(self._arrays, layout, question.histograms, traced=slot[1])
+        return InProcessJudge(self._grains[slot], question, self._threads, self.classes, self._known_sets)
+
+    def _known_sets(self, k: int, at_most: int) -> KnownSets:
+        """Return the classes on sets of attributes, which all plans of the source share."""
+        if (k, at_most) not in self._known:
+            self._known[k, at_most] = KnownSets(BaseRows.of(self._arrays), at_most, k, self._of_sets)
+        return self._known[k, at_most]
 
     @property
     def fetched(self) -> tuple[Transferred, ...]:
@@ -191,6 +212,8 @@ class InProcess:
         self._arrays.close()
         if self.classes is not None:
             self.classes.clear()
+        self._known.clear()
+        self._of_sets.clear()
         for grains in self._grains.values():
             grains.close()
 
@@ -203,19 +226,29 @@ class InProcess:
 class InProcessJudge:
     """Judges nodes for some models from the grains of one source."""
 
-    def __init__(self, grains: Grains, question: Question, threads: int, classes: FormedClasses | None = None) -> None:
+    def __init__(
+        self,
+        grains: Grains,
+        question: Question,
+        threads: int,
+        classes: FormedClasses | None,
+        known_sets: Callable[[int, int], KnownSets],
+    ) -> None:
         self.grains = grains
+        self._known_sets = known_sets
         self._kept = classes
         self._threads = threads
         self._question = question
         self._monotone = question.monotone
         self._watched = question.histograms
         self._values = [dict(model.values(question.catalog)) for model in question.models]
+        self._of_release = [model for model in question.models if is_of_release(model)]
         self._costs = NodeCosts(grains, question) if question.has_costs else None
         catalog = question.catalog
         self._uncovered = catalog.uncovered
         self._size = max(question.size, 1)
         largest = max(catalog.population, self._size, 1)
+        self._joint = catalog.earlier
         self._wide = max(catalog.encoded, 1) * largest >= WIDE
 
     def judge(self, nodes: Sequence[Node], *, exact: bool) -> list[NodeCounts]:
@@ -257,6 +290,9 @@ class InProcessJudge:
         least: Whole | None = None if self._monotone else np.zeros(len(classes.n), np.int64)
         by_model = []
         for model, values in zip(self._question.models, self._values, strict=True):
+            if is_of_release(model):
+                by_model += [self._alone(model, formed, node)] if exact else []
+                continue
             its_fails, its_least = self._judgement(model, values, classes, histograms)
             fails |= its_fails
             if exact:
@@ -264,10 +300,18 @@ class InProcessJudge:
             if least is not None:
                 amounts = classes.n if its_least is None else its_least
                 np.maximum(least, np.where(its_fails, amounts, 0), out=least)
+        total_of_release = 0
+        if self._of_release:
+            certain_so_far = np.where(fails, classes.n, 0) if least is None else least
+            together = settled(self._of_release, self._as_seen(formed, node, fails, certain_so_far, exact))
+            fails, total_of_release = together.fails, together.total
+            least = None if least is None else together.certain
         where = fails.nonzero()[0]
         n, certain = classes.n[where], None if least is None else least[where]
         counts, total = self._totals(classes, fails, n, certain)
         counts["by_model"] = tuple(by_model)
+        if total_of_release:
+            counts["min_total"], total = total_of_release + self._uncovered, max(total, total_of_release)
         failing = FailingClasses(
             grain,
             classes.keys[where],
@@ -277,21 +321,44 @@ class InProcessJudge:
         )
         return counts, total, failing
 
+    def _as_seen(self, formed: _Formed, node: Node, fails: Flags, certain: Whole, exact: bool) -> NodeClasses:
+        """Return the classes of a node as release models see them."""
+        classes = formed.classes
+        values = ClassValues(self.grains, formed.grain, node, classes.keys, classes.rest)
+        # only of nodes whose costs are not asked for beyond the limit may be counted less than all that is suppressed
+        limit = None if exact or self._costs is None else self._question.limit
+
+        def known_sets(k: int, at_most: int) -> NodeSets:
+            assert classes.of_base is not None
+            return NodeSets(self._known_sets(k, at_most), node, classes.of_base, len(classes.n), limit)
+
+        layout, earlier = self.grains.layout, None
+        if self._joint is not None:
+            earlier = (classes.keys >> layout.class_shift) & ((1 << layout.earlier_bits) - 1)
+        of_classes = values.numbers, values.ranked, known_sets, values.words_of
+        return NodeClasses(node, classes.n, fails, certain, *of_classes, earlier)
+
+    def _alone(self, model: PrivacyModel, formed: _Formed, node: Node) -> int:
+        """Return how many records of a node a release model suppresses, were it alone."""
+        nobody = np.zeros(len(formed.classes.n), np.int64)
+        return suppressed_alone(model, self._as_seen(formed, node, nobody.astype(bool), nobody, True))
+
     def _formed(self, grain: Grain, node: Node) -> _Formed:
         """Return the classes of a node: those that are kept, or formed from a grain."""
         if self._kept is None:
             return _Formed(grain, *self._classes(grain, node))
-        found = self._kept.find(self._watched, node)
+        watched = self._watched, self.grains.traced
+        found = self._kept.find(watched, node)
         if found is None:
             found = _Formed(grain, *self._classes(grain, node))
-            self._kept.keep(self._watched, node, found)
+            self._kept.keep(watched, node, found)
         return found
 
     def _totals(
         self, classes: _Classes, fails: Flags, failing_n: Whole, certain: Whole | None
     ) -> tuple[dict[str, Any], int]:
         """Return the counts of ``sql/judge/totals.sql``, and how many records are certain to be suppressed."""
-        passing = classes.n[~fails]
+        passing = classes.n[~fails] if self._joint is None else self._published(classes, fails)
         if classes.population is not None:
             passing = passing[passing > 0]
             if certain is not None:
@@ -312,6 +379,14 @@ class InProcessJudge:
         if self._question.rejects:
             counts["public_only"] = int((classes.n <= 0).sum())
         return counts, least
+
+    def _published(self, classes: _Classes, fails: Flags) -> Whole:
+        """Return the sizes of the published classes: the unions of the joint cells that agree in all but the earlier
+        classes, without those that fail. Cells of one class stand side by side where they have no population."""
+        layout = self.grains.layout
+        starts = group_starts(classes.keys, layout.rest_shift)
+        sizes = sums(np.where(fails, 0, classes.n), starts)
+        return sizes[sizes > 0]
 
     def _sizes(self, n: Whole, passing: Whole, failing: Whole, certain: Whole) -> dict[str, int]:
         """Return the counts that measures of classes need."""
@@ -356,10 +431,15 @@ class InProcessJudge:
             starts = group_starts(parts, layout.class_shift)
             if classes is None:
                 of_population = None if population is None else sums(population, starts)
-                classes = _Classes(parts[starts] & layout.of_class, rest, sums(n, starts), of_population)
+                of_base = grains.of_base(grain, keys, group_starts(keys, layout.class_shift)) if grains.traced else None
+                classes = _Classes(parts[starts] & layout.of_class, rest, sums(n, starts), of_population, of_base)
             owners = None
-            if population is not None:
-                parts, n = parts[n > 0], n[n > 0]
+            absent = grains.arrays.sensitive[name].absent
+            if population is not None or absent is not None:
+                counts = n > 0
+                if absent is not None:
+                    counts &= (parts & of_value) >> shift != absent
+                parts, n = parts[counts], n[counts]
                 starts = group_starts(parts, layout.class_shift)
                 owners = np.searchsorted(classes.keys, parts[starts] & layout.of_class)
             of_classes = classes.n if owners is None else classes.n[owners]
@@ -370,5 +450,6 @@ class InProcessJudge:
         if classes is None:
             keys, rest = grains.sorted_keys(grain, node)
             starts, n, population = grains.grouped(grain, keys, layout.class_shift)
-            classes = _Classes(keys[starts], rest, n, population)
+            of_base = grains.of_base(grain, keys, starts) if grains.traced else None
+            classes = _Classes(keys[starts], rest, n, population, of_base)
         return classes, histograms

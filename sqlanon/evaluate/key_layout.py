@@ -1,8 +1,9 @@
 """How a class is known in the process: by one whole number of 63 bits, so that sorting puts rows into classes.
 
-Its lowest bits count records (``n``), those above hold the numbers of sensitive values. Then comes the ``rest``: one
-number for the levels of all attributes that do not fit. The highest bits are the codes of the others, from which a mask
-takes the levels below a node's. No bit is a hash: rows are in one class if and only if these numbers are equal.
+Its lowest bits count records (``n``), those above hold the numbers of sensitive values. Then come, where a ledger has
+earlier releases, the number of the classes there (``EarlierClasses``), and the ``rest``: one number for the levels of
+all attributes that do not fit. The highest bits are the codes of the others, from which a mask takes the levels below a
+node's. No bit is a hash: rows are in one class if and only if these numbers are equal.
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ class KeyLayout:
     Attributes:
         count_bits: of ``n``, or of the number of a row.
         value_bits: per watched sensitive column.
+        earlier_bits: of the number of the classes in earlier releases.
         rest_bits: of the rest; 0 when all attributes stand in the key.
         fields: per attribute.
     """
@@ -84,6 +86,7 @@ class KeyLayout:
     value_bits: tuple[int, ...]
     rest_bits: int
     fields: tuple[CodeField, ...]
+    earlier_bits: int = 0
 
     @classmethod
     def of(cls, catalog: Catalog, watched: Sequence[str]) -> KeyLayout | None:
@@ -91,7 +94,8 @@ class KeyLayout:
         fields = [CodeField.of(attribute) for attribute in catalog.attributes]
         count_bits = max(catalog.encoded, catalog.base_rows, 1).bit_length()
         value_bits = tuple(catalog.sensitive_attribute(name).values.bit_length() for name in watched)
-        shift = count_bits + sum(value_bits)
+        earlier_bits = 0 if catalog.earlier is None else catalog.earlier.bits
+        shift = count_bits + sum(value_bits) + earlier_bits
         if any(field.bits >= BITS for field in fields):
             return None
         rest_bits, room = 0, BITS - shift
@@ -105,7 +109,7 @@ class KeyLayout:
             if fields[number].bits <= room:
                 fields[number] = replace(fields[number], shift=shift)
                 shift, room = shift + fields[number].bits, room - fields[number].bits
-        return cls(count_bits, value_bits, rest_bits, tuple(fields))
+        return cls(count_bits, value_bits, rest_bits, tuple(fields), earlier_bits)
 
     @property
     def counts(self) -> int:
@@ -119,8 +123,13 @@ class KeyLayout:
 
     @property
     def class_shift(self) -> int:
-        """Where what identifies a class begins: the rest."""
+        """Where what identifies a class begins, or of joint cells what identifies one: the earlier classes."""
         return self.count_bits + sum(self.value_bits)
+
+    @property
+    def rest_shift(self) -> int:
+        """Where what identifies a published class begins: the rest."""
+        return self.class_shift + self.earlier_bits
 
     @property
     def of_class(self) -> int:

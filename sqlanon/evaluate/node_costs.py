@@ -14,6 +14,7 @@ import numpy as np
 
 from sqlanon.compiler.question import Question
 from sqlanon.evaluate.arrays import Real
+from sqlanon.evaluate.class_values import ClassValues
 from sqlanon.evaluate.grains import Grain, Grains, Rest
 from sqlanon.evaluate.key_layout import Whole
 from sqlanon.lattice.nodes import Node
@@ -100,21 +101,21 @@ class NodeCosts:
                 level = node[number]
                 start += level * (level + 1) // 2
                 amounts[number] = row[start : start + level + 1]
-            numbers = self._rest_numbers(failing)
+            values = self._values(node, failing)
             total = float(weights.sum())
             for number in self._others:
                 costs = self._grains.arrays.attributes[number].levels[node[number]].costs
                 if costs.shape[1] == 1:
                     amounts[number] = [cost * total for cost in costs[:, 0].tolist()]
                 else:
-                    values = self._numbers(number, node, failing, numbers)
-                    amounts[number] = (costs @ np.bincount(values, weights, costs.shape[1])).tolist()
+                    counted = np.bincount(values.numbers(number), weights, costs.shape[1])
+                    amounts[number] = (costs @ counted).tolist()
             found.append(amounts)
         return found
 
-    def _rest_numbers(self, failing: FailingClasses) -> Whole:
-        """Return the numbers of the rest in failing classes."""
-        return failing.keys if failing.rest is None else self._grains.rest_numbers(failing.keys, failing.rest)
+    def _values(self, node: Node, failing: FailingClasses) -> ClassValues:
+        """Return the values of the failing classes of a node."""
+        return ClassValues(self._grains, failing.grain, node, failing.keys, failing.rest)
 
     def _summed_surprisals(
         self, work: Sequence[tuple[Node, FailingClasses, Real]], counts: Real
@@ -127,9 +128,9 @@ class NodeCosts:
             for place, number in enumerate(self._counted):
                 total = float(row[self._begins[place] : self._ends[place]].sum())
                 amounts[number] = (total,) * (node[number] + 1)
-            numbers = self._rest_numbers(failing)
+            values = self._values(node, failing)
             for number in self._others:
-                of_values = np.bincount(self._numbers(number, node, failing, numbers), weights).astype(np.float64)
+                of_values = np.bincount(values.numbers(number), weights).astype(np.float64)
                 amounts[number] = (float(_n_log_n(of_values).sum()),) * (node[number] + 1)
             found.append(amounts)
         return found
@@ -143,15 +144,6 @@ class NodeCosts:
         codes += self._begins[:, None]
         tiled = np.broadcast_to(weights, codes.shape).ravel()
         return np.bincount(codes.ravel(), tiled, self._size).astype(np.float64, copy=False)
-
-    def _numbers(self, number: int, node: Node, failing: FailingClasses, rest_numbers: Whole) -> Whole:
-        """Return the numbers of an attribute's values in failing classes."""
-        place = self._grains.layout.fields[number]
-        if place.shift is None:
-            assert failing.rest is not None
-            return self._grains.rest_values(failing.grain, node, failing.rest, number, rest_numbers)
-        codes = (failing.keys >> place.shift) & place.mask(0)
-        return self._grains.arrays.attributes[number].numbers(codes, node[number])
 
 
 def _certain(failing: FailingClasses) -> Real:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sqlanon.engines.base import Engine
-from sqlanon.errors import HierarchyError, NoSolutionError, attempt
+from sqlanon.errors import HierarchyError, NoSolutionError, UnsupportedError, attempt
 from sqlanon.evaluate.evaluator import batch_size
 from sqlanon.lattice.catalog import Attribute, Catalog
 from sqlanon.lattice.nodes import Lattice
-from sqlanon.models import least_size
-from sqlanon.models.base import PrivacyModel
+from sqlanon.models import for_source, joint_models, least_size
+from sqlanon.models.base import PrivacyModel, closes_upward
 from sqlanon.policy import Column, Policy
 from sqlanon.search.base import Problem
 from sqlanon.search.box import useful_top
 from sqlanon.source.encoding import Encoding, with_surprisals
+from sqlanon.sqltrees import names
 
 
 def build_problem(
@@ -39,7 +40,7 @@ def build_problem(
         )
     columns = policy.quasi_identifiers
     for attribute, column in zip(catalog.attributes, columns, strict=True):
-        _check_levels(attribute, column)
+        check_levels(attribute, column)
     catalog = replace(
         catalog,
         allowed=policy.allowed_suppressions(catalog.counted),
@@ -55,16 +56,21 @@ def build_problem(
             for a, c in zip(catalog.attributes, columns, strict=True)
         ),
     )
-    models = policy.models
+    models = (*for_source(policy.models, catalog), *joint_models(policy.models, catalog))
     problem = measured(catalog, lattice, policy, models, batch=batch_size(lanes or engine.lanes, catalog.base_rows))
     if problem.measure.needs == "surprisals":
         catalog = with_surprisals(engine, encoding, catalog)
         problem = measured(catalog, lattice, policy, models, batch=problem.batch)
+    if catalog.earlier is not None and problem.measure.needs == "classes":
+        raise UnsupportedError(
+            f"The measure {problem.measure.name} counts classes, which is not defined beside earlier releases.",
+            hint="use a measure of attributes, such as loss.",
+        )
     _refuse_unmeetable(models, problem)
     return problem, models
 
 
-def _check_levels(attribute: Attribute, column: Column) -> None:
+def check_levels(attribute: Attribute, column: Column) -> None:
     """Raise HierarchyError for limits and information losses of levels that the hierarchy does not have."""
     highest = attribute.height - 1
     for key, limit in (("min_level", column.min_level), ("max_level", column.max_level)):
@@ -88,7 +94,7 @@ def measured(
     quality = policy.quality
     size = least_size(models)
     measure = policy.extensions.quality_measure(quality.measure, catalog, quality.aggregate, size)
-    upward_closed = not catalog.has_entity or all(model.monotone for model in models)
+    upward_closed = all(closes_upward(model) and (model.monotone or not catalog.has_entity) for model in models)
     return Problem(catalog, lattice, measure, batch, upward_closed)
 
 
@@ -114,6 +120,8 @@ def _obstacle(model: PrivacyModel, catalog: Catalog) -> str | None:
 
     def reason_against() -> str | None:
         model.values(catalog)
+        if model.column is not None and model.column.startswith(names.FORMER):
+            return None  # it is not asked of records that no earlier release shows
         return model.obstacle(catalog)
 
     return attempt(f"The privacy model {model.type!r}", reason_against)

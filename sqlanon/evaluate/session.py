@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.errors import UnsupportedError
 from sqlanon.evaluate.snapshots import SnapshotStore
 from sqlanon.evaluate.transfer import Transferred, transfer
+from sqlanon.ledger.releases import ReleaseLedger
 from sqlanon.policy import EngineOptions, Policy
 from sqlanon.source.beside import BesideSource, judge_source, judged_for, rewarned
 from sqlanon.source.encoding import Encoding
 from sqlanon.source.opening import Source
+from sqlanon.source.shifting import check_shifted
 
 if TYPE_CHECKING:  # arrays are imported where they are used
     from sqlanon.evaluate.in_process import InProcess
+    from sqlanon.evaluate.person_judging import PersonsInProcess
 
 LOCAL_LANES = 2
 """The lanes assumed where nodes are judged in the process, so that a search takes the same way on any machine."""
@@ -27,7 +32,7 @@ class _Shared:
 
     closed: bool = False
     embedded: list[Engine] = field(default_factory=list)
-    local: InProcess | None = None
+    local: InProcess | PersonsInProcess | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,7 @@ class Session:
         judging: the engine that judges nodes by SQL: the source's own, or an embedded one.
         copied: what was copied to the judging engine, when it is another.
         beside: what the policy publishes beside its quasi-identifiers.
+        releases: the ledger of the policy, open and locked as long as the session.
     """
 
     policy: Policy
@@ -52,11 +58,18 @@ class Session:
     judging: Engine
     copied: tuple[Transferred, ...] = ()
     beside: BesideSource = field(default_factory=BesideSource)
+    releases: ReleaseLedger | None = None
     _shared: _Shared = field(default_factory=_Shared)
 
     @classmethod
     def begin(
-        cls, policy: Policy, encoded_policy: Policy, source: Source, encoding: Encoding, seconds: dict[str, float]
+        cls,
+        policy: Policy,
+        encoded_policy: Policy,
+        source: Source,
+        encoding: Encoding,
+        seconds: dict[str, float],
+        releases: ReleaseLedger | None = None,
     ) -> Self:
         """Begin a session whose nodes are judged where the policy says (``search.where``).
 
@@ -70,7 +83,7 @@ class Session:
         engine = source.engine
         beside = judge_source(engine, encoding, policy)
         snapshots = SnapshotStore(engine, encoding.catalog)
-        session = cls(policy, encoded_policy, source, encoding, seconds, snapshots, engine, beside=beside)
+        session = cls(policy, encoded_policy, source, encoding, seconds, snapshots, engine, (), beside, releases)
         return session._with_engine()
 
     def under(self, policy: Policy) -> Self:
@@ -78,9 +91,17 @@ class Session:
 
         Raises:
             IdentifyingColumnError: see ``begin``.
+            InputError, UnsupportedError: see ``check_shifted``; there are earlier releases.
         """
+        if self.encoding.catalog.earlier is not None:
+            raise UnsupportedError(
+                "What is judged together with earlier releases is planned for one policy at a time.",
+                hint="make a new plan for the other policy.",
+            )
+        if any(item.role == "shift" and item not in self.policy.columns for item in policy.columns):
+            check_shifted(self.engine, self.encoding.source.relation, policy, self.encoding.types)
         if judged_for(policy) == judged_for(self.policy):
-            beside = rewarned(self.beside, policy)
+            beside = rewarned(self.beside, policy, self.encoding.catalog)
         else:
             beside = judge_source(self.engine, self.encoding, policy)
         session = replace(self, policy=policy, encoded_policy=policy, seconds={"encode": 0.0}, beside=beside)
@@ -110,20 +131,23 @@ class Session:
         if self.encoded_policy.search.where == "engine":
             return False
         from sqlanon.evaluate.in_process import can_judge
+        from sqlanon.evaluate.person_judging import can_judge_persons
 
-        return can_judge(self.encoding.catalog, self.encoded_policy.models)
+        catalog, models = self.encoding.catalog, self.encoded_policy.models
+        return can_judge_persons(catalog, models) if catalog.has_entity else can_judge(catalog, models)
 
-    def local(self) -> InProcess | None:
+    def local(self) -> InProcess | PersonsInProcess | None:
         """Return what judges nodes in the process, fetched once for all sessions over the source; None: SQL does."""
         if not self.judged_in_process:
             return None
         if self._shared.local is None:
             from sqlanon.evaluate.arrays import fetch
             from sqlanon.evaluate.in_process import InProcess
+            from sqlanon.evaluate.person_judging import PersonsInProcess
 
-            self._shared.local = InProcess(
-                fetch(self.engine, self.encoding.catalog), threads=self.policy.engine.threads
-            )
+            arrays, threads = fetch(self.engine, self.encoding.catalog), self.policy.engine.threads
+            kind = PersonsInProcess if self.encoding.catalog.has_entity else InProcess
+            self._shared.local = kind(arrays, threads=threads)
         return self._shared.local
 
     @property
@@ -147,7 +171,8 @@ class Session:
     def warnings(self) -> tuple[str, ...]:
         """What the user should know of the source, its encoding and the options of its engine."""
         of_source = (*self.source.warnings, *self.encoding.warnings)
-        return (*of_source, *_ignored_options(self.source, self.policy), *self.beside.warnings)
+        of_ledger = () if self.releases is None else self.releases.warnings
+        return (*of_source, *_ignored_options(self.source, self.policy), *self.beside.warnings, *of_ledger)
 
     @property
     def statements(self) -> int:
@@ -162,11 +187,11 @@ class Session:
         shared.closed = True
         if shared.local is not None:
             shared.local.close()
-        try:
-            for embedded in shared.embedded:
-                embedded.close()
-        finally:
-            self.source.engine.close()
+        with ExitStack() as closing:
+            if self.releases is not None:
+                closing.callback(self.releases.close)
+            for engine in (self.source.engine, *shared.embedded):
+                closing.callback(engine.close)
 
 
 def _ignored_options(source: Source, policy: Policy) -> tuple[str, ...]:

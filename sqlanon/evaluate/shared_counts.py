@@ -59,4 +59,4 @@ def _certain(question: Question, counts: Counts) -> int:
     """Return what is certain to be suppressed, as it is held against the limit of a question (``limited``)."""
     if question.catalog.has_entity:
         return counts.min_suppressed_entities or 0
-    return counts.min_suppressed - question.catalog.uncovered
+    return max(counts.min_suppressed, counts.min_total) - question.catalog.uncovered

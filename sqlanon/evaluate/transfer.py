@@ -37,6 +37,8 @@ def transferred_tables(catalog: Catalog) -> tuple[str, ...]:
         tables.append(names.overall(place))
         if attribute.rooted:
             tables.append(names.ancestors(place))
+    if catalog.earlier is not None:
+        tables.append(names.EARLIER_CLASSES)
     return tuple(tables)
 
 

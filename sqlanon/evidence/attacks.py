@@ -15,7 +15,7 @@ from sqlanon.audit.nulls import NullAudit
 from sqlanon.errors import UnsupportedError
 from sqlanon.evidence.catalogs import catalog, sentence
 from sqlanon.evidence.recount import Recount
-from sqlanon.models import least_size
+from sqlanon.models import least_count
 from sqlanon.plan.planned import COMPARED_CLASSES, Planned
 from sqlanon.plan.release import Release
 from sqlanon.publish.ledger import Ledger
@@ -97,7 +97,7 @@ def _described(key: str, outcome: str, result: str, figures: Figures) -> Attack:
 
 
 def _class_sizes(plan: Planned, recounted: Recount) -> Found:
-    found, k = recounted.found, least_size(plan.policy.models)
+    found, k = recounted.found, least_count(plan.models)
     if found is None:
         return NOT_RUN, recounted.reason, {}
     counted: Figures = {
@@ -112,12 +112,12 @@ def _class_sizes(plan: Planned, recounted: Recount) -> Found:
 
 
 def _models(plan: Planned, recounted: Recount) -> Found:
-    if not plan.policy.models:
+    if not plan.models:
         return NOT_APPLICABLE, NOT_APPLICABLE, {}
     if recounted.found is None and recounted.reason != "format":
         return NOT_RUN, recounted.reason, {}
     again = [] if recounted.found is None else [item.model for item in recounted.found.models]
-    once = [model.label for model in plan.policy.models if model.label not in again]
+    once = [model.label for model in plan.models if model.label not in again]
     listed: Figures = {"again": ", ".join(again), "once": ", ".join(once), "failing_classes": 0}
     return WITHSTOOD, WITHSTOOD, listed
 
@@ -164,7 +164,7 @@ def _kept(plan: Planned, recounted: Recount, *, for_operator: bool) -> Found:
         alone = recounted.beside
     if not alone:
         return NOT_APPLICABLE, NOT_APPLICABLE, {}
-    least = max(2, least_size(plan.policy.models))
+    least = max(2, least_count(plan.models))
     listed = []
     for columns, *counts in alone:
         first, second = _beside(counts, plan.ledger, least, plan, for_operator=for_operator)
@@ -199,7 +199,7 @@ def _alike(plan: Planned, recounted: Recount) -> Found:
 def _linked(plan: Planned, *, for_operator: bool) -> Found:
     if not plan.catalog.has_entity:
         return NOT_APPLICABLE, NOT_APPLICABLE, {}
-    found, least = plan.beside_release, max(2, least_size(plan.policy.models))
+    found, least = plan.beside_release, max(2, least_count(plan.models))
     counts: Figures = {"linked": found.linked, "apart": found.apart}
     figures: Figures = {"least": least, "columns": ", ".join(found.linking)}
     figures |= counts if for_operator else {"apart": _word(found.apart)}

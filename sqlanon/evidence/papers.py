@@ -19,15 +19,16 @@ from sqlanon.evidence.measures import risk_paper, utility_paper
 from sqlanon.evidence.policy_paper import policy_paper
 from sqlanon.evidence.release import DESCRIBED, FOUND, Evidenced
 from sqlanon.evidence.safe_harbor import ReviewedColumn, checklist
-from sqlanon.models import least_size
+from sqlanon.models import least_count
 from sqlanon.policy import Policy
 from sqlanon.policy.representatives import CLASS_MEAN
 from sqlanon.publish.papers import DIGESTS
 from sqlanon.publish.proof_file import proof_text
 from sqlanon.report.markdown import escaped
 from sqlanon.report.recipient import RecipientSummary, for_recipient
+from sqlanon.report.story import IDENTITY
 from sqlanon.report.summary import RunSummary
-from sqlanon.report.wording import ROLES, count, describe_proof, figure, share
+from sqlanon.report.wording import NO_NEARNESS, ROLES, count, describe_proof, figure, share
 from sqlanon.search.certificate import Certificate
 
 ANNEXES = (
@@ -83,9 +84,8 @@ def pack_texts(material: Material) -> dict[str, str]:
     context = _context(material, documents)
     texts = {f"{name}.json": _json(document) for name, document in documents.items()}
     texts |= {f"{name}.md": _markdown(name, context) for name in (*documents, *ANNEXES)}
-    proof = material.evidenced.release.plan.proof_document
-    if proof is not None:
-        texts[f"certificate.{material.audience}.json"] = proof_text(proof)
+    if (certificate := _certificate(material)) is not None:
+        texts[f"certificate.{material.audience}.json"] = certificate
     told = catalog("words")["papers"]
     names = {name: "certificate" if name.startswith("certificate.") else name for name in texts}
     names |= {name: name for name in ("README.md", INDEX, "hashes.md", SUMS)}
@@ -102,6 +102,14 @@ def pack_texts(material: Material) -> dict[str, str]:
     texts[INDEX] = _json(hashes)
     texts["hashes.md"] = _markdown("hashes", {**context, "hashes": hashes})
     return texts
+
+
+def _certificate(material: Material) -> str | None:
+    """Return the certificate of an audience: the operator's is the proof, the recipient's that beside the release."""
+    release, beside = material.evidenced.release, material.evidenced.certificate
+    if material.for_operator:
+        return None if release.proof is None else proof_text(release.proof)
+    return beside if beside is not None else release.recipient_certificate
 
 
 def _documents(material: Material) -> dict[str, dict[str, Any]]:
@@ -146,7 +154,7 @@ def _proof(material: Material) -> dict[str, Any]:
     certificate = release.certificate if material.for_operator else None
     if certificate is not None:
         certified = certificate.to_dict()
-    has_file = release.plan.proof_document is not None
+    has_file = release.proof is not None
     return {
         "certificate": certified,
         "in_words": proof_in_words(certified),
@@ -156,8 +164,8 @@ def _proof(material: Material) -> dict[str, Any]:
 
 def proof_in_words(certified: Mapping[str, Any]) -> str:
     """Return in one sentence what a certificate proves; of one that withholds its loss, only what that allows."""
-    if certified["loss"] is None and not certified["optimal"]:
-        return "How near this is to the optimum is not shown, because a small count follows from it."
+    if not certified["optimal"] and certified["gap"] is None and certified["evaluated"] is None:
+        return NO_NEARNESS
     loss = 0.0 if certified["loss"] is None else certified["loss"]
     return describe_proof(Certificate(**{**certified, "loss": loss}))
 
@@ -171,7 +179,7 @@ def _limitations(material: Material) -> list[str]:
         "not_written": came == DESCRIBED,
         "found": came == FOUND,
         "in_database": bool(output) and "file" not in output,
-        "no_k_anonymity": not any(model.type == "k_anonymity" for model in policy.privacy),
+        "no_k_anonymity": not any(model.type in IDENTITY for model in policy.privacy),
         "identifying": bool(policy.accept),
         "class_mean": any(CLASS_MEAN in asked.columns.values() for asked in policy.publish),
         "kept": any(column.role in ("keep", "sensitive") for column in policy.columns),
@@ -217,7 +225,7 @@ def _context(material: Material, documents: Mapping[str, Mapping[str, Any]]) -> 
             "came": evidenced.came,
             "came_in_words": catalog("words")["came"][evidenced.came],
         },
-        "k": least_size(material.policy.models),
+        "k": least_count(material.policy.models),
         "asked": run.asked if visible is None else visible.asked,
         "models": [model.label for model in run.models],
         "ledger": run.ledger.to_dict()

@@ -6,22 +6,22 @@ server) and name folders. So the paper is made of what is known to hold none of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
 from sqlanon.parameters import is_number
 from sqlanon.policy import Column, LocalRecoding, Model, Policy
 from sqlanon.policy.hierarchy import specs
-from sqlanon.policy.paths import is_connection_text, is_url
+from sqlanon.policy.paths import is_connection_text, is_url, names_records
 from sqlanon.policy.representatives import written_publish
+from sqlanon.policy.travelling import written_travels
 from sqlanon.report.settings import file_name
 
 WITHHELD = "withheld: it may hold values"
 """Stands for a part of a policy that may hold values of the source."""
 SERVER = "a database server"
 """Stands for the URL of a server, which may hold names and passwords."""
-WORDS = ("equal", "hierarchical", "ordered", "ignore", "reject")
+WORDS = ("equal", "hierarchical", "ordered", "ignore", "reject", "source", "poisson", "zero_truncated_poisson")
 """The texts that parameters of models may have."""
 
 
@@ -32,6 +32,7 @@ def policy_paper(policy: Policy, *, for_operator: bool) -> dict[str, Any]:
         for_operator: the columns that are left out, the entity, the rules of a transformation, and who may read the
             release are named too.
     """
+    policy = policy.as_written()
     columns = [c for c in policy.columns if for_operator or c.role != "drop"]
     document: dict[str, Any] = {"source": _relation(policy.source, policy), "table": policy.table}
     if policy.files:
@@ -70,7 +71,9 @@ def _limit(policy: Policy) -> dict[str, Any]:
 
 def _column(column: Column, policy: Policy) -> dict[str, Any]:
     found: dict[str, Any] = {"role": column.role, "min_level": column.min_level, "max_level": column.max_level}
-    found["uncovered"] = column.uncovered
+    found["uncovered"], found["days"] = column.uncovered, column.days
+    found["keep_weekday"] = column.keep_weekday or None
+    found["with"] = None if column.travels is None else written_travels(column.travels)
     found["weight"] = float(column.weight) if column.weight != 1 else None
     found["models"] = [_model(model, policy) for model in column.models]
     found["hierarchy"] = None if column.hierarchy is None else _hierarchy(column.hierarchy, policy)
@@ -102,7 +105,7 @@ def _hierarchy(spec: specs.HierarchySpec, policy: Policy) -> dict[str, Any]:
 def _model(model: Model, policy: Policy) -> dict[str, Any]:
     found: dict[str, Any] = {"type": model.type}
     for name, value in model.parameters.items():
-        if name == "subset" and isinstance(value, Mapping):
+        if names_records(name, value):
             found[name] = {
                 kind: _path(str(item), policy) if kind == "file" else str(item) for kind, item in value.items()
             }

@@ -13,7 +13,7 @@ from sqlanon.audit.check import CheckResult, check_relation
 from sqlanon.engines.base import Engine
 from sqlanon.errors import AuditError, InputError, SqlanonError
 from sqlanon.evidence.release import Evidenced
-from sqlanon.models import least_size
+from sqlanon.models import least_count
 from sqlanon.models.distinct_l_diversity import DistinctLDiversity
 from sqlanon.policy import Policy
 from sqlanon.policy.paths import is_database
@@ -72,7 +72,7 @@ def _counted(engine: Engine, relation: exp.Expr, evidenced: Evidenced) -> Recoun
         rows = bind("audit/records.sql", relations={"release": relation}, columns=every, values=marked)
         relation = rows.subquery("records")
     # of entities nothing is published, so that their models were judged before the release was written
-    alone = [model for model in policy.models if not model.references] if policy.entity is None else []
+    alone = [model for model in plan.models if not model.references] if policy.entity is None else []
     known = [column.name for column in policy.quasi_identifiers]
     found: CheckResult | None = None
     try:
@@ -113,7 +113,7 @@ def _beside(
         entity_like={},
         entity=None,
     )
-    return judge_released(engine, relation, columns, k=max(2, least_size(policy.models)), records=records).alone
+    return judge_released(engine, relation, columns, k=max(2, least_count(policy.models)), records=records).alone
 
 
 TWO = 2

@@ -21,7 +21,8 @@ from sqlanon.plan.planned import Planned
 from sqlanon.plan.release import Release
 from sqlanon.policy import Policy
 from sqlanon.publish.live.view import KIND
-from sqlanon.publish.papers import MANIFEST, check_papers
+from sqlanon.publish.papers import CERTIFICATE, MANIFEST, check_papers
+from sqlanon.publish.recipient_certificate import is_recipients
 from sqlanon.publish.workplace import settle_left_behind
 from sqlanon.sqltrees import names
 
@@ -30,6 +31,7 @@ PUBLISHED, FOUND, DESCRIBED = "published", "found", "described"
 COMPARED = ("policy_fingerprint", "models", "columns", "rules", "entity", "ledger")
 """The keys of a manifest that a release shares with the plan of its policy; and of its certificate:"""
 CERTIFIED = ("measure", "aggregate", "loss")
+"""The loss where both tell it, because earlier versions told more of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +41,14 @@ class Evidenced:
     Attributes:
         came: ``published``, ``found`` or ``described``.
         marker: the text of redacted rows, where the policy redacts.
+        certificate: the recipient's certificate that stands beside a release which was there; None for one of this run,
+            or of a version that wrote the proof there.
     """
 
     release: Release
     came: str
     marker: str | None
+    certificate: str | None = None
 
     @property
     def is_written(self) -> bool:
@@ -79,7 +84,7 @@ def evidenced(
         settle_left_behind(target)
         if os.path.lexists(target):
             with _found(source, policy, target, watch=watch, prepare=prepare) as release:
-                yield Evidenced(release, FOUND, redacted)
+                yield Evidenced(release, FOUND, redacted, _certificate_beside(target))
             return
     with anonymize(source, policy, watch=watch, prepare=prepare) as release:
         yield Evidenced(release, PUBLISHED if release.output else DESCRIBED, release.marker)
@@ -94,7 +99,7 @@ def _found(
     with planned:
         prepare(planned)
         described = planned.publish_to(None)
-        if _compared(manifest) != _compared(json.loads(json.dumps(described.manifest))):
+        if not _agree(_compared(manifest), _compared(json.loads(json.dumps(described.manifest)))):
             raise InputError(
                 f"The release {target.name!r} is there, and is not what the policy gives today: its manifest has other "
                 "levels, counts or another loss.",
@@ -120,6 +125,20 @@ def _manifest(target: Path, policy: Policy) -> dict[str, Any]:
     if manifest.get("policy_fingerprint") != policy.fingerprint():
         raise InputError(f"The release {target.name!r} is there, and was published by another policy.", hint=hint)
     return manifest
+
+
+def _certificate_beside(target: Path) -> str | None:
+    path = target.with_name(target.name + CERTIFICATE)
+    if not path.exists():
+        return None
+    text = path.read_text(encoding="utf-8")
+    return text if is_recipients(json.loads(text)) else None
+
+
+def _agree(found: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
+    """Return whether what is compared of two manifests is the same."""
+    untold = {"loss"} if None in (found["loss"], expected["loss"]) else set()
+    return all(found[key] == expected[key] for key in expected if key not in untold)
 
 
 def _compared(manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ class Attribute:
         surprisals: the sum over the original values of n ln n, n being the encoded records that hold the value; then,
             per level, the same over the generalized values. (Values that the hierarchy does not list may share a
             generalized value at level 0 already.)
+        all_widths: ``widths`` with the values that only a population beside the source has; () without one.
     """
 
     name: str
@@ -39,6 +40,13 @@ class Attribute:
     weight: float = 1.0
     surprisals: tuple[float, ...] = ()
     losses: tuple[float, ...] = ()
+    all_widths: tuple[int, ...] = ()
+
+    def same_parts(self, level: int, other: int) -> bool:
+        """Return whether two levels part the values in the same way, those of the population too: each level is a
+        coarsening of the one below, and equally many parts mean the same."""
+        widths = self.all_widths or self.widths
+        return widths[level] == widths[other]
 
     def mask(self, level: int, word: int) -> int:
         """Return the bits of ``word`` that remain when this attribute is generalized to ``level``."""
@@ -57,6 +65,8 @@ class SensitiveAttribute:
         code: the bits of the code, in place: ``key & code`` is the value.
         area: sum over all places of the cumulative share of the values in their order.
         rooted: its hierarchy has levels above the values and one root, so that a hierarchical distance is defined.
+        absent: the code, in place, of records that have no value to be judged (of what an earlier release shows of
+            persons, that of persons who are not in it); None: all have one.
     """
 
     name: str
@@ -66,6 +76,31 @@ class SensitiveAttribute:
     code: int
     area: float
     rooted: bool
+    absent: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierClasses:
+    """The classes of the earlier releases that each record is in, as one number: bits of the key that every node keeps.
+
+    So a row of a node's grain is a joint cell: the records that agree in their class of the node, and in those of the
+    earlier releases. A published class is the union of its cells.
+
+    Attributes:
+        word, shift, bits: where the number stands in the key.
+        members: per number, the persons of the earlier releases with it, whether the source still has them or not.
+            0 is the number of those who are in no earlier release; it has no members.
+    """
+
+    word: int
+    shift: int
+    bits: int
+    members: tuple[int, ...]
+
+    @property
+    def mask(self) -> int:
+        """The bits of the number, in place."""
+        return ((1 << self.bits) - 1) << self.shift
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +117,12 @@ class Catalog:
         allowed: largest number of records that may be suppressed, ``uncovered`` included; with an entity, of entities
             that may lose any of their records that take part.
         sensitive: the encoded sensitive attributes.
-        has_population: the grains count the records of the population beside those of the subset (δ-presence);
-            ``records`` and all that follows from it are about the subset.
+        has_population: the grains count the records of the population beside those of the subset (δ-presence) or of
+            the source, its sample (k-map); ``records`` and all that follows from it are about the subset, or sample.
         entities: distinct entities with a record that takes part; None when the policy names no entity.
         excluded_entities: entities none of whose records takes part.
         shares_of_records: how many entities have how many of the encoded records, as (records, entities), most first.
+        earlier: what tells the records apart that earlier releases put into other classes; None: there are none.
     """
 
     attributes: tuple[Attribute, ...]
@@ -101,6 +137,7 @@ class Catalog:
     entities: int | None = None
     excluded_entities: int = 0
     shares_of_records: tuple[tuple[int, int], ...] = ()
+    earlier: EarlierClasses | None = None
 
     @property
     def has_entity(self) -> bool:
@@ -161,11 +198,18 @@ class Catalog:
         return tuple(mask | code for mask, code in zip(self.masks(node), self.codes, strict=True))
 
     def masks(self, node: Node) -> tuple[int, ...]:
-        """Return one mask per word: ``key & mask`` is the generalized key of a class, without sensitive codes."""
+        """Return one mask per word: ``key & mask`` is the generalized key of a class, without sensitive codes.
+
+        Where there are earlier releases, it is that of a joint cell (``EarlierClasses``).
+        """
         return tuple(
-            sum(a.mask(level, word) for a, level in zip(self.attributes, node, strict=True))
+            sum(a.mask(level, word) for a, level in zip(self.attributes, node, strict=True)) | self.hidden_bits(word)
             for word in range(self.words)
         )
+
+    def hidden_bits(self, word: int) -> int:
+        """Return the bits of a word that tell the joint cells of one published class apart."""
+        return self.earlier.mask if self.earlier is not None and self.earlier.word == word else 0
 
     def levels(self, node: Sequence[int]) -> dict[str, int]:
         """Return the node as column -> level."""

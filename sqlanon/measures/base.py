@@ -41,6 +41,7 @@ class Counts:
         grain: rows of the node's table of classes.
         smallest, largest: sizes of the smallest and largest published class, None when nothing is published.
         min_suppressed: at least so many of the suppressed records are suppressed at every more special node too.
+        min_total: at least so many records are suppressed there in all, of whatever classes (release models).
         min_costs: per attribute and level up to the node's, at least what the measure needs of these.
         forced: see ``LowerBounds``.
         spread, large, small_records: see ``BottomFacts``.
@@ -59,6 +60,7 @@ class Counts:
     smallest: int | None = None
     largest: int | None = None
     min_suppressed: int = 0
+    min_total: int = 0
     min_costs: Sequence[Sequence[float]] = ()
     forced: int = 0
     spread: int = 0

@@ -12,11 +12,30 @@ Numerators are integers and are divided once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import AttributeMeasure, Need
+
+
+def record_factors(catalog: Catalog) -> tuple[int, ...]:
+    """Return per attribute a whole number: times D - leaves, summed over the attributes, that is what suppressing a
+    record costs by its weighted loss, on a scale that fits 62 bits.
+
+    Whole numbers add up to the same sum on every engine and in any order, so that classes are ranked by them.
+    """
+    most = max((attribute.weight for attribute in catalog.attributes), default=0.0)
+    scale = 1 << (62 - len(catalog.attributes).bit_length())
+    shares = [
+        Fraction(a.weight) / Fraction(most) / (a.domain - 1) if most > 0 and a.domain > 1 else Fraction(0)
+        for a in catalog.attributes
+    ]
+    whole = math.lcm(*[share.denominator for share in shares])
+    scale -= scale % whole if whole <= scale else 0  # so that equal sums of shares are equal numbers
+    return tuple(int(share * scale) for share in shares)
 
 
 class Loss(AttributeMeasure):

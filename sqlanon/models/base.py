@@ -9,11 +9,12 @@ Each model's docstring has the proof, ``tests/unit/test_claims.py`` the brute fo
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Protocol
 
+from sqlanon.errors import UnsupportedError
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.parameters import Parameter
 
@@ -35,7 +36,8 @@ class PrivacyModel(Protocol):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Its parameters in a policy, which its constructor takes by name (``subset`` excepted)."""
+        """Its parameters in a policy, which its constructor takes by name (places of records excepted: ``subset``, and
+        ``population`` unless it is a number)."""
         ...
 
     @property
@@ -89,9 +91,19 @@ class PrivacyModel(Protocol):
         return False
 
     @property
+    def of_persons(self) -> bool:
+        """Whether its classes are of persons, by all of their rows (``profile_k``): then those of a node are, and each
+        other model is judged in the rows that the persons of a class have in common (``compiler.profiles``)."""
+        return False
+
+    @property
     def label(self) -> str:
         """Its name in reports, e.g. ``occupation: entropy_l_diversity(l=3)``."""
         ...
+
+    def for_source(self, catalog: Catalog) -> PrivacyModel:
+        """Return the model with what it takes from an encoded source; before, it knows the policy alone."""
+        return self
 
     def values(self, catalog: Catalog) -> Mapping[str, Number]:
         """Return the values of the placeholders of its file, for an encoded source; usually those of its audit."""
@@ -144,6 +156,45 @@ def knows_parts(model: PrivacyModel) -> bool:
     has parts that may pass. A monotone model needs no such bound: all records of a failing class stay suppressed.
     """
     return not model.monotone and bool(getattr(model, "in_parts", False))
+
+
+def is_of_release(model: PrivacyModel) -> bool:
+    """Return whether a model judges all classes of a node together (``models.release``); it declares ``of_release``."""
+    return getattr(model, "of_release", False) is True
+
+
+def judges_sets(model: PrivacyModel) -> bool:
+    """Return whether a model judges the classes on every set of at most ``at_most`` quasi-identifiers (``of_sets``)."""
+    return bool(getattr(model, "of_sets", False))
+
+
+def refuse_release_models(models: Iterable[PrivacyModel], why: str) -> None:
+    """Raise UnsupportedError if some models judge all classes of a node together, where only classes are judged.
+
+    Args:
+        why: what judges classes one by one, as the beginning of a sentence.
+    """
+    found = sorted({model.type for model in models if is_of_release(model)})
+    if found:
+        raise UnsupportedError(
+            f"{why}, but {', '.join(found)} judges all classes of a release together.",
+            hint="publish one node for all records (without transformation) as a table or a file.",
+        )
+
+
+def closes_upward(model: PrivacyModel) -> bool:
+    """Return whether a node that suppresses nothing by this model has no generalization that does.
+
+    It holds of every model of classes that unions of passing classes pass, and of most others; one of which it does not
+    declares ``closes_upward``. A model of classes of which it does not is no model for several rules either, because
+    two of them may publish their classes by the same texts.
+    """
+    return bool(getattr(model, "closes_upward", True))
+
+
+def judges_persons(models: Iterable[PrivacyModel]) -> bool:
+    """Return whether one of some models makes the classes of a node classes of persons (``of_persons``)."""
+    return any(getattr(model, "of_persons", False) is True for model in models)
 
 
 def labelled(column: str | None, type_name: str, **parameters: object) -> str:

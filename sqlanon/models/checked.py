@@ -11,11 +11,13 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from sqlanon.errors import InputError, attempt
-from sqlanon.models.base import PrivacyModel
+from sqlanon.models.base import PrivacyModel, is_of_release
 from sqlanon.sqltrees import files as sqlfiles
 
-ATTRIBUTES = tuple(name for name in vars(PrivacyModel) if not name.startswith("_"))
-"""The attributes and methods of the protocol."""
+OPTIONAL = ("of_persons", "for_source")
+"""Attributes and methods of the protocol that a model may lack."""
+ATTRIBUTES = tuple(name for name in vars(PrivacyModel) if not name.startswith("_") and name not in OPTIONAL)
+"""The attributes and methods of the protocol that a model must have."""
 REFERENCES = {True: ("reference", "hierarchy"), False: ("population",)}
 """What an audit may read beside the release, by whether the model watches a column."""
 
@@ -30,6 +32,8 @@ def refuse_unsound(name: str, model: PrivacyModel) -> None:
     for wanted in model.references:
         if wanted not in REFERENCES[model.watches]:
             raise _unsound(name, f"has an audit that reads {wanted!r}", f"choose from {REFERENCES[model.watches]}.")
+    if is_of_release(model):
+        raise _unsound(name, "judges a release, not classes, as only built-in models can", "leave out of_release.")
     meaning = _statement(name, model.file)
     _refuse_columns(name, model.file, meaning, ("fails", "min_suppressed", *(("class_key",) if model.watches else ())))
     if not model.watches and not _is_projection(meaning):

@@ -23,11 +23,25 @@ from typing import Any
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.models.base import Number, PrivacyModel, fraction, labelled
 from sqlanon.models.classes import ClassArrays, Judgement
-from sqlanon.parameters import Parameter, choice, exact, is_number
+from sqlanon.parameters import TEXT, Parameter, choice, exact, is_number, option, shaped
 
-PUBLIC_ONLY = ("ignore", "reject")
 SUBSET_KINDS = ("file", "table", "column")
 FILE_OPTIONS = ("delimiter", "null", "quote", "encoding", "header")
+
+
+def records_schema(*kinds: str) -> dict[str, Any]:
+    """Return the JSON Schema of what names records: the path of a file, or one of ``kinds`` as a key."""
+    options = {name: {"type": "boolean" if name == "header" else "string"} for name in FILE_OPTIONS}
+    named = [
+        {
+            "type": "object",
+            "properties": {kind: TEXT, **(options if kind == "file" else {})},
+            "required": [kind],
+            "additionalProperties": False,
+        }
+        for kind in kinds
+    ]
+    return {"anyOf": [TEXT, *named]}
 
 
 def subset_fault(value: Any) -> str | None:
@@ -52,10 +66,29 @@ class DeltaPresence(PrivacyModel):
     type = "delta_presence"
     watches = False
     parameters = (
-        Parameter("min", exact(0, 1)),
-        Parameter("max", exact(0, 1)),
-        Parameter("subset", subset_fault),
-        Parameter("public_only", choice(*PUBLIC_ONLY), required=False),
+        Parameter(
+            "min",
+            exact(0, 1),
+            about="The share of the records of a class that belong to the subset, at least.",
+            example="0.05",
+        ),
+        Parameter("max", exact(0, 1), about="That share at most.", example="0.15"),
+        Parameter(
+            "subset",
+            shaped(records_schema(*SUBSET_KINDS), "a file, or a mapping with file, table or column", subset_fault),
+            about="What is published of the source, which is the population: a file (with the options of CSV files) or "
+            "a table of the records, or a column that is true of them.",
+            example="{column: member}",
+        ),
+        option(
+            "public_only",
+            choice(
+                ignore="such a class does not count",
+                reject="such a class has the share 0 and cannot be suppressed",
+            ),
+            about="What a class without records of the subset means.",
+            example="reject",
+        ),
     )
     references = ("population",)
     monotone = False

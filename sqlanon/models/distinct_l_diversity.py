@@ -20,7 +20,7 @@ class DistinctLDiversity(LDiversity):
 
     l: int  # noqa: E741  the field's own name for it
     type = "distinct_l_diversity"
-    parameters = (Parameter("l", whole(1)),)
+    parameters = (Parameter("l", whole(1), about="Values of the sensitive column in a class, at least.", example="3"),)
     monotone = True
 
     @property

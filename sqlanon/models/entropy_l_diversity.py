@@ -24,7 +24,14 @@ class EntropyLDiversity(LDiversity):
 
     l: float  # noqa: E741  the field's own name for it
     type = "entropy_l_diversity"
-    parameters = (Parameter("l", number(1)),)
+    parameters = (
+        Parameter(
+            "l",
+            number(1),
+            about="The entropy of the sensitive values of a class is at least ln ℓ: that of ℓ values, all as frequent.",
+            example="3",
+        ),
+    )
     monotone = False
 
     @property

@@ -23,7 +23,9 @@ class KAnonymity(PrivacyModel):
     column: None = None
     type = "k_anonymity"
     watches = False
-    parameters = (Parameter("k", whole(1)),)
+    parameters = (
+        Parameter("k", whole(1), about="Records in a class, at least; with an entity, persons.", example="5"),
+    )
     audit_file = "audit/small_classes.sql"
     monotone = True
 

@@ -26,7 +26,15 @@ class RecursiveLDiversity(LDiversity):
     l: int  # noqa: E741  the field's own name for it
     c: float | Decimal
     type = "recursive_l_diversity"
-    parameters = (Parameter("l", whole(1)), Parameter("c", exact(0, above=True)))
+    parameters = (
+        Parameter("l", whole(1), about="Values of the sensitive column in a class, at least.", example="3"),
+        Parameter(
+            "c",
+            exact(0, above=True),
+            about="The most frequent value has fewer than c times the records of all but the ℓ - 1 most frequent ones.",
+            example="4",
+        ),
+    )
     monotone = False
 
     @property

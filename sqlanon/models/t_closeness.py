@@ -26,12 +26,17 @@ from typing import TYPE_CHECKING
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.models.base import ColumnModel, Number, labelled
 from sqlanon.models.classes import ClassArrays, Judgement
-from sqlanon.parameters import Parameter, choice, number
+from sqlanon.parameters import Parameter, choice, number, option
 
 if TYPE_CHECKING:
     from sqlanon.models.classes import Real
 
-DISTANCES = ("equal", "hierarchical", "ordered")
+DISTANCE = choice(
+    equal="all values are equally far from each other",
+    hierarchical="along the hierarchy of the column",
+    ordered="along the order of the values, which are numbers or dates",
+)
+DISTANCES = tuple(DISTANCE.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,15 @@ class TCloseness(ColumnModel):
     t: float
     distance: str = "equal"
     type = "t_closeness"
-    parameters = (Parameter("t", number(0, 1)), Parameter("distance", choice(*DISTANCES), required=False))
+    parameters = (
+        Parameter(
+            "t",
+            number(0, 1),
+            about="The distance of the sensitive values of a class from those of all records, at most.",
+            example="0.2",
+        ),
+        option("distance", DISTANCE, about="How far two values are from each other.", example="ordered"),
+    )
     monotone = False
     size = 1
 

@@ -10,7 +10,7 @@ from sqlanon.audit.beside import FEWEST, JudgedColumn
 from sqlanon.audit.beside_release import BesideRelease, ReleasedColumns, judge_released
 from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.models import least_size
+from sqlanon.models import least_count
 from sqlanon.source.beside import compared
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, named, own_text, table
@@ -43,7 +43,8 @@ def judge_release(session: Session, rows: Rows, released: Mapping[str, str], rec
     beside = [item.name for item in policy.columns if item.role in ("keep", "sensitive")]
     identifies = {found.name for found in session.beside.columns if found.identifies}
     accepted = {name for name in policy.accept if name in identifies or name == policy.entity}
-    kept = [item.name for item in policy.columns if item.role == "keep" and item.name not in accepted]
+    split = {item.name for item in policy.columns if item.role == "keep" and item.travels is None}  # others split none
+    kept = [item.name for item in policy.columns if item.name in split - accepted]
     singled = [found.name for found in _nearly_unique(session)]
     entity_like = [found.name for found in session.beside.columns if found.entity_like]
     linked = beside if policy.entity is not None else []
@@ -71,7 +72,7 @@ def judge_release(session: Session, rows: Rows, released: Mapping[str, str], rec
             entity_like={name: places[name] for name in entity_like},
             entity=names.ENTITY if policy.entity is not None else None,
         )
-        k = max(2, least_size(policy.models))
+        k = max(2, least_count(policy.models))
         return judge_released(engine, relation, columns, k=k, records=records)
     finally:
         if not staged:
@@ -80,7 +81,7 @@ def judge_release(session: Session, rows: Rows, released: Mapping[str, str], rec
 
 def warnings_of(found: BesideRelease, session: Session, catalog: Catalog) -> tuple[str, ...]:
     """Return what the user should know of a release, beside its classes."""
-    k, warnings = max(2, least_size(session.policy.models)), []
+    k, warnings = max(2, least_count(session.policy.models)), []
     if found.records and catalog.attributes and all(attribute.widths[0] <= 1 for attribute in catalog.attributes):
         warnings.append(NOTHING_VARIES)
     unique = {item.name: item for item in _nearly_unique(session)}
@@ -100,6 +101,22 @@ def warnings_of(found: BesideRelease, session: Session, catalog: Catalog) -> tup
             warnings.append(
                 f"The column {name!r} looks like the person that a record is about, and the policy names no entity: "
                 f"{few} of {classes} classes hold fewer than {k} of its values. Say entity: {name} to count persons."
+            )
+    linking = [item.name for item in session.policy.columns if item.role == "pseudonym"]
+    beside = tuple(item.name for item in session.policy.columns if item.role in ("keep", "sensitive"))
+    if linking and beside:
+        warnings.append(
+            f"The records of a person are linked by {linking[0]!r}, so that {_listed(beside)} add up over them: "
+            "whoever knows some of these values of a person may find all of the person's records, however many persons "
+            "have the same rows. Drop them, or declare them as quasi-identifiers."
+        )
+    for model in session.policy.privacy if linking else ():
+        if model.type == "profile_k" and (most := model.parameters.get("at_most")) is not None:
+            warnings.append(
+                f"The records of a person are linked by {linking[0]!r}, and profile_k has at_most {most}: whoever "
+                f"knows up to {most} of a person's records finds at least {model.parameters['k']} persons with them, "
+                "but whoever knows more, or how many there are, may find the person alone, and then reads all of the "
+                "person's records. Leave at_most out to protect persons by all of their records."
             )
     if found.apart:
         warnings.append(

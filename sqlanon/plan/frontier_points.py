@@ -20,6 +20,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
+from sqlanon.display.cards import WithCard
 from sqlanon.publish.ledger import Ledger
 from sqlanon.search.certificate import Certificate
 
@@ -188,8 +189,8 @@ class Effort:
     seconds: dict[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Frontier:
+@dataclass(frozen=True, slots=True, repr=False)
+class Frontier(WithCard):
     """The proven optima of a policy over a grid of k and limits on suppression.
 
     Attributes:

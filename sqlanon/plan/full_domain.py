@@ -14,6 +14,7 @@ from sqlglot import exp
 from sqlanon.compiler import release as compiler
 from sqlanon.compiler.batch import literal_batch
 from sqlanon.compiler.class_sizes import class_sizes, risk_counters
+from sqlanon.compiler.encoded_source import SOURCE
 from sqlanon.compiler.live import live_view
 from sqlanon.compiler.question import Question
 from sqlanon.engines.base import Row
@@ -23,28 +24,34 @@ from sqlanon.evaluate.driver import run_search
 from sqlanon.evaluate.evaluator import Evaluator
 from sqlanon.evaluate.problem import build_problem
 from sqlanon.evaluate.session import LOCAL_LANES, Session
+from sqlanon.evaluate.settling import settle
 from sqlanon.evaluate.shared_counts import SharedCounts
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Measure
+from sqlanon.models.base import is_of_release
+from sqlanon.plan.keyed import keyed_source
 from sqlanon.plan.planned import as_buckets, versions
 from sqlanon.plan.publishing import PublishablePlan
+from sqlanon.plan.recording import refuse_scripts
 from sqlanon.plan.represented import NO_VALUES
 from sqlanon.policy import Model, Output, Policy, as_policy
 from sqlanon.policy.plain import plain
 from sqlanon.publish.ledger import Entities, Ledger
+from sqlanon.publish.live.epochs import epoch_view
 from sqlanon.publish.live.facts import facts_of
 from sqlanon.publish.live.lookups import freeze
-from sqlanon.publish.live.view import LiveDraft, check_live, frozen_view, publish_live
+from sqlanon.publish.live.view import LiveDraft, check_live, frozen_view, heights_of, publish_live
 from sqlanon.publish.proof_file import proof_document
 from sqlanon.publish.publication import Publication
 from sqlanon.publish.targets import Target, check_target
 from sqlanon.publish.written_rows import typed_texts
-from sqlanon.risk.histogram import SizeHistogram, read_sizes
 from sqlanon.search.base import Problem, Progress, Request, Verdict, rank
 from sqlanon.search.proof import Proof
+from sqlanon.sizes.histogram import SizeHistogram, read_sizes
 from sqlanon.source.widths import shared_width
 from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import column
 
 if TYPE_CHECKING:  # loaded when the risk or the utility of a plan is asked for
     from sqlanon.plan.risk import PublishedClasses
@@ -62,7 +69,7 @@ class Solution:
     smallest_class: int | None
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False)
 class Plan(PublishablePlan):
     """An encoded source with the best node found. A context manager.
 
@@ -87,7 +94,7 @@ class Plan(PublishablePlan):
 
     @property
     def proof_document(self) -> dict[str, Any] | None:
-        if self.proof is None:
+        if self.proof is None or self.catalog.earlier is not None:  # nobody else has the ledger to run it again
             return None
         return proof_document(
             self.certificate,
@@ -169,6 +176,7 @@ class Plan(PublishablePlan):
         It runs in any session of the source's database: the lookups that it reads are parts of it, a line each. For the
         operator: it holds the texts of hierarchies.
         """
+        refuse_scripts(self._session)
         return standalone(self.engine, self._classes(levels))
 
     def classes(self, levels: Mapping[str, int]) -> pa.Table:
@@ -177,7 +185,9 @@ class Plan(PublishablePlan):
 
     def verdict_sql(self, levels: Mapping[str, int]) -> str:
         """Return the statement that judges a node, for any session of the source's database, as ``node_sql`` is."""
-        return standalone(self.engine, literal_batch(self.question, [self._node(levels)], names.BASE))
+        refuse_scripts(self._session)
+        node = self._node(levels)
+        return standalone(self.engine, literal_batch(self._settled_at(node), [node], names.BASE))
 
     def _classes(self, levels: Mapping[str, int]) -> exp.Query:
         return compiler.readable_grain(self._session.encoding.source, self._node(levels))
@@ -199,9 +209,15 @@ class Plan(PublishablePlan):
 
     def _sizes(self, node: Node, *, published: bool, by: Sequence[str] = (names.COUNT,)) -> list[Row]:
         """Return the classes of a node by the counters ``by``, and how many have them."""
-        snapshot = self._session.snapshots.nearest(node)
-        query = class_sizes(self.question, snapshot.table, node, published=published, by=by)
-        return self._session.judging.run("class sizes", query)
+        snapshot, question = self._session.snapshots.nearest(node), self.question
+        if not any(map(is_of_release, question.models)):
+            query = class_sizes(question, snapshot.table, node, published=published, by=by)
+            return self._session.judging.run("class sizes", query)
+        found = settle(self._session.judging, question, node, snapshot.table, f"{names.SETTLED}_sizes")
+        query = class_sizes(replace(question, settled=found.table), snapshot.table, node, published=published, by=by)
+        rows = self._session.judging.run("class sizes", query)
+        found.drop()
+        return rows
 
     def _published_classes(self) -> PublishedClasses:
         from sqlanon.plan.risk import PublishedClasses
@@ -231,8 +247,8 @@ class Plan(PublishablePlan):
         """Search again under another policy over the same encoded source; snapshots are reused.
 
         Models, limits, levels, weights, quality and search may differ; quasi-identifiers, sensitive columns with their
-        hierarchies, the subset, and the treatment of NULLs and uncovered values may not. The plans share one
-        connection: closing either closes both.
+        hierarchies, the subset or population, the treatment of NULLs and uncovered values, and the ledger may not. The
+        plans share one connection: closing either closes both.
 
         Raises:
             InputError: the policy needs another encoding.
@@ -241,7 +257,8 @@ class Plan(PublishablePlan):
         if _encoded_for(policy) != _encoded_for(self.policy):
             raise InputError(
                 "The other policy differs in what was encoded (source, quasi-identifiers, sensitive columns, "
-                "hierarchies, subset, NULLs, uncovered values or what is published as numbers).",
+                "hierarchies, subset, population, NULLs, uncovered values, what is published as numbers, or the ledger "
+                "of releases).",
                 hint="make a new plan for it.",
             )
         if (name := other_width(self._session, policy)) is not None:
@@ -255,6 +272,19 @@ class Plan(PublishablePlan):
     def problem(self) -> Problem:
         """What was searched: limits, lattice and measure."""
         return self._problem
+
+    @property
+    def _settled_question(self) -> Question:
+        """The question with what is published of the chosen node: the classes that release models left over."""
+        return self._once("settled", lambda: self._settled_at(self.node))
+
+    def _settled_at(self, node: Node) -> Question:
+        """Return the question about one node, with the table of its classes where release models judge them."""
+        if not any(map(is_of_release, self.question.models)):
+            return self.question
+        stem = f"{names.SETTLED}_{len(self.engine.replay)}"
+        found = settle(self.engine, self.question, node, names.BASE, stem, replayed=True)
+        return replace(self.question, settled=found.table)
 
     @property
     def question(self) -> Question:
@@ -282,26 +312,36 @@ class Plan(PublishablePlan):
     def _generalized_query(
         self, published: Mapping[str, str], *, entities: bool = False, values: Mapping[str, str] = NO_VALUES
     ) -> exp.Query:
+        source, held_by = keyed_source(self._session, published)
+        instead = {
+            name: item.value(column(name, SOURCE), published[name], [self.node[item.position]])
+            for name, item in self.travelling.items()
+            if name in published
+        }
         return compiler.release(
-            self._session.encoding.source,
-            self.question,
+            source,
+            self._settled_question,
             self.node,
             published=published,
             snapshot=names.BASE,
             entities=entities,
             values=values,
+            instead=instead | {name: column(held, SOURCE) for name, held in held_by.items()},
         )
+
+    def _records_by_levels(self) -> list[tuple[Node, int]]:
+        return [(self.node, self.ledger.published)]
 
     def _published_types(self) -> PublishedTypes:
         from sqlanon.compiler.released_types import one_rule
         from sqlanon.utility.released import PublishedTypes
 
-        return PublishedTypes(one_rule(self.question, self.node), {0: self.node})
+        return PublishedTypes(one_rule(self._settled_question, self.node), {0: self.node})
 
     def _counted_query(self, published: Mapping[str, str], copies: str) -> exp.Query:
         return compiler.released_classes(
             self._session.encoding.source,
-            self.question,
+            self._settled_question,
             self.node,
             published=published,
             snapshot=names.BASE,
@@ -311,12 +351,15 @@ class Plan(PublishablePlan):
     def live_view_sql(self, output: Output) -> str:
         """Return the SELECT of the live view that ``output`` names; publish nothing.
 
+        With an epoch, that of its first state: the view itself reads what is stored of it.
+
         Raises:
             UnsupportedError, TargetError: see ``check_live``.
         """
         where = check_live(self.source, self.policy, output)
-        view = frozen_view(self.policy, self.source, where, self.node, self.released)
-        return self.engine.render(live_view(view), pretty=True)
+        view = frozen_view(self.policy, self.source, where, self.node, self.released, heights_of(self.catalog))
+        epoch = epoch_view(view, where, output)
+        return self.engine.render(live_view(view) if epoch is None else epoch.first(), pretty=True)
 
     def frozen_lookups(self) -> dict[str, exp.Expr]:
         """Create the lookups of the chosen node as tables of ours, and return them by column (``freeze``)."""
@@ -329,15 +372,15 @@ class Plan(PublishablePlan):
         claim = self._claim()
         lookups = {name: typed_texts(texts, released[name]) for name, texts in claim.lookups.items()}
         draft = LiveDraft(
-            view=frozen_view(self.policy, source, where, self.node, released),
+            view=frozen_view(self.policy, source, where, self.node, released, heights_of(self.catalog)),
             frozen=self.frozen_lookups(),
-            facts=facts_of(engine, self.policy, self.levels),
+            facts=facts_of(engine, self.policy, self.levels, heights_of(self.catalog)),
             claim=replace(claim, lookups=lookups),
             verify_source=source.verify,
             output=output,
         )
-        publish_live(engine, where, draft)
-        return Publication({output.kind: output.target}, None)
+        warnings = publish_live(engine, where, draft)
+        return Publication({output.kind: output.target}, None, warnings=warnings)
 
     def _readable(self) -> list[tuple[str, exp.Query]]:
         return [("classes of the chosen node", compiler.readable_grain(self._session.encoding.source, self.node))]
@@ -370,9 +413,9 @@ def other_width(session: Session, policy: Policy) -> str | None:
     Models matter to an encoding by the least size of a class, which the width of ``redact`` follows from
     (``source.widths``). None: the policy's encoding is that of the session.
     """
-    for column in session.encoding.columns.values():
-        if shared_width(column.lengths, policy) != shared_width(column.lengths, session.policy):
-            return column.spec.name
+    for measured in session.encoding.columns.values():
+        if shared_width(measured.lengths, policy) != shared_width(measured.lengths, session.policy):
+            return measured.spec.name
     return None
 
 
@@ -451,4 +494,6 @@ def _encoded_for(policy: Policy) -> tuple[object, ...]:
     origin = (source, policy.files and policy.patterns, policy.table, dict(policy.csv), policy.formats, joined)
     foreign = (dict(policy.extensions.hierarchies), dict(policy.extensions.formats))
     published = tuple(sorted(policy.publish, key=lambda asked: asked.name))
-    return (*origin, columns, policy.entity, policy.nulls, policy.subset, published, foreign)
+    travels = tuple((c.name, c.travels) for c in policy.columns if c.travels is not None)
+    by_records = (policy.entity, policy.nulls, policy.subset, policy.population)
+    return (*origin, columns, travels, *by_records, published, foreign, policy.ledger)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from secrets import token_hex
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlglot import exp
 
@@ -25,19 +24,24 @@ from sqlanon.engines.standalone import standalone
 from sqlanon.errors import EngineError, UnsupportedError
 from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.models import least_size
+from sqlanon.models import for_source, least_count
+from sqlanon.models.base import PrivacyModel
 from sqlanon.plan.beside import judge_release, warnings_of
-from sqlanon.plan.represented import Representing, claim_of, mean_warnings
+from sqlanon.plan.closing import Closing
+from sqlanon.plan.keyed import claim_of_keyed, keyed_persons, keyed_warnings, note_keyed, without_keyed
+from sqlanon.plan.recording import Recording, recorded_rows
+from sqlanon.plan.represented import Representing, mean_warnings
 from sqlanon.policy import Column, Policy
 from sqlanon.policy.hierarchy.specs import HierarchySpec
+from sqlanon.policy.keyed import KEYED_ROLES
 from sqlanon.publish.ledger import Ledger
 from sqlanon.publish.order import ReleasedRows
 from sqlanon.publish.references import plan_audits
 from sqlanon.publish.script import replayable_script
 from sqlanon.publish.staging import staged_release
-from sqlanon.risk.histogram import SizeHistogram, in_buckets
 from sqlanon.search.base import Verdict
 from sqlanon.search.certificate import Certificate
+from sqlanon.sizes.histogram import SizeHistogram, in_buckets
 from sqlanon.source.beside import BesideSource
 from sqlanon.source.columns import is_scalar
 from sqlanon.source.opening import Source
@@ -56,24 +60,6 @@ STAGED = "staged rows"
 """The measurement of a plan that is the table of its released rows, as long as there is one."""
 COMPARED_CLASSES = 20_000
 """A release of more classes is not audited for what its NULLs give away, which may compare each with each."""
-
-
-class Closing(ABC):
-    """A context manager that closes itself."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def close(self) -> None:
-        """Drop every temporary table and close the connection."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -175,9 +161,9 @@ class Planned(Representing, Closing):
         """The certificate that anybody can run again (``sqlanon verify``); None when nothing is proven by boxes."""
         return None
 
-    def _rules(self) -> list[dict[str, Any]] | None:
-        """Return what the rules of the release do, for its manifest; None when one node publishes all records."""
-        return None
+    def _recoding(self) -> dict[str, Any]:
+        """Return what the rules of the release do, for its manifest; nothing when one node publishes all records."""
+        return {}
 
     # -- what they share -----------------------------------------------------------------------------------------------
 
@@ -198,9 +184,8 @@ class Planned(Representing, Closing):
 
     @property
     def source_name(self) -> str | None:
-        """The name of the source's file, without its folder; None for an open connection."""
-        path = self._session.source.path
-        return path.name if path is not None else None
+        """The name of the source's file, without its folder, or what a frame is called; None for an open connection."""
+        return self._session.source.name
 
     @property
     def snapshots(self) -> int:
@@ -221,7 +206,7 @@ class Planned(Representing, Closing):
             if item.role == "drop":
                 continue
             type_name = self._session.encoding.types[item.name]
-            if type_name.upper().startswith("ENUM"):
+            if type_name.upper().startswith("ENUM") or item.role == "pseudonym":
                 type_name = "VARCHAR"
             position = positions.get(item.name)
             if position is not None:
@@ -272,7 +257,8 @@ class Planned(Representing, Closing):
             or not 0 < self.ledger.classes <= COMPARED_CLASSES
         ):
             return None
-        release = self._generalized_query(self.generalized).subquery("release")
+        shown = without_keyed(self._session, self.generalized)
+        release = self._generalized_query(shown).subquery("release")
         found = audit_nulls(self.engine, release, self._quasi, k=self._threshold)
         return found if found.records_with_null else None
 
@@ -310,7 +296,8 @@ class Planned(Representing, Closing):
     def all_warnings(self) -> tuple[str, ...]:
         """What the user should know, of the release too."""
         found = warnings_of(self.beside_release, self._session, self.catalog)
-        return self.warnings + found + mean_warnings(self.policy)
+        found += self._blank_warnings + mean_warnings(self.policy)
+        return self.warnings + found + keyed_warnings(self.policy, self._session.encoding.types)
 
     def null_bias(self) -> NullBias | None:
         """Measure how the columns change because the records with a NULL are left out (basic match).
@@ -321,11 +308,11 @@ class Planned(Representing, Closing):
         return self._once("null bias", self._null_bias)
 
     def _null_bias(self) -> NullBias | None:
-        if not self.engine.has("null_audit") or not self.catalog.excluded or self.catalog.has_population:
-            return None
         encoding = self._session.encoding
+        if not self.engine.has("null_audit") or not self.catalog.excluded or encoding.source.taking_part.members:
+            return None
         attributes = [a.name for a in self.catalog.attributes]
-        released = [column.name for column in self.policy.columns if column.role != "drop"]
+        released = [c.name for c in self.policy.columns if c.role not in ("drop", *KEYED_ROLES)]
         compared = [name for name in released if is_scalar(encoding.types[name])]
         return null_bias(self.engine, encoding.source.relation, attributes, columns=compared)
 
@@ -396,11 +383,13 @@ class Planned(Representing, Closing):
         The working tables that a statement reads are parts of itself, so that it can be pasted. For the operator: it
         holds the texts of hierarchies.
         """
+        note_keyed(self._session)
         listed = [*self._readable(), ("the release", self._release_query())]
         return [(name, standalone(self.engine, query)) for name, query in listed]
 
     def script(self) -> str:
         """Return the SQL of the run, for the operator: encoding, base, what the release rests on, and the rows."""
+        note_keyed(self._session)
         engine, release = self.engine, self.release_sql  # what the release reads may be loaded for it
         statements = [("function of the session", text) for text in engine.preamble]
         statements += [(name, engine.render(statement)) for name, statement in replayed(engine)]
@@ -409,7 +398,12 @@ class Planned(Representing, Closing):
     @property
     def _threshold(self) -> int:
         """The least size of a class that the models allow; smaller counts do not travel."""
-        return least_size(self.policy.models)
+        return least_count(self.models)
+
+    @property
+    def models(self) -> tuple[PrivacyModel, ...]:
+        """The privacy models of the policy, with what they take from the source."""
+        return for_source(self.policy.models, self.catalog)
 
     def _audits(self) -> list[ModelAudit]:
         """Return the audits of the policy's models, with what they are judged against."""
@@ -437,11 +431,12 @@ class Planned(Representing, Closing):
         return ReleaseClaim(
             types=self.released,
             quasi_identifiers=tuple(self._quasi),
-            represented=tuple(claim_of(item) for item in self.represented),
+            represented=self._claims_beside,
             models=tuple(self._audits()),
             published=self.ledger.published,
             nulls=self.policy.nulls,
             lookups=self._lookups(),
+            keyed=claim_of_keyed(self._session),
         )
 
     def _rows(self, query: exp.Query) -> ReleasedRows:
@@ -461,9 +456,10 @@ class Planned(Representing, Closing):
         return ReleasedRows(query, counted, max((values.get(name, 0) for name in passed), default=0), most)
 
     @contextmanager
-    def _audited_rows(self) -> Iterator[tuple[exp.Query, ReleaseClaim]]:
+    def _audited_rows(self, recording: Recording | None = None) -> Iterator[tuple[exp.Query, ReleaseClaim]]:
         """Yield the released rows, and what is to be audited of them once they are written.
 
+        Where they are recorded, their persons and classes are read before.
         With an entity the models are audited here, over the rows with their entities, which are staged.
         """
         claim = self._claim()
@@ -478,9 +474,13 @@ class Planned(Representing, Closing):
             self.engine.drop(staged.name)
             return
         if not self.catalog.has_entity:
-            yield self._release_query(), claim
+            with recorded_rows(self._session, self._release_query, claim, recording) as rows:
+                yield rows, claim
             return
-        with staged_release(self.engine, self._release_query(entities=True), claim) as rows:
+        rows_of_persons, made = self._release_query(entities=True), keyed_persons(self._session)
+        with staged_release(self.engine, rows_of_persons, claim, made=made) as rows:
+            if recording is not None:
+                recording.read(self._session, table(names.STAGED_RELEASE), claim)
             yield rows, claim.without_models()
 
 

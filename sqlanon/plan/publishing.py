@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
+from sqlanon.compiler.live_models import SNAPSHOT
+from sqlanon.display.cards import WithCard
 from sqlanon.engines.base import Engine
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.interrupts import finishing
+from sqlanon.ledger.opening import check_apart
 from sqlanon.plan.planned import Planned, versions
+from sqlanon.plan.recording import Recording, recorded, recording_of, taking_back, warnings_of
 from sqlanon.plan.release import Release
 from sqlanon.policy import Output
 from sqlanon.policy.faults import Faults
+from sqlanon.policy.partitions import check_partitions_fit
 from sqlanon.policy.sources import check_output
-from sqlanon.publish.live.view import KIND, SNAPSHOT, WARNING
+from sqlanon.publish.live.view import EPOCH_WARNING, KIND, WARNING
 from sqlanon.publish.manifest import manifest
 from sqlanon.publish.papers import Papers
 from sqlanon.publish.publication import Publication, publish
+from sqlanon.publish.recipient_certificate import recipient_document, sealed
 from sqlanon.publish.targets import Target
-from sqlanon.search.certificate import Certificate
 
 NOWHERE = Publication({}, None)
 """What was published of a plan without an output."""
 
 
-@dataclass(slots=True, kw_only=True)
-class PublishablePlan(Planned):
+@dataclass(slots=True, kw_only=True, repr=False)
+class PublishablePlan(WithCard, Planned):
     """A plan that can be published."""
 
     def publish(self, output: Output | None = None) -> Release:
@@ -48,6 +51,7 @@ class PublishablePlan(Planned):
         if output is not None:
             faults = Faults("The output")
             check_output(faults, output, self.policy.extensions)
+            check_partitions_fit(faults, self.policy, output)
             faults.finish()
         output = output or self.policy.output
         return self.publish_to(Target.of(self.source, self.policy, output) if output is not None else None)
@@ -69,24 +73,27 @@ class PublishablePlan(Planned):
 
     def _published(self, target: Target | None) -> Release:
         start = time.perf_counter()
+        apart = check_apart(self.policy, None if target is None else target.output)
         output = None if target is None else target.output
-        ledger, certified = self.ledger, self.proof_document
+        ledger, proof = self.ledger, self.proof_document
+        proof = None if proof is None else sealed(proof)
         warnings = self.all_warnings  # counted first: where that fails, nothing is published
         document = manifest(
-            self.policy,
+            self.policy.as_written(),
             self.catalog,
             levels=self.published_levels,
-            rules=self._rules(),
+            recoding=self._recoding(),
             ledger=ledger,
-            certificate=_public_certificate(self.certificate, certified),
-            output={} if output is None else {output.kind: output.target},
+            certificate=self.certificate,
+            output={} if output is None else {output.kind: self.policy.shown_target(output.kind, output.target)},
             versions=versions(self.engine),
         )
-        published = NOWHERE
+        published, recording = NOWHERE, None
         if target is not None:
             is_live = target.output.kind == KIND
-            papers = Papers(document, certified)
-            published = self._publish_live(target) if is_live else self._publish_rows(target, papers)
+            papers = Papers(document, None if proof is None else recipient_document(proof, document["certificate"]))
+            recording = None if is_live else recording_of(self._session, self, target.output, document)
+            published = self._publish_live(target) if is_live else self._publish_rows(target, papers, recording)
         return Release(
             levels=dict(self.levels),
             ledger=ledger,
@@ -94,20 +101,26 @@ class PublishablePlan(Planned):
             manifest=published.manifest or document,
             output=dict(published.output),
             seconds={**self.seconds, "publish": time.perf_counter() - start},
-            warnings=warnings + _access_warnings(self.engine, output),
+            warnings=warnings
+            + published.warnings
+            + _access_warnings(self.engine, output)
+            + apart
+            + warnings_of(recording),
+            recorded=recorded(self._session, recording),
             verdict_sources=self.verdict_sources,
             plan=self,
             marker=published.marker,
+            proof=proof,
             _kind=output.kind if output else None,
             _target=output.target if output else "",
         )
 
-    def _publish_rows(self, target: Target, papers: Papers) -> Publication:
-        """Write, audit and put in place the released rows."""
-        with self._audited_rows() as (rows, claim):
+    def _publish_rows(self, target: Target, papers: Papers, recording: Recording | None) -> Publication:
+        """Write, audit and put in place the released rows, and record them."""
+        with taking_back(recording), self._audited_rows(recording) as (rows, claim):
             return publish(
                 self.engine,
-                target,
+                replace(target, recorder=recording),
                 self._rows(rows),
                 claim,
                 redacted=self.ledger.suppressed if self.policy.suppressed == "redact" else None,
@@ -121,21 +134,11 @@ class PublishablePlan(Planned):
         raise UnsupportedError("A live view publishes one node, no transformation.", hint=f"{SNAPSHOT}.")
 
 
-def _public_certificate(certificate: Certificate, certified: Mapping[str, Any] | None) -> Certificate:
-    """Return the certificate with the lower bound of the proof that travels with the release.
-
-    The bound of a search that was stopped may rest on small counts.
-    """
-    if certified is None or certified["lower_bound"] is None:
-        return certificate
-    return replace(certificate, lower_bound=certified["lower_bound"], gap=certified["gap"])
-
-
 def _access_warnings(engine: Engine, output: Output | None) -> tuple[str, ...]:
     """Warn of who can read a release in the database of its source."""
     if output is None or output.kind == "file":
         return ()
-    live = (WARNING,) if output.kind == KIND else ()
+    live = () if output.kind != KIND else (WARNING if output.epoch is None else EPOCH_WARNING,)
     kind = output.kind.replace("_", " ")
     if not engine.has("roles"):
         return (

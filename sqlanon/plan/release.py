@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +13,17 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.audit.release import audit_release
-from sqlanon.plan.planned import Closing, Planned
+from sqlanon.display.cards import WithCard
+from sqlanon.engines.duckdb.engine import DuckDBEngine, Relation, relation_of
+from sqlanon.engines.duckdb.files import partitions_relation
+from sqlanon.errors import UnsupportedError
+from sqlanon.ledger.facts import Recorded
+from sqlanon.plan.closing import Closing
+from sqlanon.plan.planned import Planned
 from sqlanon.policy.paths import is_database
 from sqlanon.publish.ledger import Ledger
+from sqlanon.publish.papers import DIGESTS
+from sqlanon.publish.recipient_certificate import recipient_document, recipient_text
 from sqlanon.publish.targets import place
 from sqlanon.search.certificate import Certificate
 from sqlanon.source.files import read_file
@@ -22,6 +32,9 @@ from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import table
 
 if TYPE_CHECKING:  # loaded when the risk or the utility of a release is asked for
+    import pandas
+    import polars
+
     from sqlanon.risk.facts import RiskComparison
     from sqlanon.utility.facts import Utility
 
@@ -29,8 +42,8 @@ RELEASED = names.PREFIX + "release"
 """The table of a release that has no target."""
 
 
-@dataclass(frozen=True, slots=True)
-class Release(Closing):
+@dataclass(frozen=True, slots=True, repr=False)
+class Release(WithCard, Closing):
     """A published (or, without an output, a described) release. A context manager that closes its plan.
 
     Attributes:
@@ -40,6 +53,9 @@ class Release(Closing):
         manifest: what travels with the release: no values, small counts coarsened.
         output: what was written, ``{"view" | "live_view" | "table" | "file": name}``.
         verdict_sources: how many nodes of the search were judged from the base, and how many from which snapshot.
+        recorded: what was written down in the ledger of releases; None without one.
+        proof: the operator's certificate, which ``sqlanon verify`` runs again; it must not travel with the release.
+            None when nothing is proven by boxes.
     """
 
     levels: dict[str, int]
@@ -52,12 +68,25 @@ class Release(Closing):
     verdict_sources: dict[str, int]
     plan: Planned
     marker: str | None = None
+    recorded: Recorded | None = None
+    proof: Mapping[str, Any] | None = None
     _kind: str | None = None
     _target: str = ""
     _cache: list[pa.Table] = field(default_factory=list)
 
     def close(self) -> None:
         self.plan.close()
+
+    @property
+    def recipient_certificate(self) -> str | None:
+        """The text of the certificate that travels with the release: it commits to the proof, and tells nothing of it.
+
+        None when there is no proof.
+        """
+        if self.proof is None:
+            return None
+        document = recipient_document(self.proof, self.manifest["certificate"])
+        return recipient_text(document, self.manifest.get(DIGESTS, {}).get("release"))
 
     @property
     def sql(self) -> str:
@@ -95,6 +124,36 @@ class Release(Closing):
             self._cache.append(self._read())
         return self._cache[0]
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the released rows as a pandas frame, numbered from 0.
+
+        Raises:
+            UnsupportedError: pandas is not installed.
+        """
+        _require("pandas")
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return the released rows as a polars frame.
+
+        Raises:
+            UnsupportedError: polars is not installed.
+        """
+        found: polars.DataFrame = _require("polars").from_arrow(self.to_arrow())
+        return found
+
+    @property
+    def relation(self) -> Relation:
+        """The released rows as a relation of DuckDB: of the connection that was the source, or of the default one.
+
+        It holds the released rows alone, and stays when the plan is closed.
+        """
+        return relation_of(self.to_arrow(), self.plan.engine)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the released rows as a stream of Arrow, which pandas, polars, pyarrow and DuckDB read."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
     def _read(self) -> pa.Table:
         engine = self.plan.engine
         if self._kind == "file":
@@ -116,5 +175,29 @@ class Release(Closing):
         found = self.plan.policy.extensions.format_of(path.suffix)
         if found is not None:
             return read_file(found[1], path, {}).read_all()
+        if path.is_dir():
+            return self._read_folder(path)
         with open_source(path, "release" if is_database(path.name) else None) as written:
             return written.engine.arrow("read release", exp.select("*").from_(written.relation))
+
+    def _read_folder(self, path: Path) -> pa.Table:
+        engine = DuckDBEngine()
+        try:
+            columns = [exp.column(item["name"], quoted=True) for item in self.manifest["columns"]]
+            return engine.arrow("read release", exp.select(*columns).from_(partitions_relation(path)))
+        finally:
+            engine.close()
+
+
+def _require(library: str) -> Any:
+    """Import a library of frames.
+
+    Raises:
+        UnsupportedError: it is not installed.
+    """
+    try:
+        return import_module(library)
+    except ImportError:
+        raise UnsupportedError(
+            f"{library} is not installed.", hint=f"pip install 'sqlanon[{library}]', or take Release.to_arrow()."
+        ) from None

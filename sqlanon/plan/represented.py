@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -11,8 +11,11 @@ from sqlglot import exp
 
 from sqlanon.audit.represented import RepresentedClaim
 from sqlanon.compiler.representatives import RepresentedColumn, represented_rows
+from sqlanon.compiler.travelling import TravellingColumn
 from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
+from sqlanon.plan.keyed import keyed_columns
+from sqlanon.plan.travelling import claims_of_travelling, travelling_at, travelling_warnings
 from sqlanon.policy import Policy
 from sqlanon.policy.representatives import CLASS_MEAN
 from sqlanon.publish.order import copies_of
@@ -78,16 +81,46 @@ class Representing(ABC):
         loaded = self._once("represented", lambda: load_bounds(self._session.engine, found, self.published_levels))
         return loaded
 
-    def _release_query(self, *, entities: bool = False) -> exp.Query:
-        """Return the released rows; with their ``entities``, where the plan counts them, for audits alone."""
-        represented, texts = self.represented, self.generalized
+    def _release_query(self, *, entities: bool = False, persons: str | None = None) -> exp.Query:
+        """Return the released rows; with their ``entities``, where the plan counts them, for audits alone.
+
+        Args:
+            persons: the record key, which the rows hold as ``names.ENTITY``, for a ledger of releases.
+        """
+        represented, texts, keyed = self.represented, self.generalized, keyed_columns(self._session)
+        originals = keyed.originals if keyed is not None and entities else {}
+        if persons is not None:
+            originals = {persons: names.ENTITY}
         if not represented:
-            return self._generalized_query(texts, entities=entities)
+            return self._generalized_query(texts, entities=entities, values=originals)
         as_texts = texts | {item.name: "VARCHAR" for item in represented}
         values = {item.name: item.raw for item in represented if item.needs_mean}
-        rows = self._generalized_query(as_texts, entities=entities, values=values)
-        also = [names.ENTITY] if entities and self.catalog.has_entity else []
+        rows = self._generalized_query(as_texts, entities=entities, values=values | originals)
+        also = [names.ENTITY, *originals.values()] if entities and self.catalog.has_entity else []
         return represented_rows(rows, self.released, texts, represented, quasi=self._quasi, also=also)
+
+    @property
+    def travelling(self) -> dict[str, TravellingColumn]:
+        """The columns that travel with a quasi-identifier, with the highest level at which each is published."""
+        if not self._session.encoding.travelling:
+            return {}
+        found: dict[str, TravellingColumn]
+        found = self._once("travelling", lambda: travelling_at(self._session, self.published_levels))
+        return found
+
+    @abstractmethod
+    def _records_by_levels(self) -> Sequence[tuple[Sequence[int], int]]:
+        """Return the levels of each rule by which records are published, and how many."""
+
+    @property
+    def _blank_warnings(self) -> tuple[str, ...]:
+        return travelling_warnings(self.travelling.values(), self.catalog, self._records_by_levels())
+
+    @property
+    def _claims_beside(self) -> tuple[RepresentedClaim, ...]:
+        """What the release claims of columns that follow from what is published of a quasi-identifier."""
+        travelling = claims_of_travelling(self.travelling.values(), self.catalog, self.generalized)
+        return (*map(claim_of, self.represented), *travelling)
 
     @property
     def _quasi(self) -> list[str]:
@@ -105,6 +138,8 @@ class Representing(ABC):
 
     def _counted_rows(self) -> exp.Query | None:
         """Return the distinct rows of the release with how often each stands, if the plan knows them already."""
+        if self.catalog.earlier is not None:  # a row may be of several joint cells
+            return None
         represented, texts, copies = self.represented, self.generalized, copies_of(self.released)
         if not represented:
             return self._counted_query(texts, copies)

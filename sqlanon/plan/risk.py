@@ -13,18 +13,27 @@ from sqlanon.compiler.encoded_source import SOURCE, TakingPart
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.evaluate.session import Session
 from sqlanon.lattice.nodes import Node
+from sqlanon.models.base import is_of_release, judges_persons
 from sqlanon.risk.facts import Risk, RiskComparison, with_notes
 from sqlanon.risk.figures import DEFAULT_K, Setting, assess
-from sqlanon.risk.histogram import PopulationClasses, SizeHistogram, read_sizes
 from sqlanon.risk.measure import Sample, member_key
 from sqlanon.risk.population_table import PopulationTable, population_sample
 from sqlanon.risk.relation import with_column_sets
+from sqlanon.sizes.histogram import PopulationClasses, SizeHistogram, read_sizes
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, named, not_null, own_text
 
 NOT_COUNTED = (
     "Records of the population whose values do not occur in the source are not generalized, and so not counted: the "
     "journalist's risk may be lower."
+)
+OF_ROWS = (
+    "The figures are of single rows. Whoever sees which rows are of one person finds fewer persons with all of them: "
+    "at least k (profile_k)."
+)
+OF_FEW_ROWS = (
+    "The figures are of single rows. Whoever knows more rows of one person finds fewer persons with them: at least k "
+    "as long as no more are known than at_most says (profile_k), and perhaps one beyond that."
 )
 
 
@@ -139,6 +148,8 @@ def _after(session: Session, setting: Setting, beside: _Beside, published: Publi
         weighted = rows.weighted(beside.weight)
     found = assess(published.classes, setting, population=population, weighted=weighted, released=True)
     risk = with_notes(found, *notes)
+    if judges_persons(session.policy.models):
+        risk = with_notes(risk, OF_FEW_ROWS if any(map(is_of_release, session.policy.models)) else OF_ROWS)
     return with_column_sets(risk, rows) if rows is not None and beside.column_sets else risk
 
 
@@ -160,15 +171,16 @@ def _taking_part(session: Session) -> exp.Expr:
 
 
 def _source_classes(session: Session, sample: Sample) -> tuple[SizeHistogram, PopulationClasses | None]:
-    """Return the classes of the source by size, and in the population where the source holds it (δ-presence).
+    """Return the classes of the source by size, and in the population where that is known.
 
-    The base has them already, but where values that no hierarchy lists share a code, or are not in it.
+    The source holds it (δ-presence), or a table beside it (k-map). The base has them already, but where values that no
+    hierarchy lists share a code, or are not in it.
     """
     policy, catalog, snapshots = session.policy, session.encoding.catalog, session.snapshots
     listed = all(policy.uncovered_of(column) == "error" for column in policy.quasi_identifiers)
     if not listed:
         population = None
-        if catalog.has_population:
+        if session.encoding.source.taking_part.members:
             everybody = session.encoding.source.taking_part.of_population.conditions()
             relation = exp.select("*").from_(session.encoding.source.relation.copy()).where(*everybody)
             population = sample.in_population(replace(sample, relation=relation.subquery("population")).members())

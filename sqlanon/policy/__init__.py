@@ -13,6 +13,8 @@ from sqlanon.policy.facts import (
     Quality,
     SearchOptions,
 )
+from sqlanon.policy.key import Key
+from sqlanon.policy.ledger import LedgerSpec
 from sqlanon.policy.policy import Policy, PolicyLike, as_policy
 from sqlanon.policy.representatives import Publish
 from sqlanon.policy.transformation import LocalRecoding, Patterns, Transformation
@@ -25,6 +27,8 @@ __all__ = [
     "Column",
     "EngineOptions",
     "Join",
+    "Key",
+    "LedgerSpec",
     "LocalRecoding",
     "Model",
     "Output",

@@ -7,13 +7,11 @@ from decimal import Decimal
 from typing import Any
 
 from sqlanon.errors import InputError, SqlanonError
-from sqlanon.measures.base import AGGREGATES
+from sqlanon.models.base import closes_upward
+from sqlanon.policy.epochs import check_epoch_fits
 from sqlanon.policy.extensions import Extensions
 from sqlanon.policy.facts import (
-    ENGINES,
-    ON_INTERRUPT,
     ROLES,
-    WHERE,
     Column,
     EngineOptions,
     Join,
@@ -25,21 +23,21 @@ from sqlanon.policy.facts import (
 )
 from sqlanon.policy.faults import Faults
 from sqlanon.policy.hierarchies import check_hierarchy
+from sqlanon.policy.key import Key, check_key
+from sqlanon.policy.keyed import KEYED_ROLES, check_keyed
+from sqlanon.policy.keys.columns import COLUMN_KEYS, LARGEST
+from sqlanon.policy.keys.policy import CHOICES, TOP_KEYS
+from sqlanon.policy.keys.search import ENGINE_KEYS, QUALITY_KEYS, SEARCH_KEYS
+from sqlanon.policy.ledger import LedgerSpec, check_ledger
+from sqlanon.policy.partitions import check_partitions_fit
+from sqlanon.policy.persons import check_persons
 from sqlanon.policy.plain import is_unicode
+from sqlanon.policy.release_models import check_release_models
 from sqlanon.policy.representatives import Publish, check_publish
 from sqlanon.policy.sources import check_output, check_report, check_sources
 from sqlanon.policy.transformation import CELL_AGGREGATES, CELL_MEASURES, Patterns, check_transformation
+from sqlanon.policy.travelling import check_travelling
 
-CHOICES = {
-    "undeclared": ("error", "drop"),
-    "row_security": ("refuse", "accept"),
-    "uncovered": ("error", "top", "suppress"),
-    "nulls": ("extended", "basic"),
-    "suppressed": ("drop", "redact"),
-    "if_exists": ("error", "replace"),
-}
-LARGEST = 1e9
-"""Of weights and information losses: beyond, their products and sums would overflow."""
 LISTED = {
     "columns": (Column, 'sqlanon.Column.keep("stay")'),
     "privacy": (Model, "sqlanon.KAnonymity(5)"),
@@ -48,6 +46,8 @@ LISTED = {
 }
 """Fields that hold tuples of parts, with an example of a part."""
 SINGLE = {
+    "key": (Key | None, 'sqlanon.Key(file="secret.key")'),
+    "ledger": (LedgerSpec | None, 'sqlanon.LedgerSpec("anon_ledger.duckdb")'),
     "quality": (Quality, 'sqlanon.Quality("loss")'),
     "search": (SearchOptions, "sqlanon.SearchOptions(time_limit=60)"),
     "output": (Output | None, 'sqlanon.Output.file("released.parquet")'),
@@ -61,23 +61,34 @@ def check(policy: PolicyFacts) -> None:
     faults = Faults()
     _check_kinds(faults, policy)
     faults.finish()  # the checks below rely on the kinds
-    for key, known in CHOICES.items():
-        faults.choice(key, getattr(policy, key), known)
+    for key in CHOICES:
+        faults.value(key, getattr(policy, key), TOP_KEYS)
     check_sources(faults, policy)
     _check_columns(faults, policy)
     _check_entity(faults, policy.entity, policy.columns)
+    if policy.key is not None:
+        check_key(faults, policy.key)
+    check_keyed(faults, policy)
     _check_accepted(faults, policy)
     _check_privacy(faults, policy)
+    check_release_models(faults, policy)
+    check_persons(faults, policy)
     _check_search(faults, policy)
     _check_engine(faults, policy.engine)
     check_transformation(faults, policy.transformation, [c.name for c in policy.quasi_identifiers])
     if policy.transformation is not None:
         _check_fit(faults, policy)
     check_publish(faults, policy)
+    check_travelling(faults, policy)
+    check_ledger(faults, policy)
     if policy.output is not None:
         check_output(faults, policy.output, policy.extensions)
+        check_epoch_fits(faults, policy)
+        check_partitions_fit(faults, policy, policy.output)
     if policy.report is not None:
         check_report(faults, policy.report)
+    if policy.certificate is not None:
+        faults.value("certificate", policy.certificate, TOP_KEYS)
     faults.finish()
 
 
@@ -111,9 +122,9 @@ def _check_entity(faults: Faults, entity: object, columns: Sequence[Column]) -> 
     if entity is None or not faults.text("entity", entity):
         return
     for column in columns:
-        if column.name == entity and column.role != "drop":
+        if column.name == entity and column.role not in ("drop", "pseudonym"):
             message = f"The column {column.name!r} identifies the entity of a record, and has the role {column.role}."
-            hint = "give it the role drop, or no role at all; to publish it too, copy it in a view."
+            hint = "give it the role drop (or pseudonym), or no role at all; to publish it too, copy it in a view."
             faults.add("entity", message, hint)
 
 
@@ -151,38 +162,45 @@ def _check_privacy(faults: Faults, policy: PolicyFacts) -> None:
     subsets = [m.parameters["subset"] for m in policy.privacy if "subset" in m.parameters]
     if any(subset != subsets[0] for subset in subsets):
         faults.add("privacy", "The models name different subsets.", "name one subset.")
-    if policy.suppression_count is not None:
-        faults.integer("suppression_count", policy.suppression_count, 0)
+    _check_populations(faults, policy, subsets)
+    faults.value("suppression_count", policy.suppression_count, TOP_KEYS)
     limit = policy.suppression_limit
     if not isinstance(limit, Decimal) or not limit.is_finite() or not 0 <= limit <= 1:
         faults.add("suppression_limit", "This is not a share.", "give a number between 0 (none) and 1 (all).")
+
+
+def _check_populations(faults: Faults, policy: PolicyFacts, subsets: Sequence[Any]) -> None:
+    """Note a fault unless all models of a population mean the same one, and it is known where that is."""
+    tables = []
+    for number, model in enumerate(policy.privacy):
+        key = f"privacy[{number}].population"
+        where = model.parameters.get("population")
+        if isinstance(where, Mapping):
+            tables.append(where)
+            if subsets:
+                message = "The source is the population of the subset already."
+                faults.add(key, message, "leave out population (the source is meant), or the subset.")
+        elif model.type == "k_map" and where in (None, "source") and not subsets:
+            message = "There is no population: the source is one only where a subset of it is published."
+            faults.add(key, message, "write population: {file: …} or {table: …}, or the number of its records.")
+    if any(where != tables[0] for where in tables):
+        faults.add("privacy", "The models name different populations.", "name one population.")
 
 
 def _check_search(faults: Faults, policy: PolicyFacts) -> None:
     quality, search, extensions = policy.quality, policy.search, policy.extensions
     faults.choice("quality.measure", quality.measure, extensions.names("measures"))
     _find(faults, "quality.measure", extensions.measure, quality.measure)
-    if quality.aggregate is not None:
-        faults.choice("quality.aggregate", quality.aggregate, AGGREGATES)
+    faults.value("quality.aggregate", quality.aggregate, QUALITY_KEYS)
     faults.choice("search.strategy", search.strategy, ("auto", *extensions.names("strategies")))
     _find(faults, "search.strategy", extensions.strategy, search.strategy)
-    faults.choice("search.where", search.where, WHERE)
-    faults.choice("search.on_interrupt", search.on_interrupt, ON_INTERRUPT)
-    if search.time_limit is not None:
-        faults.number("search.time_limit", search.time_limit, 0)
-    if search.max_evaluations is not None:
-        faults.integer("search.max_evaluations", search.max_evaluations, 1)
-    faults.number("search.gap", search.gap, 0, 0.999999)
+    for name in ("where", "on_interrupt", "time_limit", "max_evaluations", "gap"):
+        faults.value(f"search.{name}", getattr(search, name), SEARCH_KEYS)
 
 
 def _check_engine(faults: Faults, engine: EngineOptions) -> None:
-    if engine.threads is not None:
-        faults.integer("engine.threads", engine.threads, 1)
-    for key in ("memory_limit", "temp_directory", "master"):
-        if getattr(engine, key) is not None:
-            faults.text(f"engine.{key}", getattr(engine, key))
-    if engine.name is not None:
-        faults.choice("engine.name", engine.name, ENGINES)
+    for key in ("threads", "memory_limit", "temp_directory", "master", "name"):
+        faults.value(f"engine.{key}", getattr(engine, key), ENGINE_KEYS)
     for key in ("master", "settings"):
         if getattr(engine, key) and engine.name != "spark":
             faults.add(f"engine.{key}", "Only Spark has this key.", "say name: spark, or leave it out.")
@@ -195,9 +213,10 @@ def _check_fit(faults: Faults, policy: PolicyFacts) -> None:
     columns, privacy, quality, search = policy.columns, policy.privacy, policy.quality, policy.search
     patterns = policy.transformation if isinstance(policy.transformation, Patterns) else None
     kind = "Patterns" if patterns else "Local recoding"
-    if any("subset" in model.parameters for model in privacy):
+    for name in dict.fromkeys(m.type for m in privacy if _counts_population(m)):
         message = f"{kind} cannot know in which class a person of the population who is not published would be."
-        faults.add("transformation", message, "leave out delta_presence, or the transformation.")
+        faults.add("transformation", message, f"leave out {name}, or the transformation.")
+    _check_unions(faults, policy, kind)
     measures, aggregates = (("loss",), ("arithmetic_mean",)) if patterns else (CELL_MEASURES, CELL_AGGREGATES)
     for key, asked, known in (
         ("measure", quality.measure, measures),
@@ -222,6 +241,26 @@ def _check_fit(faults: Faults, policy: PolicyFacts) -> None:
         faults.add("transformation.solver", message, "take the greedy solver.")
 
 
+def _counts_population(model: Model) -> bool:
+    """Return whether a model counts the records of a class in a population."""
+    if model.type == "k_map":
+        return not isinstance(model.parameters.get("population"), int)
+    return "subset" in model.parameters
+
+
+def _check_unions(faults: Faults, policy: PolicyFacts, kind: str) -> None:
+    """Note models that two rules may break together, each of whose classes pass."""
+    for column in policy.columns:
+        for number, model in enumerate(column.models):
+            key = f"columns.{column.name}.models[{number}]"
+            if not closes_upward(_find(faults, f"{key}.type", policy.extensions.model, model.type)):
+                message = (
+                    f"{kind} may publish two classes by the same texts, and a union of classes that pass {model.type} "
+                    "may fail it."
+                )
+                faults.add(key, message, "use another model, such as beta_likeness, or leave out the transformation.")
+
+
 def _check_column(faults: Faults, column: Column, extensions: Extensions, *, patterns: bool) -> None:
     key = f"columns.{column.name}"
     if not column.name or "\0" in column.name or not is_unicode(column.name):
@@ -231,14 +270,14 @@ def _check_column(faults: Faults, column: Column, extensions: Extensions, *, pat
     if column.role == "quasi_identifier" and column.hierarchy is None and not patterns:
         hint = "add one, e.g. hierarchy: {suppress: {}}."
         faults.add(f"{key}.hierarchy", "A quasi-identifier needs a hierarchy.", hint)
-    if column.role in ("sensitive", "keep", "drop"):
+    if column.role in ("sensitive", "keep", "drop", *KEYED_ROLES):
         for name in ("min_level", "max_level", "uncovered"):
             if getattr(column, name) is not None:
                 faults.add(f"{key}.{name}", "This key belongs to quasi-identifiers.", "remove it.")
     if column.role == "quasi_identifier" and column.models:
         hint = "write k_anonymity under privacy, or use sensitive."
         faults.add(f"{key}.models", "A quasi-identifier takes no models.", hint)
-    if column.role in ("keep", "drop"):
+    if column.role in ("keep", "drop", *KEYED_ROLES):
         for name, given in (("hierarchy", column.hierarchy), ("models", column.models or None)):
             if given is not None:
                 message = f"A column with the role {column.role} takes none."
@@ -253,14 +292,13 @@ def _check_column(faults: Faults, column: Column, extensions: Extensions, *, pat
     low, high = column.min_level, column.max_level
     fits = True
     for name, level in (("min_level", low), ("max_level", high)):
-        fits = (level is None or faults.integer(f"{key}.{name}", level, 0)) and fits
+        fits = faults.value(f"{key}.{name}", level, COLUMN_KEYS) and fits
     if fits and low is not None and high is not None and low > high:
         faults.add(f"{key}.min_level", f"min_level {low} is above max_level {high}.", "swap or remove one.")
-    faults.number(f"{key}.weight", column.weight, 0, LARGEST)
+    faults.value(f"{key}.weight", column.weight, COLUMN_KEYS)
     if column.information_loss is not None:
         _check_losses(faults, f"{key}.hierarchy.information_loss", column)
-    if column.uncovered is not None:
-        faults.choice(f"{key}.uncovered", column.uncovered, CHOICES["uncovered"])
+    faults.value(f"{key}.uncovered", column.uncovered, COLUMN_KEYS)
     if column.hierarchy is not None:
         check_hierarchy(faults, f"{key}.hierarchy", column.hierarchy, extensions)
 

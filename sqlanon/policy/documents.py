@@ -77,9 +77,24 @@ def read_document(path: Path) -> Any:
 
         return read_definition(path)
     name, parse = _PARSERS.get(ending, ("YAML", _parse_yaml))
-    failure, hint = "", f"mend that place of the file; it is {name}, in UTF-8."
+    return _parsed(
+        lambda: parse(_text(path)), f"The policy file {path.name!r}", f"that place of the file; it is {name}"
+    )
+
+
+def parse_document(content: bytes, title: str) -> Any:
+    """Return the document of a policy in YAML or JSON that stands in no file.
+
+    Raises:
+        InputError: it cannot be read; says why, and in which line and column.
+    """
+    return _parsed(lambda: _parse_yaml(_decoded(content)), title, "that place of it; it is YAML or JSON")
+
+
+def _parsed(parse: Callable[[], Any], title: str, place: str) -> Any:
+    failure, hint = "", f"mend {place}, in UTF-8."
     try:
-        return parse(_text(path))
+        return parse()
     except (OSError, ValueError) as error:
         failure = (error.strerror if isinstance(error, OSError) else None) or "it cannot be opened"
         hint = "check the path."
@@ -88,13 +103,17 @@ def read_document(path: Path) -> Any:
     except RecursionError:
         failure = "it nests values too deeply"
         hint = f"nest them at most {DEEPEST} levels deep."
-    raise InputError(f"The policy file {path.name!r} cannot be read: {failure}.", hint=hint)
+    raise InputError(f"{title} cannot be read: {failure}.", hint=hint)
 
 
 def _text(path: Path) -> str:
     """Return the text of a file."""
     with path.open("rb") as file:
-        content = file.read(LARGEST + 1)
+        return _decoded(file.read(LARGEST + 1))
+
+
+def _decoded(content: bytes) -> str:
+    """Return the text of what a file holds."""
     if len(content) > LARGEST:
         raise _Unreadable(f"it is larger than {LARGEST:,} bytes")
     try:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlanon.errors import InputError, attempt
 from sqlanon.lattice.catalog import Catalog
@@ -33,10 +33,12 @@ from sqlanon.policy.formats.base import FileFormat
 from sqlanon.policy.formats.checked import CheckedFormat
 from sqlanon.policy.hierarchy.builders import HierarchyBuilder
 from sqlanon.policy.hierarchy.specs import KINDS as HIERARCHIES
-from sqlanon.policy.paths import DATABASE_ENDINGS, FLAT_ENDINGS
+from sqlanon.policy.paths import DATABASE_ENDINGS, FLAT_ENDINGS, names_records
 from sqlanon.search import STRATEGIES
 from sqlanon.search.base import Search
 from sqlanon.search.checked import checked
+
+Kind = TypeVar("Kind")
 
 BUILT_IN: Mapping[str, Mapping[str, Any]] = {
     "models": {getattr(kind, "type"): kind for kind in MODELS},  # noqa: B009  a protocol's class has no such attribute
@@ -57,7 +59,7 @@ RESERVED: Mapping[str, tuple[str, ...]] = {
         "version", "source", "files", "table", "key", "join", "columns", "entity", "accept", "undeclared",
         "row_security", "uncovered",
         "privacy", "quality", "suppression_limit", "suppression_count", "nulls", "search", "suppressed",
-        "transformation", "publish", "output", "if_exists", "report", "engine",
+        "transformation", "publish", "output", "if_exists", "report", "certificate", "ledger", "engine",
     ),
 }  # fmt: skip
 """Words that mean something else in a policy where a name of the kind may stand."""
@@ -115,7 +117,7 @@ class Extensions:
 
     def privacy_model(self, name: str, parameters: Mapping[str, Any], column: str | None = None) -> PrivacyModel:
         """Return the privacy model of a policy's entry; ``column`` is the sensitive column that it stands under."""
-        own = {key: value for key, value in parameters.items() if key != "subset"}
+        own = {key: value for key, value in parameters.items() if not names_records(key, value)}
         model = self.model(name)(**own, **({} if column is None else {"column": column}))
         if name not in BUILT_IN["models"]:
             refuse_unsound_model(name, model)
@@ -203,6 +205,14 @@ class Extensions:
         if given is None:
             raise KeyError(name)
         return given
+
+
+def found(find: Callable[[str], Kind], name: str) -> Kind | None:
+    """Return what a name stands for; None where there is none or it cannot be used, which the checks of names note."""
+    try:
+        return find(name)
+    except (KeyError, TypeError, InputError):
+        return None
 
 
 def _refuse_taken(kind: str, name: object) -> None:

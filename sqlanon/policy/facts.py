@@ -12,17 +12,21 @@ from sqlanon.models.base import PrivacyModel
 from sqlanon.parameters import is_number
 from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.hierarchy import specs
+from sqlanon.policy.key import Key
+from sqlanon.policy.keys.columns import ROLES
+from sqlanon.policy.keys.output import TARGETS
+from sqlanon.policy.keys.search import ENGINES, ON_INTERRUPT, WHERE
+from sqlanon.policy.ledger import LedgerSpec
 from sqlanon.policy.paths import FilePatterns, is_url
 from sqlanon.policy.plain import set_plain
 from sqlanon.policy.representatives import Publish
 from sqlanon.policy.transformation import Transformation
+from sqlanon.policy.variables import WrittenPlace
 
-ENGINES = ("duckdb", "spark")
-WHERE = ("auto", "engine", "local")
-ON_INTERRUPT = ("discard", "publish")
-ROLES = ("quasi_identifier", "sensitive", "keep", "drop")
-TARGETS = ("view", "live_view", "table", "file")
-"""Kinds of output."""
+__all__ = [
+    "ENGINES", "ON_INTERRUPT", "ROLES", "TARGETS", "WHERE", "Column", "EngineOptions", "Join", "Model", "Output",
+    "PolicyFacts", "Quality", "SearchOptions", "Travels",
+]  # fmt: skip
 Uncovered = Literal["error", "top", "suppress"]
 
 
@@ -46,6 +50,20 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
+class Travels:
+    """With which quasi-identifier a column travels.
+
+    Attributes:
+        column: its name.
+        level: the highest level of its hierarchy at which the column is published; None: the highest that it follows
+            from.
+    """
+
+    column: str
+    level: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
     """One column of the source: its role and, for a quasi-identifier, its hierarchy and limits.
 
@@ -56,6 +74,9 @@ class Column:
             level's share of the highest.
         uncovered: what happens to records with values that the hierarchy lacks; None is the policy's own.
         models: the privacy models of a sensitive column.
+        days, keep_weekday: of shifted dates: by how many days at most, and whether by whole weeks.
+        travels: of a kept column: it is blank where this quasi-identifier is generalized beyond what the column says
+            (``with`` in a policy file).
     """
 
     name: str
@@ -67,6 +88,9 @@ class Column:
     information_loss: tuple[float, ...] | None = None
     uncovered: str | None = None
     models: tuple[Model, ...] = ()
+    days: int | None = None
+    keep_weekday: bool = False
+    travels: Travels | None = None
 
     def __post_init__(self) -> None:
         set_plain(self)
@@ -97,14 +121,28 @@ class Column:
         return cls(name, "sensitive", hierarchy, models=models)
 
     @classmethod
-    def keep(cls, name: str) -> Column:
-        """Return a column that is published as it is."""
-        return cls(name, "keep")
+    def keep(cls, name: str, *, travels: str | Travels | None = None) -> Column:
+        """Return a column that is published as it is.
+
+        ``travels`` names a quasi-identifier that it travels with: it is blank where that is generalized further than
+        the column follows from it.
+        """
+        return cls(name, "keep", travels=Travels(travels) if isinstance(travels, str) else travels)
 
     @classmethod
     def drop(cls, name: str) -> Column:
         """Return a column that is not published."""
         return cls(name, "drop")
+
+    @classmethod
+    def pseudonym(cls, name: str) -> Column:
+        """Return the column of the entity, of which a keyed pseudonym is published."""
+        return cls(name, "pseudonym")
+
+    @classmethod
+    def shifted(cls, name: str, days: int, *, keep_weekday: bool = False) -> Column:
+        """Return a column of dates, which are shifted by one number of days a person, at most ``days``."""
+        return cls(name, "shift", days=days, keep_weekday=keep_weekday)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +216,10 @@ class Output:
         target: a name in the database, or a path; a relative path in a policy becomes absolute.
         owner, readers: roles of a server: who owns the release, and who may read it.
         mode: the permissions of a file, as ``chmod`` writes them; None: those of what is replaced, or else ``"0600"``.
+        epoch: of a live view: how long it stays as it is, ``1 hour`` say; None: it shows each change at once.
+        margin: of a live view with an epoch: newcomers are at least so many more than a class must hold; None is 0.
+        record: of a live view with an epoch: the column of the source that is the key of its records.
+        partition_by: of a file: quasi-identifiers whose released values are its folders; none: it is one file.
     """
 
     kind: str
@@ -185,17 +227,22 @@ class Output:
     owner: str | None = None
     readers: tuple[str, ...] = ()
     mode: str | None = None
+    epoch: str | None = None
+    margin: int | None = None
+    record: str | None = None
+    partition_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         set_plain(self)
-        readers: Any = self.readers
-        readers = (readers,) if isinstance(readers, str) else readers
-        object.__setattr__(self, "readers", tuple(readers) if isinstance(readers, list) else readers)
+        for name in ("readers", "partition_by"):
+            given: Any = getattr(self, name)
+            given = (given,) if isinstance(given, str) else given
+            object.__setattr__(self, name, tuple(given) if isinstance(given, list) else given)
 
     @classmethod
-    def file(cls, path: str | Path, *, mode: str | None = None) -> Output:
-        """Return a file; its ending decides the format."""
-        return cls("file", path, mode=mode)  # type: ignore[arg-type]
+    def file(cls, path: str | Path, *, mode: str | None = None, partition_by: Sequence[str] = ()) -> Output:
+        """Return a file; its ending decides the format. With ``partition_by`` it is a folder of Parquet files."""
+        return cls("file", path, mode=mode, partition_by=partition_by)  # type: ignore[arg-type]
 
     @classmethod
     def table(cls, name: str, *, owner: str | None = None, readers: Sequence[str] = ()) -> Output:
@@ -208,9 +255,18 @@ class Output:
         return cls("view", name, owner, readers)  # type: ignore[arg-type]
 
     @classmethod
-    def live_view(cls, name: str, *, owner: str | None = None, readers: Sequence[str] = ()) -> Output:
-        """Return a view that generalizes and counts the source on every read."""
-        return cls("live_view", name, owner, readers)  # type: ignore[arg-type]
+    def live_view(
+        cls,
+        name: str,
+        *,
+        owner: str | None = None,
+        readers: Sequence[str] = (),
+        epoch: str | None = None,
+        margin: int | None = None,
+        record: str | None = None,
+    ) -> Output:
+        """Return a view that generalizes and counts the source on every read; with an ``epoch``, at its end only."""
+        return cls("live_view", name, owner, readers, None, epoch, margin, record)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +304,10 @@ class PolicyFacts:
 
     Without a ``transformation`` all records are published at one node (full domain). ``entity`` is a column of the
     source that identifies the person (or other entity) a record is about: then models, limits and audits count
-    distinct entities instead of records. ``source`` is one path or URL; ``files`` are patterns of paths, in its place.
+    distinct entities instead of records. ``key`` says where the secret stands that pseudonyms are made by. ``source``
+    is one path or URL; ``files`` are patterns of paths, in its place.
+    ``ledger`` says where releases are written down, to be judged together.
+    ``variables`` are the places that were written with variables of the environment.
     ``accept`` names columns that are published though they identify persons. ``publish`` says of which
     quasi-identifiers numbers or dates are published. ``suppression_limit`` may be given as any number or its text; it
     is the decimal fraction that is written.
@@ -262,6 +321,7 @@ class PolicyFacts:
     formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     join: tuple[Join, ...] = ()
     entity: str | None = None
+    key: Key | None = None
     accept: tuple[str, ...] = ()
     undeclared: str = "error"
     row_security: str = "refuse"
@@ -280,6 +340,9 @@ class PolicyFacts:
     version: int = 1
     files: tuple[str, ...] = ()
     publish: tuple[Publish, ...] = ()
+    ledger: LedgerSpec | None = None
+    certificate: str | None = None
+    variables: tuple[WrittenPlace, ...] = field(default=(), compare=False)
     base_directory: Path = field(default_factory=Path.cwd, compare=False)
     extensions: Extensions = field(default=NOTHING, compare=False)
     file: Path | None = field(default=None, compare=False)
@@ -313,6 +376,13 @@ class PolicyFacts:
         """Where the subset of δ-presence comes from: one of ``file``, ``table`` and ``column``; None without one."""
         return next((m.parameters["subset"] for m in self.privacy if "subset" in m.parameters), None)
 
+    @property
+    def population(self) -> Mapping[str, Any] | None:
+        """Where the records of the population come from, of which the source is a sample (k-map): ``file`` or
+        ``table``; None without such a table."""
+        found = (model.parameters.get("population") for model in self.privacy)
+        return next((where for where in found if isinstance(where, Mapping)), None)
+
     def allowed_suppressions(self, records: int) -> int:
         """Return the largest number of records that may be suppressed: floor(limit * records) in decimal arithmetic.
 
@@ -332,14 +402,29 @@ class PolicyFacts:
         return FilePatterns(self.files, self.base_directory.absolute())
 
     @property
+    def person_column(self) -> str | None:
+        """The column that says whose a record is, by which a ledger knows the persons of several releases."""
+        return self.entity if self.ledger is None or self.ledger.record is None else self.ledger.record
+
+    @property
+    def _secret_files(self) -> tuple[str, ...]:
+        """The files of keys, and the ledger."""
+        keys = [self.key, *([] if self.ledger is None else [self.ledger.key])]
+        files = [key.file for key in keys if key is not None] + ([] if self.ledger is None else [self.ledger.file])
+        return tuple(file for file in files if file is not None)
+
+    @property
     def read_files(self) -> tuple[Path, ...]:
-        """The files that a run reads, and may not write to: the policy itself, sources, hierarchies, the subset."""
+        """The files that a run reads, and may not write to: the policy itself, sources, hierarchies, the subset,
+        the population."""
         hierarchies = [column.hierarchy for column in self.columns]
-        named = [self.source, *(join.source for join in self.join), (self.subset or {}).get("file")]
+        beside = [(place or {}).get("file") for place in (self.subset, self.population)]
+        named = [self.source, *(join.source for join in self.join), *beside]
         return (
             *([self.file] if self.file is not None else []),
             *(Path(self.resolve(name)) for name in named if name is not None and not is_url(name)),
             *self.patterns.files(),
+            *(Path(self.resolve(name)) for name in self._secret_files),
             *(spec.path for spec in hierarchies if isinstance(spec, specs.FileHierarchy)),
             *(
                 spec.populations

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from sqlanon.errors import Fault, PolicyError, attempt
-from sqlanon.parameters import Parameter, is_number
+from sqlanon.parameters import Parameter, ValueCheck, find, is_number, names_of
 from sqlanon.policy.plain import is_unicode
 
 
@@ -51,7 +51,7 @@ class Faults:
         self, key: str, value: Any, known: Sequence[Parameter], *, owner: str, without: Sequence[str] = ()
     ) -> dict[str, Any]:
         """Return ``value`` as the parameters of ``owner``; those of ``without`` may be missing."""
-        given = self.mapping(key, value, [parameter.name for parameter in known])
+        given = self.mapping(key, value, names_of(known))
         for parameter in known:
             name = parameter.name
             if name in given:
@@ -61,6 +61,20 @@ class Faults:
             elif parameter.required and name not in without:
                 self.add(f"{key}.{name}", f"{owner} needs {name}.", f"add {name}.")
         return given
+
+    def value(self, key: str, value: Any, known: Sequence[Parameter]) -> bool:
+        """Return True if ``value`` is what its key, the last part of ``key``, may be in a table of keys."""
+        check = find(known, key.rpartition(".")[2]).check
+        if not isinstance(check, ValueCheck) or (value is None and check.or_nothing):
+            return True
+        before = len(self.items)
+        if check.kind == "choice":
+            self.choice(key, value, tuple(check.words))
+        elif check.kind == "text":
+            self.text(key, value)
+        elif (hint := check(value)) is not None:
+            self.add(key, f"This is not a {'whole ' if check.kind == 'whole' else ''}number in the range.", hint)
+        return len(self.items) == before
 
     def choice(self, key: str, value: Any, known: Sequence[str]) -> None:
         """Note a fault unless ``value`` is one of ``known``."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from sqlanon.errors import InputError
+from sqlanon.parameters import names_of
 from sqlanon.policy.extensions import Extensions
 from sqlanon.policy.faults import Faults, named
 from sqlanon.policy.hierarchy import specs
@@ -25,16 +25,6 @@ WITH_ONE_VALUE = {each.kind: each for each in (specs.TableHierarchy, specs.Level
 """Kinds that stand for one value in a policy."""
 
 
-REQUIRED = {
-    "intervals": ("width",),
-    "ages": ("at",),
-    "prefix": ("lengths",),
-    "frequent": ("at_least",),
-    "codes": ("system",),
-}
-"""The options that have no default."""
-
-
 def parse_hierarchy(
     faults: Faults, key: str, value: Any, base_directory: Path, extensions: Extensions
 ) -> specs.HierarchySpec | None:
@@ -48,7 +38,7 @@ def parse_hierarchy(
         return None
     [kind] = kinds
     if kind == "file" and "file" not in extensions.names("hierarchies"):
-        given = faults.mapping(key, value, ("file", "delimiter", "null", "encoding", "header"))
+        given = faults.mapping(key, value, names_of(specs.FileHierarchy.options))
         return _file(faults, key, given.pop("file"), given, base_directory)
     faults.mapping(key, value, (kind,))
     inner = value[kind]
@@ -58,8 +48,8 @@ def parse_hierarchy(
         return WITH_ONE_VALUE[kind](inner)
     if kind in specs.LISTED_OPTION and not isinstance(inner, Mapping):
         inner = {specs.LISTED_OPTION[kind]: inner}
-    options = faults.mapping(f"{key}.{kind}", inner, [field.name for field in fields(WITH_OPTIONS[kind])])
-    options = dict.fromkeys(REQUIRED.get(kind, ())) | options
+    options = faults.mapping(f"{key}.{kind}", inner, names_of(WITH_OPTIONS[kind].options))
+    options = {option.name: None for option in WITH_OPTIONS[kind].options if option.required} | options
     path = options.get("populations")
     if isinstance(path, str) and path and not is_file(base_directory / path):
         hint = "relative paths are relative to the policy file."

@@ -11,28 +11,26 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from sqlanon.policy.checks import CHOICES
+from sqlanon.parameters import names_of
 from sqlanon.policy.documents import shape_fault
 from sqlanon.policy.extensions import Extensions
 from sqlanon.policy.facts import ROLES, Column, EngineOptions, Model, PolicyFacts, Quality, SearchOptions
 from sqlanon.policy.faults import Faults
 from sqlanon.policy.hierarchies import parse_hierarchy
 from sqlanon.policy.hierarchy.specs import HierarchySpec, is_list
+from sqlanon.policy.key import parse_key
+from sqlanon.policy.keys.columns import COLUMN_KEYS
+from sqlanon.policy.keys.policy import CHOICES, TOP_KEYS
+from sqlanon.policy.keys.search import ENGINE_KEYS, QUALITY_KEYS, SEARCH_KEYS
+from sqlanon.policy.ledger import parse_ledger
 from sqlanon.policy.paths import is_database, is_server
 from sqlanon.policy.plain import plain
 from sqlanon.policy.representatives import parse_publish
 from sqlanon.policy.sources import parse_join, parse_options, parse_output
 from sqlanon.policy.transformation import Patterns, parse_transformation
+from sqlanon.policy.travelling import parse_travels
 
-TOP_KEYS = (
-    "version", "source", "files", "table", "csv", "join", "columns", "entity", "accept", "undeclared", "row_security",
-    "uncovered", "privacy", "suppression_limit", "suppression_count", "nulls", "quality", "search", "suppressed",
-    "transformation", "publish", "output", "if_exists", "report", "engine",
-)  # fmt: skip
-ENGINE_KEYS = ("name", "memory_limit", "threads", "temp_directory", "master", "settings")
-SEARCH_KEYS = ("strategy", "time_limit", "max_evaluations", "gap", "where", "on_interrupt")
-COLUMN_KEYS = ("role", "hierarchy", "min_level", "max_level", "weight", "uncovered", "models")
-SAME = (*CHOICES, "source", "table", "entity", "suppression_limit", "suppression_count", "report")
+SAME = (*CHOICES, "source", "table", "entity", "suppression_limit", "suppression_count", "report", "certificate")
 """Keys that are fields of a policy as they stand."""
 
 
@@ -44,7 +42,14 @@ def parse(faults: Faults, document: Any, base_directory: Path, extensions: Exten
         faults.add("policy", *shape)
     faults.finish()
     document = plain(document)
-    keys = faults.mapping("", document, (*TOP_KEYS, *extensions.names("formats")))
+    if "tables" in document:
+        faults.add(
+            "tables",
+            "A policy of several tables can be run, and nothing else is done with one yet.",
+            "use sqlanon run, or sqlanon.anonymize_tables.",
+        )
+        faults.finish()
+    keys = faults.mapping("", document, (*names_of(TOP_KEYS), *extensions.names("formats")))
     if keys.get("version", 1) != 1 or isinstance(keys.get("version"), bool):
         faults.add("version", "This version of the policy schema is not known.", "say version: 1.")
     if "suppression_limit" in keys and "suppression_count" in keys:
@@ -99,11 +104,13 @@ def _columns(faults: Faults, value: Any, base_directory: Path, extensions: Exten
         if isinstance(item, Column):
             columns.append(replace(item, name=name))
             continue
-        keys = faults.mapping(key, item, COLUMN_KEYS)
+        keys = faults.mapping(key, item, names_of(COLUMN_KEYS))
         if "role" not in keys:
             faults.add(f"{key}.role", "The role is missing.", f"choose one of {', '.join(ROLES)}.")
             continue
-        columns.append(Column(name, **{**keys, "models": keys.get("models") or ()}))
+        own = {name: value for name, value in keys.items() if name != "with"}
+        travels = parse_travels(faults, f"{key}.with", keys.get("with"))
+        columns.append(Column(name, **{**own, "models": keys.get("models") or ()}, travels=travels))
     return _read_columns(faults, columns, base_directory, extensions)
 
 
@@ -158,6 +165,8 @@ def _models(faults: Faults, key: str, value: Any) -> tuple[Model, ...]:
         parameters = {str(k): v for k, v in item.items() if k != "type"}
         if isinstance(parameters.get("subset"), str):  # a plain string means a file
             parameters["subset"] = {"file": parameters["subset"]}
+        if item["type"] == "k_map" and isinstance(where := parameters.get("population"), str) and where != "source":
+            parameters["population"] = {"file": where}
         if item["type"] != "entropy_l_diversity" and isinstance(parameters.get("l"), float | Decimal):
             parameters["l"] = _whole(parameters["l"])
         models.append(Model(item["type"], parameters))
@@ -180,11 +189,13 @@ PARTS: Mapping[str, Read] = {
     "join": lambda faults, value, _, extensions: parse_join(faults, value, extensions),
     "columns": _columns,
     "privacy": lambda faults, value, *_: _models(faults, "privacy", value),
-    "quality": lambda faults, value, *_: Quality(**faults.mapping("quality", value, ("measure", "aggregate"))),
-    "search": lambda faults, value, *_: SearchOptions(**faults.mapping("search", value, SEARCH_KEYS)),
+    "quality": lambda faults, value, *_: Quality(**faults.mapping("quality", value, names_of(QUALITY_KEYS))),
+    "search": lambda faults, value, *_: SearchOptions(**faults.mapping("search", value, names_of(SEARCH_KEYS))),
     "transformation": lambda faults, value, *_: parse_transformation(faults, value),
+    "key": lambda faults, value, *_: parse_key(faults, value),
+    "ledger": lambda faults, value, *_: parse_ledger(faults, value),
     "publish": lambda faults, value, *_: parse_publish(faults, value),
     "output": lambda faults, value, *_: parse_output(faults, value),
-    "engine": lambda faults, value, *_: EngineOptions(**faults.mapping("engine", value, ENGINE_KEYS)),
+    "engine": lambda faults, value, *_: EngineOptions(**faults.mapping("engine", value, names_of(ENGINE_KEYS))),
 }
 """Fields of a policy that are objects, and how the keys of a policy file become such an object."""

@@ -5,11 +5,20 @@ from __future__ import annotations
 import glob
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+PLACES = ("subset", "population")
+"""Parameters of models that may name records beside the source: a file, a table, a column."""
 
 DATABASE_ENDINGS = (".duckdb", ".db", ".ddb", ".sqlite", ".sqlite3")
 SERVERS = ("postgresql://", "postgres://")
+OBJECT_STORES = (
+    "s3://", "s3a://", "s3n://", "gs://", "gcs://", "r2://", "az://", "azure://", "abfss://", "hf://", "https://",
+)  # fmt: skip
+"""What URLs begin with that DuckDB reads with an extension (httpfs, azure)."""
 FLAT_ENDINGS = (".parquet", ".pq", ".csv", ".tsv", ".txt")
 """Of source files, other than databases, that the engine reads itself."""
 TEXT_ENDINGS = (".csv", ".tsv", ".txt")
@@ -50,6 +59,11 @@ class FilePatterns:
 def is_url(source: str) -> bool:
     """Return True for what is no path."""
     return "://" in source
+
+
+def is_object(source: str) -> bool:
+    """Return True for the URL of a file, or a pattern of files, in an object store or on the web."""
+    return source.lower().startswith(OBJECT_STORES)
 
 
 def is_server(source: str) -> bool:
@@ -100,3 +114,11 @@ def same_file(left: Path, right: Path) -> bool:
         return left.samefile(right)
     except (OSError, ValueError):
         return os.path.realpath(left) == os.path.realpath(right)
+
+
+def names_records(key: str, value: Any) -> bool:
+    """Return whether a parameter of a model says where records are that the model compares with (``PLACES``).
+
+    The text of a subset is the path of a file; that of a population is none.
+    """
+    return key in PLACES and (isinstance(value, Mapping) or (key == "subset" and isinstance(value, str)))

@@ -10,16 +10,19 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from sqlanon.errors import InputError, PolicyError
+from sqlanon.errors import Fault, InputError, PolicyError
 from sqlanon.policy.checks import LISTED, check
-from sqlanon.policy.documents import read_document
+from sqlanon.policy.documents import read_document, shape_fault
 from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.facts import Column, PolicyFacts
 from sqlanon.policy.faults import Faults
 from sqlanon.policy.hierarchy.specs import FileHierarchy, Zip3, exact
+from sqlanon.policy.ledger import LedgerSpec
 from sqlanon.policy.parsing import parse, read_parts
 from sqlanon.policy.plain import plain
+from sqlanon.policy.variables import WrittenPlace, expand
 from sqlanon.policy.writing import canonical, document, question
+from sqlanon.policy.written_places import as_written, conceal
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +63,23 @@ class Policy(PolicyFacts):
     @classmethod
     def _read(cls, document: Any, base_directory: Path, extensions: Extensions, file: Path | None) -> Policy:
         """Read a document; its faults and those of what was read are raised together."""
+        if not isinstance(document, Mapping) or shape_fault(document) is not None:
+            places: tuple[WrittenPlace, ...] = ()
+        else:
+            document, places = expand(document)
         faults = Faults()
-        values = parse(faults, document, base_directory, extensions)
         try:
-            policy = cls(**values, base_directory=base_directory, extensions=extensions, file=file)
+            values = parse(faults, document, base_directory, extensions)
+            values |= {"base_directory": base_directory, "extensions": extensions, "file": file, "variables": places}
+            policy = cls(**values)
+            faults.finish()
+            return policy
         except PolicyError as error:
-            raise PolicyError(tuple(dict.fromkeys([*faults.items, *error.faults]))) from None
-        faults.finish()
-        return policy
+            found = tuple(dict.fromkeys([*faults.items, *error.faults]))
+        if places:
+            texts = ([conceal(text, places, base_directory) for text in (f.key, f.message, f.hint)] for f in found)
+            found = tuple(Fault(*three) for three in texts)
+        raise PolicyError(found)
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -94,8 +106,20 @@ class Policy(PolicyFacts):
         if self.output is not None and self.output.kind == "file":
             target = str((self.base_directory / self.output.target).absolute())
             object.__setattr__(self, "output", replace(self.output, target=target))
-        if self.report is not None:
-            object.__setattr__(self, "report", str((self.base_directory / self.report).absolute()))
+        if self.key is not None and self.key.file is not None:
+            object.__setattr__(self, "key", replace(self.key, file=self.resolve(self.key.file)))
+        if self.ledger is not None:
+            object.__setattr__(self, "ledger", self._located_ledger(self.ledger))
+        for name in ("report", "certificate"):
+            if (path := getattr(self, name)) is not None:
+                object.__setattr__(self, name, str((self.base_directory / path).absolute()))
+
+    def _located_ledger(self, spec: LedgerSpec) -> LedgerSpec:
+        """Return a ledger with the absolute paths of its file and of its key."""
+        key = spec.key
+        if key is not None and key.file is not None:
+            key = replace(key, file=self.resolve(key.file))
+        return replace(spec, key=key, file=None if spec.file is None else self.resolve(spec.file))
 
     def _located(self, column: Column) -> Column:
         """Return a column with the absolute path of its hierarchy file."""
@@ -111,8 +135,25 @@ class Policy(PolicyFacts):
         """Return the keys of a policy file that mean the same; ``from_dict`` reads an equal policy from them."""
         return document(self)
 
+    def as_written(self) -> Policy:
+        """Return the policy with the variables of the environment (``${NAME}``) in its places, to describe it."""
+        return as_written(self)
+
+    def shown_target(self, kind: str, target: str) -> str:
+        """Return how the target of a release is shown: as the policy's own was written, any other as it is."""
+        own, written = self.output, self.as_written().output
+        same = own is not None and written is not None and (own.kind, own.target) == (kind, target)
+        return written.target if same and written is not None else target
+
+    def __repr__(self) -> str:
+        return PolicyFacts.__repr__(as_written(self))
+
+    def conceal(self, text: str) -> str:
+        """Return a message about the policy in which what its variables stand for is replaced by their names."""
+        return conceal(text, self.variables, self.base_directory)
+
     def fingerprint(self) -> str:
-        """Return SHA-256 (hex) of the policy, independent of the folders it names."""
+        """Return SHA-256 (hex) of the policy, independent of the folders it names, and of the values of variables."""
         return _digest(document(self, portable=True))
 
     def question_fingerprint(self) -> str:

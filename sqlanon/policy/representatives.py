@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sqlanon.parameters import Parameter, names_of, shaped
 from sqlanon.policy.faults import Faults
 from sqlanon.policy.hierarchy import specs
 from sqlanon.policy.plain import set_plain
@@ -15,12 +16,34 @@ BOUNDS = ("low", "high", "midpoint")
 CLASS_MEAN = "class_mean"
 """The mean of the records of a class: the one value that says something of them."""
 VALUES = (*BOUNDS, CLASS_MEAN)
+KEYS = (
+    Parameter(
+        "as",
+        shaped(
+            {
+                "anyOf": [
+                    {"enum": list(VALUES)},
+                    {"type": "array", "items": {"enum": list(VALUES)}, "minItems": 1, "uniqueItems": True},
+                ]
+            },
+            f"one of {', '.join(VALUES)}, or a list of them",
+        ),
+        about="Which numbers or dates are published: each of a list is a column of its own, age_low beside age; a "
+        "single word takes the place of the text.",
+        example="publish: {age: {as: [low, high, midpoint]}}",
+    ),
+)
 LEAST_CLASS = 5
 """The least k with which the means of classes are published."""
 KNOWN = (
-    specs.Intervals, specs.Dates, specs.Suppress,
-    specs.FileHierarchy, specs.TableHierarchy, specs.Levels, specs.Groups,
-)  # fmt: skip
+    specs.Intervals,
+    specs.Dates,
+    specs.Suppress,
+    specs.FileHierarchy,
+    specs.TableHierarchy,
+    specs.Levels,
+    specs.Groups,
+)
 """Hierarchies that say which numbers or dates a generalized value stands for."""
 
 
@@ -79,7 +102,7 @@ def parse_publish(faults: Faults, value: Any) -> tuple[Any, ...]:
         if not isinstance(name, str):
             faults.add(key, "A column's name is not a text.", "put it in quotes.")
             continue
-        given = faults.mapping(key, item, ("as",))
+        given = faults.mapping(key, item, names_of(KEYS))
         if "as" in given:
             found.append(Publish(name, given["as"]))
         elif item is None or isinstance(item, Mapping):
@@ -131,7 +154,7 @@ def _check_column(faults: Faults, policy: Any, asked: Publish, column: Any) -> N
         message = "This hierarchy does not say which numbers or dates its texts stand for."
         hint = "use intervals, dates, or a hierarchy that lists the values (file, table, levels, groups)."
         faults.add(key, message, hint)
-    if asked.instead and any("subset" in model.parameters for model in policy.privacy):
+    if asked.instead and (policy.subset is not None or policy.population is not None):
         message = "The classes of a population are compared by the texts, which would not be published."
         faults.add(f"{key}.as", message, f"write as: [{asked.instead}], which leaves the text where it is.")
 
@@ -142,6 +165,9 @@ def _check_means(faults: Faults, policy: Any) -> None:
     if max((size for size in sizes if isinstance(size, int)), default=0) < LEAST_CLASS:
         message = f"The mean of fewer than {LEAST_CLASS} records says too much of each of them."
         faults.add("publish", message, f"ask for k_anonymity with k of {LEAST_CLASS} at least, or for midpoint.")
+    if any(model.type == "bounded_knowledge" for model in policy.privacy):
+        message = "A class mean tells records apart that agree in what bounded_knowledge lets an attacker know."
+        faults.add("publish", message, "ask for midpoint, which follows from the hierarchy, or for k_anonymity alone.")
     for given, message in (
         (policy.entity, "A class mean is one of records, and this policy counts entities with several of them."),
         (policy.transformation, "A class mean is that of one node, and a transformation publishes by several rules."),

@@ -8,49 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.errors import InputError
-from sqlanon.parameters import Parameter, flag, text, whole
+from sqlanon.parameters import names_of
+from sqlanon.policy.epochs import check_epoch
 from sqlanon.policy.extensions import Extensions
 from sqlanon.policy.facts import TARGETS, Join, Output, PolicyFacts
 from sqlanon.policy.faults import Faults, named
+from sqlanon.policy.keys.csv import CSV_OPTIONS
+from sqlanon.policy.keys.output import EPOCH_KEYS, MODE, OUTPUT_KEYS
+from sqlanon.policy.keys.policy import JOIN_KEYS, TOP_KEYS
+from sqlanon.policy.partitions import check_partitions
 from sqlanon.policy.paths import REPORT_ENDINGS, TARGET_ENDINGS, is_database
-
-CSV_TYPES = (
-    "VARCHAR", "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER",
-    "UBIGINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE",
-    "UUID",
-)  # fmt: skip
-"""What the texts of a CSV column can be read as; DECIMAL may have a precision and a scale."""
-
-
-def column_types(value: Any) -> str | None:
-    """Return a hint unless ``value`` maps columns to types."""
-    if not isinstance(value, Mapping):
-        return "write {column: BIGINT}."
-    for kind in value.values():
-        base = (
-            re.sub(r"^DECIMAL\([1-9][0-9]?(, ?[0-9]{1,2})?\)$", "DECIMAL", kind.upper())
-            if isinstance(kind, str)
-            else None
-        )
-        if base not in CSV_TYPES:
-            return f"the types are {', '.join(CSV_TYPES)} and DECIMAL(18, 2), say."
-    return None
-
-
-CSV_OPTIONS = (
-    Parameter("delimiter", text(), required=False),
-    Parameter("null", text(empty=True), required=False),
-    Parameter("quote", text(), required=False),
-    Parameter("encoding", text(), required=False),
-    Parameter("header", flag(), required=False),
-    Parameter("skip", whole(0), required=False),
-    Parameter("types", column_types, required=False),
-    Parameter("date_format", text(), required=False),
-    Parameter("timestamp_format", text(), required=False),
-)
-
-MODE = "0?[4-7][0-7][0-7]"
-"""The permissions of a file, which its owner can read."""
 
 
 def parse_options(keys: Mapping[str, Any], extensions: Extensions) -> dict[str, Any]:
@@ -73,8 +40,7 @@ def parse_join(faults: Faults, value: Any, extensions: Extensions) -> tuple[Join
         if isinstance(item, Join):
             joins.append(item)
             continue
-        known = ("source", "table", "key", "csv", *extensions.names("formats"))
-        keys = faults.mapping(f"join[{number}]", item, known)
+        keys = faults.mapping(f"join[{number}]", item, (*names_of(JOIN_KEYS), *extensions.names("formats")))
         options = parse_options(keys, extensions)
         joins.append(Join(keys.get("key", ()), keys.get("source"), keys.get("table"), **options))
     return tuple(joins)
@@ -86,28 +52,28 @@ def parse_output(faults: Faults, value: Any) -> Output | None:
         return None
     if isinstance(value, str):
         return Output.file(value)
-    keys = faults.mapping("output", value, (*TARGETS, "owner", "readers", "mode"))
+    keys = faults.mapping("output", value, names_of(OUTPUT_KEYS))
     owner, readers, mode = (keys.pop(key, None) for key in ("owner", "readers", "mode"))
+    partition_by = keys.pop("partition_by", None) or ()
+    of_epoch = {key: keys.pop(key, None) for key in names_of(EPOCH_KEYS)}
     if len(keys) != 1:
         hint = "write {file: release.parquet}, {table: …}, {view: …} or {live_view: …}."
         faults.add("output", "This does not name exactly one target.", hint)
         return None
     [(kind, target)] = keys.items()
-    return Output(kind, target, owner, readers or (), mode)
+    return Output(kind, target, owner, readers or (), mode, **of_epoch, partition_by=partition_by)
 
 
 def check_sources(faults: Faults, policy: PolicyFacts) -> None:
     """Note the faults of the sources and of their options."""
     for key in ("source", "table"):
-        if getattr(policy, key) is not None:
-            faults.text(key, getattr(policy, key))
+        faults.value(key, getattr(policy, key), TOP_KEYS)
     _check_patterns(faults, policy)
     _check_options(faults, "", policy, policy.extensions)
     for number, join in enumerate(policy.join):
         key = f"join[{number}]"
         for name in ("source", "table"):
-            if getattr(join, name) is not None:
-                faults.text(f"{key}.{name}", getattr(join, name))
+            faults.value(f"{key}.{name}", getattr(join, name), JOIN_KEYS)
         if join.table is None and (join.source is None or (isinstance(join.source, str) and is_database(join.source))):
             faults.add(f"{key}.table", "A table of a database is not named.", "add the key table, or the key source.")
         _check_key(faults, f"{key}.key", join.key)
@@ -159,13 +125,14 @@ def check_output(faults: Faults, output: Output, extensions: Extensions) -> None
     if output.mode is not None and not (isinstance(output.mode, str) and re.fullmatch(MODE, output.mode)):
         hint = 'write them as chmod does, in quotes: mode: "0640"; the owner must be able to read.'
         faults.add("output.mode", "These are no permissions of a file.", hint)
-    if output.owner is not None:
-        faults.text("output.owner", output.owner)
+    check_epoch(faults, output)
+    check_partitions(faults, output)
+    faults.value("output.owner", output.owner, OUTPUT_KEYS)
     if not isinstance(output.readers, tuple):
         faults.add("output.readers", "This is not a list of roles.", "write [analyst].")
     for number, reader in enumerate(output.readers if isinstance(output.readers, tuple) else ()):
         faults.text(f"output.readers[{number}]", reader)
-    if faults.text(f"output.{output.kind}", output.target) and output.kind == "file":
+    if faults.text(f"output.{output.kind}", output.target) and output.kind == "file" and not output.partition_by:
         ending = Path(output.target).suffix.lower()
         try:
             found = extensions.format_of(ending)

@@ -9,22 +9,139 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sqlanon.parameters import (
+    NAMES,
+    Parameter,
+    choice,
+    flag,
+    names_of,
+    number,
+    option,
+    or_nothing,
+    shaped,
+    whole,
+    words_of,
+)
 from sqlanon.policy.faults import Faults
 from sqlanon.policy.pattern_order import TIES, Ties
 from sqlanon.policy.plain import set_plain
 
-TYPES = ("full_domain", "patterns", "local_recoding")
-SOLVERS = ("greedy", "exact")
-PATTERN_KEYS = ("solver", "patterns", "never", "together", "exclusive", "at_most", "outliers", "ties", "seed")
-RECODING_KEYS = ("nodes", "seed")
-KEYS: Mapping[str, tuple[str, ...]] = {
+TYPE = Parameter(
+    "type",
+    choice(
+        full_domain="one node for all records",
+        patterns="each record keeps or suppresses columns by one of the patterns that are allowed, without hierarchies",
+        local_recoding="each record is published by the first of several nodes whose class is large enough",
+    ),
+    about="What is done to the records.",
+    example="transformation: {type: local_recoding, nodes: 16}",
+)
+TYPES = words_of([TYPE], "type")
+_GROUPS = {"type": "array", "items": NAMES}
+_PATTERNS = "transformation: {type: patterns, "
+PATTERN_KEYS = (
+    option(
+        "solver",
+        or_nothing(choice(greedy="Algorithm 1 of the paper", exact="an integer program, for the proven optimum")),
+        about="How the pattern of each record is found.",
+        example=_PATTERNS + "solver: exact}",
+    ),
+    option(
+        "patterns",
+        or_nothing(shaped(_GROUPS, "list of lists of quasi-identifiers")),
+        about="The patterns that are allowed, each as the columns that it suppresses.",
+        example=_PATTERNS + "patterns: [[], [age], [age, zip]]}",
+        default="all that obey never, together, exclusive and at_most",
+    ),
+    option(
+        "never",
+        or_nothing(shaped(NAMES, "list of quasi-identifiers")),
+        about="Columns that are not suppressed.",
+        example=_PATTERNS + "never: [age]}",
+        default="none",
+    ),
+    option(
+        "together",
+        or_nothing(shaped(_GROUPS, "list of lists of quasi-identifiers")),
+        about="Groups of columns that are suppressed together or not at all.",
+        example=_PATTERNS + "together: [[age, zip]]}",
+        default="none",
+    ),
+    option(
+        "exclusive",
+        or_nothing(shaped(_GROUPS, "list of lists of quasi-identifiers")),
+        about="Groups of columns of which at most one is suppressed.",
+        example=_PATTERNS + "exclusive: [[age, zip]]}",
+        default="none",
+    ),
+    option(
+        "at_most",
+        or_nothing(whole(0)),
+        about="How many columns a pattern suppresses at most.",
+        unit="columns",
+        example=_PATTERNS + "at_most: 2}",
+        default="all of them",
+    ),
+    option(
+        "outliers",
+        or_nothing(flag()),
+        about="Add the pattern that suppresses every column, whatever the rules say.",
+        example=_PATTERNS + "at_most: 2, outliers: true}",
+    ),
+    option(
+        "ties",
+        or_nothing(choice(*TIES)),
+        about="The order of patterns that suppress as much; listed is that of patterns.",
+        example=_PATTERNS + "ties: colexicographic}",
+    ),
+    option(
+        "seed",
+        or_nothing(whole(0)),
+        about="The seed of random ties. It is a secret of the operator.",
+        example=_PATTERNS + "ties: random, seed: 7}",
+        default="another one every time",
+    ),
+)
+_NODES = {"type": "array", "items": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}}}
+MOST_NODES = 16
+"""How many nodes local recoding chooses at most, unless the policy sets another number."""
+HOLD = 0.1
+"""The share of the records that local recoding holds back, unless the policy sets another."""
+MOST_HOLD = 0.9
+"""The largest share that may be held back: what is not held back begins at the first node."""
+RECODING_KEYS = (
+    option(
+        "nodes",
+        or_nothing(
+            shaped(
+                {"anyOf": [{"type": "integer", "minimum": 1}, {**_NODES, "minItems": 1}]},
+                "whole number of at least 1, or a list of nodes as {column: level}",
+            )
+        ),
+        about="How many nodes are chosen at most; or the nodes themselves, in order.",
+        example="transformation: {type: local_recoding, nodes: 8}",
+    ),
+    option(
+        "hold",
+        or_nothing(number(0, MOST_HOLD)),
+        about="Which share of the records chance lets begin at a later node than the first, so that the node of a "
+        "record excludes nothing.",
+        unit="a share of the records",
+        example="transformation: {type: local_recoding, hold: 0}",
+    ),
+    option(
+        "seed",
+        or_nothing(whole(0)),
+        about="The seed of what is left to chance. It is a secret of the operator.",
+        example="transformation: {type: local_recoding, seed: 7}",
+        default="another one every time",
+    ),
+)
+KEYS: Mapping[str, tuple[Parameter, ...]] = {
     "full_domain": (),
     "patterns": PATTERN_KEYS,
     "local_recoding": RECODING_KEYS,
 }
-MOST_NODES = 16
-"""How many nodes local recoding chooses at most, unless the policy sets another number."""
-
 CELL_MEASURES = ("loss", "precision")
 CELL_AGGREGATES = ("arithmetic_mean", "sum")
 """Measures that add up over cells, record by record: what local recoding is chosen by."""
@@ -66,14 +183,16 @@ class Patterns:
 
 @dataclass(frozen=True, slots=True)
 class LocalRecoding:
-    """A transformation that publishes each record by the first node of an ordered set whose class passes the models.
+    """A transformation that publishes each record by the first node of an ordered set whose class is large enough.
 
     Attributes:
         nodes: how many are chosen at most; or the nodes themselves, in order, as column -> level (0 if not named).
-        seed: of the choice among nodes that gain about as much; None: another one every time.
+        hold: the share of the records that chance lets begin at a later node than the first; 0: none.
+        seed: of what is left to chance; None: another one every time.
     """
 
     nodes: int | tuple[Mapping[str, int], ...] = MOST_NODES
+    hold: float = HOLD
     seed: int | None = None
 
     def __post_init__(self) -> None:
@@ -98,7 +217,7 @@ def parse_transformation(faults: Faults, value: Any) -> Transformation | None:
         hint = f"choose one of {', '.join(TYPES)}; write transformation: {{type: patterns}}, say."
         faults.add("transformation.type", "This transformation is not known.", hint)
         return None
-    given = faults.mapping("transformation", value, ("type", *KEYS[kind]))
+    given = faults.mapping("transformation", value, (TYPE.name, *names_of(KEYS[kind])))
     given = {name: item for name, item in given.items() if name != "type" and item is not None}
     if kind == "full_domain":
         return None
@@ -113,23 +232,25 @@ def check_transformation(faults: Faults, transformation: object, quasi_identifie
         _check_patterns(faults, transformation, quasi_identifiers)
     elif isinstance(transformation, LocalRecoding):
         _check_nodes(faults, transformation.nodes, quasi_identifiers)
+        faults.number("transformation.hold", transformation.hold, 0, MOST_HOLD)
     elif transformation is not None:
         faults.add("transformation", "This is no transformation.", f"choose one of {', '.join(TYPES)}.")
         return
     seed = getattr(transformation, "seed", None)
     if seed is not None:
         faults.integer("transformation.seed", seed, 0)
-        if isinstance(transformation, LocalRecoding) and isinstance(transformation.nodes, tuple):
-            faults.add("transformation.seed", "Nodes that are given are not drawn.", "remove the seed.")
+        given = isinstance(transformation, LocalRecoding) and isinstance(transformation.nodes, tuple)
+        if given and getattr(transformation, "hold", None) == 0:
+            message = "Nodes that are given are not drawn, and no record is held back."
+            faults.add("transformation.seed", message, "remove the seed.")
 
 
 def _check_patterns(faults: Faults, asked: Patterns, columns: Sequence[str]) -> None:
-    faults.choice("transformation.solver", asked.solver, SOLVERS)
+    faults.choice("transformation.solver", asked.solver, words_of(PATTERN_KEYS, "solver"))
     faults.choice("transformation.ties", asked.ties, TIES)
     if not isinstance(asked.outliers, bool):
         faults.add("transformation.outliers", "This is not a flag.", "write true or false.")
-    if asked.at_most is not None:
-        faults.integer("transformation.at_most", asked.at_most, 0)
+    faults.value("transformation.at_most", asked.at_most, PATTERN_KEYS)
     rules = {"never": (asked.never,), "together": asked.together, "exclusive": asked.exclusive}
     for name, groups in {**rules, "patterns": asked.patterns or ()}.items():
         _check_groups(faults, f"transformation.{name}", groups, columns)
@@ -151,8 +272,8 @@ def _check_nodes(faults: Faults, nodes: object, columns: Sequence[str]) -> None:
         return
     if not nodes:
         faults.add("transformation.nodes", "The list is empty.", "name a node, or say how many are chosen.")
-    for number, node in enumerate(nodes):
-        key = f"transformation.nodes[{number}]"
+    for position, node in enumerate(nodes):
+        key = f"transformation.nodes[{position}]"
         if not isinstance(node, Mapping):
             faults.add(key, "This is not a node.", "write {column: level} pairs.")
             continue
@@ -169,8 +290,8 @@ def _check_groups(faults: Faults, key: str, groups: Any, columns: Sequence[str])
     if not named or not all(isinstance(name, str) for group in groups for name in group):
         faults.add(key, "This does not list columns.", "write [[age, sex], [race]]; for never, [age, sex].")
         return
-    for number, group in enumerate(groups):
-        place = key if key.endswith(".never") else f"{key}[{number}]"
+    for position, group in enumerate(groups):
+        place = key if key.endswith(".never") else f"{key}[{position}]"
         for name in group:
             if name not in columns:
                 _unknown(faults, place, columns)
@@ -189,7 +310,7 @@ def written(transformation: Transformation, *, portable: bool = False) -> dict[s
     """
     kind = "patterns" if isinstance(transformation, Patterns) else "local_recoding"
     default = type(transformation)()
-    values = {name: getattr(transformation, name) for name in KEYS[kind] if not (portable and name == "seed")}
+    values = {name: getattr(transformation, name) for name in names_of(KEYS[kind]) if not (portable and name == "seed")}
     keys = {name: _plain(value) for name, value in values.items() if value != getattr(default, name)}
     for name in ("patterns", "nodes") if portable else ():
         if isinstance(keys.get(name), list):

@@ -8,20 +8,34 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from sqlanon.parameters import names_of
 from sqlanon.policy.facts import Column, Join, Model, Output, PolicyFacts
 from sqlanon.policy.hierarchy import specs
+from sqlanon.policy.key import written_key
+from sqlanon.policy.keys.output import EPOCH_KEYS
+from sqlanon.policy.ledger import written_ledger
+from sqlanon.policy.paths import PLACES, names_records
 from sqlanon.policy.representatives import written_publish
 from sqlanon.policy.transformation import written
+from sqlanon.policy.travelling import written_travels
+from sqlanon.policy.variables import KeyPath, escape, map_places
+from sqlanon.policy.written_places import as_written
 
 
 def document(policy: PolicyFacts, *, portable: bool = False) -> dict[str, Any]:
-    """Return the keys of a policy file; ``portable`` leaves out folders and what does not change the result."""
+    """Return the keys of a policy file, with variables of the environment as they were written.
+
+    ``portable`` leaves out folders and what does not change the result.
+    """
+    policy = as_written(policy, to_read_again=True)
     result: dict[str, Any] = {"version": policy.version, **_source(policy, portable)}
     if policy.join:
         result["join"] = [{"key": dict(join.key), **_source(join, portable)} for join in policy.join]
     result["columns"] = {c.name: _column(c, portable) for c in policy.columns}
     if policy.entity is not None:
         result["entity"] = policy.entity
+    if policy.key is not None:
+        result["key"] = written_key(policy.key, portable=portable)
     if policy.accept:
         result["accept"] = list(policy.accept)
     if policy.row_security != "refuse":
@@ -42,14 +56,24 @@ def document(policy: PolicyFacts, *, portable: bool = False) -> dict[str, Any]:
         result["transformation"] = written(policy.transformation, portable=portable)
     if policy.publish:
         result["publish"] = written_publish(policy.publish)
+    if policy.ledger is not None:
+        result["ledger"] = written_ledger(policy.ledger, portable=portable)
     if policy.output is not None:
         result["output"] = _output(policy.output, portable)
-    if policy.report is not None and not portable:
-        result["report"] = policy.report
+    for name in ("report", "certificate"):
+        if (path := getattr(policy, name)) is not None and not portable:
+            result[name] = path
     engine = {key: value for key, value in _without_none(policy.engine).items() if value}
     if not portable and engine:
         result["engine"] = {key: dict(value) if isinstance(value, Mapping) else value for key, value in engine.items()}
-    return result
+    return result if portable else map_places(result, lambda path, text: _as_text(policy, path, text))
+
+
+def _as_text(policy: PolicyFacts, path: KeyPath, text: str) -> str:
+    """Return what a place is written as: its own text if that holds variables, or one that holds none."""
+    return (
+        text if any(place.path == path and text.endswith(place.written) for place in policy.variables) else escape(text)
+    )
 
 
 def question(policy: PolicyFacts) -> dict[str, Any]:
@@ -65,12 +89,23 @@ def question(policy: PolicyFacts) -> dict[str, Any]:
     models = [*policy.privacy, *(model for c in policy.columns for model in c.models)]
     return {
         "attributes": attributes,
-        "models": [{"type": m.type} | {k: v for k, v in m.parameters.items() if k != "subset"} for m in models],
+        "models": [{"type": m.type} | _asked_of_classes(m) for m in models],
         "limit": [policy.suppression_limit, policy.suppression_count],
         "quality": [policy.quality.measure, policy.quality.aggregate],
         "entity": policy.entity,
         "nulls": policy.nulls,
     }
+
+
+def _asked_of_classes(model: Model) -> dict[str, Any]:
+    """Return the parameters of a model; of the records that it compares with, not where they are."""
+    found = {}
+    for key, value in model.parameters.items():
+        if not names_records(key, value):
+            found[key] = value
+        elif key == "population":
+            found[key] = "table"
+    return found
 
 
 def canonical(value: Any) -> Any:
@@ -100,6 +135,9 @@ def _output(output: Output, portable: bool) -> dict[str, Any]:
         keys["owner"] = output.owner
     if output.mode is not None:
         keys["mode"] = output.mode
+    if output.partition_by:
+        keys["partition_by"] = list(output.partition_by)
+    keys |= {key: getattr(output, key) for key in names_of(EPOCH_KEYS) if getattr(output, key) is not None}
     return keys | ({"readers": list(output.readers)} if output.readers else {})
 
 
@@ -119,9 +157,10 @@ def _source(read: PolicyFacts | Join, portable: bool) -> dict[str, Any]:
 
 def _model(model: Model, portable: bool) -> dict[str, Any]:
     result: dict[str, Any] = {"type": model.type, **model.parameters}
-    subset = result.get("subset")
-    if portable and isinstance(subset, Mapping) and "file" in subset:
-        result["subset"] = {**subset, "file": Path(subset["file"]).name}
+    for key in PLACES:
+        where = result.get(key)
+        if portable and isinstance(where, Mapping) and "file" in where:
+            result[key] = {**where, "file": Path(where["file"]).name}
     return result
 
 
@@ -130,6 +169,10 @@ def _column(column: Column, portable: bool) -> dict[str, Any]:
     for key in ("min_level", "max_level", "uncovered"):
         if (value := getattr(column, key)) is not None:
             result[key] = value
+    if column.role == "shift":
+        result |= {"days": column.days, "keep_weekday": column.keep_weekday}
+    if column.travels is not None:
+        result["with"] = written_travels(column.travels)
     if column.weight != 1.0:
         result["weight"] = column.weight
     if column.models:

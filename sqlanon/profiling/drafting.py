@@ -20,6 +20,7 @@ from sqlanon.audit.beside import SEVERAL
 from sqlanon.errors import InputError
 from sqlanon.policy import Policy
 from sqlanon.policy.paths import is_connection_text, is_url
+from sqlanon.policy.schema_line import schema_line
 from sqlanon.profiling.drafted_hierarchies import DraftedHierarchy, Keys, drafted_hierarchy
 from sqlanon.profiling.facts import ColumnProfile, Profile
 from sqlanon.profiling.roles import KNOWABLE
@@ -286,6 +287,7 @@ def _text(
 ) -> str:
     """Return the text of the policy file."""
     lines = [
+        schema_line(base),
         "# Drafted by `sqlanon profile`: a place to start that runs as it stands. No value of the table is in it.",
         *_comment(f"A person must decide {len(decisions)} things, each marked {DECIDE} {_listed(decisions)}", 0),
         "version: 1",
@@ -337,6 +339,8 @@ def _listed(decisions: Sequence[Decision]) -> str:
 
 def _source_lines(profile: Profile, base: Path) -> list[str]:
     source = profile.source
+    if profile.is_frame:
+        return _comment("The source is the frame that is passed to sqlanon.anonymize.", 0)
     if not is_url(source) and not is_connection_text(source):
         path = Path(os.path.abspath(source))
         near = path.is_relative_to(base) or base.is_relative_to(path.parent) or path.parent.parent in base.parents

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from sqlanon.display.cards import WithCard
 from sqlanon.risk.column_sets import ColumnSets
 
 TAIL = 10
@@ -204,8 +205,8 @@ class RankedSet:
         }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+@dataclass(frozen=True, slots=True, repr=False)
+class Profile(WithCard):
     """What a table holds; for the operator, because its counts are exact.
 
     Attributes:
@@ -214,6 +215,7 @@ class Profile:
         engine: the database that counted.
         is_text: the source is a text file, whose columns are texts until a policy says otherwise.
         candidates: the columns whose sets were looked at; ``sets`` is None where there is none.
+        is_frame: the source is a frame, and ``source`` what it is called.
         kept_together: all columns that would be published as they are, as one set; None with fewer than two.
     """
 
@@ -229,6 +231,7 @@ class Profile:
     ranking: tuple[RankedSet, ...] = ()
     kept_together: RankedSet | None = None
     warnings: tuple[str, ...] = ()
+    is_frame: bool = False
 
     def column(self, name: str) -> ColumnProfile:
         """Return the profile of a column by its exact name.

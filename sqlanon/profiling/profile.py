@@ -57,7 +57,7 @@ def profile(source: object, table: str | None = None, *, csv: Mapping[str, Any] 
     the operator, because the counts are exact.
 
     Args:
-        source: a file (.duckdb, .db, .parquet, .csv, …), the URL of a server, or an open connection of DuckDB.
+        source: a file (.duckdb, .db, .parquet, .csv, …), the URL of a server, an open connection of DuckDB, or a frame.
         table: the relation of a database; it may be left out where there is one only.
         csv: how a text file is read, as in a policy (``{"delimiter": ";"}``). Without a delimiter the one is taken by
             which all lines have the same number of fields.
@@ -73,8 +73,16 @@ def profile(source: object, table: str | None = None, *, csv: Mapping[str, Any] 
             opened = with_readable_columns(with_visible_rows(opened, accepted=True))
         found = profile_source(opened)
         named = table or _only_table(opened)
+    framed = None if isinstance(source, str | Path) else opened.frame
     is_text = opened.path is not None and flat_ending(opened.path.name) in TEXT_ENDINGS
-    return replace(found, source=str(source), table=named, csv=options, is_text=is_text)
+    return replace(
+        found,
+        source=framed or str(source),
+        is_frame=framed is not None,
+        table=named,
+        csv=options,
+        is_text=is_text,
+    )
 
 
 def _only_table(opened: Source) -> str | None:

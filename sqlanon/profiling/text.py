@@ -58,13 +58,13 @@ def _table(found: Profile) -> Iterator[str]:
     for item in found.columns:
         values = f"{item.distinct:,}" if item.exact else f"about {item.distinct:,}"
         missing = (item.nulls + item.empty) / item.records if item.records else 0.0
-        cells = f"{_type(item):<9}  {item.looks_like.replace('_', ' '):<12}  {values:>10}"
+        cells = f"{reading(item):<9}  {item.looks_like.replace('_', ' '):<12}  {values:>10}"
         shares = f"{percent(item.uniqueness):>7}  {percent(missing):>7}"
         role = "drop" if item.role == "identifier" else item.role
         yield f"  {shown[item.name]:<{width}}  {cells}  {shares}  {role}"
 
 
-def _type(item: ColumnProfile) -> str:
+def reading(item: ColumnProfile) -> str:
     """Return what the values of a column read as, in a word or two."""
     if item.is_mixed:
         return "mixed"

@@ -34,6 +34,21 @@ class Draft:
     target: Target
     papers: Papers | None = None
 
+    def last_look(self, digest: str | None = None) -> None:
+        """Write down that the release is about to take its place, and verify the source; called last before it does.
+
+        Args:
+            digest: the SHA-256 of a file.
+        """
+        if self.target.recorder is not None:
+            self.target.recorder.begin(digest)
+        self.verify_source()
+
+    def placed(self) -> None:
+        """Note that the release is at its place."""
+        if self.target.recorder is not None:
+            self.target.recorder.placed()
+
     def audit(self, engine: Engine, relation: exp.Expr) -> None:
         """Audit what was written.
 

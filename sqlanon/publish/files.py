@@ -35,10 +35,11 @@ def publish_folder(engine: Engine, draft: Draft, path: Path) -> dict[str, Any] |
         _tidy(workplace.partial)
         draft.audit(engine, written)
         document = workplace.prepare(draft.papers, draft.target.output.mode)
-        draft.verify_source()
+        draft.last_look(workplace.digest)
         check_folder(path, draft.target.if_exists)
         no_return()
         workplace.put_in_place(if_exists=draft.target.if_exists)
+        draft.placed()
     return document
 
 
@@ -83,20 +84,21 @@ def publish_file(engine: Engine, draft: Draft, path: Path) -> dict[str, Any] | N
                     form.write(partial, rows, {})
                 _audit_apart(engine, draft, partial, form)
             else:
-                _write_flat(engine, draft, partial)
-                draft.audit(engine, _written(partial, draft))
+                write_flat(engine, draft.query, partial)
+                draft.audit(engine, written_flat(partial, draft.claim.columns))
         except EngineError as error:
-            failure = _as_target_error(error, path)
+            failure = as_target_error(error, path)
         if failure:
             raise failure
         document = workplace.prepare(draft.papers, draft.target.output.mode)
-        draft.verify_source()
+        draft.last_look(workplace.digest)
         no_return()
         workplace.put_in_place(if_exists=draft.target.if_exists)
+        draft.placed()
     return document
 
 
-def _as_target_error(error: EngineError, path: Path) -> TargetError | EngineError:
+def as_target_error(error: EngineError, path: Path) -> TargetError | EngineError:
     """Return a failed write of a file as a fault of the target, and any other error as it is."""
     if error.kind != "IOException":
         return error
@@ -117,17 +119,23 @@ def _write_database(engine: DuckDBEngine, draft: Draft, partial: Path) -> None:
         engine.detach(alias)
 
 
+def auditor_beside(engine: DuckDBEngine) -> DuckDBEngine:
+    """Return a new engine with the limits of another, which sees nothing of it."""
+    names_of = ("memory_limit", "threads")
+    wanted = exp.select(*[exp.Anonymous(this="current_setting", expressions=[exp.convert(s)]) for s in names_of])
+    limits = zip(names_of, engine.run("settings", wanted)[0], strict=True)
+    auditor = DuckDBEngine(settings={**engine.settings, **dict(limits)})
+    auditor.journal.follow(engine.journal)
+    return auditor
+
+
 def _audit_apart(engine: DuckDBEngine, draft: Draft, path: Path, form: FileFormat | None) -> None:
     """Audit the closed file as a recipient would: by a new connection with only the file and what the audits need.
 
     Args:
         form: the format that reads the file back; None for a DuckDB file.
     """
-    names_of = ("memory_limit", "threads")
-    wanted = exp.select(*[exp.Anonymous(this="current_setting", expressions=[exp.convert(s)]) for s in names_of])
-    limits = zip(names_of, engine.run("settings", wanted)[0], strict=True)
-    auditor = DuckDBEngine(settings={**engine.settings, **dict(limits)})
-    auditor.journal.follow(engine.journal)
+    auditor = auditor_beside(engine)
     try:
         if form is None:
             auditor.attach(path, "release", read_only=True)
@@ -186,17 +194,17 @@ def _with_references(engine: Engine, auditor: DuckDBEngine, draft: Draft) -> Dra
     return replace(draft, claim=replace(draft.claim, lookups=lookups, models=tuple(models)), copied=copied)
 
 
-def _written(partial: Path, draft: Draft) -> exp.Table:
-    """Return the records of what ``_write_flat`` wrote."""
+def written_flat(partial: Path, columns: list[str]) -> exp.Table:
+    """Return the records of what ``write_flat`` wrote."""
     if partial.suffix.lower() == ".csv":
         form = CsvForm()
-        found, columns = count_records(partial, form).columns, draft.claim.columns
+        found = count_records(partial, form).columns
         same = found == column_names(columns)  # a header is read without the blanks at the ends of its names
         return csv_relation([partial], columns if same else found, form)
     return parquet_relation([partial])
 
 
-def _write_flat(engine: DuckDBEngine, draft: Draft, partial: Path) -> None:
+def write_flat(engine: DuckDBEngine, query: exp.Query, partial: Path) -> None:
     """Write by COPY; in CSV a NULL is an empty field and an empty text a quoted one, so that both survive."""
     if partial.suffix.lower() == ".csv":
         options: dict[str, exp.Expr] = {
@@ -210,5 +218,5 @@ def _write_flat(engine: DuckDBEngine, draft: Draft, partial: Path) -> None:
     else:
         options = {"FORMAT": exp.var("PARQUET")}
     parameters = [exp.CopyParameter(this=exp.var(name), expression=value) for name, value in options.items()]
-    rows = draft.query.subquery()
+    rows = query.subquery()
     engine.run("write", exp.Copy(this=rows, kind=False, files=[exp.convert(str(partial))], params=parameters))

@@ -11,10 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.models import least_size
-from sqlanon.policy import Policy
+from sqlanon.models import for_source, least_count
+from sqlanon.policy import Column, Policy
+from sqlanon.policy.hierarchy.specs import Suppress, lists_its_values
+from sqlanon.policy.keyed import KEYED_ROLES
 from sqlanon.publish.ledger import Ledger
+from sqlanon.publish.openlineage import manifest_facets
 from sqlanon.search.certificate import Certificate
+
+OF_COUNTS = ("precision", "discernibility", "average_class_size", "weighted_information_loss", "height")
+"""Measures whose loss follows from the levels, the published classes and the number of suppressed records."""
+OF_LEAVES = "loss"
+"""A measure whose loss follows from these and the hierarchies, where they list their values."""
 
 
 def manifest(
@@ -22,7 +30,7 @@ def manifest(
     catalog: Catalog,
     *,
     levels: Sequence[Sequence[int]],
-    rules: Sequence[Mapping[str, Any]] | None,
+    recoding: Mapping[str, Any],
     ledger: Ledger,
     certificate: Certificate,
     output: Mapping[str, str],
@@ -31,43 +39,68 @@ def manifest(
     """Return the document, ready for JSON.
 
     Counts below k, the least size of a class that the models allow, are coarsened (``Ledger.coarsened``). Where one is,
-    the loss and its bound are withheld, because they would reveal it (``Certificate.coarsened``).
+    the loss is withheld, because it would reveal it (``Certificate.coarsened``), and so it is where it does not follow
+    from the release (``tells_loss``). No other number of the search travels (``Certificate.for_recipients``).
 
     Args:
         levels: per quasi-identifier, the levels at which records are published.
-        rules: what each rule publishes, in an order without meaning; None when one node publishes all records.
+        recoding: ``rules``, what each publishes, in an order without meaning, and of local recoding ``hold``, the share
+            of the records that chance held back; nothing when one node publishes all records.
         output: kind -> target; of a file only its name is shown.
     """
-    k = least_size(policy.models)
+    k = least_count(for_source(policy.models, catalog))
     columns = [column for column in policy.columns if column.role != "drop"]
     published: dict[str, dict[str, Any]] = {
         a.name: {"level": own[0], "height": a.height} if len(own) == 1 else {"levels": list(own), "height": a.height}
         for a, own in zip(catalog.attributes, levels, strict=True)
     }
-    return {
+    document = {
         "manifest_version": 1,
         "policy_fingerprint": policy.fingerprint(),
         "models": [
             *(_plain({"type": m.type, **dict(m.parameters)}) for m in policy.privacy),
             *(_plain({"type": m.type, "column": c.name, **m.parameters}) for c in policy.columns for m in c.models),
         ],
-        "columns": [described for c in columns for described in _described(policy, c.name, c.role, published)],
-        **({} if rules is None else {"rules": [dict(rule) for rule in rules]}),
+        "columns": [described for c in columns for described in _described(policy, c, published)],
+        **_plain(recoding),
         **({} if ledger.entities is None else {"entity": True}),
         "ledger": ledger.coarsened(k),
-        "certificate": certificate.coarsened() if ledger.hides(k) else certificate.to_dict(),
+        "certificate": public_certificate(policy, certificate, ledger, k),
         "output": {kind: Path(name).name if kind == "file" else name for kind, name in output.items()},
         "versions": dict(versions),
     }
+    return {**document, "openlineage": manifest_facets(document)}
 
 
-def _described(
-    policy: Policy, name: str, role: str, published: Mapping[str, dict[str, Any]]
-) -> Iterator[dict[str, Any]]:
+def public_certificate(policy: Policy, certificate: Certificate, ledger: Ledger, k: int) -> dict[str, Any]:
+    """Return what a release's readers may know of its certificate; ``k`` is the least size of a class."""
+    tells = not ledger.hides(k) and tells_loss(policy, certificate.measure)
+    return certificate.for_recipients() if tells else certificate.coarsened()
+
+
+def tells_loss(policy: Policy, measure: str) -> bool:
+    """Return whether a loss follows from the release, its levels, the hierarchies and the number of suppressed records.
+
+    Otherwise it tells of the records what the release does not: ``non_uniform_entropy`` how often the original values
+    occur, ``loss`` how many of them a computed hierarchy was given, suppressed ones included. (A hierarchy of one level
+    above the values costs nothing or all, however many they are.)
+    """
+    if measure != OF_LEAVES:
+        return measure in OF_COUNTS
+    found = [column.hierarchy for column in policy.quasi_identifiers]
+    return all(spec is None or isinstance(spec, Suppress) or lists_its_values(spec) for spec in found)
+
+
+def _described(policy: Policy, given: Column, published: Mapping[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield a column of the policy, and those that stand beside it: the value that each holds, and of which column."""
+    name, role = given.name, given.role
+    window = {"days": given.days, "keep_weekday": given.keep_weekday} if role == "shift" else {}
+    linked = policy.key is not None and policy.key.context is not None
+    by_key = {**window, "differs_by_release": not linked} if role in KEYED_ROLES else {}
     instead = {asked.name: asked.instead for asked in policy.publish if asked.instead}
     own = {"value": instead[name]} if name in instead else {}
-    yield {"name": name, "role": role} | published.get(name, {}) | own
+    travels = {} if given.travels is None else {"with": given.travels.column}
+    yield {"name": name, "role": role} | travels | published.get(name, {}) | own | by_key
     for asked in policy.publish:
         if asked.name == name and not asked.instead:
             yield from (

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sqlanon.disk.digests import digest_of
 from sqlanon.errors import InputError
-from sqlanon.publish.proof_file import proof_text
+from sqlanon.publish.recipient_certificate import recipient_text
 
 MANIFEST = ".manifest.json"
 """A file release has its manifest beside it: the file's name with this ending."""
 CERTIFICATE = ".certificate.json"
-"""A file release has its certificate beside it: the file's name with this ending."""
+"""A file release has the recipient's certificate beside it: the file's name with this ending."""
 PAPERS = (MANIFEST, CERTIFICATE)
 DIGESTS = "sha256"
 """The key of a manifest that holds the digests of ``release`` and, if there is one, ``certificate``."""
@@ -27,7 +28,7 @@ class Papers:
 
     Attributes:
         manifest: its document, yet without digests.
-        certificate: the proof, or None.
+        certificate: the recipient's, yet without the digest of the release; or None.
     """
 
     manifest: Mapping[str, Any]
@@ -38,7 +39,7 @@ class Papers:
         digests = {"release": digest_of(release)}
         texts = {}
         if self.certificate is not None:
-            texts[CERTIFICATE] = proof_text(self.certificate)
+            texts[CERTIFICATE] = recipient_text(self.certificate, digests["release"])
             digests["certificate"] = hashlib.sha256(texts[CERTIFICATE].encode()).hexdigest()
         document = {**self.manifest, DIGESTS: digests}
         return document, {MANIFEST: json.dumps(document, indent=2, ensure_ascii=False) + "\n", **texts}
@@ -57,21 +58,6 @@ class Belonging:
     def holds(self) -> bool:
         """Whether they do."""
         return not self.faults
-
-
-def digest_of(path: Path) -> str:
-    """Return the SHA-256 (hex) of a file.
-
-    That of a folder is the SHA-256 of what ``sha256sum *`` prints in it, the names in the order of their bytes.
-
-    Raises:
-        OSError: it cannot be read.
-    """
-    if path.is_dir():
-        files = sorted((entry for entry in path.iterdir() if entry.is_file()), key=lambda entry: entry.name.encode())
-        return hashlib.sha256("".join(f"{digest_of(file)}  {file.name}\n" for file in files).encode()).hexdigest()
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_papers(release: Path, manifest: Path | None = None) -> Belonging:

@@ -1,4 +1,6 @@
-"""The certificate as a file: the proof of a search as compact JSON, for anybody to run again (``sqlanon verify``).
+"""The operator's certificate: the proof of a search as compact JSON, to be run again (``sqlanon verify``).
+
+It does not travel with a release (``recipient_certificate``): its bounds sum over all records.
 
 Its boxes cover the lattice; each names the judged node that it rests on and what its candidates lose at least. No bound
 reveals a number of records: two of them could be subtracted, and the difference is the number of records whose classes
@@ -25,7 +27,9 @@ from sqlanon.search.base import TIE, Claim, Problem, Verdict
 from sqlanon.search.certificate import Certificate
 from sqlanon.search.proof import Proof
 
-VERSION = 1
+VERSION, RECIPIENT_VERSION = 1, 2
+"""Of an operator's certificate, which is the proof, and of a recipient's, which commits to one."""
+OPERATOR = "operator"
 AT_LEAST = "loss"
 """A bound that is withheld: the candidates of the box lose at least what the chosen node loses."""
 OPEN = "open"
@@ -144,7 +148,7 @@ def digest(document: Mapping[str, Any]) -> str:
 
 
 def write_proof(document: Mapping[str, Any], path: Path) -> None:
-    """Write the certificate, whole or not at all.
+    """Write the certificate, whole or not at all; a new file is its owner's alone.
 
     Raises:
         TargetError: the directory cannot be written.
@@ -177,9 +181,12 @@ def read_proof(path: Path) -> dict[str, Any]:
         document = json.loads(text)
     except (ValueError, RecursionError):
         document = None
-    if not isinstance(document, dict) or document.get("certificate_version") != VERSION:
+    if not isinstance(document, dict) or document.get("certificate_version") not in (
+        VERSION,
+        RECIPIENT_VERSION,
+    ):
         raise InputError(
-            f"{path.name!r} is no certificate of version {VERSION}.",
+            f"{path.name!r} is no certificate of version {VERSION} or {RECIPIENT_VERSION}.",
             hint="give the file that `sqlanon run` wrote beside the manifest, or with --certificate.",
         )
     return document

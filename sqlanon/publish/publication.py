@@ -28,7 +28,8 @@ from sqlanon.publish.draft import Draft
 from sqlanon.publish.files import publish_apart, publish_file, publish_folder
 from sqlanon.publish.order import ReleasedRows, ordered
 from sqlanon.publish.papers import Papers
-from sqlanon.publish.targets import RELEASED, Target, check_target, place, tables_beneath
+from sqlanon.publish.partitions import publish_partitions
+from sqlanon.publish.targets import FOLDER_ENDING, RELEASED, Target, check_target, place, tables_beneath
 from sqlanon.publish.written_rows import as_texts, typed_texts, unused_marker, written_types
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column
@@ -36,11 +37,13 @@ from sqlanon.sqltrees.trees import column
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What was published: ``{"view" | "table" | "file": target}``, the redaction marker and the manifest, if any."""
+    """What was published: ``{"view" | "table" | "file": target}``, the redaction marker and the manifest, if any; and
+    what whoever published it must know."""
 
     output: dict[str, str]
     marker: str | None
     manifest: dict[str, Any] | None = None
+    warnings: tuple[str, ...] = ()
 
 
 def publish(
@@ -79,7 +82,9 @@ def publish(
     is_foreign = is_file and not engine.writes_folders and not engine.has("files")
     in_file = [engine.file_type(name) for name in types.values()] if is_foreign else list(types.values())
     ending = path.suffix.lower() if is_file else ""
+    ending = FOLDER_ENDING if output.partition_by else ending
     written = dict(zip(types, written_types(in_file, ending, marker), strict=True))
+    written |= dict.fromkeys(output.partition_by, "VARCHAR")  # the name of a folder is a text
     claim = replace(
         claim,
         types=written,
@@ -95,6 +100,8 @@ def publish(
             document = publish_folder(engine, draft, path)
         elif is_foreign:
             document = publish_apart(engine, draft, path)
+        elif is_file and output.partition_by:
+            document = publish_partitions(engine, draft, path)
         elif is_file:
             document = publish_file(engine, draft, path)
         else:
@@ -112,7 +119,7 @@ def _publish_relation(engine: Engine, draft: Draft, where: Place) -> None:
         engine.run("write", exp.Create(this=temporary.table, kind="TABLE", expression=draft.query))
         engine.analyze(temporary.table)
         draft.audit(engine, temporary.table)
-        draft.verify_source()
+        draft.last_look()
         if draft.target.if_exists == "replace":
             beneath = tables_beneath(engine, where)
             if found := engine.existing(where):
@@ -127,3 +134,4 @@ def _publish_relation(engine: Engine, draft: Draft, where: Place) -> None:
             draft.audit(engine, where.table)
         engine.hand_over(where, [base] if view else [], output.owner, output.readers)
         no_return()
+    draft.placed()

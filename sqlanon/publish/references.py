@@ -17,8 +17,10 @@ from sqlanon.compiler import sensitive
 from sqlanon.compiler.release import readable_grain
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
+from sqlanon.models import for_source
 from sqlanon.models.base import PrivacyModel
 from sqlanon.models.delta_presence import DeltaPresence
+from sqlanon.models.k_map import KMap
 from sqlanon.source.encoding import Encoding
 from sqlanon.sqltrees import files as sqlfiles
 from sqlanon.sqltrees.binding import bind
@@ -39,7 +41,7 @@ def plan_audits(
         released: the columns of the release with their types.
     """
     audits = []
-    for model in models:
+    for model in for_source(models, catalog):
         references: dict[str, exp.Expr] = {}
         levels = 0
         if "population" in model.references:
@@ -62,12 +64,13 @@ def unplaced_audits(
 
     A sensitive value without a row in its lookup has no known place in an order and no known ancestors, so that no
     distance by these is defined for a table that holds one. A record of the population without a row is in no class,
-    so that the share of the subset in its class would read too high: that can hide a share below ``min``.
+    so that the share of the subset in its class would read too high: that can hide a share below ``min``. (Where the
+    records of the population are counted, k-map, it can only fail classes.)
     """
     wanted: dict[str, int] = {}
     for model in models:
         if "population" in model.references:
-            if not isinstance(model, DeltaPresence) or model.min > 0:
+            if not isinstance(model, KMap) and (not isinstance(model, DeltaPresence) or model.min > 0):
                 wanted |= {f"population_without_row of {a.name}": i for i, a in enumerate(catalog.attributes)}
         elif "hierarchy" in model.references or _reads_place(model):
             assert model.column is not None
@@ -104,7 +107,7 @@ def _population(encoding: Encoding, catalog: Catalog, node: Node, released: Mapp
 
     ``sqlanon_count`` holds their records, or entities.
     """
-    classes = readable_grain(encoding.source, node, whole_population=True)
+    classes = readable_grain(encoding.source.people, node, whole_population=True)
     counted = classes.expressions[-1].alias
     typed = [named(exp.cast(column(a.name), data_type(released[a.name])), a.name) for a in catalog.attributes]
     query = exp.select(*typed, named(column(counted), "sqlanon_count")).from_(classes.subquery("classes"))

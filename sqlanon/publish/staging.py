@@ -8,7 +8,7 @@ the target is written from that table, and what was written is compared with it 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from sqlglot import exp
 
@@ -19,19 +19,23 @@ from sqlanon.sqltrees.trees import column, table
 
 
 @contextmanager
-def staged_release(engine: Engine, query: exp.Query, claim: ReleaseClaim) -> Iterator[exp.Query]:
+def staged_release(
+    engine: Engine, query: exp.Query, claim: ReleaseClaim, *, made: AbstractContextManager[None] | None = None
+) -> Iterator[exp.Query]:
     """Yield the released rows without their entities, from a table that lasts as long as the context.
 
     Args:
         query: the rows, with the column ``names.ENTITY``: the values of the entity column.
-        claim: of the release. Its models are audited here, counting distinct entities.
+        claim: of the release. Its models are audited here, counting distinct entities, and what was made by a key.
+        made: makes tables that the query reads, and that are gone before the rows are yielded.
 
     Raises:
         AuditError: a class does not satisfy the policy.
         EngineError: the database refused a statement.
     """
     staged = table(names.STAGED_RELEASE)
-    engine.create("stage release", names.STAGED_RELEASE, query, replayed=False)
+    with made or nullcontext():
+        engine.create("stage release", names.STAGED_RELEASE, query, replayed=False)
     try:
         with engine.journal.phase("auditing"):
             audit_entities(engine, staged, claim, entity=names.ENTITY)

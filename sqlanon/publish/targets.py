@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
@@ -14,15 +15,14 @@ from sqlglot.errors import SqlglotError
 from sqlanon.disk.writing import check_directory
 from sqlanon.engines.base import Engine, Place
 from sqlanon.engines.relation_names import relation_parts
-from sqlanon.errors import InputError, TargetError
+from sqlanon.errors import InputError, TargetError, UnsupportedError
 from sqlanon.policy import Output, Policy
 from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.formats.base import FileFormat
 from sqlanon.policy.paths import TARGET_ENDINGS, is_folder, same_file
-from sqlanon.publish.papers import PAPERS
+from sqlanon.publish.papers import MANIFEST, PAPERS
 from sqlanon.publish.workplace import Workplace, working_at
 from sqlanon.source.opening import Source
-from sqlanon.sqltrees.trees import equal
 
 RELEASED = "_released"
 """A view release stands on a table of its own: the view's name with this ending."""
@@ -30,6 +30,9 @@ LOOKUP = "_lookup_"
 """A live view stands on a table per lookup of its quasi-identifiers: its name with this and a number."""
 FROZEN = "_frozen"
 """A live view stands on a table of the facts that it was created with: its name with this ending."""
+SHOWN, LEFT = "_shown", "_left"
+"""A live view with an epoch stands on a table of the rows that it shows until the epoch ends, and has one of the
+records that it showed once: its name with these endings."""
 FACT_COLUMNS = ("kind", "name", "value")
 """The columns of these facts; those of the kind ``lookup`` name the lookups."""
 FOLDER_ENDING = ".parquet"
@@ -53,6 +56,20 @@ def place(engine: Engine, target: str | exp.Table, target_catalog: str | None) -
     return engine.place(parts, target_catalog)
 
 
+class Recorder(Protocol):
+    """Who writes down that a release takes its place."""
+
+    def begin(self, digest: str | None) -> None:
+        """Write down that it is about to; ``digest`` is the SHA-256 of a file.
+
+        Raises:
+            SqlanonError: it cannot be written down; then nothing is published.
+        """
+
+    def placed(self) -> None:
+        """Note that it has."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """Where a release goes, and what was read on the way there, which nothing is published to.
@@ -62,8 +79,10 @@ class Target:
         if_exists: ``error`` or ``replace``.
         catalog: the database that tables and views go to; None: the connection's own.
         source_path: the file that the source is.
+        source_frame: what a frame is called that the source is.
         read, read_files: the relations and files that were read.
         workplace: of a file, held by the run that this target is of (``reserved``).
+        recorder: writes the release down.
     """
 
     output: Output
@@ -74,12 +93,21 @@ class Target:
     read_files: tuple[Path, ...] = ()
     extensions: Extensions = NOTHING
     workplace: Workplace | None = None
+    recorder: Recorder | None = None
+    source_frame: str | None = None
 
     @classmethod
     def of(cls, source: Source, policy: Policy, output: Output) -> Target:
         """Return the target of a release of ``source``; ``output`` need not be the policy's own."""
         return cls(
-            output, policy.if_exists, source.target_catalog, source.path, source.read, source.files, policy.extensions
+            output,
+            policy.if_exists,
+            source.target_catalog,
+            source.path,
+            source.read,
+            source.files,
+            policy.extensions,
+            source_frame=source.frame,
         )
 
     @contextmanager
@@ -133,6 +161,12 @@ def check_target(engine: Engine, target: Target, *, read: Sequence[exp.Expr] = (
     if output.kind == "file":
         _check_file(engine, target)
         return
+    if target.source_frame is not None:
+        raise TargetError(
+            f"The {target.source_frame} is read into a database that ends with the run and keeps no {output.kind}.",
+            hint="leave out output and take Release.to_arrow() and its like; or publish to a file: output: "
+            "{file: release.parquet}.",
+        )
     if path is not None and target.catalog is None:
         raise TargetError(
             f"A source file of the kind {path.suffix!r} cannot hold a {output.kind}.",
@@ -145,7 +179,8 @@ def check_target(engine: Engine, target: Target, *, read: Sequence[exp.Expr] = (
     if output.kind == "view":
         places[where.named(where.name + RELEASED)] = "table"
     if output.kind == "live_view":
-        places[where.named(where.name + FROZEN)] = "table"
+        endings = (FROZEN, SHOWN, LEFT) if output.epoch is not None else (FROZEN,)
+        places |= {where.named(where.name + ending): "table" for ending in endings}
     for candidate, kind in places.items():
         _check_relation(engine, candidate, kind, target, (*target.read, *read))
     for candidate in list(places)[1:]:
@@ -182,10 +217,11 @@ def frozen_tables(engine: Engine, where: Place) -> list[Place]:
     if engine.existing(facts) != "table" or [name for name, _ in engine.columns(facts.table)] != list(FACT_COLUMNS):
         return []
     kind, name = (exp.column(key, quoted=True) for key in FACT_COLUMNS[:2])
-    listed = exp.select(name).from_(facts.table).where(equal(kind, exp.Literal.string("lookup")))
-    lookups = [str(row[0]) for row in engine.run("read facts", listed)]
+    listed = exp.select(name).from_(facts.table).where(kind.isin("lookup", "records"))
+    beneath = [str(row[0]) for row in engine.run("read facts", listed)]
     prefix = (where.name + LOOKUP).casefold()  # whatever the facts name
-    named = [where.named(name) for name in lookups if name.casefold().startswith(prefix)]
+    own = [(where.name + ending).casefold() for ending in (SHOWN, LEFT)]
+    named = [where.named(name) for name in beneath if name.casefold().startswith(prefix) or name.casefold() in own]
     return [facts, *(lookup for lookup in named if engine.existing(lookup) == "table")]
 
 
@@ -218,10 +254,14 @@ def _check_file(engine: Engine, target: Target) -> None:
     for paper in (path.with_name(path.name + ending) for ending in PAPERS):
         if paper.is_dir():
             raise TargetError(f"{paper.name!r} is a folder, where a paper of the release goes.", hint="remove it.")
-    if engine.writes_folders:
-        if any(path.resolve() in file.resolve().parents for file in target.read_files):
+    if engine.writes_folders or target.output.partition_by:
+        read = [*target.read_files, *([target.source_path] if target.source_path else []), *held]
+        if any(path.resolve() in file.resolve().parents for file in read):
             raise TargetError(f"The target folder {path.name!r} holds the source.", hint="choose another place.")
-        check_folder(path, target.if_exists)
+        if target.output.partition_by:
+            check_partitions_folder(engine, path, target.if_exists)
+        else:
+            check_folder(path, target.if_exists)
         return
     target.file_format()
     if os.path.lexists(path) and (target.if_exists != "replace" or path.is_dir()):
@@ -246,6 +286,44 @@ def check_folder(path: Path, if_exists: str) -> None:
             f"The target {path.name!r} is no folder of Parquet files alone, and is not replaced.",
             hint="choose another name, or remove it yourself.",
         )
+
+
+def check_partitions_folder(engine: Engine, path: Path, if_exists: str) -> None:
+    """Refuse a folder of partitions that must not be created or replaced, and an engine that writes none.
+
+    Raises:
+        UnsupportedError: the engine is no DuckDB.
+        TargetError: it is there and is no such release, or its path would be read as partitions.
+    """
+    if not engine.has("files"):
+        raise UnsupportedError(
+            f"A release of {engine.capabilities.name} is not partitioned.",
+            hint="leave out partition_by, or give Parquet or CSV files as the source.",
+        )
+    if any("=" in part for part in path.absolute().parts):
+        raise TargetError(
+            f"The path of the target {path.name!r} has an equals sign, which readers of partitions take for a column.",
+            hint="choose another folder.",
+        )
+    if not os.path.lexists(path):
+        return
+    if if_exists != "replace":
+        raise _exists("folder", path.name)
+    if not path.with_name(path.name + MANIFEST).is_file() or not _is_partitioned(path):
+        raise TargetError(
+            f"The target {path.name!r} is no partitioned release with its manifest alone, and is not replaced.",
+            hint="choose another name, or remove it yourself.",
+        )
+
+
+def _is_partitioned(folder: Path) -> bool:
+    if folder.is_symlink() or not folder.is_dir():
+        return False
+    entries = list(folder.rglob("*"))
+    return not any(entry.is_symlink() for entry in entries) and all(
+        "=" in entry.name if entry.is_dir() else entry.suffix == FOLDER_ENDING and entry.parent != folder
+        for entry in entries
+    )
 
 
 def _exists(kind: str, name: str) -> TargetError:

@@ -24,27 +24,34 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sqlanon.disk.digests import digest_of
 from sqlanon.disk.folders import LOCK, PrivateFolder, discard
 from sqlanon.disk.locks import holder_of
 from sqlanon.disk.modes import settle_mode
 from sqlanon.disk.renames import exchange, rename_new, sync
-from sqlanon.disk.writing import PATIENCE, require_directory, unwritable, workplace_of
+from sqlanon.disk.writing import NEW, PATIENCE, require_directory, unwritable, workplace_of
 from sqlanon.errors import TargetError
 from sqlanon.interrupts import held
-from sqlanon.publish.papers import DIGESTS, PAPERS, Papers, digest_of
+from sqlanon.publish.papers import DIGESTS, PAPERS, Papers
 
-NEW, OLD, RECORD = "new", "old", "commit.json"
+OLD, RECORD = "old", "commit.json"
 COMPLETED, UNDONE, REMOVED = "completed", "undone", "removed"
 """What became of a workplace that a dead process left behind."""
 
 
 @dataclass(slots=True)
 class Workplace:
-    """The workplace of one run for one target. ``close`` leaves nothing of it."""
+    """The workplace of one run for one target. ``close`` leaves nothing of it.
+
+    Attributes:
+        texts: the papers of a prepared release, by their endings.
+        digest: its SHA-256.
+    """
 
     path: Path
     folder: PrivateFolder
     texts: dict[str, str] = field(default_factory=dict)
+    digest: str | None = None
 
     @classmethod
     def claim(cls, path: Path) -> Workplace:
@@ -104,6 +111,7 @@ class Workplace:
             sync(self.folder.path / NEW)
             digest = document[DIGESTS]["release"] if document is not None else digest_of(self.partial)
             record = self.folder.path / f"{RECORD}.partial"
+            self.digest = digest
             record.write_text(json.dumps({"name": self.path.name, "sha256": digest}), encoding="utf-8")
             sync(record)
             record.rename(self.folder.path / RECORD)

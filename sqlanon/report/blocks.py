@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlanon.report.wording import share
-from sqlanon.risk.histogram import ClassSizes
+from sqlanon.sizes.histogram import ClassSizes
 
 FULL_BAR = 30
 """Characters of a full bar in plain text."""

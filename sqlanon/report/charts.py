@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from sqlanon.report.blocks import Picture
-from sqlanon.risk.histogram import ClassSizes
+from sqlanon.sizes.histogram import ClassSizes
 
 VISIBLE = 0.6
 """The least percent of a bar for a part that is not zero, so that it is seen."""

@@ -113,6 +113,11 @@ def svg_chart(found: Frontier) -> str:
     return _environment().get_template("frontier.svg.j2").render(**_facts(found), style=Markup(_style()), alone=True)
 
 
+def drawing(found: Frontier) -> str:
+    """Return the chart without its style, to stand in a page that has it."""
+    return _environment().get_template("frontier.svg.j2").render(**_facts(found), alone=False)
+
+
 def html_chart(found: Frontier) -> str:
     """Return the chart with its table as a page. Its Content-Security-Policy allows the one style sheet in it."""
     style = _style()

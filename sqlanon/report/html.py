@@ -32,7 +32,7 @@ def html_report(run: RunSummary, audience: str = "operator") -> str:
     """Return the page of a run. Its Content-Security-Policy allows the one style sheet in it and nothing else."""
     view = view_of(run, audience)
     style = files("sqlanon.report").joinpath(STYLE).read_text(encoding="utf-8")
-    template = _environment().get_template(TEMPLATE)
+    template = environment().get_template(TEMPLATE)
     return template.render(
         view=view,
         title=f"sqlanon: report of {visible(view.title)}",
@@ -42,7 +42,8 @@ def html_report(run: RunSummary, audience: str = "operator") -> str:
     )
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Return the templates of pages and cards, with what draws the blocks of a report."""
     environment = Environment(
         loader=PackageLoader("sqlanon", "report"),
         autoescape=True,

@@ -202,11 +202,12 @@ def _certificate(run: RunSummary, *, hides: bool) -> Mapping[str, Any] | None:
         return None
     if hides:
         return run.certificate.coarsened()
-    return run.certificate.to_dict() if run.public_certificate is None else run.public_certificate
+    return run.certificate.for_recipients() if run.public_certificate is None else run.public_certificate
 
 
 def _column(a: AttributeSummary, run: RunSummary, *, hides: bool) -> PublishedColumn:
-    told = not hides and run.measure in ADDS_UP
+    public = run.public_certificate
+    told = not hides and run.measure in ADDS_UP and (public is None or public["loss"] is not None)
     return PublishedColumn(a.name, a.levels, a.height or 1, a.description or "", a.loss if told else None)
 
 

@@ -168,15 +168,13 @@ def _search(run: RecipientSummary) -> Iterable[Block]:
     found = run.certificate
     if found is None or run.ledger is None:
         return
-    noun, extent, part = wording.search_extent(run.rule_kind, found["evaluated"], found["lattice_size"])
     yield from facts(
         [
             ("strategy", found["strategy"]),
-            (noun, f"{extent} ({part})" if part else extent),
             ("measure", ", ".join(text for text in (found["measure"], found["aggregate"]) if text)),
             (
                 "loss",
-                "not shown, because a small count follows from it" if found["loss"] is None else figure(found["loss"]),
+                wording.NO_LOSS if found["loss"] is None else figure(found["loss"]),
             ),
         ]
     )

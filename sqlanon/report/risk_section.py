@@ -57,8 +57,8 @@ def title(figure: Figure, k: int) -> str:
     return TITLES.get(figure.key, figure.key.replace("_", " "))
 
 
-def compared(risk: RiskComparison) -> Iterable[Block]:
-    """Yield the section of the operator's report."""
+def compared(risk: RiskComparison, *, cite: bool = True) -> Iterable[Block]:
+    """Yield the section of the operator's report, without the thresholds that people cite unless ``cite``."""
     before, after = risk.before, risk.after
     if before.left_out:
         yield Sentence(f"Before: {before.left_out}", soft=False)
@@ -85,19 +85,23 @@ def compared(risk: RiskComparison) -> Iterable[Block]:
     if before.sizes and after.sizes:
         caption = f"{_classes(before)} before, {_classes(after)} after."
         yield ComparedSizes(before.sizes, after.sizes, before.k, caption, unit)
-    yield from cited(after.thresholds, before.thresholds)
+    if cite:
+        yield from cited(after.thresholds, before.thresholds)
     yield from (Sentence(note) for note in dict.fromkeys((*before.other_notes, *after.other_notes)))
 
 
-def of_release(figures: Sequence[Figure], thresholds: Sequence[CitedThreshold], k: int) -> Iterable[Block]:
-    """Yield the section of the recipient's report: of the release alone."""
+def of_release(
+    figures: Sequence[Figure], thresholds: Sequence[CitedThreshold], k: int, *, where: str = "In the release"
+) -> Iterable[Block]:
+    """Yield the section of the recipient's report: of the release alone, or of another relation."""
     if figures:
         sentences = tuple(figure.sentence for figure in figures if figure.key in IN_WORDS)
         shown = [figure for figure in figures if figure.key not in LEFT_OUT]
         yield Listing(sentences)
-        fields = (Field("Figure", width=60, style="figure", plain=""), Field("In the release", "number"))
+        fields = (Field("Figure", width=60, style="figure", plain=""), Field(where, "number"))
         yield Table(fields, tuple((title(figure, k), _value(figure)) for figure in shown))
-        yield Sentence(AFTER)
+        if where == "In the release":
+            yield Sentence(AFTER)
     yield from cited(thresholds)
 
 

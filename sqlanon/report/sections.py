@@ -30,7 +30,7 @@ from sqlanon.report.charts import loss_scale
 from sqlanon.report.recipient import RecipientSummary
 from sqlanon.report.risk_section import compared
 from sqlanon.report.story import REVIEW
-from sqlanon.report.summary import FailureSummary, RecodingSummary, RunSummary, SearchSummary
+from sqlanon.report.summary import AttributeSummary, FailureSummary, RecodingSummary, RunSummary, SearchSummary
 from sqlanon.report.utility_section import lost
 from sqlanon.report.wording import count, counted, duration, figure, search_extent, share
 
@@ -48,7 +48,7 @@ def sections_of(run: RunSummary) -> tuple[Section, ...]:
         Section("asked", "What was asked", facts(run.asked, width=45)),
         Section("promised", "What is promised, and what is not", promises(run)),
         Section("risk", "Risk before and after", tuple(compared(run.risk)) if run.risk else ()),
-        Section("records", "Records", tuple(_records(run.ledger, run.allowed, kind)) if run.ledger else ()),
+        Section("records", "Records", tuple(record_blocks(run.ledger, run.allowed, kind)) if run.ledger else ()),
         Section("classes", "Classes by size", _sizes(run)),
         Section("attributes", "Quasi-identifiers", tuple(_attributes(run)) if run.attributes else ()),
         Section("utility", "What was lost, and what is left", tuple(lost(run.utility)) if run.utility else ()),
@@ -145,7 +145,13 @@ def _nearest(failure: FailureSummary) -> Iterable[Block]:
     yield Table(fields, tuple((level.name, str(level.level), level.description) for level in nearest.levels))
 
 
-def _records(ledger: Ledger, allowed: int | None, kind: str) -> Iterable[Block]:
+def record_blocks(ledger: Ledger, allowed: int | None, kind: str) -> Iterable[Block]:
+    """Yield what became of the records, and of the entities.
+
+    Args:
+        allowed: most that may be suppressed.
+        kind: of the rules, where several publish the records; otherwise empty.
+    """
     reasons = wording.REASONS | wording.NOT_PUBLISHED.get(kind, {})
     counts = {"published": ledger.published} | {reason: n for reason, n in ledger.reasons.items() if n}
     yield Parts(
@@ -185,15 +191,8 @@ def _attributes(run: RunSummary) -> Iterable[Block]:
         yield from facts((a.name, a.hierarchy) for a in run.attributes)
         return
     several, losses = run.recoding is not None, [a.loss for a in run.attributes if a.loss is not None]
-    fields = [
-        Field("Column", width=22, style="column", plain=""),
-        Field("Level", "number", width=14 if several else None, style="level"),
-        Field("Published as", width=32 if several else 30),
-        Field("Values left", "number", style="left"),
-    ]
     if not losses or run.certificate is None:
-        style = "attributes several stack" if several else "attributes stack"
-        yield Table(tuple(fields), _attribute_rows(run), style=style)
+        yield attribute_table(run.attributes, several=several)
         yield Sentence(
             wording.NO_PARTS if several else f"{run.measure} is a measure of classes; it has no part by attribute."
         )
@@ -201,19 +200,34 @@ def _attributes(run: RunSummary) -> Iterable[Block]:
     scale = loss_scale(run.measure, losses)
     folded = (run.aggregate or "").replace("_", " ")
     yield Table(
-        (*fields, Field("Loss", "number", style="loss"), Field("", "bar", SHORT_BAR, "lost")),
-        _attribute_rows(run, scale),
+        (*_attribute_fields(several), Field("Loss", "number", style="loss"), Field("", "bar", SHORT_BAR, "lost")),
+        _attribute_rows(run.attributes, scale),
         caption=f"Together ({folded}): {figure(run.certificate.loss)}. A full bar is {figure(scale)}.",
         style="attributes stack",
     )
     yield Sentence(f"Loss: {wording.LOSS_OF_ATTRIBUTE.get(run.measure, run.measure)}")
 
 
-def _attribute_rows(run: RunSummary, scale: float | None = None) -> tuple[tuple[Cell, ...], ...]:
+def attribute_table(attributes: Sequence[AttributeSummary], *, several: bool) -> Table:
+    """Return the quasi-identifiers with their levels; with ``several`` rules, each may have several."""
+    style = "attributes several stack" if several else "attributes stack"
+    return Table(_attribute_fields(several), _attribute_rows(attributes), style=style)
+
+
+def _attribute_fields(several: bool) -> tuple[Field, ...]:
+    return (
+        Field("Column", width=22, style="column", plain=""),
+        Field("Level", "number", width=14 if several else None, style="level"),
+        Field("Published as", width=32 if several else 30),
+        Field("Values left", "number", style="left"),
+    )
+
+
+def _attribute_rows(attributes: Sequence[AttributeSummary], scale: float | None = None) -> tuple[tuple[Cell, ...], ...]:
     """Return a row per quasi-identifier, with its loss if there is a ``scale``."""
-    weighted = any(a.weight != 1.0 for a in run.attributes)
+    weighted = any(a.weight != 1.0 for a in attributes)
     rows = []
-    for a in run.attributes:
+    for a in attributes:
         name = Noted(a.name, f"weight {figure(a.weight)}") if weighted else a.name
         left = "by record," if a.values_left is None else count(a.values_left)
         loss = () if scale is None else (figure(a.loss or 0.0), Bar(a.loss or 0.0, scale))

@@ -35,7 +35,8 @@ def settings_of(policy: Policy) -> tuple[tuple[str, str], ...]:
         "most evaluations": f"{search.max_evaluations:,}" if search.max_evaluations is not None else None,
         "gap that is good enough": share(search.gap) if search.gap else None,
         "interrupted search": "its best node is published" if search.on_interrupt == "publish" else None,
-        "subset (δ-presence)": _subset(policy.subset),
+        "subset (δ-presence)": _place(policy.subset),
+        "population (k-map)": _place(policy.population),
         "joined by key": ", ".join(joined) or None,
         "columns that the policy does not name": "dropped" if policy.undeclared == "drop" else None,
         "rows that row-level security hides": "left out" if policy.row_security == "accept" else None,
@@ -59,7 +60,8 @@ def _transformation(policy: Policy) -> str | None:
         return None
     if isinstance(asked, LocalRecoding):
         nodes = f"at most {asked.nodes}" if isinstance(asked.nodes, int) else f"{len(asked.nodes)} given"
-        return f"local recoding by several nodes, {nodes}"
+        held = f"{figure(100 * float(asked.hold))} % of the records held back" if asked.hold else "none held back"
+        return f"local recoding by several nodes, {nodes}, {held}"
     rules = {
         "never": ", ".join(asked.never),
         "together": "; ".join(map(", ".join, asked.together)),
@@ -73,10 +75,11 @@ def _transformation(policy: Policy) -> str | None:
     return f"patterns, {asked.solver} ({listed})"
 
 
-def _subset(subset: Mapping[str, Any] | None) -> str | None:
+def _place(where: Mapping[str, Any] | None) -> str | None:
+    """Return where records are that a model compares with."""
     for kind in ("column", "table", "file"):
-        if subset is not None and kind in subset:
-            return f"{kind} {file_name(str(subset[kind])) if kind == 'file' else subset[kind]}"
+        if where is not None and kind in where:
+            return f"{kind} {file_name(str(where[kind])) if kind == 'file' else where[kind]}"
     return None
 
 

@@ -16,14 +16,15 @@ from sqlanon.audit.null_bias import NullBias
 from sqlanon.audit.nulls import NullAudit
 from sqlanon.engines.duckdb.engine import VERSION as DUCKDB_VERSION
 from sqlanon.errors import NoSolutionError, SqlanonError, UnsupportedError
-from sqlanon.models import least_size
+from sqlanon.models import least_count
+from sqlanon.models.base import judges_persons
 from sqlanon.plan.planned import Planned
 from sqlanon.plan.recoding.recoded_plan import RecodedPlan
 from sqlanon.plan.release import Release
 from sqlanon.policy import Policy
 from sqlanon.publish.ledger import Ledger
 from sqlanon.report.settings import file_name, settings_of
-from sqlanon.report.story import asked, meaning_of_nulls, not_promised, promised
+from sqlanon.report.story import IDENTITY, asked, meaning_of_nulls, not_promised, promised
 from sqlanon.report.utility_section import QUERIES, without_values
 from sqlanon.report.wording import (
     RULE,
@@ -36,8 +37,8 @@ from sqlanon.report.wording import (
     figure,
     share,
 )
-from sqlanon.risk.histogram import ClassSizes as ClassSizes
 from sqlanon.search.certificate import Certificate
+from sqlanon.sizes.histogram import ClassSizes as ClassSizes
 from sqlanon.version import VERSION
 
 if TYPE_CHECKING:
@@ -295,13 +296,16 @@ def summarize(release: Release, *, now: str | None = None) -> RunSummary:
         now: the time of the run, ISO 8601 in UTC; None is the present.
     """
     plan, policy, certificate = release.plan, release.plan.policy, release.certificate
+    shown = policy.as_written()
+    named = shown.source == policy.source or plan.source.frame is not None
     statements = plan.statements  # without those of the report itself
     audited, refused = _null_audit(plan)
     taking_part = plan.catalog.population > 0
+    measures_utility = taking_part and not judges_persons(policy.models)
     return RunSummary(
         **_asked(policy, now),
-        source=plan.source_name,
-        attributes=_attributes(plan),
+        source=plan.source_name if named else file_name(shown.source or ""),
+        attributes=attributes_of(plan, plan.attribute_losses or {}),
         models=_models(plan),
         measure=certificate.measure,
         aggregate=certificate.aggregate,
@@ -321,14 +325,17 @@ def summarize(release: Release, *, now: str | None = None) -> RunSummary:
         ),
         recoding=_recoding(plan) if isinstance(plan, RecodedPlan) else None,
         seconds=tuple(release.seconds.items()),
-        output=tuple((kind, file_name(name) if kind == "file" else name) for kind, name in release.output.items()),
-        warnings=(*release.warnings, *refused),
+        output=tuple(
+            (kind, file_name(name) if kind == "file" else name)
+            for kind, name in ((kind, policy.shown_target(kind, name)) for kind, name in release.output.items())
+        ),
+        warnings=tuple(map(policy.conceal, (*release.warnings, *refused))),
         nulls=audited,
         bias=plan.null_bias(),
         beside=_beside(plan),
         public_certificate=release.manifest["certificate"],
         risk=plan.risk() if taking_part else None,
-        utility=without_values(plan.utility(queries=QUERIES)) if taking_part else None,
+        utility=without_values(plan.utility(queries=QUERIES)) if measures_utility else None,
     )
 
 
@@ -339,27 +346,29 @@ def _beside(plan: Planned) -> tuple[tuple[JudgedColumn, tuple[int, int] | None],
 
 def summarize_failure(policy: Policy, error: SqlanonError, *, now: str | None = None) -> RunSummary:
     """Return the facts of a run that ended in an error: what the policy requires, and what the error reports."""
+    shown = policy.as_written()
     return RunSummary(
         **_asked(policy, now),
-        source=file_name(policy.source) if policy.source is not None else None,
+        source=file_name(shown.source) if shown.source is not None else None,
         attributes=tuple(
-            AttributeSummary(c.name, describe_hierarchy(c.hierarchy), float(c.weight)) for c in policy.quasi_identifiers
+            AttributeSummary(c.name, describe_hierarchy(c.hierarchy), float(c.weight)) for c in shown.quasi_identifiers
         ),
         models=tuple(ModelSummary(model.label) for model in policy.models),
         measure=policy.quality.measure,
         aggregate=policy.quality.aggregate,
         failure=FailureSummary(
             error=type(error).__name__,
-            message=error.message,
-            hint=error.hint,
-            nearest=_nearest(policy, error.nearest) if isinstance(error, NoSolutionError) else None,
+            message=policy.conceal(error.message),
+            hint=policy.conceal(error.hint),
+            nearest=_nearest(shown, error.nearest) if isinstance(error, NoSolutionError) else None,
         ),
     )
 
 
 def _asked(policy: Policy, now: str | None) -> dict[str, Any]:
     """Return what is known of any run: its time, its versions, and what the policy requires."""
-    k = [int(model.parameters["k"]) for model in policy.privacy if model.type == "k_anonymity"]
+    policy = policy.as_written()
+    k = [int(model.parameters["k"]) for model in policy.privacy if model.type in IDENTITY]
     return {
         "when": now or datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": (("sqlanon", VERSION), ("duckdb", DUCKDB_VERSION)),
@@ -372,19 +381,24 @@ def _asked(policy: Policy, now: str | None) -> dict[str, Any]:
         "promised": promised(policy),
         "not_promised": not_promised(policy),
         "null_words": meaning_of_nulls(policy),
-        "least": least_size(policy.models),
+        "least": least_count(policy.models),
         "counts_entities": policy.entity is not None,
     }
 
 
 def _models(plan: Planned) -> tuple[ModelSummary, ...]:
     alone = dict(plan.suppressed_by_model)
-    return tuple(ModelSummary(model.label, alone.get(model.label)) for model in plan.policy.models)
+    return tuple(ModelSummary(model.label, alone.get(model.label)) for model in plan.models)
 
 
-def _attributes(plan: Planned) -> tuple[AttributeSummary, ...]:
-    losses = plan.attribute_losses or {}
-    hierarchies = {column.name: plan.described_hierarchy(column) for column in plan.policy.quasi_identifiers}
+def attributes_of(plan: Planned, losses: Mapping[str, float]) -> tuple[AttributeSummary, ...]:
+    """Return the quasi-identifiers of a plan with their levels and their own losses, as far as these are known."""
+    pairs = zip(plan.policy.quasi_identifiers, plan.policy.as_written().quasi_identifiers, strict=True)
+    hierarchies = {
+        own.name: written.hierarchy if encoded == own.hierarchy else encoded
+        for own, written in pairs
+        for encoded in (plan.described_hierarchy(own),)
+    }
     return tuple(
         AttributeSummary(
             name=a.name,

@@ -53,12 +53,12 @@ def _head(view: View) -> Iterator[str]:
         paragraphs += [*failure.message.splitlines(), *([f"Hint: {failure.hint}"] if failure.hint else [])]
     yield from ("sqlanon: report of a run", view.notice, "")
     for paragraph in paragraphs:
-        yield from _wrapped(paragraph)
+        yield from wrapped(paragraph)
     yield ""
     for table in facts(view.origin):
         yield from _table(table)
     for warning in view.warnings:
-        yield from ("", *_wrapped(f"Warning: {warning}"))
+        yield from ("", *wrapped(f"Warning: {warning}"))
 
 
 def _section(section: Section) -> Iterator[str]:
@@ -68,13 +68,14 @@ def _section(section: Section) -> Iterator[str]:
         if below and isinstance(block, Table | ComparedSizes):
             yield ""
         below = below or not isinstance(block, Sentence)
-        yield from _block(block)
+        yield from block_lines(block)
 
 
-def _block(block: Block) -> Iterator[str]:
+def block_lines(block: Block) -> Iterator[str]:
+    """Yield a block of a report as lines."""
     match block:
         case Sentence():
-            yield from _wrapped(block.text, INDENT)
+            yield from wrapped(block.text, INDENT)
         case Listing():
             yield from _listing(block)
         case Table():
@@ -89,9 +90,9 @@ def _block(block: Block) -> Iterator[str]:
 
 def _listing(listing: Listing) -> Iterator[str]:
     if listing.title:
-        yield from _wrapped(f"{listing.title}:", INDENT)
+        yield from wrapped(f"{listing.title}:", INDENT)
     for item in listing.items:
-        first, *rest = _wrapped(item, 2 * INDENT)
+        first, *rest = wrapped(item, 2 * INDENT)
         yield f"{INDENT}- {first.lstrip()}"
         yield from rest
 
@@ -110,7 +111,7 @@ def _table(table: Table) -> Iterator[str]:
         widths={i: field.width for i, field in enumerate(fields) if field.width and field.kind != "bar"},
     )
     if table.caption:
-        yield from _wrapped(table.caption, INDENT)
+        yield from wrapped(table.caption, INDENT)
 
 
 def _cell(cell: Cell, field: Field) -> str:
@@ -147,7 +148,7 @@ def _sizes(sizes: Sizes) -> Iterator[str]:
         numbers += [bucket.records, *([bucket.suppressed_records] if sizes.apart else [])]
         rows.append([name, *map(count, numbers), bar])
     yield from _columns(rows, right=range(1, len(rows[0]) - 1), head=True)
-    yield from _wrapped(f"{sizes.caption} ░ is suppressed." if sizes.apart else sizes.caption, INDENT)
+    yield from wrapped(f"{sizes.caption} ░ is suppressed." if sizes.apart else sizes.caption, INDENT)
 
 
 def _compared_sizes(sizes: ComparedSizes) -> Iterator[str]:
@@ -160,7 +161,7 @@ def _compared_sizes(sizes: ComparedSizes) -> Iterator[str]:
         bars = [blocks(bucket.records, most, FULL_BAR // 2) for bucket in (before, after)]
         rows.append([name, count(before.records), bars[0], count(after.records), bars[1]])
     yield from _columns(rows, right=(1, 3), head=True)
-    yield from _wrapped(f"{sizes.unit.capitalize()} by the size of their class: {sizes.caption}", INDENT)
+    yield from wrapped(f"{sizes.unit.capitalize()} by the size of their class: {sizes.caption}", INDENT)
 
 
 def _columns(
@@ -224,5 +225,6 @@ def cells(text: str) -> int:
     )
 
 
-def _wrapped(text: str, indent: str = "") -> list[str]:
+def wrapped(text: str, indent: str = "") -> list[str]:
+    """Return a paragraph as lines, with its invisible characters written out."""
     return textwrap.wrap(visible(text), WIDTH, initial_indent=indent, subsequent_indent=indent) or [""]

@@ -11,7 +11,7 @@ from sqlanon.report.recipient import RecipientSummary, for_recipient
 from sqlanon.report.recipient_sections import sections_for_recipient, shown
 from sqlanon.report.sections import key_figures, origin, sections_of
 from sqlanon.report.summary import FailureSummary, RunSummary
-from sqlanon.report.wording import NOTICES, count, counted, describe_proof, share
+from sqlanon.report.wording import NO_NEARNESS, NOTICES, count, counted, describe_proof, share
 from sqlanon.search.certificate import Certificate
 
 AUDIENCES = tuple(NOTICES)
@@ -116,8 +116,8 @@ def _proof(run: RecipientSummary) -> str:
     found = run.certificate
     if found is None:
         return ""
-    if found["loss"] is None and not found["optimal"]:
-        return "How near this is to the optimum is not shown, because a small count follows from it."
+    if not found["optimal"] and found["gap"] is None:
+        return NO_NEARNESS
     loss = 0.0 if found["loss"] is None else found["loss"]
     return describe_proof(Certificate(**{**found, "loss": loss}))
 

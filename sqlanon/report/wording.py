@@ -88,8 +88,16 @@ RULES_FOR_RECIPIENTS = {
     "name stand at level 0. They are listed by name.",
 }
 """The same for recipients, who do not learn the order."""
+NO_LOSS = "not shown, because of suppressed records it would tell more than the release does"
+NO_NEARNESS = "How near this is to the optimum is not shown: a number would tell of suppressed records."
 NO_PARTS = "Records may differ in their levels, so that there is no loss by attribute."
-ROLES = {"drop": "left out", "keep": "published as it is", "sensitive": "published as it is, watched by models"}
+ROLES = {
+    "drop": "left out",
+    "keep": "published as it is",
+    "sensitive": "published as it is, watched by models",
+    "pseudonym": "published as a keyed pseudonym of the person",
+    "shift": "published with its dates shifted by one number of days a person",
+}
 """What becomes of a column, by its role."""
 
 

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sqlanon.display.cards import WithCard
 from sqlanon.risk.column_sets import ColumnSets
-from sqlanon.risk.histogram import ClassSizes, SizeHistogram
 from sqlanon.risk.words import expected, probability, share
+from sqlanon.sizes.histogram import ClassSizes, SizeHistogram
 
 GROUPS = {
     "prosecutor": "An attacker who knows that the target is in the table",
@@ -139,8 +140,8 @@ class CitedThreshold:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Risk:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Risk(WithCard):
     """The figures of one relation, or of one release.
 
     Attributes:
@@ -224,8 +225,8 @@ class Risk:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class RiskComparison:
+@dataclass(frozen=True, slots=True, repr=False)
+class RiskComparison(WithCard):
     """The same figures of the source's records as they are, and of the release."""
 
     before: Risk

@@ -12,9 +12,9 @@ from fractions import Fraction
 
 from sqlanon.errors import InputError
 from sqlanon.risk.facts import AT_RISK_OVER, Figure, Risk
-from sqlanon.risk.histogram import PopulationClasses, SizeHistogram, in_buckets
 from sqlanon.risk.thresholds import thresholds
 from sqlanon.risk.words import count, counted, expected, probability, share, spelled
+from sqlanon.sizes.histogram import PopulationClasses, SizeHistogram, in_buckets
 
 DEFAULT_K = 5
 """The size below which a class is counted as small, where nobody names one."""
@@ -291,7 +291,7 @@ def _population_uniques(sizes: SizeHistogram, setting: Setting) -> Iterator[Figu
     if whole is None:
         return
     refuse_small_population(sizes, setting, whole)
-    from sqlanon.risk.population import pitman, zayatz
+    from sqlanon.sizes.population import pitman, zayatz
 
     model = pitman(sizes)
     estimates = {

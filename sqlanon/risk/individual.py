@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sqlanon.risk.special import Floats
+from sqlanon.sizes.special import Floats
 
 STEPPED = 32
 """Up to this size the recurrence is used; beyond, the terms of the series fall as fast as for p = 1/2."""

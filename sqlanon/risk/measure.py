@@ -16,9 +16,9 @@ from sqlanon.audit.trees import any_of, compared_as_read
 from sqlanon.engines.base import Engine
 from sqlanon.errors import EngineError, InputError
 from sqlanon.risk.figures import WeightedRisk
-from sqlanon.risk.histogram import PopulationClasses, SizeHistogram
 from sqlanon.risk.individual import individual_risks
 from sqlanon.risk.words import counted
+from sqlanon.sizes.histogram import PopulationClasses, SizeHistogram
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
 from sqlanon.sqltrees.trees import both, canonical, column, count_rows, is_null, named, not_null

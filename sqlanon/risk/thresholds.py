@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sqlanon.risk.facts import CitedThreshold
-from sqlanon.risk.histogram import SizeHistogram
 from sqlanon.risk.words import counted, probability
+from sqlanon.sizes.histogram import SizeHistogram
 
 POPULATION = (
     "It is about the people who live in an area, of whom these figures know nothing: compare the areas of the release "

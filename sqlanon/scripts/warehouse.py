@@ -14,7 +14,10 @@ from sqlanon.compiler.batch import literal_batch
 from sqlanon.compiler.encode import record_counts
 from sqlanon.disk.writing import write_files
 from sqlanon.errors import UnsupportedError
+from sqlanon.models.base import is_of_release, judges_persons
 from sqlanon.plan.full_domain import Plan
+from sqlanon.policy import Policy
+from sqlanon.policy.keyed import KEYED_ROLES
 from sqlanon.publish.references import unplaced_audits
 from sqlanon.publish.written_rows import release_query
 from sqlanon.scripts.dialect_script import (
@@ -54,22 +57,64 @@ def script_in(plan: Plan, dialect: str, *, source_table: str | None = None, look
     return script
 
 
-def script_parts(plan: Plan) -> ScriptParts:
-    """Return the parts of the script of a plan.
+def refuse_script(policy: Policy) -> None:
+    """Refuse, before any work, what no script of a warehouse does.
 
     Raises:
-        UnsupportedError: the policy redacts suppressed records, or publishes numbers or dates, which no script does.
+        UnsupportedError: the policy redacts suppressed records, publishes numbers or dates, needs a key, or is about
+            persons by all of their rows; or it has a ledger of releases.
     """
-    if plan.policy.suppressed == "redact":
+    if any(column.role in KEYED_ROLES for column in policy.columns):
+        raise UnsupportedError(
+            "A script would hold the key of its pseudonyms and shifted dates, or leave them out.",
+            hint="give these columns the role drop, or let sqlanon write the release (output: {file: …}).",
+        )
+    if policy.ledger is not None:
+        raise UnsupportedError(
+            "A script is run by others, whenever they like, and writes no release down in a ledger.",
+            hint="let sqlanon write the release (output: {file: …}), or leave out ledger.",
+        )
+    if any(map(is_of_release, policy.models)):
+        raise UnsupportedError(
+            "A script judges classes one by one, and the policy has models of the whole release "
+            "(average_risk, sample_uniqueness, population_uniqueness, …).",
+            hint="let sqlanon write the release (output: {file: …}, {table: …} or {view: …}).",
+        )
+    if judges_persons(policy.models):
+        raise UnsupportedError(
+            "A script judges classes of records, and the policy protects persons by all of their rows (profile_k).",
+            hint="let sqlanon write the release (output: {file: …}, {table: …} or {view: …}).",
+        )
+    if policy.suppressed == "redact":
         raise UnsupportedError(
             "A script leaves suppressed records out, and the policy says suppressed: redact.",
             hint="say suppressed: drop.",
         )
-    if plan.policy.publish:
+    if policy.publish:
         raise UnsupportedError(
             "A script publishes texts, and the policy asks for numbers or dates (publish).",
             hint="remove publish, or let sqlanon write the release (output: {file: …}, {table: …} or {view: …}).",
         )
+    if any(column.travels for column in policy.columns):
+        raise UnsupportedError(
+            "A script reads records of later days, in which a column may say more than the one it travels with (with).",
+            hint="give such columns the role drop, or let sqlanon write the release (output: {file: …}).",
+        )
+    if policy.population is not None:
+        raise UnsupportedError(
+            "A script reads one table, and the policy names a population beside it (k-map).",
+            hint="let sqlanon write the release; or make one view of both, name it as the source and the sample as its "
+            "subset (delta_presence with subset: …).",
+        )
+
+
+def script_parts(plan: Plan) -> ScriptParts:
+    """Return the parts of the script of a plan.
+
+    Raises:
+        UnsupportedError: see ``refuse_script``.
+    """
+    refuse_script(plan.policy)
     session, catalog, released = plan._session, plan.catalog, plan.released
     heights = [a.height for a in catalog.attributes]
     nodes = [plan.node, *list(neighbours(plan.node, heights))[:NEIGHBOURS]]
@@ -93,7 +138,10 @@ def script_parts(plan: Plan) -> ScriptParts:
         released=list(released),
         staged=staged,
         staged_audits=[
-            (audit.name, audit.offending(table(STAGED), quasi, names.ENTITY)) for audit in claim.models if staged
+            (audit.name, query)
+            for audit in claim.models
+            if staged
+            for query in audit.queries(table(STAGED), quasi, names.ENTITY)
         ],
         audits=[
             *release_audits(table(RELEASE), claim.without_models() if staged else claim),

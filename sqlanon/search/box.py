@@ -348,6 +348,6 @@ def useful_top(problem: Problem) -> Node:
     for attribute, low, high in zip(
         problem.catalog.attributes, problem.lattice.bottom, problem.lattice.top, strict=True
     ):
-        same = (level for level in range(low, high + 1) if attribute.widths[level] == attribute.widths[high])
+        same = (level for level in range(low, high + 1) if attribute.same_parts(level, high))
         top.append(next(same))
     return tuple(top)

@@ -43,12 +43,22 @@ class Certificate:
         return asdict(self)
 
     def coarsened(self) -> dict[str, Any]:
-        """Return the fields for files beside a ledger with a coarsened count: without the loss and its bound.
+        """Return the fields for files that travel with a release, where the loss must not: without it and its bound.
 
         loss = (C + S) / N for a C that a reader can compute from the release and the hierarchies; with
         N = P + S + E the loss gives the hidden count S back, and so do its first digits on a small table.
         Rounding only moves the leak to the edges of the rounding cells, so the numbers are withheld. A gap of
-        0 stays: it reveals no more than ``optimal`` does.
+        0 stays: it reveals no more than ``optimal`` does. Of the rest see ``for_recipients``.
         """
-        gap = 0.0 if self.gap == 0 else None
-        return {**asdict(self), "loss": None, "lower_bound": None, "gap": gap}
+        return {**self.for_recipients(), "loss": None, "lower_bound": None}
+
+    def for_recipients(self) -> dict[str, Any]:
+        """Return the fields for files that travel with a release whose loss its readers can compute themselves.
+
+        What else was learned while searching depends on all records, the suppressed ones included, and is withheld:
+        how many nodes were judged, and a lower bound and a gap that are not those of a proven optimum
+        (``tests/publish/test_worlds.py`` counts the source tables that each would exclude).
+        """
+        closed = self.gap == 0
+        bound = self.loss if closed else None
+        return {**asdict(self), "lower_bound": bound, "gap": 0.0 if closed else None, "evaluated": None}

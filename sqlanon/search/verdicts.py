@@ -34,13 +34,15 @@ def verdict_of(
         exact: the counts hold the costs of the suppressed records; otherwise the loss is a lower bound.
     """
     catalog, measure = problem.catalog, problem.measure
-    encoded = counts.min_suppressed - catalog.uncovered
+    suppressed = max(counts.min_suppressed, counts.min_total)
+    # of what holds of the release as a whole the values are not known, only the number
+    encoded = (suppressed if measure.needs is None else counts.min_suppressed) - catalog.uncovered
     entities = counts.min_suppressed_entities
     lower_bounds = LowerBounds(
-        suppressed=counts.min_suppressed,
+        suppressed=suppressed,
         penalty=measure.penalty(node, encoded, counts.min_costs) if exact else (),
         forced=counts.forced,
-        entities=None if entities is None else max(entities, catalog.fewest_entities(encoded)),
+        entities=None if entities is None else max(entities, catalog.fewest_entities(suppressed - catalog.uncovered)),
     )
     ruled_out = counts.public_only > 0 and any(model.needs_rejection for model in models)
     against_limit = counts.suppressed if counts.suppressed_entities is None else counts.suppressed_entities

@@ -13,7 +13,8 @@ from sqlglot import exp
 from sqlanon.audit.beside import JudgedColumn, SourceColumn, in_words, judge_columns
 from sqlanon.engines.base import Engine
 from sqlanon.errors import IdentifyingColumnError
-from sqlanon.models import least_size
+from sqlanon.lattice.catalog import Catalog
+from sqlanon.models import for_source, least_size
 from sqlanon.policy import Policy
 from sqlanon.source.columns import is_scalar
 from sqlanon.source.encoding import Encoding
@@ -54,7 +55,7 @@ class BesideSource:
 
 def judged_for(policy: Policy) -> tuple[object, ...]:
     """Return what the judgement of a source depends on; policies that agree in it can share one."""
-    columns = tuple((c.name, c.role, c.max_level) for c in policy.columns)
+    columns = tuple((c.name, c.role, c.max_level, c.travels) for c in policy.columns)
     return (columns, policy.accept, policy.entity, policy.undeclared)
 
 
@@ -66,12 +67,13 @@ def judge_source(engine: Engine, encoding: Encoding, policy: Policy) -> BesideSo
     """
     types, source = encoding.types, encoding.source
     roles = {item.name: item.role for item in policy.columns}
+    travels = {item.name: item.travels.column for item in policy.columns if item.travels is not None}
     quasi = [
         SourceColumn(item.name, item.role, value=compared(item.name, types[item.name]), generalized=item.max_level != 0)
         for item in policy.quasi_identifiers
     ]
     beside = [
-        SourceColumn(name, roles[name], kind_of(kind), compared(name, kind))
+        SourceColumn(name, roles[name], kind_of(kind), compared(name, kind), travels=travels.get(name))
         for name, kind in types.items()
         if roles.get(name) in ("keep", "sensitive") and name != policy.entity
     ]
@@ -84,12 +86,12 @@ def judge_source(engine: Engine, encoding: Encoding, policy: Policy) -> BesideSo
     entity = None if policy.entity is None else own_text(policy.entity, types[policy.entity])
     found = judge_columns(engine, relation, beside, quasi, entity=entity)
     _refuse([item for item in found if item.identifies and item.name not in policy.accept])
-    return BesideSource(found, tuple(_warnings(policy, found)))
+    return BesideSource(found, tuple(_warnings(policy, encoding.catalog, found)))
 
 
-def rewarned(beside: BesideSource, policy: Policy) -> BesideSource:
+def rewarned(beside: BesideSource, policy: Policy, catalog: Catalog) -> BesideSource:
     """Return the same findings with the warnings of a policy that is ``judged_for`` the same."""
-    return BesideSource(beside.columns, tuple(_warnings(policy, beside.columns)))
+    return BesideSource(beside.columns, tuple(_warnings(policy, catalog, beside.columns)))
 
 
 def _refuse(identifying: list[JudgedColumn]) -> None:
@@ -98,15 +100,24 @@ def _refuse(identifying: list[JudgedColumn]) -> None:
     names = ", ".join(item.name for item in identifying)
     raise IdentifyingColumnError(
         f"The policy publishes what identifies persons, beside its quasi-identifiers: {in_words(identifying)}.",
-        hint="give each the role drop, or make it a quasi-identifier with a hierarchy; where persons may be identified "
-        f"by it, say accept: [{names}].",
+        hint="give each the role drop, or make it a quasi-identifier with a hierarchy; "
+        f"{_travelling_cure(identifying)}where persons may be identified by it, say accept: [{names}].",
         columns={item.name: item.to_dict() for item in identifying},
     )
 
 
-def _warnings(policy: Policy, found: tuple[JudgedColumn, ...]) -> list[str]:
+def _travelling_cure(identifying: list[JudgedColumn]) -> str:
+    """Return, for columns that give a quasi-identifier away and could travel with it, how to say so."""
+    pairs = [(item, name) for item in identifying if item.role == "keep" for name in item.gives_away]
+    if not pairs:
+        return ""
+    item, name = pairs[0]
+    return f"if {item.name!r} follows from {name!r} too, say {item.name}: {{role: keep, with: {name}}}; "
+
+
+def _warnings(policy: Policy, catalog: Catalog, found: tuple[JudgedColumn, ...]) -> list[str]:
     warnings = [] if policy.quasi_identifiers else [NO_QUASI_IDENTIFIER]
-    if least_size(policy.models) == 1:
+    if least_size(for_source(policy.models, catalog)) == 1:
         warnings.append(CLASSES_OF_ONE)
     if accepted := [item for item in found if item.identifies]:
         warnings.append(f"Published because the policy accepts it, though it identifies persons: {in_words(accepted)}.")
@@ -116,7 +127,9 @@ def _warnings(policy: Policy, found: tuple[JudgedColumn, ...]) -> list[str]:
         for name, share in item.determines.items():
             warnings.append(
                 f"The column {item.name!r} is published, and from it follows what {name!r} was before it was "
-                f"generalized: it spares {share:.1%} of the errors in guessing it."
+                f"generalized: it spares {share:.1%} of the errors in guessing it. If it follows from {name!r}, say "
+                f"with: {name}, and it is blank where {name!r} is generalized further; else drop it, or make it a "
+                "quasi-identifier."
             )
     return warnings
 

@@ -68,8 +68,8 @@ def check_columns(policy: Policy, source: Source) -> None:
     """
     types = source.types
     declared = dict.fromkeys(c.name for c in policy.columns)
-    if policy.entity is not None:
-        declared[policy.entity] = None
+    for name in _persons_of(policy):
+        declared[name] = None
     missing = [name for name in declared if name not in types]
     if missing:
         raise SourceError(
@@ -87,10 +87,17 @@ def check_columns(policy: Policy, source: Source) -> None:
     _refuse_types(policy, types)
 
 
+def _persons_of(policy: Policy) -> list[str]:
+    """Return the columns that say whose a record is, or which: the entity, and the keys of a ledger and of epochs."""
+    record = None if policy.output is None else policy.output.record
+    return list(dict.fromkeys(name for name in (policy.entity, policy.person_column, record) if name is not None))
+
+
 def _refuse_unreadable(policy: Policy, source: Source) -> None:
     """Raise SourceError if the session may not read a column that the policy needs."""
     needed = [c.name for c in policy.columns if c.role != "drop"]
-    needed += [name for name in (policy.entity, (policy.subset or {}).get("column")) if name is not None]
+    marks = (policy.subset or {}).get("column")
+    needed += [*_persons_of(policy), *([] if marks is None else [marks])]
     withheld = [name for name in dict.fromkeys(needed) if name in source.unreadable]
     if withheld:
         raise SourceError(
@@ -109,10 +116,12 @@ def _refuse_types(policy: Policy, types: Mapping[str, str]) -> None:
             faults[f"Column {item.name!r} has the type {base}, which cannot be {_article(item.role)}."] = (
                 "cast it to text in a view of the source, or give the column the role drop."
             )
-    if policy.entity is not None and not is_scalar(types[policy.entity]):
-        faults[
-            f"Column {policy.entity!r} has the type {_base_type(types[policy.entity])}, which cannot identify entities."
-        ] = "cast it to text in a view of the source."
+    for name in _persons_of(policy):
+        if not is_scalar(types[name]):
+            what = "entities" if name == policy.entity else "records"
+            faults[f"Column {name!r} has the type {_base_type(types[name])}, which cannot identify {what}."] = (
+                "cast it to text in a view of the source."
+            )
     encoded = encoded_policy(policy)  # where patterns are asked for, others than the policy's own
     for item in (*encoded.quasi_identifiers, *encoded.sensitive):
         if isinstance(item.hierarchy, Intervals | Dates | Ages) and is_scalar(types[item.name]):

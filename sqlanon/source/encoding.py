@@ -16,32 +16,36 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.compiler import encode, hierarchies, sensitive
-from sqlanon.compiler import entities as compiler_entities
-from sqlanon.compiler.encoded_source import EncodedColumn, EncodedSource, EntityColumn, TakingPart
+from sqlanon.compiler.encoded_source import EncodedColumn, EncodedSource, TakingPart
 from sqlanon.compiler.hierarchies import CountedColumn
 from sqlanon.compiler.tallies import mask_rows
+from sqlanon.compiler.travelling import TravellingColumn
 from sqlanon.engines.base import Engine
 from sqlanon.engines.columns import text_column, whole_column
-from sqlanon.errors import HierarchyError, InputError, SourceChangedError, UncoveredValuesError, UnsupportedError
+from sqlanon.errors import HierarchyError, SourceChangedError, UncoveredValuesError, UnsupportedError
 from sqlanon.lattice.catalog import Attribute, Catalog, SensitiveAttribute
 from sqlanon.policy import Column, Policy
 from sqlanon.policy.hierarchy.expressions import ROOT
 from sqlanon.policy.hierarchy.specs import Rows, lists_its_values
 from sqlanon.source.columns import without_enum
+from sqlanon.source.entities import count_entities, number_entities
 from sqlanon.source.lookups import (
     ListedColumn,
     list_rows,
+    list_rows_of_others,
     may_lack_rows,
     reads_type,
     refuse_header,
     uncovered_query,
 )
-from sqlanon.source.packing import MeasuredColumn, fields_of, pack
+from sqlanon.source.packing import MeasuredColumn, earlier_field, fields_of, pack
+from sqlanon.source.population import population_notes, population_of
 from sqlanon.source.representatives import Represented, represented_columns
 from sqlanon.source.subset import with_membership
+from sqlanon.source.travelling import travelling_columns
 from sqlanon.source.widths import is_open, with_widths
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import column, count_rows, or_zero, table, union_all
+from sqlanon.sqltrees.trees import column, count_rows, is_null, lookup_rows, or_zero, table, union_all
 
 TOGETHER = 300_000
 """Up to so many distinct values, of all columns, their branches are numbered together, beyond one by one: a window
@@ -60,15 +64,24 @@ class Encoding:
     warnings: tuple[str, ...]
     columns: Mapping[str, MeasuredColumn] = field(default_factory=dict)
     represented: tuple[Represented, ...] = ()
+    travelling: tuple[TravellingColumn, ...] = ()
 
 
 def encode_source(
-    engine: Engine, relation: exp.Expr, policy: Policy, types: dict[str, str], *, numbered: bool = False
+    engine: Engine,
+    relation: exp.Expr,
+    policy: Policy,
+    types: dict[str, str],
+    *,
+    numbered: bool = False,
+    earlier: Sequence[int] = (),
 ) -> Encoding:
     """Load the hierarchies, encode the source and return its catalog.
 
     Args:
         numbered: the lookups number their values and texts (``encode.numbered``).
+        earlier: the persons of earlier releases by the number of their classes (``EarlierClasses.members``), which the
+            relation has in its column ``names.EARLIER``.
 
     Raises:
         HierarchyError: a hierarchy is not a tree, or is incomplete.
@@ -77,12 +90,13 @@ def encode_source(
         SourceChangedError: the counts of the source do not add up.
     """
     quasi, members = policy.quasi_identifiers, policy.subset is not None
-    entity = _number_entities(engine, relation, policy, types)
+    entity = number_entities(engine, relation, policy, types)
     if members:
         relation = with_membership(engine, relation, policy, types)
-    taking_part = TakingPart(tuple(c.name for c in quasi), policy.nulls == "basic", members)
-    source = EncodedSource(relation, (), taking_part, entity)
     warnings: list[str] = []
+    taking_part = TakingPart(tuple(c.name for c in quasi), policy.nulls == "basic", members)
+    population = None if policy.population is None else population_of(engine, policy, types, warnings)
+    source = EncodedSource(relation, (), taking_part, entity, population)
     measured = _measure(engine, source, policy, types, warnings)
     if taking_part.conditions() or not measured:
         records, included = engine.run("count records", encode.record_counts(relation, taking_part))[0]
@@ -92,22 +106,16 @@ def encode_source(
     represented = represented_columns(policy, types, measured)
 
     items, masks, words = pack(measured)
-    source = replace(source, items=items)
+    label, words = earlier_field(items, words, earlier)
+    source = replace(source, items=items, earlier=label)
     sensitive_attributes = _write_lookups(engine, source, measured, words, numbered=numbered)
-    of_quasi = [list(masks[position]) for position in range(len(quasi))]
-    domains, tallest = [fact.domain for fact in measured[: len(quasi)]], max(map(len, of_quasi), default=0)
     if quasi:
-        engine.load("load masks", names.MASKS, pa.table(_mask_columns(of_quasi, words)))
-        engine.create("leaf", names.LEAF, encode.leaf_rows(domains, tallest, words))
+        _write_masks(engine, measured[: len(quasi)], masks, words)
     base_rows = engine.create("base", names.BASE, encode.base(source, words))
     uncovered = _reconciled(engine, source, policy, measured, included)
     # of a subset, or of what a hierarchy leaves out, the base counts fewer records than the lookups
     attributes = _attributes(engine, measured, items, words, from_base=members or uncovered > 0)
-    entities, included_entities, shares = 0, 0, []
-    if entity is not None:
-        counts = compiler_entities.entity_counts(relation, entity, taking_part)
-        entities, included_entities = engine.run("count entities", counts)[0]
-        shares = engine.run("records of entities", compiler_entities.shares_of_records())
+    entities, included_entities, shares = count_entities(engine, source)
     catalog = Catalog(
         attributes=attributes,
         words=words,
@@ -117,32 +125,16 @@ def encode_source(
         base_rows=base_rows,
         allowed=policy.allowed_suppressions(included if entity is None else included_entities),
         sensitive=sensitive_attributes,
-        has_population=members,
+        has_population=members or population is not None,
         entities=None if entity is None else included_entities,
         excluded_entities=entities - included_entities,
-        shares_of_records=tuple((int(records), int(entities)) for records, entities in shares),
+        shares_of_records=shares,
+        earlier=label,
     )
     found = {fact.spec.name: fact for fact in measured}
-    return Encoding(catalog, source, types, tuple(warnings), found, represented)
-
-
-def _number_entities(engine: Engine, relation: exp.Expr, policy: Policy, types: dict[str, str]) -> EntityColumn | None:
-    """Number the entities of the source and return their column; None for a policy without an entity.
-
-    Raises:
-        InputError: the entity of some records is NULL.
-    """
-    if policy.entity is None:
-        return None
-    entity = EntityColumn(policy.entity, types[policy.entity])
-    missing = engine.run("records without an entity", compiler_entities.records_without_entity(relation, entity))[0][0]
-    if missing:
-        raise InputError(
-            f"The entity column {entity.name!r} is NULL in {missing} records, so that no entity is counted for them.",
-            hint="fill it in, or leave such records out in a view of the source.",
-        )
-    engine.create("entities", names.ENTITIES, compiler_entities.number_entities(relation, entity))
-    return entity
+    warnings += population_notes(engine, source, catalog)
+    travelling = travelling_columns(engine, source, policy, types, attributes)
+    return Encoding(catalog, source, types, tuple(warnings), found, represented, travelling)
 
 
 def _measure(
@@ -168,16 +160,19 @@ def _measure(
     heights = list_rows(engine, listed, warnings, policy.extensions, kept=kept)
     asked = {item.name for item in policy.publish}
     matchings = _matchings(engine, policy, specs, heights, types)
-    first, *others = encode.branches(matchings, apart=apart)
+    others = source.population is not None
+    if others:
+        _add_values_of_population(engine, source, listed, heights, policy)
+    first, *further = encode.branches(matchings, apart=apart, others=others)
     engine.create("branches", names.BRANCHES, first)
-    for query in others:
+    for query in further:
         engine.insert("branches", names.BRANCHES, query)
     tallest = max(heights.values())
-    query = encode.branch_facts([without_enum(item.type) for item in columns], tallest)
+    query = encode.branch_facts([without_enum(item.type) for item in columns], tallest, others=others)
     facts = {int(row[0]): row[1:] for row in engine.run("branch facts", query)}
     measured = []
     for i, (spec, item, matching) in enumerate(zip(specs, columns, matchings, strict=True)):
-        records, uncovered_values, uncovered_records, *per_level = facts.get(i, (0, 0, 0, *(0,) * 3 * tallest))
+        records, uncovered_values, uncovered_records, *per_level = facts.get(i, (0, 0, 0, *(0,) * 4 * tallest))
         end = 3 * matching.height
         measured.append(
             MeasuredColumn(
@@ -193,9 +188,33 @@ def _measure(
                 single_root=matching.root is not None,
                 lengths=lengths[i] if i in opened else (),
                 listed=kept.get(i) if spec.name in asked else None,
+                all_widths=tuple(per_level[3 * tallest :][: matching.height]) if others else (),
             )
         )
     return measured
+
+
+def _add_values_of_population(
+    engine: Engine,
+    source: EncodedSource,
+    listed: Mapping[int, ListedColumn],
+    heights: Mapping[int, int],
+    policy: Policy,
+) -> None:
+    """Add to the distinct values, and to computed hierarchies, what the population alone has of quasi-identifiers.
+
+    It stands among the branches; domain sizes, leaves and whatever is counted of values are those of the source.
+    """
+    assert source.population is not None
+    quasi = {i: item for i, item in listed.items() if not item.counted.sensitive}
+    if not quasi:
+        return
+    columns = [item.counted for item in listed.values()]
+    query = hierarchies.values_of_population(
+        source.population, columns, together=engine.groups_by_sets, entities=source.entity is not None
+    )
+    engine.insert("values of the population", names.VALUES, query)
+    list_rows_of_others(engine, quasi, heights, policy.extensions)
 
 
 def _counted(spec: Column, type_name: str) -> CountedColumn:
@@ -297,6 +316,16 @@ def _write_lookups(
     return tuple(sensitive_attributes)
 
 
+def _write_masks(
+    engine: Engine, quasi: Sequence[MeasuredColumn], masks: Sequence[Sequence[Sequence[int]]], words: int
+) -> None:
+    """Write the masks of the levels of all quasi-identifiers, and what suppressing their values costs."""
+    of_quasi = [[[*own, *[0] * (words - len(own))] for own in masks[position]] for position in range(len(quasi))]
+    engine.load("load masks", names.MASKS, pa.table(_mask_columns(of_quasi, words)))
+    tallest = max(map(len, of_quasi))
+    engine.create("leaf", names.LEAF, encode.leaf_rows([fact.domain for fact in quasi], tallest, words))
+
+
 def _count_uncovered(engine: Engine, source: EncodedSource, policy: Policy, measured: Sequence[MeasuredColumn]) -> int:
     """Return the number of records that are suppressed because no hierarchy lists their values.
 
@@ -371,6 +400,7 @@ def _attribute(fact: MeasuredColumn, item: EncodedColumn, words: int, costs: Seq
         widths=fact.widths,
         keeps_type=fact.keeps_type,
         weight=float(fact.spec.weight),
+        all_widths=fact.all_widths,
     )
 
 
@@ -398,7 +428,13 @@ def _distribution(
     values, area = engine.run("overall facts", facts)[0]
     if rooted:
         engine.create("ancestors", names.ancestors(place), sensitive.ancestors(place, item))
+    absent = None
+    if item.name.startswith(names.FORMER):
+        bits = exp.select(column(names.key(item.fields[0][0]))).from_(lookup_rows(position, "l"))
+        codes = engine.run("records without a value", bits.where(is_null(column("value"))))
+        absent = int(codes[0][0]) if codes else None
     return SensitiveAttribute(
+        absent=absent,
         name=item.name,
         height=item.height,
         values=values,

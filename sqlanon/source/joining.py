@@ -59,6 +59,7 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
         reading=Reading(policy.csv, policy.formats, policy.extensions, wanted_types(policy), needs_records=True),
         settings=engine.embedded,
         writable=writable,
+        may_hold_password=any(place.path == ("source",) for place in policy.variables),
         cluster=Cluster(engine.master, engine.settings) if engine.name == "spark" else None,
     )
     with closed_on_error(opened.engine):
@@ -66,8 +67,6 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
             opened.engine.require("several_sources")
         if policy.transformation is not None:
             opened.engine.require("transformation")
-        if any(model.parameters.get("distance") == "ordered" for c in policy.columns for model in c.models):
-            opened.engine.require("ordered_distance")
         read = (opened.relation, *_tables_beside(opened, policy))
         opened = replace(opened, read=read, other_files=policy.read_files)
         opened = with_visible_rows(opened, accepted=policy.row_security == "accept")
@@ -76,10 +75,12 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
 
 
 def _tables_beside(opened: Source, policy: Policy) -> list[exp.Expr]:
-    """Return the relations of the source's database that hold hierarchies, a subset, or what is joined."""
+    """Return the relations of the source's database that hold hierarchies, a subset, a population, or what
+    is joined."""
     tables = [str(join.table) for join in policy.join if join.source is None]
     tables += [c.hierarchy.table for c in policy.columns if isinstance(c.hierarchy, specs.TableHierarchy)]
-    tables += [name] if (name := (policy.subset or {}).get("table")) is not None else []
+    beside = [(where or {}).get("table") for where in (policy.subset, policy.population)]
+    tables += [str(name) for name in beside if name is not None]
     return [opened.engine.source_table(name) for name in tables]
 
 

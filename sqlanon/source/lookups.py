@@ -87,14 +87,52 @@ def list_rows(
     if given:
         engine.load("load hierarchies", names.LISTED, _as_table(given, tallest))
     if built:
-        read = {i: _read_before(i, columns[i], found) for i in built if (found := _reading(columns[i])) is not None}
-        partial = [i for i in built if may_lack_rows(columns[i].spec.hierarchy, columns[i].counted.type)]
-        query = hierarchies.listed_from_builders(built, tallest, read=read, partial=partial)
-        computed = {i: Computed(columns[i].counted.name, columns[i].counted.type, _by_text(columns[i], foreign[i]))
-                    for i in built}  # fmt: skip
-        engine.compute("build hierarchies", names.LISTED, query, computed, more=bool(given))
+        _compute(engine, columns, built, tallest, foreign, more=bool(given))
         _refuse_built(engine, columns, {i: heights[i] for i in built}, [i for i in built if foreign[i] is not None])
     return heights
+
+
+def list_rows_of_others(
+    engine: Engine, columns: Mapping[int, ListedColumn], heights: Mapping[int, int], extensions: Extensions = NOTHING
+) -> None:
+    """Add the rows of computed hierarchies for the values that only the population has (``encode.branches``).
+
+    A hierarchy that lists its values has their rows already, or they are uncovered.
+
+    Args:
+        columns: the quasi-identifiers, by position.
+        heights: of the hierarchies of all columns, by position.
+    """
+    foreign = {i: _foreign(item.spec, extensions) for i, item in columns.items()}
+    built = {
+        i: _levels(i, item, foreign[i])
+        for i, item in columns.items()
+        if not isinstance(item.spec.hierarchy, FileHierarchy | TableHierarchy | Levels | Groups)
+        and not (foreign[i] is not None and hasattr(foreign[i], "rows"))
+    }
+    if built:
+        _compute(engine, columns, built, max(heights.values()), foreign, more=True, of_population=True)
+        _refuse_built(engine, columns, {i: heights[i] for i in built}, [i for i in built if foreign[i] is not None])
+
+
+def _compute(
+    engine: Engine,
+    columns: Mapping[int, ListedColumn],
+    built: Mapping[int, list[exp.Expr]],
+    tallest: int,
+    foreign: Mapping[int, Any],
+    *,
+    more: bool,
+    of_population: bool = False,
+) -> None:
+    """Add the rows of computed hierarchies to the listed ones, which there are where there is ``more``."""
+    read = {i: _read_before(i, columns[i], found) for i in built if (found := _reading(columns[i])) is not None}
+    partial = [i for i in built if may_lack_rows(columns[i].spec.hierarchy, columns[i].counted.type)]
+    query = hierarchies.listed_from_builders(built, tallest, read=read, partial=partial, of_population=of_population)
+    computed = {
+        i: Computed(columns[i].counted.name, columns[i].counted.type, _by_text(columns[i], foreign[i])) for i in built
+    }
+    engine.compute("build hierarchies", names.LISTED, query, computed, more=more)
 
 
 def _foreign(spec: Column, extensions: Extensions) -> Any:

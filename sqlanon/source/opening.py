@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb.engine import DuckDBEngine, is_connection
-from sqlanon.engines.duckdb.files import parquet_relation
+from sqlanon.engines.duckdb.files import object_relation, parquet_relation
 from sqlanon.engines.sqlite import is_sqlite
 from sqlanon.errors import (
     EngineError,
@@ -25,10 +25,22 @@ from sqlanon.errors import (
     UnsupportedError,
     listing,
 )
-from sqlanon.policy.paths import FilePatterns, is_connection_text, is_database, is_file, is_folder, is_server, is_url
+from sqlanon.policy.paths import (
+    FilePatterns,
+    is_connection_text,
+    is_database,
+    is_file,
+    is_folder,
+    is_object,
+    is_server,
+    is_url,
+)
+from sqlanon.source import lake
 from sqlanon.source.files import Reading, Records
+from sqlanon.source.frames import is_frame, is_lake_table, is_lazy, kind_of_frame, load_frame
 from sqlanon.source.spark import Cluster, is_session, parquet_files, spark_path, start_engine
 from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import table
 
 ATTACHED = "sqlanon_source"
 ONLY_TABLE = "*"
@@ -54,6 +66,8 @@ class Source:
         unreadable: columns that the session has no right to read; ``relation`` lacks them then.
         stored: the relation of the database itself, where ``relation`` lists columns of it.
         header_line: the columns are named by the first line of a file, which may be a record.
+        frame: what a source in memory alone is called, such as ``pandas frame``; None for all others.
+        version: of a table of a lakehouse that was read, such as ``version 3``.
     """
 
     engine: Engine
@@ -69,6 +83,8 @@ class Source:
     unreadable: tuple[str, ...] = ()
     stored: exp.Expr | None = None
     header_line: bool = False
+    frame: str | None = None
+    version: str | None = None
 
     def __enter__(self) -> Source:
         return self
@@ -85,6 +101,12 @@ class Source:
     def files(self) -> tuple[Path, ...]:
         """The files that were read."""
         return (*(path for path, *_ in self.stamps), *self.other_files)
+
+    @property
+    def name(self) -> str | None:
+        """The file's name without its folder, or what a frame is called, with the version of a table of a lakehouse."""
+        name = self.path.name if self.path is not None else self.frame
+        return name if self.version is None else f"{name or 'table'} ({self.version})"
 
     def verify(self) -> None:
         """Raise SourceChangedError when a file is not the one that was planned on."""
@@ -109,13 +131,15 @@ def open_source(
     settings: Mapping[str, Any] | None = None,
     writable: bool = False,
     cluster: Cluster | None = None,
+    may_hold_password: bool = False,
 ) -> Source:
-    """Open ``source``: a path, patterns, the URL of a server, or an open connection of DuckDB or session of Spark.
+    """Open ``source``: a path, patterns, a URL, an open connection of DuckDB or session of Spark, or a frame.
 
     Args:
         table_name: the relation of a database, schema-qualified allowed.
         reading: how files are read.
         writable: open a database file for writing, because the release goes into it.
+        may_hold_password: the URL of a server comes from a place that nobody else reads, such as the environment.
         cluster: of Spark, that reads the source: a folder or file of Parquet, or a pattern; None is a table of its
             catalog.
 
@@ -130,18 +154,33 @@ def open_source(
         engine = DuckDBEngine(connection=source)  # type: ignore[arg-type]
         with closed_on_error(engine):
             return replace(_table_source(engine, table_name), borrowed=True)
+    if is_frame(source):
+        return _open_frame(source, settings)
     if isinstance(source, FilePatterns):
         return _open_patterns(source, reading or Reading(), settings)
     if not isinstance(source, str | Path):
+        cure = "give a path, a frame (pandas, polars, pyarrow, …), an open DuckDB connection, or an open Spark session."
         raise SourceError(
             f"A source of the type {type(source).__name__} cannot be read.",
-            hint="give a path, an open DuckDB connection, or an open Spark session.",
+            hint="carry it out first: frame.collect()." if is_lazy(source) else cure,
         )
+    if is_object(str(source)):
+        return _open_object(str(source), settings)
     if is_url(str(source)):
-        return _open_server(str(source), table_name)
+        return _open_server(str(source), table_name, may_hold_password)
+    return _open_path(source, table_name, reading or Reading(), settings, writable)
+
+
+def _open_path(
+    source: str | Path, table_name: str | None, reading: Reading, settings: Mapping[str, Any] | None, writable: bool
+) -> Source:
+    """Return a file or folder of this machine."""
     path = Path(source).absolute()
+    if lake.is_lake_path(path):
+        return _open_lake(path, settings)
     if is_folder(path):
         return _open_folder(path, settings)
+    lake.refuse_motherduck(str(source))
     if not is_file(path) and is_connection_text(str(source)):
         raise InputError(
             "The source reads like what a driver connects with, and is no file; it is not repeated here.",
@@ -154,7 +193,7 @@ def open_source(
             hint="check the name and the folder.",
         )
     if not is_database(path.name):
-        return _open_files((path,), path, reading or Reading(), settings)
+        return _open_files((path,), path, reading, settings)
     if is_sqlite(path):
         return _open_sqlite(path, table_name, writable)
     return _open_duckdb(path, table_name, settings, writable)
@@ -210,7 +249,7 @@ def attached_as(engine: Engine, file: Path) -> str | None:
     return None
 
 
-def _open_server(url: str, table_name: str | None) -> Source:
+def _open_server(url: str, table_name: str | None, may_hold_password: bool) -> Source:
     """Return a server by its URL. What the URL leaves out, the driver takes from its usual places."""
     try:
         parts = urlsplit(url)
@@ -223,12 +262,15 @@ def _open_server(url: str, table_name: str | None) -> Source:
     if not is_server(url):
         raise UnsupportedError(
             f"This version reaches no database by a URL that begins with {parts.scheme!r}.",
-            hint="use postgresql://…, export the table to Parquet, or attach the database to a DuckDB connection.",
+            hint="use postgresql://…, an object store (s3://…, gs://…, abfss://…), or attach the database to a DuckDB "
+            "connection; or export the table to Parquet.",
         )
-    if parts.password is not None or any("password" in key.lower() for key in parse_qs(parts.query)):
+    holds_password = parts.password is not None or any("password" in key.lower() for key in parse_qs(parts.query))
+    if holds_password and not may_hold_password:
         raise InputError(
             "The URL of the source holds a password, which would stand in policies, histories and process lists.",
-            hint="leave it out; it is taken from PGPASSWORD, a password file (~/.pgpass) or a service (PGSERVICE).",
+            hint="leave it out; it is taken from PGPASSWORD, a password file (~/.pgpass) or a service (PGSERVICE); or "
+            "take the whole URL from the environment: source: ${DATABASE_URL}.",
         )
     try:
         from sqlanon.engines.postgres.engine import PostgresEngine
@@ -244,6 +286,28 @@ def _open_server(url: str, table_name: str | None) -> Source:
     with closed_on_error(engine):
         engine.hold()
         return _table_source(engine, table_name)
+
+
+def _open_object(url: str, settings: Mapping[str, Any] | None) -> Source:
+    """Return Parquet files in an object store, which DuckDB reads once, with the secrets that its user has stored."""
+    lake.refuse_unread_objects(url)
+    if lake.is_lake_url(url):
+        return _open_lake(url, settings)
+    engine = DuckDBEngine(settings=settings)
+    with closed_on_error(engine):
+        try:
+            engine.run("extensions", "SET autoinstall_known_extensions = false")  # not behind the user's back
+            engine.create("read objects", names.STAGED, exp.select("*").from_(object_relation(url)))
+        except EngineError as error:
+            kind = error.kind
+        else:
+            types = dict(engine.columns(table(names.STAGED)))
+            return Source(engine, table(names.STAGED), types, None, None, frame="Parquet file of an object store")
+        raise SourceError(
+            f"The files of the URL cannot be read ({kind}).",
+            hint="install DuckDB's extension once (INSTALL httpfs, or azure) and give it a secret that it keeps "
+            "(CREATE PERSISTENT SECRET); or pass a relation of your own connection: connection.read_parquet(url).",
+        )
 
 
 def _open_sqlite(path: Path, table_name: str | None, writable: bool) -> Source:
@@ -288,6 +352,25 @@ def _open_spark(source: object, table_name: str | None, cluster: Cluster | None)
         return Source(engine, relation, dict(engine.columns(relation)), None, None, stamps)
 
 
+def _open_frame(frame: object, settings: Mapping[str, Any] | None) -> Source:
+    """Return a frame, whose records are brought into an embedded DuckDB."""
+    engine = DuckDBEngine(settings=settings)
+    with closed_on_error(engine):
+        types = load_frame(engine, frame, names.STAGED)
+        version = lake.version_of(frame) if is_lake_table(frame) else None
+        kind = kind_of_frame(frame)
+        return Source(engine, table(names.STAGED), types, None, None, frame=kind, version=version)
+
+
+def _open_lake(source: Path | str, settings: Mapping[str, Any] | None) -> Source:
+    """Return a table of a lakehouse or files of an object store, whose records are brought into an embedded DuckDB."""
+    engine = DuckDBEngine(settings=settings)
+    with closed_on_error(engine):
+        types, version = lake.load_lake(engine, source, names.STAGED)
+        path = source if isinstance(source, Path) else None
+        return Source(engine, table(names.STAGED), types, path, None, version=version)
+
+
 def _open_folder(path: Path, settings: Mapping[str, Any] | None) -> Source:
     """Return a folder of Parquet files, as a cluster writes it: one relation."""
     engine = DuckDBEngine(settings=settings)
@@ -313,6 +396,7 @@ def _open_patterns(patterns: FilePatterns, reading: Reading, settings: Mapping[s
             f"There is no file that the key files names ({', '.join(patterns.patterns)}).",
             hint="check the patterns; relative ones are relative to the policy file, and ** is any number of folders.",
         )
+    lake.refuse_files_of_lakes(files)
     return _open_files(files, Path(patterns.absolute()[0]), reading, settings)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlanon.compiler.encoded_source import EncodedColumn
 from sqlanon.errors import UnsupportedError
+from sqlanon.lattice.catalog import EarlierClasses
 from sqlanon.policy import Column
 
 WORD_BITS = 62
@@ -23,6 +24,7 @@ class MeasuredColumn:
         uncovered_values, uncovered_records: those without a row of the hierarchy.
         lengths: how many records have a value of which length, where the width of the hierarchy follows from it.
         listed: the rows of a hierarchy that lists its values, where numbers or dates are published of it.
+        all_widths: ``widths`` with the values that only a population beside the source has; () without one.
     """
 
     spec: Column
@@ -37,6 +39,7 @@ class MeasuredColumn:
     single_root: bool
     lengths: tuple[tuple[int, int], ...] = ()
     listed: tuple[tuple[str | None, ...], ...] | None = None
+    all_widths: tuple[int, ...] = ()
 
 
 def pack(measured: Sequence[MeasuredColumn]) -> tuple[tuple[EncodedColumn, ...], list[list[list[int]]], int]:
@@ -83,3 +86,22 @@ def fields_of(item: EncodedColumn, words: int) -> tuple[tuple[int, ...], ...]:
         tuple(((1 << bits) - 1) << shift if owner == word else 0 for word in range(words))
         for owner, shift, bits in item.fields
     )
+
+
+def earlier_field(
+    items: Sequence[EncodedColumn], words: int, members: Sequence[int]
+) -> tuple[EarlierClasses | None, int]:
+    """Return where the number of a record's classes in earlier releases stands, and the number of words then.
+
+    Args:
+        items: the columns with their fields.
+        members: per number, the persons of the earlier releases with it; () where there are no releases.
+    """
+    if not members:
+        return None, words
+    bits, used = (len(members) - 1).bit_length(), [0] * words
+    for item in items:
+        for word, shift, own in item.fields:
+            used[word] = max(used[word], shift + own)
+    word = next((word for word in range(words) if used[word] + bits <= WORD_BITS), words)
+    return EarlierClasses(word, [*used, 0][word], bits, tuple(members)), max(words, word + 1)

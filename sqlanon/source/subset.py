@@ -13,12 +13,10 @@ from sqlglot import exp
 
 from sqlanon.compiler import subset as compiler
 from sqlanon.engines.base import Engine
-from sqlanon.errors import EngineError, InputError, SourceError, listing
+from sqlanon.errors import InputError, SourceError, listing
 from sqlanon.policy import Policy
-from sqlanon.policy.paths import is_file
 from sqlanon.source.columns import without_enum
-from sqlanon.source.csv_types import Wanted, is_read_as
-from sqlanon.source.files import Reading
+from sqlanon.source.named_records import named_records
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, count_if, is_null, named, table
 
@@ -34,20 +32,8 @@ def with_membership(engine: Engine, source: exp.Expr, policy: Policy, types: Map
     assert subset is not None
     if "column" in subset:
         return _flagged(engine, source, subset["column"], types)
-    if "file" in subset:
-        path = policy.base_directory / subset["file"]
-        if not is_file(path):
-            raise SourceError(
-                f"There is no subset file {path.name!r} in {str(path.absolute().parent)!r}.",
-                hint="check subset.file; relative paths are relative to the policy file.",
-            )
-        csv = {**policy.csv, "types": None, **{k: v for k, v in subset.items() if k != "file"}}
-        wanted = {name: Wanted(kind) for name, kind in types.items() if is_read_as(kind)}
-        reading = Reading(csv, policy.formats, policy.extensions, wanted)
-        relation = reading.records(engine, path.absolute(), into=names.SUBSET).relation
-    else:
-        relation = engine.source_table(subset["table"])
-    found = _columns(engine, relation)
+    relation, columns = named_records(engine, policy, types, "subset", subset, into=names.SUBSET)
+    found = list(columns)
     foreign = [name for name in found if name not in types]
     if foreign or not found:
         lacking = f"the columns {listing(foreign)}" if foreign else "no columns"
@@ -75,17 +61,6 @@ def with_membership(engine: Engine, source: exp.Expr, policy: Policy, types: Map
         )
     engine.create("membership", names.RECORDS, compiler.memberships(source, relation, shared, list(types)))
     return table(names.RECORDS)
-
-
-def _columns(engine: Engine, relation: exp.Expr) -> list[str]:
-    try:
-        return [name for name, _ in engine.columns(relation)]
-    except EngineError as error:
-        kind = error.kind
-    raise SourceError(
-        f"The subset cannot be read ({kind}).",
-        hint="check subset.table, or the format of subset.file: delimiter, quoting, encoding and line ends.",
-    )
 
 
 def _flagged(engine: Engine, source: exp.Expr, name: Any, types: Mapping[str, str]) -> exp.Expr:

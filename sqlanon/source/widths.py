@@ -16,7 +16,7 @@ from sqlglot import exp
 from sqlanon.compiler import hierarchies
 from sqlanon.compiler.encoded_source import EncodedSource
 from sqlanon.engines.base import Engine
-from sqlanon.models import least_size
+from sqlanon.models import least_count
 from sqlanon.policy import Column, Policy
 from sqlanon.policy.hierarchy.specs import ExtensionHierarchy, Redact
 from sqlanon.sqltrees.trees import canonical
@@ -77,7 +77,7 @@ def shared_width(lengths: Lengths, policy: Policy) -> int:
     >>> shared_width(((4, 90), (5, 7), (9, 1)), policy)
     5
     """
-    needed, reached = max(2, least_size(policy.models)), 0
+    needed, reached = max(2, least_count(policy.models)), 0
     ordered: Sequence[tuple[int, int]] = sorted(lengths, reverse=True)
     for length, held in ordered:
         reached += held

@@ -84,6 +84,10 @@ def _expand(tree: exp.Expr, name: str, columns: Sequence[str | exp.Expr]) -> Non
                 holder.set(key, listed if isinstance(holder, exp.Select) else [new.unalias() for new in listed])
         if isinstance(holder, exp.Group) and not holder.expressions:
             holder.pop()
+    for item in [found for order in tree.find_all(exp.Order) for found in order.expressions]:
+        if isinstance(item, exp.Ordered) and _is_placeholder(item.this, name):
+            keys = [exp.Ordered(**{**item.args, "this": new.unalias()}) for new in _listed(item.this, name, columns)]
+            item.replace(keys)
     for node in list(tree.find_all(exp.Column)):
         if _is_placeholder(node, name):
             node.replace(_reference(columns[0], node.text("table")).unalias())

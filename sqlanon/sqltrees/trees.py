@@ -15,6 +15,9 @@ FLOATS = ("FLOAT", "DOUBLE", "REAL")
 """The types with NaN and with two zeros."""
 TRIMMED = "TRIM_SCALE"
 """The function that takes the zeros from the end of a DECIMAL; an engine with DECIMALs without a scale has it."""
+HMAC, HEX_NUMBER, SHIFTED = "SQLANON_HMAC", "SQLANON_HEX_NUMBER", "SQLANON_SHIFTED"
+"""The functions of engines that have ``keyed``, which each writes in its own words: the keyed hash of a text from two
+blocks of a key (hexadecimal digits); the number of the first 15 digits of a hash; a date or time so many days later."""
 
 
 def column(name: str, table: str | None = None) -> exp.Column:

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlanon.engines.base import Engine
-from sqlanon.errors import InputError, listing
+from sqlanon.errors import InputError, UnsupportedError, listing
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.models import least_size
+from sqlanon.models import for_source, least_count
+from sqlanon.models.base import judges_persons
 from sqlanon.policy import Policy
+from sqlanon.policy.keyed import KEYED_ROLES
 from sqlanon.source.columns import is_scalar
 from sqlanon.source.encoding import Encoding
 from sqlanon.sqltrees import names
@@ -52,9 +54,16 @@ def measure_utility(plan: Measurable, *, target: str | None, queries: int, seed:
 
     Raises:
         InputError: the release has no such target, or a number is out of its range.
-        UnsupportedError: the learners of scikit-learn are asked for (``ml``) and cannot be had.
+        UnsupportedError: whole persons are suppressed; or the learners of scikit-learn are asked for (``ml``) and
+            cannot be had.
     """
     _check(queries, seed)
+    if judges_persons(plan.policy.models):
+        raise UnsupportedError(
+            "Utility is measured of rows by their quasi-identifiers, and where whole persons are suppressed, some "
+            "of equal rows are published and others not.",
+            hint="compare the release with its source yourself, or measure a policy that asks for k_anonymity.",
+        )
     if ml:
         if target is None:
             raise InputError("The learners have nothing to predict.", hint="name a target.")
@@ -62,7 +71,7 @@ def measure_utility(plan: Measurable, *, target: str | None, queries: int, seed:
     catalog = plan.catalog
     others, warnings = _others(plan, target)
     order = {item.name: place for place, item in enumerate(plan.policy.columns)}
-    least = max(2, least_size(plan.policy.models))
+    least = max(2, least_count(for_source(plan.policy.models, catalog)))
     with ReleasedTypes(plan.engine, plan.encoding, catalog, plan.published) as types:
         columns = quasi_columns(types, plan.losses, plan.measure, least)
         errors = query_errors(types, queries=queries, seed=seed)
@@ -90,16 +99,19 @@ def _others(plan: Measurable, target: str | None) -> tuple[list[tuple[str, str, 
     Raises:
         InputError: the release has no such target, or its values cannot be compared.
     """
-    roles = {item.name: item.role for item in plan.policy.columns if item.role != "drop"}
+    roles = {item.name: item.role for item in plan.policy.columns if item.role not in ("drop", *KEYED_ROLES)}
     types = {name: plan.encoding.types[name] for name, role in roles.items() if role != "quasi_identifier"}
     left = [name for name, kind in types.items() if not is_scalar(kind)]
-    if target is not None and (target not in roles or target in left):
+    blank = [item.name for item in plan.policy.columns if item.travels is not None]
+    if target is not None and (target not in roles or target in (*left, *blank)):
         raise InputError(
             f"The release has no column {target!r} that could be predicted.",
-            hint=f"its columns are {listing([name for name in roles if name not in left])}.",
+            hint=f"its columns are {listing([name for name in roles if name not in (*left, *blank)])}.",
         )
-    warnings = (f"Left out, because their values cannot be compared: {', '.join(left)}.",) if left else ()
-    return [(name, roles[name], kind) for name, kind in types.items() if name not in left], warnings
+    warnings = [f"Left out, because their values cannot be compared: {', '.join(left)}."] if left else []
+    if blank:
+        warnings.append(f"Left out, because they say no more than the columns they travel with: {', '.join(blank)}.")
+    return [(name, roles[name], kind) for name, kind in types.items() if name not in (*left, *blank)], tuple(warnings)
 
 
 def _compared(

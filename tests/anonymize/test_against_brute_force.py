@@ -14,6 +14,7 @@ from tables import text_table
 import sqlanon
 
 
+@pytest.mark.slow
 @seeds(60)
 def test_optimum_verdicts_and_release_equal_brute_force(block: Block) -> None:
     solved = 0

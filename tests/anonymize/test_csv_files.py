@@ -68,6 +68,7 @@ class TestEveryRecord:
         with pytest.raises(SourceError, match="hold 3 records, but 2 were read"):
             run(tmp_path)
 
+    @pytest.mark.slow
     @effort.seeds(1000, 50)
     def test_records_are_counted_as_duckdb_reads_them(
         self, block: effort.Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -314,6 +315,7 @@ class TestTypes:
         assert set(found) == {(level,)}
         assert any(f"'x' {title}" in text for text in warnings)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("days", "options", "found"),
         [

@@ -73,6 +73,7 @@ def test_a_quasi_identifier_is_compared_by_bytes_whatever_its_collation(
     assert sorted(zip(found["n"], found["a"], strict=True)) == [(1, "A"), (2, "A"), (3, "a"), (4, "a")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("collation", ["NOCASE", "NOACCENT"])
 @pytest.mark.parametrize("target", ["memory", "table", "file"])
 @pytest.mark.parametrize("model", [

@@ -46,6 +46,7 @@ def at_k(world: brute_models.World, k: int) -> brute_models.World:
     )
 
 
+@pytest.mark.slow
 @seeds(40, 4)
 def test_every_point_is_the_optimum_and_what_a_run_of_its_own_gives(block: Block) -> None:
     solved = unsolved = 0
@@ -157,6 +158,7 @@ def compare(source: object, policy: sqlanon.Policy, found: Frontier) -> None:
             assert (point.levels, point.certificate, point.ledger) == (plan.levels, plan.certificate, plan.ledger)
 
 
+@pytest.mark.slow
 def test_a_width_that_depends_on_k_is_encoded_for_each(small: duckdb.DuckDBPyConnection) -> None:
     policy = sqlanon.Policy.from_dict(small_policy())
     found = sqlanon.frontier(small, policy, (2, 20, 20, 40, 100), (0.2,))
@@ -228,6 +230,7 @@ def test_postgres_gives_the_same_points(where: str, postgres: Server, small: duc
         execute(postgres, "DROP TABLE frontier_t")
 
 
+@pytest.mark.slow
 @seeds(20, 2)
 def test_a_search_that_is_stopped_takes_what_the_others_prove(block: Block) -> None:
     for seed in block:
@@ -293,6 +296,7 @@ def test_a_policy_without_k_gets_one_and_a_count_is_replaced(small: duckdb.DuckD
     assert not Path("never.parquet").exists()
 
 
+@pytest.mark.slow
 def test_the_searches_spare_each_other_work(small: duckdb.DuckDBPyConnection) -> None:
     found = sqlanon.frontier(small, fixed_widths())
     effort = found.effort
@@ -304,6 +308,7 @@ def test_the_searches_spare_each_other_work(small: duckdb.DuckDBPyConnection) ->
     assert by_sql.formed is None and by_sql.judged < by_sql.evaluated
 
 
+@pytest.mark.slow
 def test_little_room_for_classes_changes_nothing(
     small: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -395,6 +400,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_table_json_and_charts(folder: Path) -> None:
     policy = folder / "p.json"
     done = command("frontier", policy, "--k", "2, 5,10", "--limit", "0.1,0.05", "--chart", folder / "f.svg")

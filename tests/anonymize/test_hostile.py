@@ -30,6 +30,7 @@ def suppressed(*names: str) -> dict:
     return {name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for name in names}
 
 
+@pytest.mark.slow
 def test_hostile_column_names_survive_unchanged(connection: duckdb.DuckDBPyConnection) -> None:
     rows = [tuple(f"{c}{i % 2}" for c in range(len(NAMES))) for i in range(20)]
     text_table(connection, NAMES, rows)
@@ -59,6 +60,7 @@ TYPES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_name", TYPES)
 def test_every_type_is_published_unharmed_at_level_0(type_name: str, connection: duckdb.DuckDBPyConnection) -> None:
     values = [(v,) for v in TYPES[type_name]] * 3

@@ -221,6 +221,7 @@ def random_rows(seed: int, count: int = 200) -> list[tuple[str, ...]]:
     return [tuple(rng.choice("abcdef"[: rng.randint(1, 6)]) for _ in range(4)) for _ in range(count)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["distinct", "t"])
 def test_the_script_of_a_run_makes_the_same_assignment(model: str) -> None:
     changes = {}
@@ -364,6 +365,7 @@ def chosen(plan: Any, **options: Any) -> ChosenNodes:
 
 
 @pytest.mark.parametrize("seed", range(scaled(3)))
+@pytest.mark.slow
 def test_levels_are_kept_within_the_limits_of_the_policy(connection: duckdb.DuckDBPyConnection, seed: int) -> None:
     limits = {"a": {"min_level": 1}, "b": {"max_level": 2}, "c": {"min_level": 1, "max_level": 3}}
     with planned(connection, numbers(seed), [*"abc"], **levelled(seed, limits)) as found_plan:
@@ -397,6 +399,7 @@ def test_ties_of_the_order_are_left_to_the_seed(connection: duckdb.DuckDBPyConne
         assert orders == {True, False}
 
 
+@pytest.mark.slow
 def test_evaluations_and_time_are_limited(plan: Any) -> None:
     everything = chosen(plan)
     assert everything.stopped is None and len(everything.nodes) > 2
@@ -432,6 +435,7 @@ def test_the_single_node_takes_a_quarter_of_a_time_limit(
     assert asked == [15, None]
 
 
+@pytest.mark.slow
 def test_an_interruption_ends_with_what_was_found(plan: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     reported: list[Step] = []
     journal = engine_of(plan).journal

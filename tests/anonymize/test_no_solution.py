@@ -31,6 +31,7 @@ def refused(connection: duckdb.DuckDBPyConnection, **changes: object) -> sqlanon
     return caught.value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["box", "anon", "exhaustive", "best_first"])
 def test_limits_that_leave_no_solution_are_named_when_loosening_them_helps(table, strategy: str) -> None:
     columns = {"a": {**QUASI, "max_level": 0}, "b": QUASI, "c": {"role": "drop"}}

@@ -113,6 +113,7 @@ FORMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word_bits", [62, 4])
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_equals_brute_force(form: str, word_bits: int) -> None:
@@ -230,6 +231,7 @@ def test_hostile_column_names(connection: duckdb.DuckDBPyConnection, engine: Duc
     assert all(len(line) < 400 for line in [*found.lines(), *bias.lines()])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["classes", "members", "counted", "totals", "sizes", "bucket", "given", "listed"])
 def test_hostile_table_names(table: str, connection: duckdb.DuckDBPyConnection, engine: DuckDBEngine) -> None:
     text_table(connection, ["a", "b"], [("x", None), ("x", "y"), (None, "y")], table)

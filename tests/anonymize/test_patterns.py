@@ -181,6 +181,7 @@ def test_weights_that_do_not_fit_are_refused(weights: list[float]) -> None:
 # The greedy heuristic
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(TABLES))
 def test_waves_assign_what_algorithm_1_assigns(
     connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, seed: int
@@ -501,3 +502,36 @@ def test_adult2_with_the_rules_of_the_paper(adult2: sqlanon.Plan, k: int) -> Non
     greedy(engine, adult2.catalog, patterns, k)
     measured = quality(engine, adult2.catalog, numeric=["age"])
     assert (measured.suppressions, round(measured.usefulness, 2), measured.row_types, measured.largest) == TABLE_8[k]
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+def test_a_column_without_a_range_counts_as_one_of_names(connection: duckdb.DuckDBPyConnection, value: str) -> None:
+    connection.execute("CREATE TABLE t (n DOUBLE, a VARCHAR)")
+    connection.execute(
+        f"INSERT INTO t SELECT CASE i % 3 WHEN 0 THEN '{value}'::DOUBLE ELSE i % 3 END, 'x' FROM range(12) s(i)"
+    )
+    document = {
+        "table": "t",
+        "columns": {name: {"role": "quasi_identifier"} for name in ("n", "a")},
+        "privacy": [{"type": "k_anonymity", "k": 2}],
+        "transformation": {"type": "patterns"},
+    }
+    with sqlanon.recode(connection, sqlanon.Policy.from_dict(document)) as plan:
+        assert plan.quality is not None
+        assert plan.quality.row_types == 3 and plan.quality.usefulness == pytest.approx(1 / 3 + 1)
+
+
+@pytest.mark.slow
+def test_the_time_limit_ends_the_listing_of_sets_of_columns(connection: duckdb.DuckDBPyConnection) -> None:
+    """Of few records that agree in much, nearly every set of many columns may be kept."""
+    columns = [f"c{place}" for place in range(60)]
+    text_table(connection, columns, [tuple("x" for _ in columns), tuple("x" * (i % 2 + 1) for i in range(60))])
+    document = {
+        "table": "t",
+        "columns": {name: {"role": "quasi_identifier", "weight": i % 3 + 1} for i, name in enumerate(columns)},
+        "privacy": [{"type": "k_anonymity", "k": 2}],
+        "transformation": {"type": "patterns", "never": ["c1"]},
+        "search": {"time_limit": 0.5},
+    }
+    with pytest.raises(sqlanon.SearchStoppedError):
+        sqlanon.recode(connection, sqlanon.Policy.from_dict(document))

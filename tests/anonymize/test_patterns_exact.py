@@ -98,6 +98,7 @@ def instances(draw: st.DrawFn, records: int = 6) -> tuple[Rows, list[Pattern], i
 
 @settings(max_examples=scaled(250))
 @given(instances(), st.booleans())
+@pytest.mark.slow
 def test_it_equals_exhaustive_search(instance: tuple[Rows, list[Pattern], int, list[int]], left_over: bool) -> None:
     rows, patterns, k, weights = instance
     table, counts = distinct(rows)
@@ -190,6 +191,7 @@ def test_without_highspy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         solve(np.array([[0]]), np.array([1]), [()], 1)
 
 
+@pytest.mark.slow
 def test_highspy_has_one_home() -> None:
     package = Path(sqlanon.__file__).parent
     for path in package.rglob("*.py"):

@@ -13,7 +13,7 @@ import yaml
 
 import sqlanon
 from sqlanon.commands import demo_world
-from sqlanon.commands.progress import line
+from sqlanon.display.progress import line
 from sqlanon.engines.journal import Step
 from sqlanon.plan.recoding import insertion
 from sqlanon.publish.papers import CERTIFICATE
@@ -94,7 +94,8 @@ def test_a_verification_says_how_many_nodes_it_has_judged(folder: Path) -> None:
     watched(folder)
     seen: list[Step] = []
     found = sqlanon.verify(folder / f"released.parquet{CERTIFICATE}", folder / "policy.yaml", watch=seen.append)
-    assert found.holds and phases(seen) == ["reading", "encoding", "judging"]
+    searched = ["reading", "encoding", "searching"]  # a recipient's certificate holds no proof, so one is searched for
+    assert found.holds and phases(seen) == [*searched, "reading", "encoding", "judging"]
     judged = [(step.done, step.total) for step in seen if step.phase == "judging" and not step.statement]
     assert judged[0] == (1, found.nodes) and judged[-1] == (found.nodes, found.nodes)
     assert judged == sorted(set(judged)) and len(judged) <= 1 + math.ceil(found.nodes / NODES_AT_ONCE)

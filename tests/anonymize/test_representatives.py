@@ -18,6 +18,8 @@ from represented_cases import MAKERS, Case
 import sqlanon
 from sqlanon.scripts.warehouse import script_parts
 
+pytestmark = pytest.mark.slow
+
 BOUNDS = ["low", "high", "midpoint"]
 
 
@@ -67,6 +69,7 @@ def same(found: Any, expected: Any) -> bool:
     return bool(found == (expected if isinstance(found, int) else float(expected)))
 
 
+@pytest.mark.slow
 @seeds(60, 10)
 def test_bounds_are_those_of_brute_force(block: Block) -> None:
     bounded = 0
@@ -122,6 +125,7 @@ def test_bounds_do_not_depend_on_which_values_of_an_interval_occur() -> None:
     assert first[0] == {"age": "[20, 30)", "age_low": 20, "age_high": 29, "age_midpoint": 24, "sex": "f"}
 
 
+@pytest.mark.slow
 def test_bounds_of_a_listed_group_are_those_of_all_its_values() -> None:
     groups = {"groups": {"young": ["1", "19"], "old": ["20", "99"]}}
     asked = people({"age": {"as": ["low", "high"]}})
@@ -196,7 +200,9 @@ def recoded(transformation: dict[str, Any], intervals: dict[str, Any]) -> list[d
 @pytest.mark.parametrize("labels", ["range", "start"])
 def test_several_rules_publish_bounds_that_follow_from_the_text_alone(labels: str) -> None:
     nodes = [{"age": 0}, {"age": 1, "sex": 1}, {"age": 2, "sex": 1}, {"age": 3, "sex": 1}]
-    rows = recoded({"type": "local_recoding", "nodes": nodes}, {"width": 5, "fanouts": [4], "labels": labels})
+    rows = recoded(
+        {"type": "local_recoding", "nodes": nodes, "hold": 0}, {"width": 5, "fanouts": [4], "labels": labels}
+    )
     bounds: dict[Any, Any] = {}
     for row in rows:
         found = (row["age_low"], row["age_high"], row["age_midpoint"])
@@ -241,6 +247,7 @@ def test_who_reads_on_another_policy_needs_another_encoding() -> None:
                 assert other.publish(None).to_arrow()["age_low"].to_pylist() == [20, 20, 20]
 
 
+@pytest.mark.slow
 def test_entities_and_populations_have_bounds_too() -> None:
     with duckdb.connect() as connection:
         connection.execute(
@@ -259,6 +266,7 @@ def test_entities_and_populations_have_bounds_too() -> None:
                 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["parquet", "csv", "duckdb", "xml"])
 def test_every_kind_of_file_holds_the_columns_beside(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"released.{ending}"

@@ -61,6 +61,7 @@ def counted(columns: int, **changes: Any) -> Counter[str]:
     return Counter({name: count for name, count in names.items() if name not in ("evaluate", "snapshot")})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", [{}, {"nulls": "basic"}], ids=["extended", "basic"])
 def test_the_number_of_statements_does_not_depend_on_the_number_of_columns(
     tmp_path: Path, changes: dict[str, Any]
@@ -79,6 +80,7 @@ def scans(plan: Any, relation: str) -> int:
     return int(own) + scans(plan.get("children", []), relation)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [4, 20])
 def test_encoding_reads_the_source_twice(
     connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, columns: int
@@ -102,6 +104,7 @@ def test_encoding_reads_the_source_twice(
     assert encoding == {"distinct values": 1, "base": 1}
 
 
+@pytest.mark.slow
 def test_columns_of_many_values_are_numbered_one_by_one_with_the_same_codes(
     connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:

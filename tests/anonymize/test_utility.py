@@ -131,6 +131,7 @@ def texts_of(types: ReleasedTypes, position: int) -> dict[int, brute.Text]:
     return {int(number): row[0] for number, row in zip(found, rows, strict=True)}
 
 
+@pytest.mark.slow
 @seeds(40, 10)
 def test_figures_are_those_of_the_definitions(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: Counter[str] = Counter()

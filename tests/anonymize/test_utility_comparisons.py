@@ -33,7 +33,11 @@ from sqlanon.utility.released import ReleasedTypes
 
 POOL: list[brute.Text] = [None, "", "n", "v", "NULL", "a", "b", " ", "é", "x" * 70]
 AMOUNTS = [None, 1.5, -2.0, 7.25, 100.0]
-HOW: list[dict[str, Any] | None] = [None, {"type": "patterns"}, {"type": "local_recoding", "nodes": 3, "seed": 5}]
+HOW: list[dict[str, Any] | None] = [
+    None,
+    {"type": "patterns"},
+    {"type": "local_recoding", "nodes": 3, "seed": 5, "hold": 0},
+]
 
 
 def random_release(seed: int) -> tuple[list[tuple], list[brute.Tree], dict[str, Any]]:
@@ -86,6 +90,7 @@ def opened(rows: list[tuple], document: dict[str, Any]) -> Planned:
 
 
 @seeds(20, 5)
+@pytest.mark.slow
 def test_comparisons_are_those_of_the_definitions(block: Block) -> None:
     seen: Counter[str] = Counter()
     for seed in block:
@@ -248,6 +253,7 @@ def test_without_scikit_learn_the_hint_says_how_to_get_it(monkeypatch: pytest.Mo
     assert "sqlanon[ml]" in str(refused.value)
 
 
+@pytest.mark.slow
 def test_the_number_of_statements_does_not_depend_on_that_of_columns() -> None:
     counts = []
     for extra in (1, 6):
@@ -275,6 +281,7 @@ def test_nothing_is_left_in_the_database() -> None:
     assert left and not ours & {name for (name,) in left}
 
 
+@pytest.mark.slow
 def test_the_command_prints_figures_and_no_value(tmp_path: Path) -> None:
     people = [f"{20 + i % 9},Ulm{i % 3},{'fc'[i % 2]}lu" for i in range(90)]
     (tmp_path / "people.csv").write_text("\n".join(["age,town,illness", *people]) + "\n")

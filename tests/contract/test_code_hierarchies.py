@@ -82,6 +82,7 @@ def _rows(kind: Kind, request: pytest.FixtureRequest, data: pa.Table, hierarchie
         engine.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_texts_have_the_levels_of_plain_python(kind: Kind, request: pytest.FixtureRequest) -> None:
     draw = random.Random(5)

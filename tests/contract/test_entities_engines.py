@@ -19,6 +19,8 @@ MODELS: dict[str, list[dict[str, Any]]] = {
     "distinct": [{"type": "distinct_l_diversity", "l": 3}],
     "entropy": [{"type": "entropy_l_diversity", "l": 2.5}],
     "recursive": [{"type": "recursive_l_diversity", "l": 2, "c": 2}],
+    "disclosure": [{"type": "delta_disclosure", "delta": 1.5}],
+    "likeness": [{"type": "beta_likeness", "beta": 1, "enhanced": True}],
     "equal": [{"type": "t_closeness", "t": 0.35}],
 }
 

@@ -30,6 +30,7 @@ def test_demo_refuses_to_overwrite(demo: Path) -> None:
     assert done.returncode == 2 and "hospital.duckdb" in done.stderr
 
 
+@pytest.mark.slow
 def test_run_prints_one_json_document(demo: Path) -> None:
     done = sqlanon("run", demo / "policy.yaml", "--json")
     answer = json.loads(done.stdout)
@@ -74,6 +75,7 @@ def test_run_into_the_source_database_warns(kind: str, demo: Path, tmp_path: Pat
         connection.execute("DROP SCHEMA anon CASCADE")
 
 
+@pytest.mark.slow
 def test_policies_that_cannot_be_met_or_read(demo: Path) -> None:
     text = (demo / "policy.yaml").read_text()
     (demo / "k.yaml").write_text(text.replace("k: 5", "k: 5000"))
@@ -90,6 +92,7 @@ def test_policies_that_cannot_be_met_or_read(demo: Path) -> None:
     assert sqlanon("run").returncode == 2
 
 
+@pytest.mark.slow
 def test_check_holds_fails_or_cannot_say(demo: Path) -> None:
     columns = "sex,age,zip,marital_status,insurance,admission_date,diagnosis"
     sqlanon("run", demo / "policy.yaml")
@@ -101,6 +104,7 @@ def test_check_holds_fails_or_cannot_say(demo: Path) -> None:
     assert sqlanon("check", demo / "nowhere.parquet", "--qi", "a", "--k", 5).returncode == 2
 
 
+@pytest.mark.slow
 def test_explain_prints_sql_and_writes_nothing(demo: Path) -> None:
     before = sorted(p.name for p in demo.iterdir())
     done = sqlanon("explain", demo / "policy.yaml", "--node", "0,3,5,0,0,3,2")

@@ -33,7 +33,7 @@ RECORDS = 5_000
 """How many records the demo has here. Readers have 50,000: the way is the same."""
 PREAMBLE = f"""set -eu
 sqlanon() {{
-  if [ "$1" = demo ]; then {shlex.quote(sys.executable)} -m sqlanon.cli "$@" --records {RECORDS}
+  if [ "$1" = demo ]; then {shlex.quote(sys.executable)} -m sqlanon.cli "$@" --records ${{RECORDS:-{RECORDS}}}
   else {shlex.quote(sys.executable)} -m sqlanon.cli "$@"; fi
 }}
 python() {{ {shlex.quote(sys.executable)} "$@"; }}
@@ -106,7 +106,9 @@ def test_every_command_in_a_sentence_has_the_options_that_it_names() -> None:
             assert command is not None, (page, text)
             if isinstance(command, click.Group):
                 command = command.commands[words[1]]
-            options = {name for parameter in command.params for name in parameter.opts} | {"--help"}
+            options = {name for parameter in command.get_params(click.Context(command)) for name in parameter.opts} | {
+                "--help"
+            }
             assert {word.split("=")[0] for word in words if re.match("--[a-z]", word)} <= options, (page, text)
             seen.add(words[0])
     assert len(seen) >= 6
@@ -180,6 +182,19 @@ def test_the_way_through_spark(tmp_path: Path) -> None:
     assert "proven optimal" in printed[-1] and "k_anonymity(k=5) holds" in printed[-1]
     released = tmp_path / "released.parquet"
     assert released.is_dir() and all(file.suffix == ".parquet" for file in released.iterdir())
+
+
+@pytest.mark.slow
+def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
+    blocks = read_blocks("docs/tutorial.md")
+    printed = follow(blocks, tmp_path, os.environ | {"RECORDS": "50000"})
+    shown = 0
+    for block, before in zip(blocks[1:], printed, strict=False):
+        if block.language == "text":
+            lines = [line.strip() for line in block.text.splitlines()]
+            assert [line for line in lines if line not in before and "statements" not in line] == [], block
+            shown += 1
+    assert shown >= 6
 
 
 def test_the_table_of_what_engines_lack_is_what_they_declare() -> None:

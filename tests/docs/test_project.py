@@ -18,7 +18,12 @@ import sqlanon
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "sql/dbt/README.md", ROOT / "benchmarks/README.md"]
+PAGES = [
+    *ROOT.glob("*.md"),
+    *(ROOT / "docs").rglob("*.md"),
+    ROOT / "sql/dbt/README.md",
+    ROOT / "benchmarks/README.md",
+]
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +58,9 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_the_index_of_the_documentation_is_complete() -> None:
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
-    for page in (ROOT / "docs").glob("*.md"):
-        assert page.name == "README.md" or f"({page.name})" in index, page.name
+    for page in (ROOT / "docs").rglob("*.md"):
+        name = page.relative_to(ROOT / "docs").as_posix()
+        assert name == "README.md" or f"]({name})" in index, f"add a row for {name} to a table of docs/README.md"
 
 
 def test_contributing_has_every_room() -> None:

@@ -66,6 +66,7 @@ def held(planned: Any) -> Iterator[HeldTables]:
     tables.close()
 
 
+@pytest.mark.slow
 def test_a_release_joins_the_classes_that_were_found_beside_the_cluster_with_its_records(
     planned: Any, held: HeldTables
 ) -> None:
@@ -85,12 +86,14 @@ def test_a_release_joins_the_classes_that_were_found_beside_the_cluster_with_its
     assert sorted(planned.engine.run("release", changed), key=repr) == expected
 
 
+@pytest.mark.slow
 def test_without_a_base_beside_the_cluster_a_statement_stays_as_it_is(planned: Any, held: HeldTables) -> None:
     query = planned._release_query()
     held.drop(names.BASE)
     assert held.parts_of(query) == (query, {})
 
 
+@pytest.mark.slow
 def test_parts_that_read_the_base_and_records_stay_on_the_cluster(planned: Any, held: HeldTables) -> None:
     base, people = names.BASE, "people"
     both = exp.select("*").from_(exp.to_table(base)).join(exp.to_table(people), join_type="cross")

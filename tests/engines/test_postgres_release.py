@@ -243,9 +243,6 @@ def test_what_cannot_be_published_is_refused_before_any_work(clinic: Server) -> 
         sqlanon.anonymize(None, policy(output={"table": SOURCE}, if_exists="replace"))
     with pytest.raises(TargetError, match="no database"):
         sqlanon.anonymize(None, policy(output={"table": "postgres.anon.patients"}))
-    with pytest.raises(UnsupportedError) as raised:
-        sqlanon.recode(None, policy(transformation={"type": "local_recoding"}))
-    assert "PostgreSQL" in str(raised.value) and "DuckDB" in raised.value.hint
     with pytest.raises(UnsupportedError, match="sources are not joined"):
         sqlanon.plan(None, policy(join=[{"table": SOURCE, "key": "name"}]))
     with pytest.raises(sqlanon.SqlanonError) as failed:  # the role may not write there
@@ -301,10 +298,12 @@ def test_a_typed_file_keeps_types(tmp_path: Path) -> None:
     assert types == {"age": "string", "zip": "string", "sex": "string", "diagnosis": "string", "days": "int64"}
 
 
+@pytest.mark.parametrize("source", ["postgresql:///?service=ward", "${DATABASE_URL}"])
 def test_credentials_are_told_nowhere(
-    clinic: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    source: str, clinic: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A service file names the server, the role and a password; none of it is in what a run writes or tells."""
+    """A service file, or a variable, names the server, the role and a password; none of it is in what a run writes or
+    tells."""
     service = tmp_path / "services.conf"
     service.write_text(
         f"[ward]\nhost={clinic.folder}\ndbname={clinic.database}\nuser=anonymizer\npassword={PASSWORD}\n"
@@ -312,7 +311,9 @@ def test_credentials_are_told_nowhere(
     for name in ("PGHOST", "PGUSER", "PGDATABASE"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("PGSERVICEFILE", str(service))
-    keys = document(source="postgresql:///?service=ward", output={"file": "released.parquet"}, report="report.html")
+    url = f"postgresql:///{clinic.database}?host={clinic.folder}&user=anonymizer&password={PASSWORD}"
+    monkeypatch.setenv("DATABASE_URL", url)
+    keys = document(source=source, output={"file": "released.parquet"}, report="report.html")
     (tmp_path / "policy.json").write_text(json.dumps(keys))
     command = [sys.executable, "-m", "sqlanon.cli", "run", str(tmp_path / "policy.json"), "--json",
                "--script", str(tmp_path / "script.sql"), "--certificate", str(tmp_path / "proof.json")]  # fmt: skip
@@ -360,8 +361,20 @@ def test_an_owner_needs_an_engine_with_roles(tmp_path: Path) -> None:
 def test_the_script_replays_in_another_session(clinic: Server) -> None:
     """It begins with the functions that its statements call, and ends with the rows of the release."""
     with sqlanon.plan(None, policy()) as plan:
-        script = plan.script()
-        wanted = Counter(plan.engine.run("release", plan._release_query()))
+        compare_with_script(clinic, plan)
+
+
+@pytest.mark.parametrize(
+    "how", [{"type": "patterns"}, {"type": "local_recoding", "nodes": 3, "hold": 0}], ids=lambda how: how["type"]
+)
+def test_the_script_of_a_recoding_replays_in_another_session(clinic: Server, how: dict[str, Any]) -> None:
+    with sqlanon.recode(None, policy(transformation=how)) as plan:
+        compare_with_script(clinic, plan)
+
+
+def compare_with_script(clinic: Server, plan: Any) -> None:
+    script = plan.script()
+    wanted = Counter(plan.engine.run("release", plan._release_query()))
     statements = [part.strip() for part in re.split(r"^-- \d+\. .*$", script, flags=re.MULTILINE)[1:]]
     uri = clinic.uri(user="anonymizer")
     with closing(dbapi.connect(uri, autocommit=True)) as connection, connection.cursor() as cursor:

@@ -219,6 +219,7 @@ def test_texts_come_back_from_yaml_and_json_as_they_are(values: list[str], words
 
 @settings(max_examples=scaled(100))
 @given(documents())
+@pytest.mark.slow
 def test_whole_policies_come_back_from_yaml(document: dict) -> None:
     data = write_definition(document)
     assert typed(yaml.safe_load(WRITERS[".yaml"](data, []))) == typed(parse_definition(data, "d"))

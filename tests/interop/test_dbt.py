@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 import random
+import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,11 @@ import duckdb
 import pytest
 import yaml
 from dbt_projects import Step, needs, steps
-from effort import scaled
+from effort import enough, scaled
 from postgres_server import server
 from sqlglot import exp
+
+import sqlanon
 
 PACKAGE = Path(__file__).resolve().parents[2] / "sql" / "dbt"
 AUDITS = "audits"
@@ -84,7 +88,7 @@ class Claim:
     def written(self) -> dict[str, Any]:
         arguments = dict(self.arguments)
         if self.reference is not None:
-            arguments["reference"] = f"ref('{self.reference.name}')"
+            arguments["population" if self.test == "k_mapped" else "reference"] = f"ref('{self.reference.name}')"
         config: dict[str, Any] = {"store_failures": True, "schema": AUDITS, "alias": self.name}
         if self.where is not None:
             config["where"] = self.where
@@ -116,13 +120,29 @@ def failing_classes(claim: Claim) -> Counter[tuple[int, int]]:
         [pair(other, row) for row in (rows if claim.reference is None else other.rows)], entity is not None
     )
     failing: Counter[tuple[int, int]] = Counter()
-    for records in classes.values():
+    sizes = [sum(counts(records, entity is not None).values()) for records in classes.values()]
+    for key, records in classes.items():
         held = counts(records, entity is not None)
         members, values = sum(held.values()), sum(1 for n in held.values() if n)
         if claim.test == "k_anonymous":
             fails = members < wanted["k"]
         elif members == 0:
             fails = True
+        elif claim.test == "average_risk":
+            fails = len(sizes) > Fraction(str(wanted["threshold"])) * sum(sizes)
+        elif claim.test == "sample_uniqueness":
+            fails = members == 1 and sizes.count(1) > Fraction(str(wanted["threshold"])) * sum(sizes)
+        elif claim.test == "k_mapped":
+            everybody = [
+                row for row in other.rows if tuple(row[other.column(q)] for q in wanted["quasi_identifiers"]) == key
+            ]
+            fails = sum(counts([pair(other, row) for row in everybody], entity is not None).values()) < wanted["k"]
+        elif claim.test in ("delta_disclosure_private", "beta_like"):
+            fails = any(
+                differs(claim, n / members, overall.get(v, 0) / max(sum(overall.values()), 1))
+                for v, n in held.items()
+                if n
+            )
         elif claim.test == "t_close":
             total = sum(overall.values())
             values_of_both = held.keys() | overall.keys()
@@ -130,12 +150,26 @@ def failing_classes(claim: Claim) -> Counter[tuple[int, int]]:
             fails = total == 0 or apart > wanted["t"] + TOLERANCE
         elif wanted.get("kind", "distinct") == "distinct":
             fails = values < wanted["l"]
+        elif wanted["kind"] == "recursive":
+            ordered = sorted(held.values(), reverse=True)
+            fails = values < wanted["l"] or ordered[0] >= Fraction(str(wanted["c"])) * sum(ordered[wanted["l"] - 1 :])
         else:
             entropy = -sum(n / members * math.log(n / members) for n in held.values() if n)
             fails = entropy < math.log(wanted["l"]) - TOLERANCE
         if fails:
             failing[len(records), members] += 1
     return failing
+
+
+def differs(claim: Claim, share: float, overall: float) -> bool:
+    """The share of a value in its class is too far from, or too far above, that in the reference."""
+    wanted = claim.arguments
+    if overall == 0:
+        return True
+    if claim.test == "delta_disclosure_private":
+        return abs(math.log2(share / overall)) >= wanted["delta"] - TOLERANCE
+    gain = min(wanted["beta"], -math.log(overall)) if wanted.get("enhanced") else wanted["beta"]
+    return share / overall > 1 + gain + TOLERANCE
 
 
 def claims_by_hand() -> Iterator[Claim]:
@@ -192,14 +226,43 @@ def claims_by_hand() -> Iterator[Claim]:
     yield claim("as_reference", "t_close", "south", False, arguments={**of_diagnosis, "t": 0.1}, reference=people)
     empty = Table("nothing", people.columns, [])
     yield claim("no_reference", "t_close", "south", False, arguments={**of_diagnosis, "t": 1}, reference=empty)
+    recursive = {**of_diagnosis, "l": 2, "kind": "recursive"}
+    yield claim(
+        "one_each", "l_diverse", "north", True, arguments={**recursive, "c": 2.1}, on={"quasi_identifiers": ["region"]}
+    )
+    yield claim("not_below", "l_diverse", "south", False, arguments={**recursive, "c": 1})
+    yield claim("below", "l_diverse", "south", True, arguments={**recursive, "c": 1.001})
+    yield claim("three_values", "l_diverse", "south", False, arguments={**recursive, "l": 3, "c": 100})
+    far = {**of_diagnosis, "delta": 0.7}
+    yield claim("far_share", "delta_disclosure_private", "east", False, arguments=far, reference=people)
+    yield claim("within_delta", "delta_disclosure_private", "south", True, arguments={**of_diagnosis, "delta": 1})
+    yield claim("gain", "beta_like", "south", False, arguments={**of_diagnosis, "beta": 0.6}, reference=people)
+    yield claim("less_gain", "beta_like", "south", True, arguments={**of_diagnosis, "beta": 0.7}, reference=people)
+    basic = {**of_diagnosis, "beta": 0.7}
+    yield claim("basic_gain", "beta_like", "east", True, arguments=basic, reference=people)
+    sharp = {**of_diagnosis, "beta": 0.7, "enhanced": True}
+    yield claim("enhanced_gain", "beta_like", "east", False, arguments=sharp, reference=people)
+    yield claim("mean_risk", "average_risk", None, True, arguments={"threshold": 0.6})
+    yield claim("mean_risk_above", "average_risk", None, False, arguments={"threshold": 0.5999999999})
+    yield claim("a_fifth_alone", "sample_uniqueness", None, True, arguments={"threshold": 0.2})
+    yield claim("more_alone", "sample_uniqueness", None, False, arguments={"threshold": 0.1999999999})
+    yield claim("mapped", "k_mapped", "north", True, arguments={"k": 2}, reference=people)
+    yield claim("mapped_to_few", "k_mapped", "north", False, arguments={"k": 3}, reference=people)
+    yield claim("mapped_to_nobody", "k_mapped", "north", False, arguments={"k": 1}, reference=empty)
     least: dict[str, dict[str, Any]] = {
         "k_anonymous": {"k": 5},
         "l_diverse": uniform,
         "t_close": {**of_diagnosis, "t": 0},
+        "delta_disclosure_private": {**of_diagnosis, "delta": 0.1},
+        "beta_like": {**of_diagnosis, "beta": 0.1},
+        "average_risk": {"threshold": 0.1},
+        "sample_uniqueness": {"threshold": 0},
+        "k_mapped": {"k": 2},
     }
     for test, more in least.items():
+        other = people if test == "k_mapped" else None
         for named, columns in {"": two, "_no_columns": {"quasi_identifiers": []}}.items():
-            yield Claim(f"empty_{test}{named}", empty, test, {**columns, **more}, passes=True)
+            yield Claim(f"empty_{test}{named}", empty, test, {**columns, **more}, reference=other, passes=True)
     rows = [[str((i >> j) % 2) for j in range(len(HOSTILE))] for i in range(60)]
     hostile = Table("hostile", HOSTILE, rows)
     every: dict[str, Any] = {"quasi_identifiers": HOSTILE[:4], "entity": "entity"}
@@ -207,11 +270,17 @@ def claims_by_hand() -> Iterator[Claim]:
         "k_anonymous": {"k": 4},
         "l_diverse": {"sensitive": "sensitive", "l": 2},
         "t_close": {"sensitive": HOSTILE[-1], "t": 0.1},
+        "delta_disclosure_private": {"sensitive": HOSTILE[-1], "delta": 0.3},
+        "beta_like": {"sensitive": HOSTILE[-1], "beta": 0.1},
+        "average_risk": {"threshold": 0.25},
+        "sample_uniqueness": {"threshold": 0.1},
+        "k_mapped": {"k": 4},
     }
     for test, more in chosen.items():
         condition = "\"order\" = '1'"
         kept = [i for i, row in enumerate(rows) if row[1] == "1"]
-        yield Claim(f"hostile_{test}", hostile, test, {**every, **more}, condition, kept)
+        other = hostile if test == "k_mapped" else None
+        yield Claim(f"hostile_{test}", hostile, test, {**every, **more}, condition, kept, other)
 
 
 def claims_at_random() -> Iterator[Claim]:
@@ -230,7 +299,20 @@ def claims_at_random() -> Iterator[Claim]:
             name = f"{seed}_{'persons' if entity else 'records'}"
             on = {**both, **entity}
             yield Claim(f"k_{name}", table, "k_anonymous", {**on, "k": draw.randint(2, 8)})
+            yield Claim(f"map_{name}", table, "k_mapped", {**on, "k": draw.randint(1, 5)}, reference=reference)
+            risk, alone = draw.choice([0.1, 0.15, 0.25, 0.5]), draw.choice([0, 0.02, 0.1])
+            yield Claim(f"average_{name}", table, "average_risk", {**on, "threshold": risk})
+            yield Claim(f"alone_{name}", table, "sample_uniqueness", {**on, "threshold": alone})
             on["sensitive"] = "s"
+            delta, beta = draw.choice([0.5, 2, 4]), draw.choice([0.3, 3, 20])
+            yield Claim(f"delta_{name}", table, "delta_disclosure_private", {**on, "delta": delta})
+            far = {**on, "delta": delta}
+            yield Claim(f"delta_reference_{name}", table, "delta_disclosure_private", far, reference=reference)
+            for enhanced in (False, True):
+                gain = {**on, "beta": beta, "enhanced": enhanced}
+                yield Claim(f"beta_{enhanced}_{name}".lower(), table, "beta_like", gain, reference=reference)
+            tail = {"l": draw.randint(1, 3), "c": draw.choice([0.7, 1, 1.5, 3]), "kind": "recursive"}
+            yield Claim(f"recursive_{name}", table, "l_diverse", {**on, **tail})
             yield Claim(f"distinct_{name}", table, "l_diverse", {**on, "l": draw.randint(2, 5)})
             entropy = {"l": draw.choice([1.5, 2, 3, 4]), "kind": "entropy"}
             yield Claim(f"entropy_{name}", table, "l_diverse", {**on, **entropy})
@@ -346,16 +428,25 @@ def test_returns_the_classes_that_fail_by_definition(result: Built, name: str) -
 
 
 def test_random_tables_show_both_verdicts() -> None:
-    for test in ("k_anonymous", "l_diverse", "t_close"):
+    written = {path.stem for path in (PACKAGE / "macros" / "generic_tests").glob("*.sql")}
+    assert written == {claim.test for claim in claims_at_random()}
+    for test in written:
         verdicts = {bool(claim.expected) for claim in claims_at_random() if claim.test == test}
-        assert verdicts == {False, True}, test
+        assert enough(verdicts == {False, True}), test
 
 
 TWO: dict[str, Any] = {"quasi_identifiers": ["age", "zip"], "sensitive": "diagnosis"}
 SLIPS: dict[str, tuple[str, dict[str, Any]]] = {
     "k_anonymous: quasi_identifiers must be a list": ("k_anonymous", {"quasi_identifiers": "age", "k": 2}),
     "k_anonymous: k must be a whole number": ("k_anonymous", {"quasi_identifiers": ["age"], "k": "2 OR TRUE"}),
-    "l_diverse: kind must be one of: distinct, entropy": ("l_diverse", {**TWO, "l": 2, "kind": "recursive"}),
+    "l_diverse: kind must be one of: distinct, entropy, recursive": ("l_diverse", {**TWO, "l": 2, "kind": "other"}),
+    "l_diverse: c must be a number": ("l_diverse", {**TWO, "l": 2, "kind": "recursive"}),
+    "l_diverse: c is of the kind recursive alone": ("l_diverse", {**TWO, "l": 2, "c": 2}),
+    "beta_like: enhanced must be one of": ("beta_like", {**TWO, "beta": 1, "enhanced": "no"}),
+    "average_risk: threshold must be at least 0 and at most 1": (
+        "average_risk",
+        {"quasi_identifiers": ["age"], "threshold": 5},
+    ),
     "t_close: t must be at least 0 and at most 1": ("t_close", {**TWO, "t": 20}),
 }
 
@@ -381,3 +472,24 @@ def slips(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Step]:
 def test_a_slip_in_the_arguments_stops_dbt(message: str, slips: dict[str, Step]) -> None:
     assert not slips[message].success
     assert message in " ".join(slips[message].printed.split())
+
+
+@pytest.mark.slow
+def test_the_package_tests_itself_and_warns_of_incremental_models(tmp_path: Path) -> None:
+    """As a maintainer runs ``integration_tests``: all its claims are met, and one model is incremental."""
+    needs("duckdb")
+    project = shutil.copytree(PACKAGE, tmp_path / "package") / "integration_tests"
+    profile = {"type": "duckdb", "path": str(tmp_path / "package.duckdb")}
+    _, built, again = steps(project, profile, ("dbt", "deps"), ("dbt", "build"), ("dbt", "build"))
+    for step in (built, again):
+        assert step.success, step.printed
+        assert len(step.results) == 14 and all(step.status(name) in ("pass", "success") for name in step.results)
+        assert step.printed.count("the model visits_kept is incremental") == 1
+
+
+def test_the_package_has_what_the_hub_asks_for() -> None:
+    project = yaml.safe_load((PACKAGE / "dbt_project.yml").read_text(encoding="utf-8"))
+    assert project["name"] == "sqlanon" and project["config-version"] == 2
+    assert project["version"] == sqlanon.__version__ and len(project["require-dbt-version"]) == 2
+    assert (PACKAGE / "README.md").is_file() and (PACKAGE / "integration_tests" / "dbt_project.yml").is_file()
+    assert (PACKAGE / "LICENSE").read_bytes() == (PACKAGE.parents[1] / "LICENSE").read_bytes()

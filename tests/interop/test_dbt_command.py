@@ -378,11 +378,13 @@ def test_a_computed_level_gives_what_was_planned(warehouse: Path, column: str, h
 
 
 def test_what_is_no_live_view_is_refused(warehouse: Path, tmp_path: Path) -> None:
-    diverse = {"diagnosis": {"role": "sensitive", "models": [{"type": "entropy_l_diversity", "l": 2}]}}
+    close = {"type": "t_closeness", "t": 0.9, "distance": "hierarchical"}
+    tree = {"levels": {"flu": ["*"]}}
+    diverse = {"diagnosis": {"role": "sensitive", "models": [close], "hierarchy": tree}}
     keys = document(str(warehouse))
     keys["columns"] |= diverse
     output = refused(policy_file(tmp_path, keys), "--to", str(tmp_path / "project"))
-    assert "A dbt model is built as a live view" in output and "distinct_l_diversity" in output
+    assert "A dbt model is built as a live view" in output and "no seed" in output
     assert not (tmp_path / "project").exists()
 
 

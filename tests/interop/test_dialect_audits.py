@@ -30,6 +30,9 @@ MODELS: list[dict[str, Any]] = [
     {**T, "distance": "equal"},
     {**T, "distance": "ordered"},
     {**T, "distance": "hierarchical"},
+    {"type": "delta_disclosure", "delta": 1},
+    {"type": "beta_likeness", "beta": 0.5},
+    {"type": "beta_likeness", "beta": 0.5, "enhanced": True},
     {"type": "delta_presence", "min": 0.2, "max": 0.8},
     {"type": "delta_presence", "min": 0, "max": 0.75},
 ]

@@ -125,6 +125,7 @@ def test_psql_loads_the_files(few: sqlanon.Plan, tmp_path: Path, postgres: Serve
     assert multiset([tuple(json.loads(line)) for line in lines]) == released(few)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", LOADING)
 def test_the_files_are_named_and_loaded_in_every_dialect(few: sqlanon.Plan, tmp_path: Path, dialect: str) -> None:
     script = written(few, dialect, tmp_path).read_text(encoding="utf-8")
@@ -138,6 +139,7 @@ def test_the_files_are_named_and_loaded_in_every_dialect(few: sqlanon.Plan, tmp_
     assert LISTS in without and "_file" not in without
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", [dialect.name for dialect in DIALECTS])
 def test_a_hierarchy_beyond_the_size_needs_a_folder(
     few: sqlanon.Plan, dialect: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

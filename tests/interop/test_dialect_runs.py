@@ -130,6 +130,28 @@ def test_the_script_publishes_what_duckdb_does(
 
 @every_engine
 @pytest.mark.slow
+def test_models_of_the_shares_of_values(engine: str, request: pytest.FixtureRequest) -> None:
+    """δ-disclosure and both β-likenesses, their bounds too."""
+    models = [
+        {"type": "delta_disclosure", "delta": 1.8},
+        {"type": "beta_likeness", "beta": 1.5},
+        {"type": "beta_likeness", "beta": 1.5, "enhanced": True},
+    ]
+    policy = {**POLICY, "columns": {**POLICY["columns"], "disease": {"role": "sensitive", "models": models}}}
+    policy["suppression_limit"] = 0.3
+    with (
+        in_duckdb(people()) as connection,
+        sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan,
+        opened(engine, request, people()) as run,
+    ):
+        ran = Ran(plan, engine, run)
+        assert (ran.released, ran.offending) == (ours(plan), {})
+        assert 0 < ran.released.total() < plan.ledger.records
+        assert judged_alike(plan, ran) > 5
+
+
+@every_engine
+@pytest.mark.slow
 def test_names_that_are_hostile(engine: str, request: pytest.FixtureRequest) -> None:
     """Quotes, blanks, semicolons, words of SQL, and our own names; values too."""
     wanted = {
@@ -168,6 +190,7 @@ def test_classes_of_persons(engine: str, request: pytest.FixtureRequest) -> None
         assert ran.released and ran.audits == 9
 
 
+@pytest.mark.slow
 @every_engine
 def test_an_audit_finds_what_fails(engine: str, request: pytest.FixtureRequest, planned: sqlanon.Plan) -> None:
     """A release that was tampered with after it was made gives rows in the audits."""
@@ -271,6 +294,7 @@ def test_records_of_nobody_are_no_person(engine: str, request: pytest.FixtureReq
     assert set(ran.offending) <= {"audit row_count: no row, if the table is the one that was planned on"}
 
 
+@pytest.mark.slow
 @every_engine
 def test_intervals_of_long_integers(engine: str, request: pytest.FixtureRequest) -> None:
     """What a file of numbers is read as; at the ends of the type an interval reaches beyond it."""

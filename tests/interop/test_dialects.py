@@ -42,6 +42,7 @@ def told() -> dict[str, str]:
     return scripts()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WAREHOUSES)
 def test_the_script_is_the_golden_file(told: dict[str, str], name: str) -> None:
     """``python tests/dialect_world.py`` writes them anew."""
@@ -194,6 +195,16 @@ def test_a_type_whose_texts_differ_is_refused() -> None:
                 continue
             with pytest.raises(sqlanon.UnsupportedError, match="'a' has the type DOUBLE"):
                 script_in(plan, dialect.name)
+
+
+@pytest.mark.slow
+@every_dialect
+def test_models_of_the_shares_of_values_can_be_written(dialect: Dialect) -> None:
+    models = [{"type": "delta_disclosure", "delta": 2}, {"type": "beta_likeness", "beta": 3, "enhanced": True}]
+    columns = {**POLICY["columns"], "disease": {"role": "sensitive", "models": models}}
+    with planned(people(), {**POLICY, "columns": columns}) as plan:
+        text = script_in(plan, dialect.name)
+    assert "audit delta_disclosure of disease" in text and "audit beta_likeness of disease" in text
 
 
 @pytest.mark.slow
@@ -364,6 +375,7 @@ def test_rows_beyond_the_size_of_one_insert_are_split() -> None:
 
 
 @pytest.mark.parametrize("dialect", [d for d in DIALECTS if d.analyzes], ids=lambda dialect: dialect.name)
+@pytest.mark.slow
 def test_a_table_is_analyzed_after_its_last_row_and_before_it_is_read(dialect: Dialect) -> None:
     with in_duckdb(people()) as connection, sqlanon.plan(connection, sqlanon.Policy.from_dict(POLICY)) as plan:
         statements = list(script_statements(script_parts(plan), dialect))[len(dialect.preamble) :]

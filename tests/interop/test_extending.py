@@ -25,8 +25,9 @@ import yaml
 import sqlanon
 from sqlanon import extending, testing
 from sqlanon.extending import AttributeMeasure, Extensions, Parameter, Request, whole
+from sqlanon.parameters import names_of
 from sqlanon.policy import extensions
-from sqlanon.policy.parsing import TOP_KEYS
+from sqlanon.policy.keys.policy import TOP_KEYS
 from sqlanon.search.base import Claim
 from sqlanon.sqltrees.trees import table
 
@@ -164,6 +165,7 @@ def test_the_page_has_one_example_of_each_kind() -> None:
             assert f"{name}:" in PAGE or f"`{name}`" in PAGE, (group, name)
 
 
+@pytest.mark.slow
 def test_passed_as_objects_all_examples_together_find_what_brute_force_finds(case: Path, rules: ModuleType) -> None:
     [usage] = [body for language, body in BLOCKS if language == "python" and not body.startswith("#")]
     scope: dict[str, Any] = {}
@@ -181,6 +183,7 @@ def test_passed_as_objects_all_examples_together_find_what_brute_force_finds(cas
     assert policy.fingerprint() == scope["policy"].fingerprint()
 
 
+@pytest.mark.slow
 def test_every_node_is_judged_as_by_brute_force(case: Path, rules: ModuleType) -> None:
     policy = sqlanon.Policy.from_file("policy.yaml", extensions=rules.EXTENSIONS)
     with sqlanon.plan(None, policy) as plan:
@@ -192,6 +195,7 @@ def test_every_node_is_judged_as_by_brute_force(case: Path, rules: ModuleType) -
 
 
 @pytest.mark.parametrize("kind", ["model", "measure", "strategy", "hierarchy", "format"])
+@pytest.mark.slow
 def test_each_example_works_alone(case: Path, rules: ModuleType, kind: str) -> None:
     plain = {
         "source": "patients.csv",
@@ -306,6 +310,7 @@ def test_installed_the_command_line_finds_all_examples(case: Path, installed: li
     assert found["loss"] == pytest.approx(optimum()) or not found["optimal"]
 
 
+@pytest.mark.slow
 def test_installed_and_passed_is_no_clash(case: Path, installed: list[Path]) -> None:
     script = "from hospital_rules import EXTENSIONS\nfrom sqlanon import Policy\n"
     script += "Policy.from_file('policy.yaml', extensions=EXTENSIONS)\nPolicy.from_file('policy.yaml')\n"
@@ -458,7 +463,7 @@ def test_no_object_takes_a_name_that_means_something_else(kind: str, name: str) 
 
 def test_every_word_of_a_policy_is_reserved() -> None:
     taken = {*extensions.RESERVED["formats"], *extensions.NATIVE["formats"], *extensions.BUILT_IN["formats"]}
-    assert set(TOP_KEYS) <= taken
+    assert set(names_of(TOP_KEYS)) <= taken
 
 
 def test_objects_that_are_none_of_their_kind_are_refused(rules: ModuleType) -> None:
@@ -550,6 +555,7 @@ def failing(*_: object, **__: object) -> Any:
     raise ValueError(CANARY)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parts, told",
     [
@@ -592,6 +598,7 @@ def parsed(value: Any, *texts: str) -> list:
     return [t.transform(lambda n: value.copy() if isinstance(n, exp.Column) and n.name == "v" else n) for t in trees]
 
 
+@pytest.mark.slow
 def test_builders_take_options_and_give_numbers_and_meet_empty_columns(small: Callable, tmp_path: Path) -> None:
     numbers = bent(Builder, levels=lambda self, value, type_name, *, longest: parsed(value, "LENGTH(v)", "1"))
     own = Extensions(hierarchies={"mine": numbers})
@@ -841,6 +848,7 @@ WRONG_MODELS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", WRONG_MODELS)
 def test_check_model_finds_a_wrong_model(rules: ModuleType, tmp_path: Path, wrong: str) -> None:
     parts, reported = WRONG_MODELS[wrong]

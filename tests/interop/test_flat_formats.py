@@ -27,6 +27,8 @@ from sqlanon.policy.extensions import BUILT_IN
 from sqlanon.policy.formats.xml import Xml
 from sqlanon.source.joining import open_policy_source
 
+pytestmark = pytest.mark.slow
+
 Text = str | None
 CANARY = "Zz7canaryqQ"
 RESERVED = ("record", "column", "release", "xmlns", "xsi:nil", "1st", "<a>", "&amp;", "a\nb", "größe")

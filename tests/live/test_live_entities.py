@@ -108,6 +108,7 @@ def test_refresh_counts_persons(clinic: duckdb.DuckDBPyConnection) -> None:
     assert found.reason == "limit"
 
 
+@pytest.mark.slow
 def test_an_audit_by_persons_stands_before_the_view(
     clinic: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from fractions import Fraction
 from random import Random
 from typing import Any
 
 import pytest
-from live_worlds import VALUES, Wanted, World, published
+from live_worlds import TREE, VALUES, Wanted, World, published, sensitive_document
 from postgres_server import Server, execute
 
 import sqlanon
@@ -102,6 +103,28 @@ def test_a_reader_sees_what_must_be_there_and_nothing_beneath(clinic: Server) ->
             execute(clinic, f"SELECT * FROM {table}", user="analyst")
 
 
+def test_models_of_distributions_hold_after_every_change(clinic: Server) -> None:
+    """With a hierarchy and its order, which are frozen beneath the view; a new value has no place there."""
+    built = filled(clinic, Random(7))
+    built.wanted = Wanted(k=2, entropy=1.5, recursive=(2, Fraction(3)), close={"hierarchical": 0.4, "ordered": 0.4})
+    built.wanted.tree = dict(TREE)
+    columns = {**policy().to_dict()["columns"], "s": sensitive_document(built.wanted)}
+    with sqlanon.anonymize(None, policy(columns=columns, privacy=[{"type": "k_anonymity", "k": 2}])) as release:
+        assert release.ledger.published == sum(published(built).values()) > 0
+    random, sizes = Random(8), set()
+    for step in range(12):
+        built.change(random)
+        if step == 6:
+            built.rows += [{**row, "s": "new", "id": -row["id"]} for row in built.rows[:1]]
+        write(clinic, built)
+        assert seen(clinic) == published(built)
+        sizes.add(sum(published(built).values()) > 0)
+    assert sizes == {True, False}
+    for table in ("anon.v_lookup_0", "anon.v_lookup_1"):
+        with pytest.raises(dbapi.ProgrammingError, match="permission denied"):
+            execute(clinic, f"SELECT * FROM {table}", user="analyst")
+
+
 def test_the_owner_of_a_live_view_must_be_able_to_read_the_source(clinic: Server) -> None:
     built = filled(clinic, Random(4))
     owned = policy(output={"live_view": "anon.v", "owner": "keeper", "readers": ["analyst"]})
@@ -172,3 +195,50 @@ def test_a_view_is_read_once_for_all_of_its_audits(clinic: Server, monkeypatch: 
     sqlanon.anonymize(None, policy()).close()
     reads = [text for text in sent if 'FROM "anon"."v"' in text]
     assert len(reads) == 1 and len([text for text in sent if 'FROM "sqlanon_read_live"' in text]) > 1
+
+
+@pytest.mark.parametrize("diverse", [False, True])
+def test_a_view_with_an_epoch_changes_in_groups_at_its_end(clinic: Server, diverse: bool) -> None:
+    """Its readers read the view alone, and a single record that goes or comes shows in no state.
+
+    Four of eight go, and four stay; where values are judged the group is not divided, and six have to go.
+    """
+
+    def rows(first: int, last: int, q0: str) -> list[dict[str, Any]]:
+        made = range(first, last)
+        return [{"q0": q0, "s": "ab"[n % 2], "flag": None, "person": None, "id": n} for n in made]
+
+    def next_state(now: list[dict[str, Any]]) -> tuple[int, ...]:
+        built.rows = now
+        write(clinic, built)
+        execute(clinic, "UPDATE anon.v_frozen SET value = (value::bigint - 1)::text WHERE name = 'number'")
+        found = sqlanon.refresh(None, asked)
+        assert found.epoch is not None and found.epoch.step is not None
+        step = found.epoch.step
+        return step.joined, step.gone, step.withdrawn, step.held
+
+    output = {"live_view": "anon.v", "readers": ["analyst"], "epoch": "1 day", "margin": 1, "record": "id"}
+    columns = policy().to_dict()["columns"] | ({} if diverse else {"s": {"role": "keep"}})
+    asked, built = policy(output=output, columns=columns, accept=["id", "s"]), world()
+    first, second = rows(0, 8, LISTED[0]), rows(10, 14, LISTED[4])
+    built.rows = first + second
+    write(clinic, built)
+    sqlanon.anonymize(None, asked).close()
+    state = seen(clinic)
+    assert sum(state.values()) == 12
+    for beneath in ("anon.v_shown", "anon.v_left", "anon.v_frozen"):
+        with pytest.raises(dbapi.Error, match="permission denied"):
+            execute(clinic, f"SELECT * FROM {beneath}", user="analyst")
+    built.rows = []
+    write(clinic, built)
+    assert seen(clinic) == state, "it reads nothing of the source"
+    few = rows(20, 23, LISTED[1])
+    assert next_state([*first[1:], *second, *few]) == (0, 0, 0, 1)
+    assert seen(clinic) == state
+    few += rows(23, 24, LISTED[1])
+    stay, left = (first[6:], set()) if diverse else (first[4:], {4, 5, 6, 7})
+    lost = (0, 0, 12, 0) if diverse else (0, 4, 4, 0)
+    assert next_state([*stay, *second[:2], *few]) == lost, "a class only loses"
+    assert {row[2] for row in seen(clinic)} == left
+    assert next_state([*stay, *second, *few]) == (4, 0, 0, 0)
+    assert {row[2] for row in seen(clinic)} == left | {20, 21, 22, 23}

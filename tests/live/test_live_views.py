@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -12,19 +12,22 @@ import duckdb
 import pyarrow as pa
 import pytest
 from effort import Block, enough, seeds
-from live_worlds import Wanted, World, columns_of, published, random_world, worlds
+from live_worlds import Wanted, World, ask_for_distributions, columns_of, published, random_world, worlds
 from postgres_server import Server
 from sqlglot import exp
 
 from sqlanon.audit.check import check_relation
-from sqlanon.compiler.live import FrozenColumn, LiveView, live_view, refuse_models, takes_part
+from sqlanon.compiler.live import FrozenColumn, LiveView, SensitiveColumn, live_view, refuse_models, takes_part
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.errors import UnsupportedError
 from sqlanon.models.base import PrivacyModel
+from sqlanon.models.beta_likeness import BetaLikeness
+from sqlanon.models.delta_disclosure import DeltaDisclosure
 from sqlanon.models.delta_presence import DeltaPresence
 from sqlanon.models.distinct_l_diversity import DistinctLDiversity
 from sqlanon.models.entropy_l_diversity import EntropyLDiversity
 from sqlanon.models.k_anonymity import KAnonymity
+from sqlanon.models.recursive_l_diversity import RecursiveLDiversity
 from sqlanon.models.t_closeness import TCloseness
 from sqlanon.sqltrees.trees import table
 
@@ -37,10 +40,26 @@ def models(wanted: Wanted) -> tuple[PrivacyModel, ...]:
         built.append(DistinctLDiversity("s", wanted.l))
     if wanted.subset:
         built.append(DeltaPresence(float(wanted.low), float(wanted.high), "reject" if wanted.reject else "ignore"))
+    if wanted.entropy:
+        built.append(EntropyLDiversity("s", wanted.entropy))
+    if wanted.recursive is not None:
+        built.append(RecursiveLDiversity("s", wanted.recursive[0], float(wanted.recursive[1])))
+    if wanted.delta:
+        built.append(DeltaDisclosure("s", wanted.delta))
+    if wanted.beta:
+        built.append(BetaLikeness("s", wanted.beta, wanted.enhanced))
+    built += [TCloseness("s", most, distance) for distance, most in wanted.close.items()]
     return tuple(built)
 
 
-def view_of(world: World, *, signed: bool = False, member_type: str = "BOOLEAN", shuffled: bool = True) -> LiveView:
+def view_of(
+    world: World,
+    *,
+    signed: bool = False,
+    member_type: str = "BOOLEAN",
+    shuffled: bool = True,
+    collation: str | None = None,
+) -> LiveView:
     quasi = tuple(
         FrozenColumn(name, "VARCHAR", None if lookup is None else table(f"l{i}"), signed=signed)
         for i, (name, lookup) in enumerate(zip(world.quasi, world.lookups))
@@ -55,7 +74,17 @@ def view_of(world: World, *, signed: bool = False, member_type: str = "BOOLEAN",
         member="flag" if world.wanted.subset else None,
         member_type=member_type,
         shuffled=shuffled,
+        collation=collation,
+        sensitive=sensitive_of(world.wanted),
     )
+
+
+def sensitive_of(wanted: Wanted) -> tuple[SensitiveColumn, ...]:
+    if not (wanted.entropy or wanted.recursive or wanted.close or wanted.delta or wanted.beta):
+        return ()
+    lookup = table("ls") if wanted.tree is not None and set(wanted.close) - {"equal"} else None
+    levels = 2 if "hierarchical" in wanted.close else 0
+    return (SensitiveColumn("s", "VARCHAR", lookup, levels, lookup is not None),)
 
 
 def sign(text: str | None) -> str:
@@ -71,6 +100,13 @@ def tables_of(world: World, *, signed: bool = False) -> dict[str, pa.Table]:
             pairs = [(sign(v), sign(t)) if signed else (v, t) for v, t in lookup.items()]
             columns = {"value": [v for v, _ in pairs], "text": [t for _, t in pairs]}
             document[f"l{i}"] = pa.table({name: pa.array(items, pa.string()) for name, items in columns.items()})
+    if world.wanted.tree is not None:
+        listed = list(world.wanted.tree.items())
+        told = {"value": [v for v, _ in listed], "level_1": [t[0] for _, t in listed]}
+        document["ls"] = pa.table(
+            {name: pa.array(items, pa.string()) for name, items in told.items()}
+            | {"place": pa.array([t[1] for _, t in listed], pa.int64())}
+        )
     return document
 
 
@@ -105,6 +141,56 @@ def test_the_records_that_must_be_there_are_there_after_every_step(
         assert Counter(on_duckdb(connection, world, live_view(view_of(world)))) == expected, world
         sizes[bool(expected)] += 1
     assert enough(min(sizes.values()) > len(block) // 2)
+
+
+def worlds_of_distributions(block: Iterable[int], steps: int = 1) -> Iterator[World]:
+    """Worlds whose models look at whole histograms, as they are made and after every step of a stream."""
+    for seed in block:
+        random = Random(seed)
+        world = random_world(random)
+        ask_for_distributions(world, random)
+        yield world
+        for _ in range(steps - 1):
+            world.change(random)
+            yield world
+
+
+@seeds(60, 30)
+@pytest.mark.slow
+def test_models_of_distributions_publish_what_they_must_after_every_step(
+    block: Block, connection: duckdb.DuckDBPyConnection
+) -> None:
+    sizes = Counter[bool]()
+    seen = Counter[str]()
+    for world in worlds_of_distributions(block, 4):
+        expected = published(world)
+        query = live_view(view_of(world, collation=random_choice(world)))
+        assert Counter(on_duckdb(connection, world, query)) == expected, world
+        sizes[bool(expected)] += 1
+        if expected:
+            wanted = world.wanted
+            asked = {name: getattr(wanted, name) for name in ("entropy", "recursive", "delta", "beta", "enhanced")}
+            seen.update([*wanted.close, *(name for name, value in asked.items() if value)])
+    assert enough(min(sizes.values()) > len(block) // 2 and len(seen) >= 6)
+
+
+def random_choice(world: World) -> str | None:
+    return "C" if len(world.rows) % 2 else None
+
+
+@seeds(60, 20)
+def test_postgres_publishes_the_same_distributions(block: Block, postgres: Server) -> None:
+    module = pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
+    engine = module.PostgresEngine(postgres.uri())
+    try:
+        for world in worlds_of_distributions(block, 2):
+            for name, data in tables_of(world).items():
+                engine.drop(name)
+                engine.load("load", name, data)
+            query = live_view(view_of(world, collation="C"))
+            assert Counter(engine.run("live view", query)) == published(world), world
+    finally:
+        engine.close()
 
 
 @seeds(40, 20)
@@ -229,6 +315,50 @@ def test_a_planted_fault_shows(connection: duckdb.DuckDBPyConnection, fault: Fau
     pytest.fail("no world shows the fault")
 
 
+def every_record(query: exp.Expr) -> None:
+    """Each record of a value carries its count, not the first alone."""
+    for case in [*query.find_all(exp.Case)]:
+        condition = case.args["ifs"][0].this
+        if isinstance(condition, exp.EQ) and condition.this.name.split("_", 1)[-1].startswith("first"):
+            case.replace(case.args["ifs"][0].args["true"].copy())
+
+
+def placed_alone(query: exp.Expr) -> None:
+    """The classes are compared with the records that are in one, not with all that take part."""
+    for join in query.find_all(exp.Join):
+        join.set("side", "")
+
+
+def ascending(query: exp.Expr) -> None:
+    for ordered in query.find_all(exp.Ordered):
+        ordered.set("desc", None)
+
+
+def without_peers(query: exp.Expr) -> None:
+    """What lies up to a value begins anew for each."""
+    for window in [*query.find_all(exp.Window)]:
+        if isinstance(window.this, exp.Sum):
+            window.set("order", None)
+
+
+def looser(query: exp.Expr) -> None:
+    for compared in [*query.args["where"].find_all(exp.LTE, exp.LT)]:
+        compared.replace(exp.true())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fault", [every_record, placed_alone, ascending, without_peers, looser], ids=lambda fault: fault.__name__
+)
+def test_a_planted_fault_of_a_distribution_shows(connection: duckdb.DuckDBPyConnection, fault: Fault) -> None:
+    for world in worlds_of_distributions(Block(0, 80)):
+        query = live_view(view_of(world))
+        fault(query)
+        if Counter(on_duckdb(connection, world, query)) != published(world):
+            return
+    pytest.fail("no world shows the fault")
+
+
 def test_a_value_with_two_rows_in_a_lookup_is_suppressed(connection: duckdb.DuckDBPyConnection) -> None:
     """Its records would be multiplied, and the class would look larger than it is."""
     world = World([{"a": "x", "b": "y"}], Wanted(k=2))
@@ -257,8 +387,7 @@ def test_nothing_in_the_text_belongs_to_one_engine(block: Block) -> None:
 
 @pytest.mark.parametrize(
     ("model", "told"),
-    [(EntropyLDiversity("s", 2), "distinct_l_diversity"), (TCloseness("s", 0.2), "snapshot"),
-     (DeltaPresence(0.12345678901, 0.5), "nine decimals")],
+    [(RecursiveLDiversity("s", 2, 0.12345678901), "nine digits"), (DeltaPresence(0.12345678901, 0.5), "nine decimals")],
 )  # fmt: skip
 def test_what_no_window_can_say_is_refused(model: PrivacyModel, told: str) -> None:
     with pytest.raises(UnsupportedError) as caught:

@@ -44,6 +44,18 @@ def test_every_line_of_the_oracles(shared: Path, plans: Plans, name: str) -> Non
     assert not wrong
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["delta_disclosure", "beta_likeness", "average_risk", "sample_uniqueness"])
+def test_every_line_of_the_other_models(shared: Path, plans: Plans, kind: str) -> None:
+    """They state losses alone."""
+    found = [case for case in lines(shared / "oracles", "adult_risk_models") if case["models"][0]["type"] == kind]
+    assert len(found) >= 4
+    for case in found:
+        plan = plans.plan(case)
+        assert plan.certificate.optimal
+        assert plan.certificate.loss == pytest.approx(case["loss"], rel=1e-6), case
+
+
 def case_of(dataset: str, columns: list[str], model: dict, **changes: object) -> dict:
     return {
         "dataset": dataset,
@@ -66,6 +78,8 @@ def case_of(dataset: str, columns: list[str], model: dict, **changes: object) ->
         ("adult", EIGHT, {"type": "recursive_l_diversity", "c": 4, "l": 3}, 110),
         ("adult", EIGHT, {"type": "entropy_l_diversity", "l": 3}, 200),
         ("adult", EIGHT, {"type": "t_closeness", "t": 0.2, "distance": "hierarchical"}, 1300),
+        ("adult", EIGHT, {"type": "delta_disclosure", "delta": 1}, 420),
+        ("adult", EIGHT, {"type": "beta_likeness", "beta": 4, "enhanced": True}, 900),
     ],
 )
 def test_few_nodes_are_judged(plans: Plans, dataset: str, columns: list[str], model: dict, most: int) -> None:
@@ -86,6 +100,8 @@ def test_box_and_exhaustive_agree_for_all_models_and_measures(plans: Plans) -> N
         {"type": "t_closeness", "t": 0.25, "distance": "equal"},
         {"type": "t_closeness", "t": 0.2, "distance": "hierarchical"},
         {"type": "t_closeness", "t": 0.1, "distance": "ordered"},
+        {"type": "delta_disclosure", "delta": 2},
+        {"type": "beta_likeness", "beta": 2},
         {"type": "delta_presence", "min": 0.05, "max": 0.15, "public_only": "ignore"},
         {"type": "delta_presence", "min": 0.02, "max": 0.25, "public_only": "reject"},
     ]

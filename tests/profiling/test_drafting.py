@@ -118,6 +118,7 @@ WRITERS = {"csv": _csv, "parquet": _parquet, "duckdb": _duckdb, "sqlite": _sqlit
 SLOW = [pytest.param(kind, seed, marks=pytest.mark.slow) for kind in WRITERS for seed in range(1, 4)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind, seed", [("csv", 0), *SLOW])
 def test_a_draft_runs_as_it_stands(kind: str, seed: int, tmp_path: Path) -> None:
     data = _table(seed)
@@ -234,6 +235,7 @@ def test_data_without_their_hierarchies(shared: Path, tmp_path: Path, name: str,
         assert release.ledger.suppressed <= 0.05 * release.ledger.records
 
 
+@pytest.mark.slow
 def test_what_follows_from_a_sensitive_column_is_not_generalized_beside_it(tmp_path: Path) -> None:
     """A run would refuse it: the sensitive column gives away what was generalized."""
     draw = random.Random(5)

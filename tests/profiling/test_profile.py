@@ -52,6 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["people.csv", "people.parquet", "people.duckdb", "people.db"])
 def test_columns_are_recognized_in_every_source(folder: Path, file: str) -> None:
     found = sqlanon.profile(folder / file)
@@ -66,6 +67,7 @@ def test_columns_are_recognized_in_every_source(folder: Path, file: str) -> None
     assert weight.is_mixed and weight.reads_as == "text" and weight.question is not None
 
 
+@pytest.mark.slow
 def test_postgres_finds_what_duckdb_finds(request: pytest.FixtureRequest, folder: Path) -> None:
     opened = next(kind for kind in KINDS if kind.name == "postgres").open(request)
     try:
@@ -152,6 +154,7 @@ def test_a_table_without_quasi_identifiers_says_so(tmp_path: Path) -> None:
     assert found.candidates == ("a", "b") and found.sets is not None
 
 
+@pytest.mark.slow
 def test_strange_names_and_types_that_cannot_be_compared(tmp_path: Path) -> None:
     names = ['quo"te', "it's", "Größe", "UPPER", "two words", "line\nbreak", "select", "%", "x" * 60]
     found = profiled({name: [1, 2, 2] for name in names} | {"list": [[1], [2], [3]]}, tmp_path)
@@ -199,6 +202,7 @@ def test_a_spread_is_of_many_records_and_rounded(tmp_path: Path) -> None:
     assert lengths is not None and (lengths.shortest, lengths.longest) == (2, 4)
 
 
+@pytest.mark.slow
 def test_no_value_is_in_a_profile(folder: Path) -> None:
     """Texts that stand in the table alone are in no part of the profile."""
     found = sqlanon.profile(folder / "people.parquet")
@@ -266,6 +270,7 @@ def test_many_values_are_judged_by_a_part_of_them(tmp_path: Path) -> None:
     assert 120_000 <= found.spread.q95 <= 130_000
 
 
+@pytest.mark.slow
 def test_the_number_of_statements_does_not_grow_with_the_columns(tmp_path: Path) -> None:
     counts = []
     for columns in (3, 30):

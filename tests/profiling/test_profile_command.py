@@ -18,6 +18,7 @@ def source(tmp_path: Path) -> Path:
     return tmp_path / "people.csv"
 
 
+@pytest.mark.slow
 def test_the_text_shows_columns_roles_and_sets(source: Path) -> None:
     done = sqlanon("profile", source)
     assert done.returncode == 0, done.stderr
@@ -68,6 +69,7 @@ def test_a_source_that_is_not_there(tmp_path: Path) -> None:
     assert done.returncode == 2 and json.loads(done.stdout)["error"] == "SourceError"
 
 
+@pytest.mark.slow
 def test_a_draft_runs_from_another_folder_as_it_stands(source: Path) -> None:
     target = source.parent / "policies" / "people.yaml"
     target.parent.mkdir()

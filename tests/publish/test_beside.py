@@ -55,6 +55,7 @@ def policy(data: pa.Table, *published: str, **changes: Any) -> sqlanon.Policy:
 # -- what is refused ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", IDENTIFYING)
 def test_a_column_that_identifies_persons_is_refused_unless_it_is_accepted(
     people: duckdb.DuckDBPyConnection, name: str
@@ -74,6 +75,7 @@ def test_a_column_that_identifies_persons_is_refused_unless_it_is_accepted(
         assert any("accepts it" in warning and f"'{name}'" in warning for warning in release.warnings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "dirty", "unique"),
     [
@@ -94,6 +96,7 @@ def test_placeholders_and_dirty_values_hide_no_identifying_column(
     assert refused.value.columns[name]["alone"] == unique
 
 
+@pytest.mark.slow
 def test_all_identifying_columns_are_named_at_once(people: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(IdentifyingColumnError) as refused:
         sqlanon.plan(people, policy(persons(), *IDENTIFYING, *OTHERS))
@@ -102,6 +105,7 @@ def test_all_identifying_columns_are_named_at_once(people: duckdb.DuckDBPyConnec
     assert refused.value.columns["years"]["determines"]["age"] > 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["email", "age_copy"])
 def test_a_sensitive_column_that_identifies_persons_is_refused(people: duckdb.DuckDBPyConnection, name: str) -> None:
     asked = document(persons(), ())
@@ -110,6 +114,7 @@ def test_a_sensitive_column_that_identifies_persons_is_refused(people: duckdb.Du
         sqlanon.plan(people, sqlanon.Policy.from_dict(asked))
 
 
+@pytest.mark.slow
 def test_transformations_and_live_views_refuse_them_too(people: duckdb.DuckDBPyConnection) -> None:
     for changes in (
         {"transformation": {"type": "patterns"}},
@@ -148,6 +153,7 @@ def test_a_copy_is_refused_though_no_value_of_it_occurs_twice(people: duckdb.Duc
     sqlanon.plan(people, sqlanon.Policy.from_dict({**asked, "columns": columns})).close()
 
 
+@pytest.mark.slow
 def test_few_records_are_not_enough_to_refuse(people: duckdb.DuckDBPyConnection) -> None:
     for number, refused in ((9, False), (10, True)):
         load(people, persons(number))
@@ -159,6 +165,7 @@ def test_few_records_are_not_enough_to_refuse(people: duckdb.DuckDBPyConnection)
             sqlanon.anonymize(people, asked).close()
 
 
+@pytest.mark.slow
 def test_what_is_not_published_does_not_count(people: duckdb.DuckDBPyConnection) -> None:
     """Records outside the subset and, under the basic match, with a NULL hold values that are not published."""
     people.execute("UPDATE t SET sex = NULL, surname = email WHERE age < 60")
@@ -192,6 +199,7 @@ def test_records_that_are_alone_by_kept_columns_are_reported_with_their_number(
         assert f"Of {found.records} published records" in warning and f": {counts[OTHERS]}" in warning
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["patterns", "local_recoding"])
 def test_records_that_are_alone_are_counted_of_several_rules(people: duckdb.DuckDBPyConnection, kind: str) -> None:
     asked = policy(persons(), "diagnosis", "stay", transformation={"type": kind, "seed": 1} if kind != "patterns" else
@@ -210,6 +218,7 @@ def test_a_column_that_nearly_gives_a_quasi_identifier_away_is_reported(people: 
         assert 0.8 <= plan.beside["columns"][0]["determines"]["age"] < 0.95
 
 
+@pytest.mark.slow
 def test_a_policy_that_protects_nobody_says_so(people: duckdb.DuckDBPyConnection) -> None:
     nothing = {"columns": {"stay": {"role": "keep"}}}
     with sqlanon.anonymize(people, policy(persons(), **nothing)) as release:
@@ -253,6 +262,7 @@ def test_what_few_share_is_counted_in_entities(clinic: duckdb.DuckDBPyConnection
         assert few > single > 0
 
 
+@pytest.mark.slow
 def test_a_column_that_is_accepted_but_does_not_identify_is_counted_as_others_are(
     people: duckdb.DuckDBPyConnection,
 ) -> None:
@@ -264,6 +274,7 @@ def test_a_column_that_is_accepted_but_does_not_identify_is_counted_as_others_ar
     assert counts[0] == counts[2] != ()
 
 
+@pytest.mark.slow
 def test_a_sensitive_column_of_nearly_unique_values_is_reported(people: duckdb.DuckDBPyConnection) -> None:
     models = [{"type": "distinct_l_diversity", "l": 2}]
     for name, reported in (("seen", True), ("weight", True), ("diagnosis", False)):
@@ -279,6 +290,7 @@ def test_a_sensitive_column_of_nearly_unique_values_is_reported(people: duckdb.D
             assert len([warning for warning in release.warnings if "Columns that are kept" in warning]) == 1
 
 
+@pytest.mark.slow
 def test_a_warning_names_a_few_of_many_columns(people: duckdb.DuckDBPyConnection) -> None:
     many = [f"kept_{i}" for i in range(40)]
     people.execute(f"CREATE OR REPLACE TABLE t AS SELECT *, {', '.join(f'stay AS {name}' for name in many)} FROM t")
@@ -288,6 +300,7 @@ def test_a_warning_names_a_few_of_many_columns(people: duckdb.DuckDBPyConnection
         assert release.plan.beside_release.alone[-1][0] == tuple(many)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["file", "table"])
 def test_where_counting_the_release_fails_nothing_is_published(
     tmp_path: Path, people: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, output: str
@@ -312,6 +325,7 @@ def test_where_counting_the_release_fails_nothing_is_published(
         assert target.exists() == (output == "file")
 
 
+@pytest.mark.slow
 def test_models_that_allow_classes_of_one_record_say_so(people: duckdb.DuckDBPyConnection) -> None:
     for model in ({"type": "distinct_l_diversity", "l": 1}, {"type": "t_closeness", "t": 1}):
         asked = document(persons(), (), privacy=[])
@@ -323,6 +337,7 @@ def test_models_that_allow_classes_of_one_record_say_so(people: duckdb.DuckDBPyC
         assert not any("may hold a single record" in warning for warning in plan.all_warnings)
 
 
+@pytest.mark.slow
 def test_quasi_identifiers_that_hold_one_value_are_reported(people: duckdb.DuckDBPyConnection) -> None:
     people.execute("UPDATE t SET age = 40, zip = '1', sex = 'f'")
     with sqlanon.plan(people, policy(persons(), "stay")) as plan:
@@ -332,6 +347,7 @@ def test_quasi_identifiers_that_hold_one_value_are_reported(people: duckdb.DuckD
         assert not any("holds one value" in warning for warning in plan.all_warnings)
 
 
+@pytest.mark.slow
 def test_the_number_of_statements_does_not_grow_with_the_columns(people: duckdb.DuckDBPyConnection) -> None:
     data = persons().select(list(QUASI))
     load(people, data)
@@ -360,6 +376,7 @@ class Counted(DuckDBEngine):
         return super().run(name, statement, parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["keep", "drop"])
 def test_wide_tables_are_judged_by_short_statements(people: duckdb.DuckDBPyConnection, role: str) -> None:
     """Hundreds of columns that repeat, as an entity does: no statement holds more than some tens of queries."""
@@ -457,12 +474,14 @@ def test_a_dropped_column_that_looks_like_the_person_is_reported(clinic: duckdb.
         assert release.warnings == () and release.plan.beside_release.few == ()
 
 
+@pytest.mark.slow
 def test_a_kept_column_that_names_persons_with_several_records_is_refused(clinic: duckdb.DuckDBPyConnection) -> None:
     for changes in ({}, {"entity": "person"}):
         with pytest.raises(IdentifyingColumnError, match="pseudonym"):
             sqlanon.plan(clinic, policy(visits(), "pseudonym", **changes))
 
 
+@pytest.mark.slow
 def test_linked_records_of_persons_are_reported_with_the_number_of_persons(clinic: duckdb.DuckDBPyConnection) -> None:
     data = visits()
     quarter = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
@@ -484,6 +503,7 @@ def test_linked_records_of_persons_are_reported_with_the_number_of_persons(clini
 # -- where it is read --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_terminal_json_and_report_tell_the_same(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "s.duckdb")) as connection:
         load(connection, persons())

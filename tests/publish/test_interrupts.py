@@ -97,6 +97,7 @@ def run(policy: Path, *options: str) -> Result:
     return CliRunner().invoke(main, ["run", str(policy), *options])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", SIGNALS)
 def test_an_interrupted_search_publishes_nothing_and_says_what_it_had_found(
     policy: Path, monkeypatch: pytest.MonkeyPatch, sent: int
@@ -128,6 +129,7 @@ def test_json_is_one_document_with_the_best_node(policy: Path, monkeypatch: pyte
     assert set(best["levels"]) == {c.name for c in sqlanon.Policy.from_file(policy).quasi_identifiers}
 
 
+@pytest.mark.slow
 def test_an_interrupt_before_any_solution_is_none_of_the_policy(policy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for options in ((), ("--on-interrupt", "publish")):
         with monkeypatch.context() as patched:
@@ -138,6 +140,7 @@ def test_an_interrupt_before_any_solution_is_none_of_the_policy(policy: Path, mo
         assert (policy.parent / "released.parquet").read_text() == "the old release"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["option", "policy"])
 def test_what_an_interrupted_search_has_found_is_published_when_that_is_asked_for(
     policy: Path, monkeypatch: pytest.MonkeyPatch, by: str
@@ -153,6 +156,7 @@ def test_what_an_interrupted_search_has_found_is_published_when_that_is_asked_fo
     assert sqlanon.verify(released + CERTIFICATE, sqlanon.Policy.from_file(policy)).holds
 
 
+@pytest.mark.slow
 def test_python_raises_a_keyboard_interrupt_with_the_best_node(policy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded, before = sqlanon.Policy.from_file(policy), contents(policy)
     for verb in (sqlanon.anonymize, sqlanon.plan):
@@ -165,7 +169,8 @@ def test_python_raises_a_keyboard_interrupt_with_the_best_node(policy: Path, mon
     assert contents(policy) == before
 
 
-@pytest.mark.parametrize(("owner", "name"), [(Draft, "audit"), (files, "_write_flat"), (publication, "ordered")])
+@pytest.mark.slow
+@pytest.mark.parametrize(("owner", "name"), [(Draft, "audit"), (files, "write_flat"), (publication, "ordered")])
 def test_an_interrupt_while_the_release_is_written_or_audited_leaves_nothing(
     policy: Path, monkeypatch: pytest.MonkeyPatch, owner: object, name: str
 ) -> None:
@@ -178,6 +183,7 @@ def test_an_interrupt_while_the_release_is_written_or_audited_leaves_nothing(
     assert contents(policy) == before
 
 
+@pytest.mark.slow
 def test_a_second_interrupt_does_not_keep_partial_files(policy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = contents(policy)
     removed = Path.unlink
@@ -195,6 +201,7 @@ def test_a_second_interrupt_does_not_keep_partial_files(policy: Path, monkeypatc
     assert contents(policy) == before
 
 
+@pytest.mark.slow
 def test_an_interrupt_that_comes_too_late_says_that_the_release_stands(
     policy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,6 +216,7 @@ def test_an_interrupt_that_comes_too_late_says_that_the_release_stands(
     assert sqlanon.verify(released + CERTIFICATE, sqlanon.Policy.from_file(policy)).holds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("statement", "published"), [("rename", False), ("COMMIT", True)])
 @pytest.mark.parametrize("kind", ["table", "view", "live_view"])
 def test_a_transaction_is_committed_whole_or_rolled_back(
@@ -235,6 +243,7 @@ def test_a_transaction_is_committed_whole_or_rolled_back(
         assert published or there == ["discharges"]
 
 
+@pytest.mark.slow
 def test_an_interrupt_after_publication_says_that_the_release_stands(
     policy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,6 +254,7 @@ def test_an_interrupt_after_publication_says_that_the_release_stands(
     assert Path(f"{policy.parent}/released.parquet{MANIFEST}").read_text() != f"the old release{MANIFEST}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [("--on-interrupt", "publish"), ()])
 def test_local_recoding_that_is_interrupted_publishes_only_when_asked_to(
     policy: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
@@ -292,6 +302,7 @@ def test_an_exact_solution_that_is_interrupted_publishes_only_when_asked_to(
         assert 0 < document["incumbent"]["gap"] < 1 and 0 < document["incumbent"]["loss"] < 1
 
 
+@pytest.mark.slow
 def test_greedy_patterns_and_a_verification_end_at_an_interrupt(policy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from sqlanon.plan.recoding import pattern_plan
     from sqlanon.verification import _Verifier

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 from effort import Block, enough, seeds
-from random_worlds import document, load, random_world
+from random_worlds import document, load, mapped_world, random_world
 
 import sqlanon
 from sqlanon.audit.check import check_relation
@@ -21,13 +24,17 @@ from sqlanon.cli import main
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.sqltrees.trees import table
 
+Make = Callable[[int], brute_models.World]
 
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [random_world, mapped_world])
 @seeds(30, 30)
-def test_audits_agree_with_brute_force_about_every_model_alone(block: Block) -> None:
+def test_audits_agree_with_brute_force_about_every_model_alone(block: Block, make: Make) -> None:
     """Run over generalized, unsuppressed records, the audits of a plan find exactly the classes that fail."""
     failed = held = 0
     for seed in block:
-        world, rng = random_world(seed), random.Random(seed)
+        world, rng = make(seed), random.Random(seed)
         policy = document(world, rng)
         policy["suppression_limit"] = 1
         with duckdb.connect() as connection:
@@ -40,7 +47,7 @@ def test_audits_agree_with_brute_force_about_every_model_alone(block: Block) -> 
                 answer = brute_models.judge(world, plan.node)
                 rows = [
                     (*(t.generalize(v, level) for t, v, level in zip(world.trees, r[0], plan.node)), *r[1])
-                    for r in world.members
+                    for r in filter(world.covered, world.members)  # the others are in no class
                 ]
                 names = [c for c in policy["columns"] if c != "member"]
                 engine = plan._session.source.engine
@@ -72,6 +79,7 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options, code, failing",
     [
@@ -89,6 +97,12 @@ def files(tmp_path: Path) -> Path:
         (["--sensitive", "illness:t_closeness:t=0.37,distance=hierarchical,hierarchy=tree.csv"], 1, [1]),
         (["--sensitive", "illness:t_closeness:t=0.334,distance=ordered"], 0, [0]),
         (["--sensitive", "illness:t_closeness:t=0.33,distance=ordered"], 1, [1]),
+        (["--sensitive", "illness:delta_disclosure:delta=1.42"], 0, [0]),
+        (["--sensitive", "illness:delta_disclosure:delta=1.415"], 1, [1]),
+        (["--sensitive", "illness:delta_disclosure:delta=1"], 1, [2]),
+        (["--sensitive", "illness:beta_likeness:beta=1.67"], 0, [0]),
+        (["--sensitive", "illness:beta_likeness:beta=1.6666"], 1, [1]),
+        (["--sensitive", "illness:beta_likeness:beta=5,enhanced=true"], 1, [2]),
         (["--delta-presence", "min=0.5,max=1"], 0, [0]),
         (["--delta-presence", "min=0.5,max=0.99"], 1, [1]),
         (["--delta-presence", "min=0.51,max=1"], 1, [1]),
@@ -113,6 +127,9 @@ def test_check_says_which_model_fails(
         (["--sensitive", "illness:t_closeness:t=0.5"], "a reference, and there is none"),
         (["--sensitive", "illness:t_closeness:t=0.5,distance=hierarchical", "--reference", "source.csv"], "hierarchy"),
         (["--sensitive", "illness:t_closeness"], "t_closeness needs t"),
+        (["--sensitive", "illness:beta_likeness:beta=1"], "a reference, and there is none"),
+        (["--sensitive", "illness:delta_disclosure:delta=0"], "give a number above 0"),
+        (["--sensitive", "illness:beta_likeness:beta=1,enhanced=maybe"], "say true or false"),
         (["--sensitive", "illness:closeness:t=1"], "names no privacy model"),
         (["--sensitive", "illness:k_anonymity:k=2"], "does not belong here"),
         (["--sensitive", "nope:distinct_l_diversity:l=2"], "no column 'nope'"),
@@ -129,6 +146,31 @@ def test_what_cannot_be_checked_is_told(
     assert message in output.stderr and "Traceback" not in output.stderr
 
 
+@pytest.mark.parametrize(
+    "options, code, message",
+    [
+        (["c.sqlite", "release", "--reference", "c.sqlite", "--reference-table", "source"], 0, "delta=1) holds"),
+        (["c.sqlite", "source", "--reference", "./c.sqlite", "--reference-table", "release"], 1, "2 classes"),
+        (["c.sqlite", "release", "--reference", "c.sqlite", "--reference-table", "nope"], 2, "'release', 'source'"),
+        (["c.sqlite", "release", "--reference", "c.sqlite"], 2, "no table of it is named"),
+        (["c.sqlite", "release", "--reference", "source.csv"], 2, "tables of its own database only"),
+    ],
+)
+def test_check_compares_tables_of_one_sqlite_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], code: int, message: str
+) -> None:
+    """SQLite reads no second source, but the reference may be another table of the file."""
+    monkeypatch.chdir(tmp_path)
+    with closing(sqlite3.connect("c.sqlite")) as written, written:
+        for name, records in (("source", "xa xb ya yb"), ("release", "xa xb")):
+            written.execute(f"CREATE TABLE {name} (q TEXT, s TEXT)")
+            written.executemany(f"INSERT INTO {name} VALUES (?, ?)", [tuple(record) for record in records.split()])
+        written.execute("INSERT INTO source VALUES ('x', 'c'), ('y', 'c')")
+    output = CliRunner().invoke(main, ["check", *options, "--qi", "q", "--sensitive", "s:delta_disclosure:delta=1"])
+    assert output.exit_code == code and message in output.output, output.output
+
+
+@pytest.mark.slow
 def test_check_agrees_with_publication_about_null_and_hierarchies(tmp_path: Path) -> None:
     """A release that was published passes ``check`` with the same models, its hierarchy file, and its source."""
     (tmp_path / "tree.csv").write_text("flu;airways;*\ncold;airways;*\nnone;none;*\n")
@@ -157,22 +199,28 @@ def test_check_agrees_with_publication_about_null_and_hierarchies(tmp_path: Path
 
 
 def test_a_value_that_the_reference_lacks_is_far_away(connection: duckdb.DuckDBPyConnection) -> None:
+    from sqlanon.models.beta_likeness import BetaLikeness
+    from sqlanon.models.delta_disclosure import DeltaDisclosure
     from sqlanon.models.t_closeness import TCloseness
 
     connection.execute("CREATE TABLE r AS SELECT 'x' AS q, unnest(['a', 'new']) AS s")
     connection.execute("CREATE TABLE p AS SELECT unnest(['a', 'b']) AS s")
     engine = DuckDBEngine(connection=connection)
-    for distance in ("equal", "ordered"):
+    for model in (
+        TCloseness("s", 0.4, "equal"), TCloseness("s", 0.4, "ordered"),
+        DeltaDisclosure("s", 64), BetaLikeness("s", 1e9), BetaLikeness("s", 1e9, True),
+    ):  # fmt: skip
         result = check_relation(
             engine,
             table("r"),
             quasi_identifiers=["q"],
-            models=[TCloseness("s", 0.4, distance)],
+            models=[model],
             reference=table("p"),
         )
         assert not result.holds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["duckdb", "parquet", "csv"])
 @pytest.mark.parametrize("suppressed", ["drop", "redact"])
 def test_every_target_is_audited_for_every_model(tmp_path: Path, ending: str, suppressed: str) -> None:

@@ -70,6 +70,7 @@ KEPT = {"undeclared": "drop"}
 QUASI_IDENTIFIERS = {"columns": {name: policy()["columns"][name] for name in ("age", "ward")}, "undeclared": "drop"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", [KEPT, QUASI_IDENTIFIERS], ids=["kept", "quasi-identifiers"])
 @pytest.mark.parametrize("more", [{}, {"privacy": [{"type": "k_anonymity", "k": 700}], "suppression_limit": 1.0,
                                        "suppressed": "redact"}], ids=["", "redacted"])  # fmt: skip
@@ -109,6 +110,7 @@ def test_each_row_is_written_as_often_as_it_stands(tmp_path: Path) -> None:
     assert Counter(rows_of(target)) == Counter(rows_of(tmp_path / "source.parquet"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["parquet", "csv", "duckdb", "xml"])
 @pytest.mark.parametrize("threads", [1, 4])
 def test_every_format_holds_the_counted_rows(tmp_path: Path, ending: str, threads: int) -> None:

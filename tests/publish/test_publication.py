@@ -79,6 +79,7 @@ def relations(engine: DuckDBEngine) -> set[str]:
     return {str(row[0]) for row in rows}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_holds_the_rows_shuffled_and_nothing_else(engine: DuckDBEngine, tmp_path: Path, kind: str) -> None:
     expected = engine.run("rows", QUERY)
@@ -93,6 +94,7 @@ def test_every_kind_holds_the_rows_shuffled_and_nothing_else(engine: DuckDBEngin
     assert leftovers(tmp_path) == ([kind] if "." in kind else [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_target_that_exists_is_refused_or_replaced(engine: DuckDBEngine, tmp_path: Path, kind: str) -> None:
     run(engine, kind, tmp_path)
@@ -108,6 +110,7 @@ def test_a_target_that_exists_is_refused_or_replaced(engine: DuckDBEngine, tmp_p
     assert len(read(kind, tmp_path)) == 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_redacted_rows_hold_one_unused_marker(engine: DuckDBEngine, tmp_path: Path, kind: str) -> None:
     note = "CASE WHEN id = 7 THEN '[suppressed]' ELSE note END AS note"
@@ -150,6 +153,7 @@ def test_a_failed_audit_leaves_everything_as_it_was(
         assert len(read(kind, tmp_path)) == 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("error", [SourceChangedError("changed"), KeyboardInterrupt()])
 def test_a_last_look_at_the_source_can_stop_it(
@@ -176,6 +180,7 @@ run(engine, {kind!r}, directory, verify_source=lambda: os.kill(os.getpid(), sign
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", fast_of(KINDS, "table", "release.parquet"))
 def test_kill_in_the_middle_leaves_no_target_and_the_next_run_cleans_up(
     source: Path, tmp_path: Path, kind: str
@@ -255,6 +260,7 @@ def test_the_users_own_connection_receives_tables(tmp_path: Path, kind: str) -> 
         assert user.execute("SELECT COUNT(*) FROM anon.out").fetchone() == (100,)
 
 
+@pytest.mark.slow
 def test_a_fresh_file_holds_no_trace_of_a_dropped_column(engine: DuckDBEngine, tmp_path: Path) -> None:
     assert CANARY.encode() in (tmp_path / "source.duckdb").read_bytes()
     for kind in KINDS[2:]:
@@ -299,6 +305,7 @@ def test_xml_without_records_is_refused(engine: DuckDBEngine, tmp_path: Path) ->
     assert leftovers(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS[2:])
 def test_one_column_of_nulls_survives(engine: DuckDBEngine, tmp_path: Path, kind: str) -> None:
     sql = "SELECT NULLIF(note, 'NULL') AS note FROM src.main.people WHERE id % 4 IN (0, 1, 2)"

@@ -40,8 +40,8 @@ from sqlanon.report.summary import (
 from sqlanon.report.text import text_report
 from sqlanon.risk.facts import RiskComparison
 from sqlanon.risk.figures import Setting, assess
-from sqlanon.risk.histogram import SizeHistogram
 from sqlanon.search.certificate import Certificate
+from sqlanon.sizes.histogram import SizeHistogram
 
 NOW = "2026-01-02T03:04:05Z"
 FORMS: dict[str, Callable[..., str]] = {
@@ -59,7 +59,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "full domain": {},
     "redacted nothing": {"nulls": "basic"},
     "patterns": {"transformation": {"type": "patterns", "patterns": [[], ["a"]]}},
-    "local recoding": {"transformation": {"type": "local_recoding", "nodes": [{"a": 0}, {"a": 1}]}},
+    "local recoding": {"transformation": {"type": "local_recoding", "hold": 0, "nodes": [{"a": 0}, {"a": 1}]}},
 }
 
 
@@ -97,6 +97,7 @@ def summary_of(rows: list[tuple[Any, ...]], policy: sqlanon.Policy) -> tuple[Run
             return summarize(release, now=NOW), release.manifest, written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(scaled(8)))
 def test_sources_of_the_same_release_and_manifest_give_the_same_report(kind: str, seed: int) -> None:
@@ -296,6 +297,7 @@ def test_a_failed_run_has_nothing_for_a_recipient() -> None:
         assert "104729" not in text and "350377" not in text and "NoSolutionError" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", FORMS)
 def test_the_command_writes_a_report_for_whom_it_is_asked_to(ending: str, tmp_path: Path) -> None:
     rows = [("x", "p", "v", "m", "i")] * 12 + [("y", "q", "v", "m", "j")] * 2

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from effort import Block, enough, scaled, seeds
-from random_worlds import document, load, random_world
+from random_worlds import document, load, mapped_world, random_world
 from tables import text_table
 
 import sqlanon
@@ -31,13 +31,14 @@ def certified(made: sqlanon.Plan, path: Path) -> dict:
     return json.loads(path.read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", EXACT)
-@seeds(15, 5)
+@seeds(15, 15)
 def test_certificates_hold_for_every_model_and_measure(block: Block, tmp_path: Path, strategy: str) -> None:
     held = 0
     for seed in block:
         seed = len(EXACT) * seed + EXACT.index(strategy)
-        world = random_world(seed)
+        world = random_world(seed) if seed % 3 else mapped_world(seed)
         asked = {**document(world, random.Random(seed)), "search": {"strategy": strategy}}
         policy = sqlanon.Policy.from_dict(asked)
         with duckdb.connect() as connection:
@@ -161,6 +162,7 @@ def test_a_certificate_tells_no_small_count(connection: duckdb.DuckDBPyConnectio
     assert not sqlanon.verify(tmp_path / "certificate.json", policy, connection).holds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", [{}, {"max_evaluations": 9}, {"gap": 0.3}, {"strategy": "exhaustive"}])
 def test_no_bound_tells_a_number_of_suppressed_records(connection, skewed, search: dict) -> None:
     """Bounds are of generalization alone, or of nodes that suppress nothing: nothing can be subtracted."""
@@ -189,6 +191,7 @@ def test_without_quasi_identifiers_every_strategy_ends_and_certifies(connection,
         assert sqlanon.verify(tmp_path / "certificate.json", policy, connection).optimal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1" * 401])
 def test_a_number_that_is_none_is_refused(connection, skewed, tmp_path: Path, number: str) -> None:
     path = tmp_path / "certificate.json"
@@ -233,6 +236,7 @@ def test_first_gap_agrees_with_counting_the_nodes() -> None:
         assert gap is None or gap not in held
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"certificate_version": 1}', '{"certificate_version": 2}'])
 def test_what_is_no_certificate_is_an_error_that_says_so(plan, connection, tmp_path: Path, text: str) -> None:
     path = tmp_path / "certificate.json"
@@ -265,6 +269,7 @@ def test_another_policy_is_refused_before_the_source_is_opened(connection, skewe
     assert sqlanon.verify(tmp_path / "certificate.json", same, connection).holds
 
 
+@pytest.mark.slow
 def test_another_policy_of_an_older_certificate_is_noticed_at_the_first_node(
     connection, skewed, tmp_path: Path
 ) -> None:

@@ -19,11 +19,12 @@ from killed_publications import SCENARIOS, publish, seen
 
 import sqlanon
 from sqlanon.disk import renames
+from sqlanon.disk.digests import digest_of
 from sqlanon.disk.folders import LOCK, PrivateFolder
 from sqlanon.disk.writing import whole_file, workplace_of, write_text
 from sqlanon.errors import InputError, TargetError
 from sqlanon.publish.leftovers import clean
-from sqlanon.publish.papers import CERTIFICATE, MANIFEST, check_papers, digest_of
+from sqlanon.publish.papers import CERTIFICATE, MANIFEST, check_papers
 from sqlanon.publish.workplace import RECORD, Workplace
 
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -92,6 +93,7 @@ CASES = [
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked to be killed")
 @pytest.mark.parametrize(("name", "options"), CASES)
+@pytest.mark.slow
 def test_wherever_a_publication_is_killed_papers_are_never_beside_another_release_and_it_is_settled(
     tmp_path: Path, name: str, options: tuple[str, ...]
 ) -> None:
@@ -320,6 +322,7 @@ def open_umask() -> Any:
 FILES = ("out.csv", "out.csv.manifest.json", "out.csv.certificate.json", "s.sql", "c.json", "r.html")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("open_umask")
 def test_new_files_are_their_owners_alone_and_replaced_ones_keep_their_permissions(folder: Path) -> None:
     beside = ("--script", folder / "s.sql", "--certificate", folder / "c.json", "--report", folder / "r.html")
@@ -348,6 +351,7 @@ def test_permissions_that_are_none_are_refused(folder: Path, wrong: Any) -> None
         sqlanon.Policy.from_dict({**POLICY, "output": {"table": "t", "mode": "0600"}})
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("open_umask")
 @pytest.mark.parametrize("ending", ["csv", "parquet", "duckdb", "xml"])
 def test_nobody_else_can_read_a_release_before_it_is_in_place(
@@ -379,11 +383,12 @@ def test_texts_and_conversions_are_created_for_their_owner_alone_and_keep_what_t
 
 def test_a_folder_can_be_entered_by_those_who_can_read_it(tmp_path: Path) -> None:
     target = tmp_path / "r.parquet"
+    listed = (target, target / "year=1", target / "year=1" / "data_0.parquet")
     publish(target, "a", certificate=False, if_exists="error", folder=True)
-    assert [mode(target), mode(target / "a.parquet")] == ["0700", "0600"]
+    assert [mode(path) for path in listed] == ["0700", "0700", "0600"]
     target.chmod(0o750)
     publish(target, "b", certificate=False, if_exists="replace", folder=True)
-    assert [mode(target), mode(target / "a.parquet")] == ["0750", "0640"]
+    assert [mode(path) for path in listed] == ["0750", "0750", "0640"]
 
 
 def test_a_workplace_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

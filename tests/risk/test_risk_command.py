@@ -66,6 +66,7 @@ def test_nulls_entities_and_weights() -> None:
     assert "entities are counted" in refused("t.csv", "--qi", "b", "--weights", "w", "--entity", "person")
 
 
+@pytest.mark.slow
 def test_records_that_take_no_part_are_named_first(folder: Path) -> None:
     """Six unique records are excluded for a NULL: no line may say of the source that nobody is alone."""
     duckdb.sql(
@@ -111,6 +112,7 @@ def policy(folder: Path, **keys: Any) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suppressed", ["drop", "redact"])
 def test_before_and_after(folder: Path, suppressed: str) -> None:
     path = policy(folder, suppressed=suppressed)

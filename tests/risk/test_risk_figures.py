@@ -15,11 +15,11 @@ from effort import enough, scaled
 import sqlanon
 from sqlanon.errors import InputError
 from sqlanon.risk.figures import Setting, WeightedRisk, assess
-from sqlanon.risk.histogram import PopulationClasses, SizeHistogram, in_buckets
 from sqlanon.risk.individual import individual_risks
 from sqlanon.risk.measure import weighted_risk
-from sqlanon.risk.population import pitman, zayatz
-from sqlanon.risk.special import (
+from sqlanon.sizes.histogram import PopulationClasses, SizeHistogram, in_buckets
+from sqlanon.sizes.population import pitman, zayatz
+from sqlanon.sizes.special import (
     harmonic_sum,
     harmonic_sums,
     log_falling_ratio,

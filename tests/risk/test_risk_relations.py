@@ -58,6 +58,7 @@ def random_rows(rng: random.Random, pools: list[list[str | int | None]], count: 
     return [tuple(rng.choice(pool) for pool in pools) for _ in range(count)]
 
 
+@pytest.mark.slow
 def test_random_relations(kind: Kind, engine: Engine) -> None:
     for seed in Block(1, 3 * kind.cases):
         rng = random.Random(seed)

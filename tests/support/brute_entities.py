@@ -6,8 +6,8 @@ model watches a column once a class and value.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -21,6 +21,18 @@ class Owned:
 
     world: brute_models.World
     persons: list[Any]
+    citizens: list[Any] | None = None
+    """The persons of the records of a population (None: nobody knows whose one is); None: each is another person."""
+
+    def crowd(self, node: Sequence[int]) -> dict[Any, set[Any]]:
+        """The persons of the population by their class at a node."""
+        whose = self.citizens if self.citizens is not None else [*range(len(self.world.population or []))]
+        found: dict[Any, set[Any]] = defaultdict(set)
+        for row, person in zip(self.world.population or [], whose, strict=True):
+            if person is not None:
+                for key in replace(self.world, population=[row]).people(node):
+                    found[key].add(person)
+        return found
 
     def __post_init__(self) -> None:
         self.owner = {id(record): person for record, person in zip(self.world.records, self.persons, strict=True)}
@@ -43,7 +55,13 @@ class Answer:
     smallest: int | None
 
 
-def passes(owned: Owned, column: int | None, model: dict[str, Any], records: Sequence[brute_models.Record]) -> bool:
+def passes(
+    owned: Owned,
+    column: int | None,
+    model: dict[str, Any],
+    records: Sequence[brute_models.Record],
+    crowd: Collection[Any],
+) -> bool:
     """The definition of every model over the persons of a class."""
     members = [record for record in records if record[2]]
     if model["type"] == "k_anonymity":
@@ -51,6 +69,8 @@ def passes(owned: Owned, column: int | None, model: dict[str, Any], records: Seq
     if model["type"] == "delta_presence":
         low, high = Fraction(str(model["min"])), Fraction(str(model["max"]))
         return low <= Fraction(len(owned.people(members)), len(owned.people(records))) <= high
+    if model["type"] == "k_map":
+        return len(crowd) >= model["k"]
     assert column is not None
     everyone = replace(owned.world, records=owned.once(owned.world.members, column))
     seen = owned.once(members, column)
@@ -62,6 +82,7 @@ def judge(owned: Owned, node: Sequence[int]) -> Answer:
     world = owned.world
     published, released, removed = [], Counter(), []
     by_model, candidate = [0] * len(world.models), True
+    crowd = owned.crowd(node)
     for key, records in world.classes(node).items():
         members = [record for record in records if record[2]]
         if not members:
@@ -69,7 +90,8 @@ def judge(owned: Owned, node: Sequence[int]) -> Answer:
                 if model["type"] == "delta_presence" and model.get("public_only") == "reject" and model["min"] > 0:
                     candidate = False
             continue
-        failing = [not passes(owned, column, model, records) for column, model in world.models]
+        people = owned.people(records) if world.population is None else crowd.get(key, ())
+        failing = [not passes(owned, column, model, records, people) for column, model in world.models]
         for i, fails in enumerate(failing):
             by_model[i] += len(members) * fails
         if any(failing):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import brute_release
 from brute import Text, Tree
 
 Record = tuple[tuple[Text, ...], tuple[Text, ...], bool]
@@ -27,6 +28,18 @@ class World:
     models: list[tuple[int | None, dict[str, Any]]]
     """(sensitive column or None, model as in a policy)."""
     nulls: str = "extended"
+    weights: Sequence[float] = ()
+    """Of the quasi-identifiers; () is 1 for each."""
+    population: list[tuple[Text, ...]] | None = None
+    """The quasi-identifiers of the records of a population beside the records (k-map)."""
+
+    def people(self, node: Sequence[int]) -> Counter:
+        """The records of the population by their class at a node: those that the hierarchies list."""
+        return Counter(
+            tuple(t.generalize(v, level) for t, v, level in zip(self.trees, row, node))
+            for row in self.population or []
+            if all(t.covers(v) for t, v in zip(self.trees, row)) and (self.nulls == "extended" or None not in row)
+        )
 
     @property
     def taking_part(self) -> list[Record]:
@@ -88,6 +101,13 @@ def distance(world: World, column: int, inside: list[Text], kind: str) -> float:
     return work / (len(row) - 1)
 
 
+def gains(world: World, column: int, inside: list[Text]) -> list[tuple[Fraction, Fraction]]:
+    """Per value of a class: its share there as a multiple of that among all records, and this one."""
+    p, q = Counter(r[1][column] for r in world.members), Counter(inside)
+    n, everyone = sum(q.values()), sum(p.values())
+    return [(Fraction(c * everyone, n * p[v]) if p[v] else math.inf, Fraction(p[v], everyone)) for v, c in q.items()]
+
+
 def passes(world: World, column: int | None, model: dict[str, Any], members: list[Record], everyone: int) -> bool:
     """SPEC-measures, the table of privacy models."""
     n = len(members)
@@ -96,6 +116,8 @@ def passes(world: World, column: int | None, model: dict[str, Any], members: lis
     if model["type"] == "delta_presence":
         low, high = Fraction(str(model["min"])), Fraction(str(model["max"]))
         return low <= Fraction(n, everyone) <= high
+    if model["type"] == "k_map":
+        return everyone >= model["k"]
     assert column is not None
     inside = [r[1][column] for r in members]
     counts = sorted(Counter(inside).values(), reverse=True)
@@ -105,6 +127,12 @@ def passes(world: World, column: int | None, model: dict[str, Any], members: lis
         return -sum(c / n * math.log(c / n) for c in counts) >= math.log(model["l"]) - 1e-12
     if model["type"] == "recursive_l_diversity":
         return len(counts) >= model["l"] and counts[0] < Fraction(str(model["c"])) * sum(counts[model["l"] - 1 :])
+    if model["type"] == "delta_disclosure":
+        return all(abs(math.log2(gain)) < model["delta"] - 1e-12 for gain, _ in gains(world, column, inside))
+    if model["type"] == "beta_likeness":
+        most = Fraction(str(model["beta"]))
+        least = (lambda p: -math.log(p) + 1e-12) if model.get("enhanced") else (lambda p: math.inf)
+        return all(gain - 1 <= min(most, least(p)) for gain, p in gains(world, column, inside))
     return distance(world, column, inside, model.get("distance", "equal")) <= model["t"] + 1e-12
 
 
@@ -127,6 +155,13 @@ def judge(world: World, node: Sequence[int]) -> Answer:
     removed = [r for r in world.members if not world.covered(r)]
     by_model = [0] * len(world.models)
     candidate = True
+    people = None if world.population is None else world.people(node)
+    of_release = [i for i, (_, model) in enumerate(world.models) if model["type"] in brute_release.KINDS]
+    of_classes = [i for i in range(len(world.models)) if i not in of_release]
+    seen = {key: members for key, records in world.classes(node).items() if (members := [r for r in records if r[2]])}
+    passing = {}
+    for i in of_release:
+        by_model[i] = sum(len(seen[key]) for key in brute_release.suppressed(world, node, seen, [world.models[i][1]]))
     for key, records in world.classes(node).items():
         members = [r for r in records if r[2]]
         if not members:
@@ -134,15 +169,22 @@ def judge(world: World, node: Sequence[int]) -> Answer:
                 if model["type"] == "delta_presence" and model.get("public_only") == "reject" and model["min"] > 0:
                     candidate = False
             continue
-        failing = [not passes(world, column, model, members, len(records)) for column, model in world.models]
-        for i, fails in enumerate(failing):
+        everyone = len(records) if people is None else people[key]
+        failing = [not passes(world, *world.models[i], members, everyone) for i in of_classes]
+        for i, fails in zip(of_classes, failing):
             by_model[i] += len(members) * fails
         if any(failing):
             removed += members
         else:
-            published.append(members)
-            for r in members:
-                released[(*key, *r[1])] += 1
+            passing[key] = members
+    cut = set(brute_release.suppressed(world, node, passing, [world.models[i][1] for i in of_release]))
+    for key, members in passing.items():
+        if key in cut:
+            removed += members
+            continue
+        published.append(members)
+        for r in members:
+            released[(*key, *r[1])] += 1
     sizes = [len(members) for members in published]
     return Answer(
         len(removed), len(published), min(sizes, default=None), by_model, candidate, released, published, removed

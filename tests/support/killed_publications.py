@@ -30,13 +30,14 @@ SCENARIOS: dict[str, dict[str, Any]] = {
 
 
 def publish(path: Path, text: str, *, certificate: bool, if_exists: str, folder: bool) -> None:
-    """Publish ``text`` as a release, a file or a folder, with papers that quote it."""
+    """Publish ``text`` as a release, a file or a folder of partitions, with papers that quote it."""
     workplace = Workplace.claim(path)
     try:
         if folder:
             workplace.partial.mkdir()
-            for name in ("a.parquet", "b.parquet"):
-                (workplace.partial / name).write_text(text + name)
+            for name in ("year=1", "year=2"):
+                (workplace.partial / name).mkdir()
+                (workplace.partial / name / "data_0.parquet").write_text(text)
         else:
             workplace.partial.write_text(text)
         workplace.prepare(Papers({"of": text}, {"of": text, "boxes": []} if certificate else None), None)
@@ -47,14 +48,14 @@ def publish(path: Path, text: str, *, certificate: bool, if_exists: str, folder:
 
 def seen(path: Path) -> dict[str, Any]:
     """What a reader sees: whose release, manifest and certificate are there, and whether they are known to fit."""
-    data = path / "a.parquet" if path.is_dir() else path
+    data = path / "year=1/data_0.parquet" if path.is_dir() else path
     papers = {ending: path.with_name(path.name + ending) for ending in (MANIFEST, CERTIFICATE)}
     try:
         fits: bool | None = check_papers(path).holds
     except InputError:
         fits = None
     return {
-        "release": data.read_text().removesuffix("a.parquet") if data.exists() else None,
+        "release": data.read_text() if data.exists() else None,
         **{ending: json.loads(paper.read_text())["of"] if paper.exists() else None for ending, paper in papers.items()},
         "fits": fits,
     }

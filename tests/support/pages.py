@@ -71,7 +71,12 @@ def read_blocks(page: str) -> list[Block]:
 
 def list_pages() -> list[str]:
     """Return every page of the project that people read."""
-    paths = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("*/README.md"), ROOT / "sql/dbt/README.md"]
+    paths = [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *ROOT.glob("*/README.md"),
+        ROOT / "sql/dbt/README.md",
+    ]
     return sorted({str(path.relative_to(ROOT)) for path in paths})
 
 

@@ -100,7 +100,8 @@ def quasi_identifiers(draw: st.DrawFn) -> dict:
 watching = st.lists(
     st.one_of(
         st.integers(1, 9).map(lambda l: {"type": "distinct_l_diversity", "l": l}),
-        st.sampled_from([{"type": "t_closeness", "t": 1e-5}]),
+        st.sampled_from([{"type": "t_closeness", "t": 1e-5}, {"type": "delta_disclosure", "delta": 1.5}]),
+        some(enhanced=st.booleans()).map(lambda form: {"type": "beta_likeness", "beta": 1, **form}),
         st.floats(1, 9).map(lambda l: {"type": "entropy_l_diversity", "l": l}),
         st.sampled_from([0.5, 4, 1e-9]).map(lambda c: {"type": "recursive_l_diversity", "l": 2, "c": c}),
         st.tuples(shares, some(distance=st.sampled_from(["equal", "ordered"]))).map(
@@ -156,7 +157,10 @@ def transformations(draw: st.DrawFn, made: dict) -> dict:
     some_of = st.lists(st.sampled_from(quasi), unique=True, max_size=2) if quasi else st.just([])
     node = st.dictionaries(st.sampled_from(quasi), st.integers(0, 3), max_size=2) if quasi else st.just({})
     seed = some(seed=st.integers(0, 2**62))
-    local = st.tuples(some(nodes=st.integers(1, 9) | st.lists(node, min_size=1, max_size=3)), seed)
+    local = st.tuples(
+        some(nodes=st.integers(1, 9) | st.lists(node, min_size=1, max_size=3), hold=st.sampled_from([0.01, 0.25, 0.9])),
+        seed,
+    )
     kinds = [
         st.just({}),
         st.just({"type": "full_domain"}),

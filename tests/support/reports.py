@@ -20,8 +20,8 @@ from sqlanon.report.summary import (
 from sqlanon.report.wording import describe_proof
 from sqlanon.risk.facts import RiskComparison
 from sqlanon.risk.figures import Setting, assess
-from sqlanon.risk.histogram import SizeHistogram
 from sqlanon.search.certificate import Certificate
+from sqlanon.sizes.histogram import SizeHistogram
 from sqlanon.utility.facts import (
     Accuracy,
     Association,

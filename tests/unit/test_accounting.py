@@ -111,7 +111,7 @@ def document(counts: Ledger, output: dict[str, str], levels: Sequence[int] = (1,
         policy,
         Catalog((age,), 1, counts.records, counts.excluded, 0, 0, 0),
         levels=[levels],
-        rules=None if len(levels) == 1 else [{"levels": {"age": level}} for level in levels],
+        recoding={} if len(levels) == 1 else {"rules": [{"levels": {"age": level}} for level in levels], "hold": 0.1},
         ledger=counts,
         certificate=CERTIFICATE,
         output=output,
@@ -125,7 +125,7 @@ def test_the_loss_is_withheld_with_a_hidden_count_because_it_gives_it_back() -> 
     assert hidden["loss"] is None and hidden["lower_bound"] is None
     assert hidden["optimal"] and hidden["gap"] == 0.0
     shown = document(ledger(100, 0, 0, 0), {})["certificate"]
-    assert shown == CERTIFICATE.to_dict()
+    assert shown == {**CERTIFICATE.to_dict(), "evaluated": None}
 
 
 def test_the_manifest_tells_one_level_or_several_with_their_rules() -> None:
@@ -133,6 +133,7 @@ def test_the_manifest_tells_one_level_or_several_with_their_rules() -> None:
     assert one["columns"][0] == {"name": "age", "role": "quasi_identifier", "level": 1, "height": 3}  # type: ignore[index]
     assert several["columns"][0]["levels"] == [0, 2]  # type: ignore[index]
     assert "rules" not in one and several["rules"] == [{"levels": {"age": 0}}, {"levels": {"age": 2}}]
+    assert "hold" not in one and several["hold"] == 0.1
 
 
 def test_the_manifest_is_json_without_paths() -> None:

@@ -23,6 +23,7 @@ def inherits(direction: str, node: tuple[int, ...], other: tuple[int, ...]) -> b
     return leq(other, node) if direction == "up" else leq(node, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["up", "down"])
 @pytest.mark.parametrize("name", NAMES)
 @given(nodes(), nodes())

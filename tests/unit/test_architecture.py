@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import sqlanon
@@ -10,9 +11,12 @@ import sqlanon
 PACKAGE = Path(sqlanon.__file__).parent
 ROOMS = (
     "version", "errors", "parameters", "interrupts", "disk",
-    "sqltrees", "lattice", "models", "measures", "search", "policy", "compiler", "engines", "audit", "source",
-    "risk", "utility", "evaluate", "publish", "plan", "profiling", "report", "scripts",
-    "anonymizer", "refreshing", "frontier", "verification", "evidence", "testing", "extending", "", "commands", "cli",
+    "sqltrees", "lattice", "sizes", "models", "measures", "search", "policy", "compiler", "engines", "display", "audit",
+    "source", "risk", "relations", "utility", "ledger", "evaluate", "publish", "plan", "tables", "reference",
+    "profiling", "report",
+    "scripts",
+    "anonymizer", "refreshing", "frontier", "verification",
+    "attack", "evidence", "testing", "extending", "", "commands", "cli",
 )  # fmt: skip
 """Folders and root modules from the ground up; a room imports from itself and from rooms before it. The empty name is
 ``sqlanon`` itself."""
@@ -43,6 +47,7 @@ def room(module: str) -> str:
     return module.partition(".")[0]
 
 
+@cache
 def imports(path: Path) -> set[str]:
     """The dotted names that a file imports, anywhere in it."""
     found: set[str] = set()

@@ -58,6 +58,7 @@ def test_populations_of_areas(tmp_path: Path) -> None:
         assert "021,783432" in caught.value.hint
 
 
+@pytest.mark.slow
 def test_a_value_that_reads_like_the_group_is_uncovered(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("v\n" + "a\n" * 9 + "b\n" * 3 + "(other)\n" * 3)
     keys = {"role": "quasi_identifier", "hierarchy": {"frequent": [5]}}

@@ -114,10 +114,23 @@ SENSITIVE = [
         {"type": "recursive_l_diversity", "c": Decimal("0.1"), "l": 3},
     ),
     (sqlanon.TCloseness(t=0.2), {"type": "t_closeness", "t": 0.2}),
+    (sqlanon.DeltaDisclosure(1.5), {"type": "delta_disclosure", "delta": 1.5}),
+    (sqlanon.BetaLikeness(4), {"type": "beta_likeness", "beta": 4}),
+    (sqlanon.BetaLikeness(4, enhanced=True), {"type": "beta_likeness", "beta": 4, "enhanced": True}),
     (sqlanon.TCloseness(0.2, distance="equal"), {"type": "t_closeness", "t": 0.2, "distance": "equal"}),
 ]
 RECORDS = [
+    (
+        sqlanon.PopulationUniqueness(0.01, 300_000_000, "pitman"),
+        {"type": "population_uniqueness", "threshold": 0.01, "population": 300_000_000, "estimator": "pitman"},
+    ),
+    (sqlanon.AverageRisk(0.05), {"type": "average_risk", "threshold": 0.05}),
+    (
+        sqlanon.SampleUniqueness(0, ties="greatest_loss"),
+        {"type": "sample_uniqueness", "threshold": 0, "ties": "greatest_loss"},
+    ),
     (KAnonymity(5), {"type": "k_anonymity", "k": 5}),
+    (sqlanon.BoundedKnowledge(k=5, at_most=3), {"type": "bounded_knowledge", "k": 5, "at_most": 3}),
     (
         sqlanon.DeltaPresence(min=0.1, max=0.5, subset="members.csv"),
         {"type": "delta_presence", "min": 0.1, "max": 0.5, "subset": "members.csv"},
@@ -125,6 +138,21 @@ RECORDS = [
     (
         sqlanon.DeltaPresence(min=0, max=1, subset={"table": "members"}, public_only="reject"),
         {"type": "delta_presence", "min": 0, "max": 1, "subset": {"table": "members"}, "public_only": "reject"},
+    ),
+    (sqlanon.KMap(5, "people.csv"), {"type": "k_map", "k": 5, "population": "people.csv"}),
+    (
+        sqlanon.KMap(5, {"file": "people.csv", "delimiter": ";"}),
+        {"type": "k_map", "k": 5, "population": {"file": "people.csv", "delimiter": ";"}},
+    ),
+    (
+        sqlanon.KMap(5, 10**9, "zero_truncated_poisson", Decimal("0.01")),
+        {
+            "type": "k_map",
+            "k": 5,
+            "population": 10**9,
+            "estimator": "zero_truncated_poisson",
+            "significance": Decimal("0.01"),
+        },
     ),
 ]
 
@@ -139,8 +167,20 @@ def test_every_model(built: sqlanon.Model, entry: dict[str, Any], base: Path) ->
     same(Policy(columns, (), base_directory=base), {"columns": document}, base)
 
 
+PERSONS = [
+    (sqlanon.ProfileK(4), {"type": "profile_k", "k": 4}),
+    (sqlanon.ProfileK(4, at_most=2), {"type": "profile_k", "k": 4, "at_most": 2}),
+]
+
+
+@pytest.mark.parametrize("built, entry", PERSONS)
+def test_every_model_of_persons(built: sqlanon.Model, entry: dict[str, Any], base: Path) -> None:
+    document = small_document(privacy=[entry]) | {"entity": "who"}
+    same(small(base, privacy=[built], entity="who"), document, base)
+
+
 def test_no_model_lacks_a_constructor() -> None:
-    built = {model.type for model, _ in (*SENSITIVE, *RECORDS)}
+    built = {model.type for model, _ in (*SENSITIVE, *RECORDS, *PERSONS)}
     assert built == {kind.type for kind in MODELS}  # type: ignore[attr-defined]
     assert {kind.__name__ for kind in MODELS} <= set(sqlanon.__all__)  # type: ignore[attr-defined]
 

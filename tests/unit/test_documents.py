@@ -77,6 +77,7 @@ def test_bytes_that_are_no_utf_8_have_a_place(tmp_path: Path) -> None:
         assert "line 2, column 4: a byte is not UTF-8" in refused(tmp_path, name, b"a: b\nc: \xe9\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "opening", "closing"),
     [
@@ -96,6 +97,7 @@ def test_deep_nesting_is_refused(name: str, opening: str, closing: str, tmp_path
         assert "too deeply" in refused(tmp_path, name, text)
 
 
+@pytest.mark.slow
 def test_aliases_that_hold_themselves_or_far_too_much_are_refused(tmp_path: Path) -> None:
     assert "line 1, column 10: found unconstructable recursive node" in refused(
         tmp_path, "p.yaml", "columns: &a [*a]\n"

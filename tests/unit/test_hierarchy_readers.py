@@ -159,6 +159,7 @@ def test_rows_are_accepted_exactly_when_every_level_determines_the_next(rows: li
         assert set(checked.rows) == set(rows) and len(checked.rows) + checked.collapsed == len(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quote", ["", '"'])
 def test_a_hundred_thousand_rows_are_quick(tmp_path: Path, quote: str) -> None:
     masked = ([f"{i:05}"[: 5 - level] + "*" * level for level in range(6)] for i in range(100_000))

@@ -262,6 +262,7 @@ def test_constructors(block: range, folder: Path) -> None:
     assert enough(answers.count(True))
 
 
+@pytest.mark.slow
 def test_verbs(folder: Path) -> None:
     policy = {
         "source": "t.csv",

@@ -59,6 +59,7 @@ def test_with_a_local_search_from_the_start_every_optimum_is_proven_as_before(
     assert enough(compared > 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1, 0.1])
 def test_of_many_columns_a_good_node_is_found_early(
     connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, limit: float

@@ -155,6 +155,7 @@ class TestLevels:
         with sqlanon.plan(connection, policy(column(), column())) as found_plan:
             yield found_plan
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("item", "told"),
         [

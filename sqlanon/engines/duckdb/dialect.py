@@ -6,10 +6,28 @@ from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.generators.duckdb import DuckDBGenerator
 
+from sqlanon.sqltrees.trees import HEX_NUMBER, HMAC, SHIFTED
+
 DIALECT = "duckdb"
 
 
-class _Collated(DuckDBGenerator):
+class _Own(DuckDBGenerator):
+    """DuckDB's generator with the functions that it has under other names."""
+
+    def anonymous_sql(self, expression: exp.Anonymous) -> str:
+        """Write keyed hashes and shifted dates."""
+        arguments = [self.sql(argument) for argument in expression.expressions]
+        if expression.name == HMAC:
+            inner, outer, text = arguments
+            return f"SHA256(UNHEX({outer}) || UNHEX(SHA256(UNHEX({inner}) || ENCODE({text}))))"
+        if expression.name == HEX_NUMBER:
+            return f"CAST('0x' || SUBSTRING({arguments[0]}, 1, 15) AS BIGINT)"
+        if expression.name == SHIFTED:
+            return f"({arguments[0]} + TO_DAYS(CAST({arguments[1]} AS INTEGER)))"
+        return super().anonymous_sql(expression)
+
+
+class _Collated(_Own):
     """DuckDB's generator where columns declare collations, which a cast to a text keeps."""
 
     def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
@@ -25,9 +43,9 @@ def render(statement: exp.Expr, *, pretty: bool = False, collated: bool = False)
     Args:
         collated: columns may have collations.
     """
-    if collated:
-        return _Collated(dialect=DuckDB(), identify=True, comments=False, pretty=pretty).generate(statement, copy=True)
-    return statement.sql(dialect=DIALECT, identify=True, copy=False, comments=False, pretty=pretty)
+    writer = _Collated if collated else _Own
+    own = writer(dialect=DuckDB(), identify=True, comments=False, pretty=pretty)
+    return own.generate(statement, copy=collated)
 
 
 def quoted(name: str) -> str:

@@ -17,8 +17,8 @@ from sqlanon.engines.base import Capabilities, Engine, Job, Lack, Place, Row
 from sqlanon.engines.duckdb import dialect
 from sqlanon.engines.duckdb.dialect import DIALECT, quoted
 from sqlanon.engines.duckdb.errors import describe, hint
-from sqlanon.engines.duckdb.lanes import Lane, Lanes
-from sqlanon.engines.duckdb.private import PrivateRelations
+from sqlanon.engines.duckdb.lanes import Lane, Lanes, hide_progress
+from sqlanon.engines.duckdb.private import PrivateRelations, as_before
 from sqlanon.engines.duckdb.spill import Spill
 from sqlanon.engines.relation_names import relation_parts, table_reference, written_name
 from sqlanon.engines.sqlstate import WITHHELD
@@ -29,6 +29,7 @@ from sqlanon.sqltrees.names import PREFIX
 from sqlanon.sqltrees.trees import equal, number
 
 VERSION = duckdb.__version__
+Relation = duckdb.DuckDBPyRelation
 
 BATCH_ROWS = 50_000
 """Rows that a file format receives at once."""
@@ -90,7 +91,7 @@ class DuckDBEngine(Engine):
                 self._private = PrivateRelations(connection, self._connection)
             self._connection.execute("SET SESSION TimeZone = 'UTC'")
             self._connection.execute("SET SESSION default_collation = ''")  # the user's own may merge texts that differ
-            self._connection.execute("SET enable_progress_bar = false")  # it would be printed to standard output
+            hide_progress(self._connection)
             self._lanes = Lanes(self._connection, own=self._own)
             self.lanes = len(self._lanes)
         except duckdb.Error as error:
@@ -102,6 +103,11 @@ class DuckDBEngine(Engine):
                 f"DuckDB refused the connection or the engine settings ({failure[0]}: {failure[1]}).",
                 hint="check the keys memory_limit, threads and temp_directory of engine.",
             )
+
+    @property
+    def users(self) -> duckdb.DuckDBPyConnection | None:
+        """The connection of the user's; None for a database of our own."""
+        return None if self._private is None else self._private.connection
 
     def close(self) -> None:
         self._lanes.close()
@@ -207,6 +213,42 @@ class DuckDBEngine(Engine):
             self.replay.append((f"{name}: load the records of the file here", empty))
         for batch in batches:
             self._ingest(name, table, pa.Table.from_batches([batch]), new=False)
+
+    def load_stream(self, name: str, table: str, records: pa.RecordBatchReader, casts: Mapping[str, str]) -> None:
+        """Create a working table from a stream of Arrow, which is read once; some columns are cast.
+
+        The replayable script creates the table without its rows.
+        """
+        stream = table + "_arrow"
+        columns = as_before(records.schema.names, casts)
+        query = exp.select(*columns).from_(exp.to_table(stream, quoted=True))
+        self._guard(name, lambda: self._connection.register(stream, records))
+        try:
+            self._create_as(name, table, query)
+        finally:
+            self._connection.unregister(stream)
+        kinds = [
+            exp.ColumnDef(
+                this=exp.to_identifier(column, quoted=True), kind=exp.DataType.build(kind, dialect=DIALECT, udt=True)
+            )
+            for column, kind in self.columns(exp.to_table(table, quoted=True))
+        ]
+        empty = exp.Create(this=exp.Schema(this=exp.to_table(table, quoted=True), expressions=kinds), kind="TABLE")
+        self.replay.append((f"{name}: load the records of the frame here", empty))
+
+    def arrow_type(self, field: pa.Field) -> str | None:
+        """Return the type that a column of Arrow has here; None if it has none."""
+        stream = PREFIX + "field_arrow"
+        empty = pa.Table.from_batches([], pa.schema([field]))
+        try:
+            self._guard("read type", lambda: self._connection.register(stream, empty))
+            [(_, kind)] = self.columns(exp.to_table(stream, quoted=True))
+        except EngineError:
+            return None
+        finally:
+            with suppress(duckdb.Error):
+                self._connection.unregister(stream)
+        return kind
 
     @contextmanager
     def batches(self, name: str, statement: exp.Expr) -> Iterator[pa.RecordBatchReader]:
@@ -349,15 +391,25 @@ class DuckDBEngine(Engine):
         rows = self.run("databases", exp.select(*columns).from_(exp.Anonymous(this="duckdb_databases")))
         return [(str(name), str(path) if path else None, bool(readonly)) for name, path, readonly in rows]
 
-    def attach(self, path: Path, alias: str, *, read_only: bool, replayed: bool = True) -> None:
-        """Attach a DuckDB file under ``alias``; if ``replayed``, the replayable script does too."""
+    def attach(self, path: Path, alias: str, *, read_only: bool, replayed: bool = True, unlogged: bool = False) -> None:
+        """Attach a DuckDB file under ``alias``; if ``replayed``, the replayable script does too.
+
+        What is written to an ``unlogged`` one is on the disk after the next ``checkpoint``, and not before: no log
+        stands beside it.
+        """
         file = exp.alias_(exp.Literal.string(str(path)), alias, quoted=True)
         options = [exp.AttachOption(this=exp.var("READ_ONLY"))] if read_only else []
+        if unlogged:
+            options.append(exp.AttachOption(this=exp.var("RECOVERY_MODE"), expression=exp.var("NO_WAL_WRITES")))
         statement = exp.Attach(this=file, expressions=options)
         self.run("attach", statement)
         self._attached.append(alias)
         if replayed:
             self.replay.append(("attach", statement))
+
+    def checkpoint(self, alias: str) -> None:
+        """Return when all that was committed to the database ``alias`` is in its file, on the disk."""
+        self.run("checkpoint", f"CHECKPOINT {quoted(alias)}")
 
     def detach(self, alias: str) -> None:
         """Detach the database ``alias``; DuckDB checkpoints it."""
@@ -381,3 +433,9 @@ class DuckDBEngine(Engine):
 def is_connection(source: object) -> bool:
     """Return True if ``source`` is an open DuckDB connection."""
     return isinstance(source, duckdb.DuckDBPyConnection)
+
+
+def relation_of(data: pa.Table, engine: Engine) -> Relation:
+    """Return Arrow data as a relation of the user's connection that an engine works on, or of the default one."""
+    users = engine.users if isinstance(engine, DuckDBEngine) else None
+    return duckdb.from_arrow(data) if users is None else users.from_arrow(data)

@@ -20,6 +20,7 @@ SAFE_KINDS = (
 HINTS: dict[str, str] = {
     "OutOfMemoryException": "raise engine.memory_limit, or give engine.temp_directory more room.",
     "IOException": "check that the path exists, that it can be read or written, and that the disk has room.",
+    "TransactionException": "check that the disk has room, and that nobody else changes the tables; run again.",
     "PermissionException": "check the permissions, and that the database was not opened read-only.",
     "ConversionException": "a value does not fit the type of its column; check the column types of the source.",
     "InvalidInputException": "check that the file has the declared format (delimiter, quoting, encoding).",

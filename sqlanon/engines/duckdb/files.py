@@ -110,6 +110,24 @@ def parquet_relation(files: Sequence[Path], *, partitioned: bool = False) -> exp
     return _reader("read_parquet", files, {} if partitioned else {"hive_partitioning": exp.false()})
 
 
+def partitions_relation(folder: Path) -> exp.Table:
+    """Return the table function that reads a folder of partitions: its folders ``key=value`` are columns of texts."""
+    options: dict[str, exp.Expr] = {
+        "hive_partitioning": exp.true(),
+        "hive_types_autocast": exp.false(),
+        "union_by_name": exp.true(),
+    }
+    named = [exp.PropertyEQ(this=exp.to_identifier(name), expression=value) for name, value in options.items()]
+    pattern = exp.Literal.string(f"{literal_path(folder)}/**/*.parquet")
+    return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[pattern, *named]))
+
+
+def object_relation(url: str) -> exp.Table:
+    """Return the table function that reads Parquet files in an object store; a ``*`` in the URL is a pattern."""
+    option = exp.PropertyEQ(this=exp.to_identifier("hive_partitioning"), expression=exp.false())
+    return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(url), option]))
+
+
 def _reader(function: str, files: Sequence[Path], options: Mapping[str, exp.Expr]) -> exp.Table:
     listed: list[exp.Expr] = [exp.Literal.string(literal_path(file)) for file in files]
     read = listed[0] if len(listed) == 1 else exp.Array(expressions=listed)

@@ -17,6 +17,15 @@ MOST_LANES = 8
 """Most cursors that judge nodes side by side."""
 
 
+def hide_progress(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let a connection draw no progress bar: it would be printed to standard output.
+
+    In a notebook without the package ipywidgets there is none, and DuckDB refuses the setting, whatever its value.
+    """
+    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()[0][0]:
+        connection.execute("SET enable_progress_bar = false")
+
+
 @dataclass(slots=True)
 class Lane:
     """A cursor, and the table that each of its views shows. One statement runs on it at a time."""
@@ -51,7 +60,7 @@ class Lanes:
             self._threads = connection.execute("SELECT current_setting('threads')").fetchall()[0][0]
             self._lanes = [Lane(connection.cursor()) for _ in range(min(self._threads, MOST_LANES))]
             for lane in self._lanes:
-                lane.cursor.execute("SET enable_progress_bar = false")
+                hide_progress(lane.cursor)
 
     def __len__(self) -> int:
         return len(self._lanes)

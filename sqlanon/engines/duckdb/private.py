@@ -7,7 +7,7 @@ written in the user's connection.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -37,7 +37,7 @@ class PrivateRelations:
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, cursor: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
+        self.connection = connection
         self._cursor = cursor
         self._copied: set[str] = set()
 
@@ -61,8 +61,8 @@ class PrivateRelations:
         """Return the names that a statement lists. It looks at all databases, which other threads attach and detach."""
         for _ in range(AGAIN):
             with suppress(duckdb.TransactionException):
-                return [str(row[0]) for row in self._connection.sql(statement).fetchall()]
-        return [str(row[0]) for row in self._connection.sql(statement).fetchall()]
+                return [str(row[0]) for row in self.connection.sql(statement).fetchall()]
+        return [str(row[0]) for row in self.connection.sql(statement).fetchall()]
 
     def copy(self, name: str, ingest: Callable[[Callable[[], Any]], Any]) -> exp.Table:
         """Return the copy of a private relation, which is made at the first time.
@@ -77,18 +77,13 @@ class PrivateRelations:
 
     def _copy(self, name: str) -> None:
         source = exp.select("*").from_(table_reference([*TEMPORARY, name]))
-        described = self._connection.sql(render(exp.Describe(this=source))).fetchall()
+        described = self.connection.sql(render(exp.Describe(this=source))).fetchall()
         types = {str(row[0]): str(row[1]) for row in described}
-        carried, restored = [], []
-        for item, kind in types.items():
-            as_text = kind.split("(")[0] in AS_TEXT and not kind.endswith("]")
-            carried.append(named(exp.cast(column(item), "VARCHAR"), item) if as_text else column(item))
-            to = exp.DataType.build(kind, dialect=DIALECT) if as_text else None
-            restored.append(named(exp.cast(column(item), to), item) if to is not None else column(item))
+        carried, casts = as_carried(types)
         query = exp.select(*carried).from_(table_reference([*TEMPORARY, name]))
-        reader = self._connection.sql(render(query)).to_arrow_reader(BATCH_ROWS)
+        reader = self.connection.sql(render(query)).to_arrow_reader(BATCH_ROWS)
         batch_name = f"sqlanon_{name}_batch"
-        rows = render(exp.select(*restored).from_(exp.to_table(batch_name, quoted=True)))
+        rows = render(exp.select(*as_before(types, casts)).from_(exp.to_table(batch_name, quoted=True)))
         try:
             empty = pa.Table.from_batches([], reader.schema)
             self._ingest(batch_name, empty, f"CREATE TEMPORARY TABLE {quoted(name)} AS {rows}")
@@ -103,3 +98,15 @@ class PrivateRelations:
             self._cursor.execute(statement)
         finally:
             self._cursor.unregister(name)
+
+
+def as_carried(types: Mapping[str, str]) -> tuple[list[exp.Expr], dict[str, str]]:
+    """Return columns as Arrow carries them unchanged, some as texts; and the types that these had before."""
+    casts = {name: kind for name, kind in types.items() if kind.split("(")[0] in AS_TEXT and not kind.endswith("]")}
+    return [named(exp.cast(column(name), "VARCHAR"), name) if name in casts else column(name) for name in types], casts
+
+
+def as_before(columns: Iterable[str], casts: Mapping[str, str]) -> list[exp.Expr]:
+    """Return carried columns with the types that they had before."""
+    kinds = {name: exp.DataType.build(kind, dialect=DIALECT) for name, kind in casts.items()}
+    return [named(exp.cast(column(name), kinds[name]), name) if name in kinds else column(name) for name in columns]

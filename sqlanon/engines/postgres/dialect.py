@@ -13,13 +13,14 @@ from sqlglot.generators.postgres import PostgresGenerator
 
 from sqlanon.engines.rendering import SETTINGS, UNSIGNED, OwnMethods, generate, same_texts
 from sqlanon.errors import UnsupportedError
-from sqlanon.sqltrees.trees import COMPUTED_FIRST
+from sqlanon.sqltrees.trees import COMPUTED_FIRST, HEX_NUMBER, HMAC, SHIFTED
 
 DIALECT = "postgres"
 LONGEST_NAME = 63
 """Bytes of an identifier; PostgreSQL would cut a longer one, so that two names can become one."""
 ANY_VALUE = "sqlanon_any_value"
 TRY_CAST = "sqlanon_try_cast"
+RANK = '"sqlanon_rank"'
 _MARK = "\0"
 """The sign of a parameter until all are numbered: the one character that no statement of PostgreSQL can hold."""
 
@@ -144,6 +145,14 @@ class PostgresWriter(OwnMethods, PostgresGenerator, replaces=REPLACED):
         if name == "ISFINITE" and arguments[0].unnest().is_type("double"):  # there is one of dates, and none of numbers
             endless = ", ".join(f"CAST('{word}' AS DOUBLE PRECISION)" for word in ("NaN", "Infinity", "-Infinity"))
             return f"({self.sql(arguments[0])} NOT IN ({endless}))"
+        if name == HMAC:
+            inner, outer, text = map(self.sql, arguments)
+            hashed = f"SHA256(DECODE({inner}, 'hex') || CONVERT_TO({text}, 'UTF8'))"
+            return f"ENCODE(SHA256(DECODE({outer}, 'hex') || {hashed}), 'hex')"
+        if name == HEX_NUMBER:
+            return f"CAST(CAST('x0' || SUBSTRING({self.sql(arguments[0])}, 1, 15) AS BIT(64)) AS BIGINT)"
+        if name == SHIFTED:
+            return f"({self.sql(arguments[0])} + MAKE_INTERVAL(days => CAST({self.sql(arguments[1])} AS INTEGER)))"
         if name == "STRFTIME":
             self.unsupported("STRFTIME with a pattern that is not known")
         return super().anonymous_sql(expression)
@@ -160,13 +169,30 @@ class PostgresWriter(OwnMethods, PostgresGenerator, replaces=REPLACED):
     def join_sql(self, expression: exp.Join, join_op: str | None = None) -> str:
         """Join by equalities of texts (``same_texts``). The server refuses them for other types than text."""
         if expression.method == "ASOF":
-            self.unsupported("ASOF JOIN, which the ordered distance of t-closeness is computed by")
+            return self._asof(expression)
         on = expression.args.get("on")
         if on is not None and on.find(exp.NullSafeEQ):
             expression = expression.copy()
             for node in list(expression.find_all(exp.NullSafeEQ)):
                 node.replace(same_texts(node))
         return super().join_sql(expression, join_op)
+
+    def _asof(self, join: exp.Join) -> str:
+        """Write an ASOF join as one by the rank of the nearest row, the last whose key is at or below.
+
+        WIDTH_BUCKET finds that rank by halving an array of the keys, which is sorted once a statement.
+        """
+        on, relation = join.args.get("on"), join.this
+        if join.side != "LEFT" or not isinstance(on, exp.GTE) or not isinstance(on.expression, exp.Column):
+            self.unsupported("an ASOF JOIN of this form")
+            return ""
+        plain = relation.copy()
+        plain.set("alias", None)
+        alias = self.sql(exp.to_identifier(relation.alias_or_name, quoted=True))
+        key, rows, limit = self.sql(on.expression.this), self.sql(plain), self.sql(on.this)
+        ranked = f"(SELECT *, ROW_NUMBER() OVER (ORDER BY {key}) AS {RANK} FROM {rows}) AS {alias}"
+        found = f"WIDTH_BUCKET({limit}, ARRAY(SELECT {key} FROM {rows} ORDER BY {key}))"
+        return f" LEFT JOIN {ranked} ON {alias}.{RANK} = {found}"
 
 
 def readable_texts(wanted: exp.DataType) -> str | None:

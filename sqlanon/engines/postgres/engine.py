@@ -89,17 +89,9 @@ class PostgresEngine(SerialEngine):
                 "no session sees the temporary tables of another, so that statements run one after the other.",
                 "set search: {where: local} to judge nodes in an embedded DuckDB.",
             ),
-            "ordered_distance": Lack(
-                "the ordered distance of t-closeness needs an ASOF join, which it does not have.",
-                "use the distance equal or hierarchical.",
-            ),
             "several_sources": Lack(
                 "sources are not joined, and files of other formats not streamed, on a server.",
                 "join the tables in a view of the database, and make that the source.",
-            ),
-            "transformation": Lack(
-                "patterns and local recoding have been written for and tested on DuckDB only.",
-                "leave out the transformation, or copy the table into a DuckDB or Parquet file.",
             ),
         },
         texts=POSTGRES,
@@ -109,6 +101,7 @@ class PostgresEngine(SerialEngine):
     temporary_schema = "pg_temp."
     analyzes = True
     stages_release = True
+    recurs_freely = False
 
     def __init__(self, uri: str = "postgresql://") -> None:
         super().__init__()
@@ -175,8 +168,18 @@ class PostgresEngine(SerialEngine):
         columns = [decimals(data.column(i), data.schema.field(i)) for i in range(data.num_columns)]
         return pa.table(columns, names=data.column_names)
 
+    def add(self, name: str, text: str, parameters: Sequence[Any] = ()) -> int:
+        bound = _bound(parameters)
+
+        def execute(cursor: Any) -> int:
+            cursor.execute(text, bound or None)
+            return int(cursor.rowcount)
+
+        rows: int = self._guard(name, execute)
+        return rows
+
     def _fetch(self, name: str, statement: exp.Expr | str, parameters: Sequence[Any]) -> pa.Table:
-        bound = [Decimal(p) if isinstance(p, int) and not -(2**63) <= p < 2**63 else p for p in parameters]
+        bound = _bound(parameters)
         text = self._text(statement)
 
         def fetch(cursor: Any) -> pa.Table:
@@ -398,6 +401,11 @@ class PostgresEngine(SerialEngine):
             return self.arrow("release", exp.select("*").from_(working_table(CARRIED)))
         finally:
             self.drop(CARRIED)
+
+
+def _bound(parameters: Sequence[Any]) -> list[Any]:
+    """Return parameters as the driver binds them: integers beyond 64 bits are decimals."""
+    return [Decimal(p) if isinstance(p, int) and not -(2**63) <= p < 2**63 else p for p in parameters]
 
 
 def _named(relation: exp.Expr) -> tuple[str, str] | None:

@@ -69,12 +69,16 @@ CAPABILITIES = Capabilities(
             "sources are not joined, and files of other formats not streamed, on a cluster.",
             "join the tables in a view of the session, and make that the source.",
         ),
+        "keyed": Lack(
+            "its plans, event logs and web pages show what statements read, and a key must stand in none of them.",
+            "run the policy on Parquet files with DuckDB (engine: {name: duckdb}), or drop what needs a key.",
+        ),
         "null_audit": Lack(
             "the audit of what NULLs give away has been tested on DuckDB and PostgreSQL only.",
             "run `sqlanon nulls` on the folder that was published.",
         ),
         "transformation": Lack(
-            "patterns and local recoding have been written for and tested on DuckDB only.",
+            "patterns and local recoding take hundreds of statements in a row, each of which costs tenths of a second.",
             "leave out the transformation, or use a source that fits one machine.",
         ),
     },

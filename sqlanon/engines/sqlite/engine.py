@@ -81,10 +81,6 @@ class SQLiteEngine(SerialEngine):
                 "sources are not joined, and files of other formats not streamed, in its files.",
                 "join the tables in a view of the database, and make that the source.",
             ),
-            "transformation": Lack(
-                "patterns and local recoding have been written for and tested on DuckDB only.",
-                f"leave out the transformation, or {ELSEWHERE}",
-            ),
             "null_audit": Lack(
                 "the audit of what NULLs give away has been tested on DuckDB and PostgreSQL only.",
                 "publish a file and run `sqlanon nulls` on it.",
@@ -95,6 +91,7 @@ class SQLiteEngine(SerialEngine):
     begin = "BEGIN IMMEDIATE"  # no other connection writes to the file until the end
     temporary_schema = "temp."
     stages_release = True
+    recurs_freely = False
     groups_by_sets = False
 
     def __init__(self, path: Path | None = None, *, read_only: bool = True) -> None:
@@ -261,6 +258,10 @@ class SQLiteEngine(SerialEngine):
         if refused is not None:
             raise self._refusal(name, refused, *REFUSALS[refused])
         raise self._refusal(name, kind, message, hint(kind))
+
+    def add(self, name: str, text: str, parameters: Sequence[Any] = ()) -> int:
+        rows: int = self._guard(name, lambda: self._connection.execute(text, list(parameters)).rowcount)
+        return rows
 
     def arrow(self, name: str, statement: exp.Expr | str) -> pa.Table:
         # a column of several types is text

@@ -8,6 +8,7 @@ and the text '5' in one column are one value. Bytes (BLOB) have no canonical tex
 from __future__ import annotations
 
 import datetime
+import hashlib
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -21,6 +22,7 @@ from sqlanon.engines.rendering import INSTEAD
 from sqlanon.engines.sqlite import dialect
 from sqlanon.engines.sqlite.dialect import LARGEST, OVERFLOW
 from sqlanon.errors import UnsupportedError
+from sqlanon.sqltrees.trees import HEX_NUMBER, HMAC, SHIFTED
 
 WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
 TRUE = ("true", "t", "yes", "y", "1")
@@ -70,6 +72,9 @@ class Functions:
             (dialect.LENGTH, 1, lambda value: None if value is None else len(str(value))),
             (dialect.KEY, -1, lambda *values: repr(values)),
             (dialect.MATCHES, 2, _matches),
+            (HMAC, 3, _hmac),
+            (HEX_NUMBER, 1, lambda digits: None if digits is None else int(digits[:15], 16)),
+            (SHIFTED, 2, _shifted),
         ):
             create(name, arguments, self._notice_interrupts(function), deterministic=True)
         create(dialect.REFUSE, 1, self._refuse)  # of constants too only where it is reached
@@ -122,6 +127,22 @@ class Functions:
 def _matches(pattern: str, value: Any) -> int | None:
     """Return 1 if a part of a text matches a pattern, otherwise 0; SQLite calls it for ``value REGEXP pattern``."""
     return None if value is None else int(re.search(pattern, str(value)) is not None)
+
+
+def _hmac(inner: str, outer: str, text: str | None) -> str | None:
+    """Return the keyed hash of a text from the two blocks of a key, as hexadecimal digits."""
+    if text is None:
+        return None
+    first = hashlib.sha256(bytes.fromhex(inner) + text.encode()).digest()
+    return hashlib.sha256(bytes.fromhex(outer) + first).hexdigest()
+
+
+def _shifted(value: str | None, days: int | None) -> str | None:
+    """Return the text of a date or time so many days later: 2024-01-31, with whatever follows."""
+    if value is None or days is None:
+        return None
+    day = datetime.date.fromisoformat(value[:10]) + datetime.timedelta(days=days)
+    return day.isoformat() + value[10:]
 
 
 def _defined(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -36,12 +36,16 @@ class Bounds:
     fruitless blocks have cost (``allow``). A set stays excluded; the others are tested again when half of the row
     types are gone.
 
+    Args:
+        in_time: called again and again; it raises when the time limit has passed.
+
     Attributes:
         possible: all sets of columns that may be kept, as bits, when all others are known to be excluded.
     """
 
-    def __init__(self, engine: Engine, catalog: Catalog, k: int) -> None:
+    def __init__(self, engine: Engine, catalog: Catalog, k: int, in_time: Callable[[], None] = lambda: None) -> None:
         self._engine = engine
+        self._in_time = in_time
         self._catalog = catalog
         self._text = engine.render(compiler.fruitful(catalog, k))
         self._excluded: list[int] = []
@@ -87,6 +91,7 @@ class Bounds:
         """Yield the sets with one column more than those tested last, without those that hold an excluded set."""
         last = set(self._fruitful[-1])
         for kept in self._fruitful[-1]:
+            self._in_time()
             for column in range(kept.bit_length(), len(self._catalog.attributes)):
                 wider = kept | 1 << column
                 if all(wider & ~(1 << other) in last for other in columns_of(wider)):
@@ -94,6 +99,7 @@ class Bounds:
 
     def _test(self, sets: Sequence[int]) -> list[int]:
         """Return those of the sets in which k of the records that are left agree."""
+        self._in_time()
         everything = (1 << len(self._catalog.attributes)) - 1
         patterns = [columns_of(everything & ~kept) for kept in sets]
         self._engine.load("kept columns", names.KEPT, pattern_table(self._catalog, patterns), replayed=False)

@@ -38,7 +38,7 @@ MOST_PATTERNS = 4096
 """Patterns that are loaded at once."""
 SMALL_ROWS = 120_000
 """Row types that one thread reads (DuckDB's threads share row groups of 122,880): more threads only wait."""
-REPLAYED = ("row types", "decided", "patterns", "assign patterns", "assigned")
+REPLAYED = ("row types", "decided", "patterns", "pairs", "assign patterns", "assigned")
 """The statements that the replayable script contains."""
 BOUND_SHARE = 2
 """What bounds may cost, as a multiple of what fruitless blocks have cost."""
@@ -196,6 +196,8 @@ class _GreedyRun:
     loaded: list[Pattern] = field(default_factory=list)
     tried: int = 0
     rows: int = 0
+    waves: int = 0
+    text: str = ""
 
     def assignment(self) -> Assignment:
         before = self.engine.journal.statements
@@ -217,10 +219,8 @@ class _GreedyRun:
         )
 
     def _assign(self) -> None:
-        bounds = Bounds(self.engine, self.catalog, self.k)
+        bounds = Bounds(self.engine, self.catalog, self.k, self._in_time)
         coming = self._coming(bounds)
-        block = compiler.block(self.catalog, self.k)
-        text = self.engine.render(exp.insert(block, exp.to_table(names.DECIDED, quoted=True)))
         patterns_left = self.patterns.size
         first = 0  # number of the first pattern that was loaded but not tried
         while self._enough():
@@ -231,8 +231,7 @@ class _GreedyRun:
             if first == len(self.loaded) and not self._load(list(islice(coming, MOST_PATTERNS))):
                 return
             last = min(first + max(1, BLOCK_PAIRS // self.rows), len(self.loaded)) - 1
-            taken = int(self.engine.run("assign patterns", text, [first, last])[0][0])
-            self.engine.replay.append(("assign patterns", partial(self._replayed, first, last)))
+            taken = self._take(first, last) if self.engine.recurs_freely else self._take_in_waves(first, last)
             tried = last - first + 1
             self.tried, patterns_left, first = self.tried + tried, patterns_left - tried, last + 1
             work = self.rows * tried
@@ -246,6 +245,33 @@ class _GreedyRun:
                         waiting = [p for p in self.loaded[first:] if not bounds.exclude(stars(p))]
                     first = len(self.loaded)  # those that wait get new numbers
                     self._load(waiting)
+
+    def _take(self, first: int, last: int) -> int:
+        """Assign the patterns of a block to the row types that they take, in one statement; return how many."""
+        if not self.text:
+            block = compiler.block(self.catalog, self.k)
+            self.text = self.engine.render(exp.insert(block, exp.to_table(names.DECIDED, quoted=True)))
+        taken = self.engine.add("assign patterns", self.text, [first, last])
+        self.engine.replay.append(("assign patterns", partial(self._replayed, first, last)))
+        return taken
+
+    def _take_in_waves(self, first: int, last: int) -> int:
+        """Assign the patterns of a block as ``_take`` does, in a statement a wave."""
+        engine, taken = self.engine, 0
+        before = compiler.pairs_after(self.waves)
+        left = engine.create("pairs", before, _numbered(compiler.candidates(self.catalog, self.k), first, last))
+        while left:
+            self._in_time()
+            self.waves += 1
+            after = compiler.pairs_after(self.waves)
+            pairs = engine.create("pairs", after, compiler.wave(before, self.k))
+            engine.drop(before)
+            before, settled = after, int(engine.run("settled", compiler.settled_count(after))[0][0])
+            engine.insert("assign patterns", names.DECIDED, compiler.settled(after))
+            taken, left = taken + settled, pairs - settled
+        engine.drop(before)
+        self.waves += 1
+        return taken
 
     def _coming(self, bounds: Bounds) -> Iterator[Pattern]:
         """Return the patterns in order.
@@ -312,7 +338,12 @@ class _GreedyRun:
 
     def _replayed(self, first: int, last: int) -> exp.Expr:
         """Return the statement of a block with its numbers, for the script."""
-        block = compiler.block(self.catalog, self.k)
-        for placeholder, value in zip(list(block.find_all(exp.Placeholder)), (first, last), strict=True):
-            placeholder.replace(number(value))
+        block = _numbered(compiler.block(self.catalog, self.k), first, last)
         return exp.insert(block, exp.to_table(names.DECIDED, quoted=True))
+
+
+def _numbered(query: exp.Select, first: int, last: int) -> exp.Select:
+    """Return the statement of a block with the numbers of its first and last pattern."""
+    for placeholder, value in zip(list(query.find_all(exp.Placeholder)), (first, last), strict=True):
+        placeholder.replace(number(value))
+    return query

@@ -42,22 +42,24 @@ def quality(engine: Engine, catalog: Catalog, *, numeric: Collection[str] = ()) 
     column in Tables 3, 4 and 6.
 
     Args:
-        numeric: the columns whose values are numbers.
+        numeric: the columns whose values are numbers. One that holds NaN or an infinite number has no range: its values
+            count as names.
     """
     row_types, records, largest, cells = engine.run("row type sizes", compiler.row_type_sizes(catalog))[0]
     if not row_types:
         return PatternQuality(0, 0.0, 0, 0.0, 0)
-    named = [i for i, attribute in enumerate(catalog.attributes) if attribute.name not in numeric]
+    spreads = {
+        position: engine.run("spreads", compiler.spreads(catalog, position))
+        for position, attribute in enumerate(catalog.attributes)
+        if attribute.name in numeric
+    }
+    spans = {position: rows for position, rows in spreads.items() if all(math.isfinite(row[0] or 0) for row in rows)}
+    named = [position for position in range(len(catalog.attributes)) if position not in spans]
     summed = Fraction()
     if named:
         for _, diversity, domain in engine.run("diversities", compiler.diversities(catalog, named)):
             summed += Fraction(diversity, domain)
-    shares = [
-        _range_share(engine.run("spreads", compiler.spreads(catalog, position)))
-        for position, attribute in enumerate(catalog.attributes)
-        if attribute.name in numeric
-    ]
-    usefulness = (float(summed) + math.fsum(shares)) / row_types
+    usefulness = (float(summed) + math.fsum(map(_range_share, spans.values()))) / row_types
     return PatternQuality(cells, usefulness, row_types, records / row_types, largest)
 
 

@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from secrets import randbits
 
 from sqlanon.compiler.question import Question
-from sqlanon.errors import AuditError, HierarchyError
+from sqlanon.errors import HierarchyError, NoSolutionError
 from sqlanon.evaluate.problem import build_problem
 from sqlanon.evaluate.session import Session
 from sqlanon.lattice.nodes import Node
 from sqlanon.models import least_size
 from sqlanon.plan.full_domain import search_plan
-from sqlanon.plan.recoding.insertion import choose, unproven
+from sqlanon.plan.recoding.holding import TRIES, Starts
+from sqlanon.plan.recoding.insertion import unproven
 from sqlanon.plan.recoding.recoded_plan import RecodedPlan, accounted, load_rules
 from sqlanon.plan.recoding.rules import Recoding
-from sqlanon.plan.recoding.sequence import first_fit
+from sqlanon.plan.recoding.trials import Trial, Trials
 from sqlanon.policy import LocalRecoding
 from sqlanon.search.base import TIE, Problem
 
-PREDICTABLE = (
-    "Records are recoded locally: who knows or guesses the order of the nodes learns from a record's own node that "
-    "those before it failed for it (refinement attack). {order} Full domain, the default, is not open to this."
+HELD = (
+    "Records are recoded locally. Chance held {hold:.0%} of them back, drawn with a seed: keep the seed secret. So the "
+    "node that publishes a record excludes no value that its class shows; for one record, odds between such values "
+    "change by a factor of {odds:,.0f} at most (docs/patterns.md)."
 )
-DRAWN = "Nodes that gain about as much were drawn with a seed that is not published: keep it, and the order, secret."
-GIVEN = "The order is the one that the policy gives: keep it secret."
+NOT_HELD = (
+    "Records are recoded locally, and none is held back (hold: 0): whoever knows or guesses the order of the nodes "
+    "learns from a record's own node that those before it failed for it (refinement attack). Full domain, the "
+    "default, is not open to this."
+)
+GIVEN = "The order of the nodes is the one that the policy gives: keep it secret."
+SINGLE = "One node is published for all records: no set of several was found that meets the policy and loses less."
 
+SEED_BITS = 128
+"""Bits of a seed that the policy does not give: who knows all other records could try out 64."""
+GUESSED_BITS = 64
+"""Bits of a given seed below which it is warned that it may be guessed."""
+SHORT = (
+    "The seed of the policy is short. Which records were held back follows from it, so that whoever guesses it undoes "
+    "that: leave transformation.seed out, and another one is drawn for each release."
+)
 SINGLE_SHARE = 0.25
 """The search for the single node may take this share of a time limit; a large lattice would take all of it."""
 
@@ -43,46 +59,80 @@ def nodes_plan(session: Session) -> RecodedPlan:
     """
     asked = session.policy.transformation
     assert isinstance(asked, LocalRecoding)
+    seed = randbits(SEED_BITS) if asked.seed is None else asked.seed
     if isinstance(asked.nodes, int):
-        return _chosen(session, asked.nodes, randbits(63) if asked.seed is None else asked.seed)
-    return _given(session, asked.nodes)
+        return _chosen(session, asked, asked.nodes, seed)
+    return _given(session, asked, asked.nodes, seed)
 
 
-def _chosen(session: Session, most: int, seed: int) -> RecodedPlan:
-    """Choose nodes by what they gain over the best single node."""
+def _chosen(session: Session, asked: LocalRecoding, most: int, seed: int) -> RecodedPlan:
+    """Choose nodes by what they gain over the best single node, which is published where nothing is gained."""
     limits = session.policy.search
     full_domain = search_plan(_limited(session, limits.time_limit))
     start = time.perf_counter()
-    problem, question = full_domain.problem, full_domain.question
+    problem, single = full_domain.problem, full_domain.solution.loss
+    deadline = None
     if limits.time_limit is not None:
-        limits = replace(limits, time_limit=max(0.0, limits.time_limit - full_domain.seconds["search"]))
-    found = choose(
-        session.engine,
-        problem,
-        question,
-        full_domain.node,
-        most=most,
-        seed=seed,
-        limits=limits,
-    )
-    recoding = first_fit(session.engine, problem, question, found.nodes)
-    planned = _plan(session, problem, recoding, full_domain.certificate.evaluated)
-    if planned.certificate.loss > full_domain.solution.loss * (1 + TIE) + TIE:
-        raise AuditError(
-            f"The recoding loses {planned.certificate.loss:g}, more than the node it began with.", hint="report this."
-        )
-    stopped = () if found.stopped is None else (f"The choice of nodes was stopped ({found.stopped}).",)
+        deadline = time.monotonic() + max(0.0, limits.time_limit - full_domain.seconds["search"])
+    trials = Trials(session.engine, problem, full_domain.question, asked.hold, deadline)
+    trial = trials.chosen(full_domain.node, most, seed, limits)
+    trials.deadline = None  # what was chosen is published
+    size = trials.question.size if trial is None else trial.size
+    recoding, starts = None, None
+    if trial is not None and _lossless(trial.recoding, single):
+        recoding, starts = _held(trials, trial, asked.hold, seed, single)
+    warnings = _warnings(asked, starts)
+    if recoding is None or trial is None:
+        size, starts = trials.question.size, None
+        recoding = trials.fitted([full_domain.node], size)
+        warnings = [SINGLE]
+    elif len(recoding.rules) == 1 and starts is None:
+        warnings = [SINGLE]
+    planned = _plan(session, problem, recoding, full_domain.certificate.evaluated, starts, trials, size)
+    if trials.stopped is not None:
+        warnings.append(f"The choice of nodes was stopped ({trials.stopped}).")
+    found = None if trial is None else trial.chosen
     search = full_domain.seconds["search"] + time.perf_counter() - start
     return replace(
         planned,
         seconds={**full_domain.seconds, "search": search},
-        warnings=(*full_domain.warnings, PREDICTABLE.format(order=DRAWN), *stopped),
+        warnings=(*full_domain.warnings, *warnings),
         full_domain=full_domain.solution,
         full_domain_certificate=full_domain.certificate,
-        gains=tuple((problem.catalog.levels(node), loss) for node, loss in found.gains),
-        candidates=found.evaluated,
+        gains=tuple((problem.catalog.levels(node), loss) for node, loss in found.gains) if found else (),
+        candidates=trials.candidates,
         seed=seed,
     )
+
+
+def _warnings(asked: LocalRecoding, starts: Starts | None) -> list[str]:
+    """Return what is and is not promised of the records that chance held back, or that none was."""
+    if starts is None:
+        return [NOT_HELD]
+    short = asked.seed is not None and asked.seed.bit_length() <= GUESSED_BITS
+    return [HELD.format(hold=asked.hold, odds=starts.odds), *([SHORT] if short else [])]
+
+
+def _lossless(recoding: Recoding, single: float) -> bool:
+    """Return whether a recoding loses no more than the best single node."""
+    return recoding.loss is not None and recoding.loss <= single * (1 + TIE) + TIE
+
+
+def _held(
+    trials: Trials, trial: Trial, hold: float, seed: int, single: float = math.inf
+) -> tuple[Recoding | None, Starts | None]:
+    """Return what the nodes publish when chance holds records back, and the draw; no recoding when none is allowed.
+
+    A single node excludes nothing, so that nothing is held back from it.
+    """
+    if not hold or len(trial.nodes) == 1:
+        return trials.fitted(trial.nodes, trial.size), None
+    for attempt in range(TRIES):
+        starts = Starts.of(hold, len(trial.nodes), trials.limit, seed, attempt)
+        recoding = trials.fitted(trial.nodes, trial.size, starts)
+        if trials.suppressed(recoding) <= trials.problem.catalog.allowed and _lossless(recoding, single):
+            return recoding, starts
+    return None, None
 
 
 def _limited(session: Session, seconds: float | None) -> Session:
@@ -94,21 +144,46 @@ def _limited(session: Session, seconds: float | None) -> Session:
     return replace(session, encoded_policy=replace(policy, search=search))
 
 
-def _given(session: Session, asked: Sequence[Mapping[str, int]]) -> RecodedPlan:
+def _given(session: Session, asked: LocalRecoding, given: Sequence[Mapping[str, int]], seed: int) -> RecodedPlan:
     """Take the nodes of the policy, in its order."""
     start, policy = time.perf_counter(), session.policy
     problem, models = build_problem(session.engine, session.encoding, policy)
     question = Question(problem.catalog, models, least_size(models), problem.measure.needs)
-    nodes = [_node(problem, levels, number) for number, levels in enumerate(asked)]
-    recoding = first_fit(session.engine, problem, question, nodes, time_limit=policy.search.time_limit)
+    nodes = tuple(dict.fromkeys(_node(problem, levels, number) for number, levels in enumerate(given)))
+    limit = policy.search.time_limit
+    trials = Trials(session.engine, problem, question, asked.hold, None if limit is None else time.monotonic() + limit)
+
+    def tried(size: int) -> Trial:
+        return Trial(nodes, size, trials.fitted(nodes, size))
+
+    trial = trials.best(tried, trials.sizes(question.size)) or tried(question.size)
+    recoding, starts = _held(trials, trial, asked.hold, seed)
+    if recoding is None:
+        catalog = problem.catalog
+        raise NoSolutionError(
+            f"The given nodes suppress more than {catalog.allowed} of {catalog.population} records, with what chance "
+            "holds back.",
+            hint="give a more general node as the last, raise suppression_limit, or lower transformation.hold.",
+            nearest={"levels": {}, "suppressed": trials.suppressed(trial.recoding), "allowed": catalog.allowed},
+        )
+    several = [*_warnings(asked, starts), GIVEN] if len(nodes) > 1 else []
     return replace(
-        _plan(session, problem, recoding, len(set(nodes))),
+        _plan(session, problem, recoding, len(nodes), starts, trials, trial.size),
         seconds={**session.seconds, "search": time.perf_counter() - start},
-        warnings=(*session.warnings, PREDICTABLE.format(order=GIVEN)),
+        warnings=(*session.warnings, *several),
+        seed=seed if starts else None,
     )
 
 
-def _plan(session: Session, problem: Problem, recoding: Recoding, evaluated: int) -> RecodedPlan:
+def _plan(
+    session: Session,
+    problem: Problem,
+    recoding: Recoding,
+    evaluated: int,
+    starts: Starts | None,
+    trials: Trials,
+    size: int,
+) -> RecodedPlan:
     load_rules(session, problem.catalog, recoding.rules)
     assert recoding.loss is not None
     return RecodedPlan(
@@ -120,6 +195,10 @@ def _plan(session: Session, problem: Problem, recoding: Recoding, evaluated: int
         rules=recoding.rules,
         _session=session,
         _ledger=accounted(session, problem.catalog, recoding.rules),
+        hold=0.0 if starts is None else trials.hold,
+        size=size,
+        _split=starts is not None,
+        _coded=starts is not None and trials.judge is not None and bool(trials.judge.histograms),
     )
 
 

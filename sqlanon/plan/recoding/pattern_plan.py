@@ -26,7 +26,7 @@ from sqlanon.plan.patterns.greedy import Assignment, greedy
 from sqlanon.plan.patterns.pattern_set import PatternSet, constrained, listed
 from sqlanon.plan.recoding.recoded_plan import RecodedPlan, accounted, load_rules
 from sqlanon.plan.recoding.rules import Rule
-from sqlanon.plan.recoding.sequence import first_fit
+from sqlanon.plan.recoding.trials import Trials
 from sqlanon.policy import Patterns
 from sqlanon.policy.pattern_order import Pattern
 from sqlanon.search.base import Problem
@@ -136,7 +136,11 @@ def _exact(session: Session, catalog: Catalog, patterns: PatternSet, weights: Se
 def _one_by_one(
     session: Session, problem: Problem, question: Question, patterns: PatternSet, weights: Sequence[float] | None
 ) -> Solved:
-    """Run Algorithm 1 as it stands, for any models: a pattern takes its classes that pass among what is left."""
+    """Run Algorithm 1 for any models: a pattern takes the classes that are large enough among what is left.
+
+    Sensitive values have no part in that (``holding``, 3); classes that fail in the end are suppressed. How large is
+    large enough is what loses least (``trials``).
+    """
     if patterns.size > MOST_PATTERNS:
         raise UnsupportedError(
             f"Models besides k-anonymity try patterns one after the other, and there are {patterns.size:,}.",
@@ -145,7 +149,18 @@ def _one_by_one(
     catalog = problem.catalog
     ordered = list(patterns.ordered(weights))
     nodes = [pattern_node(catalog, pattern) for pattern in ordered]
-    found = first_fit(session.engine, problem, question, nodes, time_limit=session.policy.search.time_limit)
+    limit = session.policy.search.time_limit
+    deadline = None if limit is None else time.monotonic() + limit
+    trials = Trials(session.engine, problem, question, 0.0, deadline)
+    best, least = question.size, math.inf
+    for size in trials.sizes(question.size):
+        found = trials.fitted(nodes, size)
+        lost = _loss(catalog, found.rules, trials.suppressed(found))
+        if lost >= least:
+            break
+        if trials.suppressed(found) <= catalog.allowed:
+            best, least = size, lost
+    found = trials.fitted(nodes, best)
     session.engine.drop(names.PATTERNS)
     session.engine.load("patterns", names.PATTERNS, pattern_table(catalog, ordered))
     return found.rules, _certificate("patterns_greedy", len(ordered), patterns.size)

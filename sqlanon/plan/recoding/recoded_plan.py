@@ -25,8 +25,8 @@ from sqlanon.plan.publishing import PublishablePlan
 from sqlanon.plan.recoding.rules import Rule
 from sqlanon.plan.represented import NO_VALUES
 from sqlanon.publish.ledger import Ledger
-from sqlanon.risk.histogram import SizeHistogram
 from sqlanon.search.certificate import Certificate
+from sqlanon.sizes.histogram import SizeHistogram
 from sqlanon.sqltrees import names
 
 if TYPE_CHECKING:  # loaded when the risk or the utility of a plan is asked for
@@ -37,7 +37,7 @@ NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "U
            "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL")  # fmt: skip
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False)
 class RecodedPlan(PublishablePlan):
     """An encoded source with the rules that publish its records. A context manager.
 
@@ -48,8 +48,10 @@ class RecodedPlan(PublishablePlan):
         full_domain_certificate: what is proven about that node.
         gains: the loss after each node that was chosen, in the order of choice.
         candidates: sets of nodes that were judged to choose them.
-        seed: of what was left to chance; for the operator, since it makes the order of the rules known. None when
-            nothing was.
+        seed: of what was left to chance; for the operator, since it makes the order of the rules known, and what was
+            held back. None when nothing was.
+        hold: the share of the records that chance held back (``holding``); 0: none.
+        size: the least number of records of a class that a node takes; None for patterns of k-anonymity alone.
     """
 
     kind: str
@@ -59,8 +61,11 @@ class RecodedPlan(PublishablePlan):
     gains: tuple[tuple[dict[str, int], float], ...] = ()
     candidates: int = 0
     seed: int | None = None
+    hold: float = 0.0
+    size: int | None = None
     _ledger: Ledger
     _split: bool = False
+    _coded: bool = False
     _quality: list[PatternQuality] = field(default_factory=list)
 
     @property
@@ -126,27 +131,35 @@ class RecodedPlan(PublishablePlan):
             self.published_levels,
             published=published,
             split=self._split,
+            coded=self._coded,
+            travelling=self.travelling,
+            values=values,
         )
+
+    def _records_by_levels(self) -> list[tuple[Sequence[int], int]]:
+        return [(rule.node, rule.records) for rule in self.rules]
 
     def _published_types(self) -> PublishedTypes:
         from sqlanon.compiler.released_types import several_rules
         from sqlanon.utility.released import PublishedTypes
 
-        row_types = several_rules(self.catalog, split=self._split)
+        row_types = several_rules(self.catalog, split=self._split, coded=self._coded)
         return PublishedTypes(row_types, {rule.number: rule.node for rule in self.rules}, split=self._split)
 
     def _readable(self) -> list[tuple[str, exp.Query]]:
         return [("classes of the release", compiler.published_classes(self.catalog, self.published_levels))]
 
-    def _rules(self) -> list[dict[str, Any]]:
-        """Return the rules without their order, which only the operator may know.
+    def _recoding(self) -> dict[str, Any]:
+        """Return the rules without their order, which only the operator may know, and the share that was held back.
 
-        Each of their classes, and so each count, holds at least as many records as the models demand.
+        Each of their classes, and so each count, holds at least as many records as the models demand. What ``hold``
+        promises is proven against who knows it.
         """
-        return [
+        rules = [
             {"levels": self.catalog.levels(rule.node), "records": rule.records, "classes": rule.classes}
             for rule in sorted(self.rules, key=lambda rule: rule.node)
         ]
+        return {"rules": rules} | ({"hold": self.hold} if self.kind == "local_recoding" else {})
 
 
 def levels_of(catalog: Catalog, rules: Sequence[Rule]) -> tuple[tuple[int, ...], ...]:

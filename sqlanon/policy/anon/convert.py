@@ -1,4 +1,4 @@
-"""Converting between policies (YAML, JSON) and ANON definitions, without a change of meaning.
+"""Converting between policies (YAML, JSON) and ANON definitions, without a change of meaning, and from ARX projects.
 
 Every conversion passes through the definition: it spells texts, numbers and NULL out, and its schema checks them. The
 result is read back and compared before it gets its name.
@@ -22,14 +22,17 @@ from sqlanon.policy.anon.definition_reading import not_kept, parse_definition
 from sqlanon.policy.anon.definition_values import binary, with_decimals
 from sqlanon.policy.anon.definition_writing import write_definition
 from sqlanon.policy.anon.relocation import relocated
+from sqlanon.policy.arx.importing import ENDING, Imported, import_project
 from sqlanon.policy.documents import read_document
 from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.hierarchy.readers import check_rows, read_hierarchy
 from sqlanon.policy.hierarchy.specs import FileHierarchy
 from sqlanon.policy.paths import same_file
 from sqlanon.policy.policy import Policy
+from sqlanon.policy.schema_line import COMMENT, schema_line
 from sqlanon.policy.writing import document as keys_of
 
+YAML = (".yaml", ".yml")
 READ = (".xml", ".yaml", ".yml", ".json", ".toml")
 AMBIGUOUS = re.compile(r"(?is)[-+.]?[0-9].*|[-+]?\.(inf|nan)|y|n|yes|no|on|off|true|false|null|~|")
 """Texts that some reader of YAML takes for something else."""
@@ -43,15 +46,17 @@ def convert(
     *,
     inline: bool = False,
     replace: bool = False,
+    data: bool = False,
     extensions: Extensions = NOTHING,
 ) -> list[str]:
-    """Write the policy or definition ``source`` as ``target``; the ending of each determines its format.
+    """Write the policy, definition or ARX project ``source`` as ``target``; the ending of each determines its format.
 
     Relative paths are rewritten when the target lies in another folder, so that they lead to the same files.
 
     Args:
         inline: put the hierarchies that are CSV files into the target.
         replace: the target may be there already.
+        data: write the records of an ARX project beside the target, too (``sqlanon.policy.arx``).
 
     Returns:
         Remarks for the user: what was left out or changed.
@@ -62,7 +67,13 @@ def convert(
         HierarchyError: a hierarchy file that is to be put in has faults.
         TargetError: the target is there, or cannot be written.
     """
+    if source.suffix.lower() == ENDING:
+        return convert_project(source, target, inline=inline, replace=replace, data=data).notes.texts
     write = _writer(source, target)
+    if data:
+        raise InputError(
+            "Only ARX projects hold data.", hint=f"give a file that ends in {ENDING}, or leave out --data."
+        )
     if target.exists() and not replace:
         raise TargetError(
             f"The target {target.name!r} exists.",
@@ -78,9 +89,36 @@ def convert(
     document, moved = relocated(document, source.absolute().parent, target.absolute().parent)
     if moved:
         remarks.append(f"Relative paths that were rewritten, since the target lies in another folder: {moved}.")
-    data = write(write_definition(document), remarks)
-    _publish(data, target, lambda path: _check(path, target, None if inline else before, extensions))
+    written = write(write_definition(document), remarks)
+    if target.suffix.lower() in YAML:
+        written = f"{schema_line(target.absolute().parent)}\n".encode() + written
+    _publish(written, target, lambda path: _check(path, target, None if inline else before, extensions))
     return remarks
+
+
+def convert_project(
+    source: Path, target: Path, *, inline: bool = False, replace: bool = False, data: bool = False
+) -> Imported:
+    """Write an ARX project as a policy with its files beside it (``convert``); return what was written, and the notes.
+
+    Raises:
+        InputError: the project cannot be read, or nothing of its privacy models can be expressed.
+        PolicyError: its settings contradict each other.
+        TargetError: a target is there, or cannot be written.
+    """
+    put = _writer(source, target)
+    rounded: list[str] = []
+    imported = import_project(
+        source,
+        target,
+        lambda document: put(write_definition(document), rounded),
+        inline=inline,
+        replace=replace,
+        data=data,
+    )
+    for remark in rounded:
+        imported.notes.note(remark)
+    return imported
 
 
 def _refuse_used(target: Path, policy: Policy) -> None:
@@ -95,10 +133,15 @@ def _refuse_used(target: Path, policy: Policy) -> None:
 
 def _writer(source: Path, target: Path) -> Callable[[bytes, list[str]], bytes]:
     ending = target.suffix.lower()
-    if source.suffix.lower() not in READ or ending not in (*WRITERS, ".toml"):
+    if source.suffix.lower() == ".ahs":
+        raise InputError(
+            f"{source.name!r} says how ARX builds a hierarchy, as a Java object, which is not read.",
+            hint="export the hierarchy as CSV in ARX, and name it in a policy: {file: …}; projects (.deid) are read.",
+        )
+    if source.suffix.lower() not in (*READ, ENDING) or ending not in (*WRITERS, ".toml"):
         raise InputError(
             f"{source.name!r} cannot be converted to {target.name!r}: an ending is not known.",
-            hint=f"a definition ends in .xml, a policy in {', '.join(READ[1:])}.",
+            hint=f"a definition ends in .xml, a policy in {', '.join(READ[1:])}, an ARX project in {ENDING}.",
         )
     if ending == ".toml":
         raise InputError("A policy cannot be written as TOML.", hint="write YAML (.yaml) or JSON (.json).")
@@ -127,7 +170,8 @@ def _left_out(source: Path) -> list[str]:
     if ending == ".xml":
         return not_kept(source)
     lines = source.read_text(encoding="utf-8").splitlines() if ending != ".json" else []
-    return ["Comments are left out."] if any(line.lstrip().startswith("#") for line in lines) else []
+    comments = (line for line in lines if line.lstrip().startswith("#") and not line.startswith(COMMENT))
+    return ["Comments are left out."] if any(comments) else []
 
 
 def _inlined(document: Mapping[str, Any], policy: Policy, remarks: list[str]) -> dict[str, Any]:

@@ -29,7 +29,9 @@ SIMPLE: Mapping[str, tuple[str, str, Kind]] = {
 """Keys of a policy that are one element with one attribute in the section parameters."""
 
 SETTINGS: Mapping[str, Table] = {
-    "transformation": table(type=TEXT, solver=TEXT, nodes=WHOLE, at_most=WHOLE, outliers=FLAG, ties=TEXT, seed=WHOLE),
+    "transformation": table(
+        type=TEXT, solver=TEXT, nodes=WHOLE, hold=NUMBER, at_most=WHOLE, outliers=FLAG, ties=TEXT, seed=WHOLE
+    ),
     "search": table(strategy=TEXT, time_limit=NUMBER, max_evaluations=WHOLE, gap=NUMBER, where=TEXT, on_interrupt=TEXT),
     "quality": table(measure=TEXT, aggregate=TEXT),
     "engine": table(name=TEXT, memory_limit=TEXT, threads=WHOLE, temp_directory=TEXT, master=TEXT),
@@ -48,7 +50,7 @@ TOP_KEYS = (
 )  # fmt: skip
 """Keys of a policy with a place of their own; any other is the options of a file format, or an option."""
 
-NESTED_OPTIONS = ("publish",)
+NESTED_OPTIONS = ("publish", "key")
 """Keys of a policy that are mappings, and options of a definition; any other mapping is that of a file format."""
 
 DEFAULTS: Mapping[str, Mapping[str, str]] = {

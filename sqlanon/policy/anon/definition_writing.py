@@ -17,6 +17,7 @@ from sqlanon.policy.anon.definition_opening import opened
 from sqlanon.policy.anon.definition_schema import validate
 from sqlanon.policy.anon.definition_values import items, listed, mapping, needs_decimals, put, write_mapping
 from sqlanon.policy.anon.tree_writing import write_hierarchy
+from sqlanon.policy.facts import ROLES
 
 
 def write_definition(document: Mapping[str, Any]) -> bytes:
@@ -183,7 +184,8 @@ def _column(
     key = f"columns.{name}"
     role = str(given.get("role"))
     if role not in words.ROLES:
-        faults.append(Fault(f"{key}.role", "This role is not known.", f"choose one of {', '.join(words.ROLES)}."))
+        message = f"A definition has no columns of the role {role}." if role in ROLES else "This role is not known."
+        faults.append(Fault(f"{key}.role", message, f"choose one of {', '.join(words.ROLES)}."))
         return
     element = etree.SubElement(section, words.ROLES[role])
     put(element, "name", name, key, faults)

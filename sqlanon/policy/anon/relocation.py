@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sqlanon.policy.paths import is_url
+from sqlanon.policy.paths import is_url, names_records
 
 
 def relocated(document: Mapping[str, Any], old: Path, new: Path) -> tuple[Mapping[str, Any], int]:
     """Return the document for the folder ``new``, and the number of paths that were rewritten.
 
-    Paths are those of sources, hierarchies, subsets, output and report; absolute ones and URLs stay. Options of file
-    formats stay too: what they mean is the format's own matter.
+    Paths are those of sources, hierarchies, subsets, populations, key, output and report; absolute ones, URLs, and
+    those that begin with a variable of the environment stay.
+    Options of file formats stay too: what they mean is the format's own matter.
     """
     if os.path.realpath(old) == os.path.realpath(new):
         return document, 0
@@ -25,6 +26,7 @@ def relocated(document: Mapping[str, Any], old: Path, new: Path) -> tuple[Mappin
         "files": lambda files: [move.path(item) for item in files] if isinstance(files, list) else move.path(files),
         "report": move.path,
         "output": move.file,
+        "key": move.file,
         "join": lambda joins: [
             {key: move.path(x) if key == "source" else x for key, x in join.items()} for join in joins
         ],
@@ -48,7 +50,7 @@ class _Move:
 
         Folders are resolved, since ``..`` of a link to a folder is not where the link stands; the file is not.
         """
-        if not isinstance(value, str) or is_url(value) or Path(value).is_absolute():
+        if not isinstance(value, str) or is_url(value) or Path(value).is_absolute() or value.startswith("${"):
             return value
         self.rewritten.append(value)
         file = Path(os.path.realpath(self.old / Path(value).parent), Path(value).name)
@@ -70,5 +72,8 @@ class _Move:
         return {**value, **hierarchy, **models}
 
     def models(self, value: Any) -> list[Any]:
-        """Return the subsets of models."""
-        return [{**model, "subset": self.file(model["subset"])} if "subset" in model else model for model in value]
+        """Return models, with the subsets and populations that they name."""
+        return [
+            {key: self.file(item) if names_records(key, item) else item for key, item in model.items()}
+            for model in value
+        ]

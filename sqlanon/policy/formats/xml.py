@@ -23,7 +23,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sqlanon.parameters import Parameter, text
+from sqlanon.parameters import option, shaped, text
 
 ELEMENT = re.compile(r"[^\W\d][\w.-]*")
 
@@ -38,7 +38,16 @@ class Xml:
 
     name = "xml"
     endings = (".xml",)
-    options = (Parameter("record", _element_name, required=False), Parameter("null", text(empty=True), required=False))
+    options = (
+        option(
+            "record",
+            shaped({"type": "string", "pattern": f"^{ELEMENT.pattern}$"}, "name of an element", _element_name),
+            about="The name of the elements that are records.",
+            example="ward",
+            default="the children of the root",
+        ),
+        option("null", text(empty=True), about="The text that is NULL.", example="NA", default="xsi:nil alone"),
+    )
     writes = True
 
     def read(self, path: Path, options: Mapping[str, Any]) -> pa.RecordBatchReader:

@@ -167,6 +167,11 @@ def _period(name: str, moment: exp.Expr) -> exp.Expr:
 PATTERNS = {"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m", "year": "%Y"}
 
 
+def _number(text: exp.Expr) -> exp.Expr:
+    """Return the number of a day or a month; NULL of infinity, which has neither."""
+    return exp.TryCast(this=text.copy(), to=exp.DataType.build("BIGINT", dialect="duckdb"))
+
+
 def _weekday(name: str, moment: exp.Expr, month: exp.Expr) -> exp.Expr:
     """Return the day of the week by the arithmetic of Zeller's congruence (1882), which every engine has.
 
@@ -178,7 +183,7 @@ def _weekday(name: str, moment: exp.Expr, month: exp.Expr) -> exp.Expr:
     days = bind_template(
         ":day + (:month + :twelve * :early + :one) * :thirteen // :five + :year + :year // :four - :year // :century "
         "+ :year // :cycle",
-        "BIGINT", day=exp.cast(day, "BIGINT"), month=exp.cast(month.copy(), "BIGINT"), twelve=12, early=early, one=1,
+        "BIGINT", day=_number(day), month=_number(month), twelve=12, early=early, one=1,
         thirteen=13, five=5, year=year, four=4, century=100, cycle=400,
     )  # fmt: skip
     number = bind_template(":days - :days // :seven * :seven", "BIGINT", days=days, seven=7)

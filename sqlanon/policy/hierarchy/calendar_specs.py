@@ -9,8 +9,17 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar, Literal, get_args
 
-from sqlanon.parameters import whole
-from sqlanon.policy.hierarchy.spec_values import Exact, Found, canonical_text, exact, is_list, set_fields
+from sqlanon.parameters import Parameter, option, or_nothing, shaped, text, whole
+from sqlanon.policy.hierarchy.spec_values import (
+    FANOUTS,
+    YEARS,
+    Exact,
+    Found,
+    canonical_text,
+    exact,
+    is_list,
+    set_fields,
+)
 
 Period = Literal[
     "day", "week", "month", "quarter", "year", "decade",
@@ -36,6 +45,7 @@ LIES_IN: Mapping[str, frozenset[str]] = {
 """The periods of which each lies in one."""
 FORMAT = re.compile(r"%([dmYb])([^%\w])%([dmYb])\2%([dmYb])( .*|T.*)?|%Y%m%d")
 """A format of dates in texts: day, month and year apart by one sign, or without any; a time of day may follow."""
+FORMAT_ABOUT = "How the dates are written, where the source holds them as texts: %d.%m.%Y, say."
 FORMAT_HINT = 'write %d, %m (or %b) and %Y apart by one sign, as "%d.%m.%Y", or "%Y%m%d"; a time of day may follow.'
 
 
@@ -71,6 +81,18 @@ class Dates:
     """
 
     kind: ClassVar[str] = "dates"
+    example: ClassVar[str] = "[month, quarter, year]"
+    options: ClassVar[tuple[Parameter, ...]] = (
+        option(
+            "levels",
+            shaped({"type": "array", "items": {"enum": list(DATE_LEVELS)}}, f"list of {', '.join(DATE_LEVELS)}"),
+            about="The periods, finest first.",
+            example="[month, quarter, year]",
+        ),
+        option(
+            "format", or_nothing(text()), about=FORMAT_ABOUT, example='"%d.%m.%Y"', default="the column is of dates"
+        ),
+    )
     levels: tuple[Period, ...]
     format: str | None
 
@@ -108,6 +130,30 @@ class Ages:
     """
 
     kind: ClassVar[str] = "ages"
+    example: ClassVar[str] = "{at: 2024-01-01}"
+    options: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "at",
+            shaped({"type": "string", "pattern": r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}$"}, "date"),
+            about="The day on which the ages are taken. It is never today: the release of tomorrow must be the same.",
+            example="2024-01-01",
+        ),
+        option("width", YEARS, about="The width of an interval on level 1.", unit="years", example="5"),
+        option("fanouts", FANOUTS, about="How many intervals are joined, level by level.", example="[5, 2]"),
+        option(
+            "lower", or_nothing(YEARS), about="Ages below have one label on all levels.", unit="years", example="18"
+        ),
+        option(
+            "upper",
+            or_nothing(YEARS),
+            about="Ages from here on have one label on all levels.",
+            unit="years",
+            example="80",
+        ),
+        option(
+            "format", or_nothing(text()), about=FORMAT_ABOUT, example='"%d.%m.%Y"', default="the column is of dates"
+        ),
+    )
     at: str
     width: Decimal
     fanouts: tuple[int, ...]

@@ -8,15 +8,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sqlanon.parameters import text, whole
+from sqlanon.parameters import Parameter, ValueCheck, choice, option, or_nothing, shaped, text, whole, words_of
 from sqlanon.policy.hierarchy.spec_values import Found, is_list, set_fields
 
-SYSTEMS = ("atc", "countries", "geohash", "icd10", "nuts")
-"""The systems of codes that ``codes`` knows."""
 OTHER = "(other)"
 """What ``frequent`` calls the values that are too rare, unless the policy names it."""
 HIPAA_POPULATION = 20_000
 """The population that a three-digit ZIP area must exceed: 45 CFR 164.514(b)(2)(i)(B)."""
+
+
+_AREA = {"type": "string", "pattern": "^[0-9]{3}$"}
+
+
+def _whole_numbers(least: int) -> ValueCheck:
+    one = {"type": "integer", "minimum": least}
+    return shaped(
+        {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]},
+        f"list of whole numbers of at least {least}",
+    )
 
 
 def _numbers(values: Any) -> tuple[Any, ...] | Any:
@@ -33,6 +42,22 @@ class Prefix:
     """
 
     kind: ClassVar[str] = "prefix"
+    example: ClassVar[str] = "[4, 2]"
+    options: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "lengths",
+            _whole_numbers(1),
+            about="How many characters are kept, level by level, falling.",
+            unit="characters",
+            example="[4, 2]",
+        ),
+        option(
+            "mark",
+            shaped({"type": "string", "maxLength": 1}, "one character, or none"),
+            about="Stands for the rest of a longer value.",
+            example='""',
+        ),
+    )
     lengths: tuple[int, ...]
     mark: str
 
@@ -59,6 +84,22 @@ class FrequentValues:
     """
 
     kind: ClassVar[str] = "frequent"
+    example: ClassVar[str] = "[50, 500]"
+    options: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "at_least",
+            _whole_numbers(2),
+            about="How many records a value must have to be kept, level by level, rising. Choose them at k or above.",
+            unit="records",
+            example="[50, 500]",
+        ),
+        option(
+            "other",
+            text(),
+            about="What the other values are called; it must be no value of the column.",
+            example="rest",
+        ),
+    )
     at_least: tuple[int, ...]
     other: str
 
@@ -82,12 +123,31 @@ class Codes:
     """The groups of a system of codes: ``Codes("icd10")``. Values that are no code of it are uncovered."""
 
     kind: ClassVar[str] = "codes"
+    example: ClassVar[str] = "icd10"
+    options: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "system",
+            choice(
+                atc="the Anatomical Therapeutic Chemical classification: first 5, 4, 3 characters, the letter",
+                countries="sub-region and region of UN M49, of ISO 3166 codes or English names",
+                geohash="geohashes: first 8 to 1 characters",
+                icd10="ICD-10: categories of three characters, blocks, chapters",
+                nuts="regions of the European Union: first 4, 3, 2 characters",
+            ),
+            about="The system of codes.",
+            example="icd10",
+        ),
+    )
     system: str
 
     def faults(self) -> Found:
         """Yield a system that is not known."""
         if self.system not in SYSTEMS:
             yield "", "This is not a system of codes that is shipped.", f"choose one of {', '.join(SYSTEMS)}."
+
+
+SYSTEMS = words_of(Codes.options, "system")
+"""The systems of codes that ``codes`` knows."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -103,6 +163,26 @@ class Zip3:
     """
 
     kind: ClassVar[str] = "zip3"
+    example: ClassVar[str] = "{}"
+    options: ClassVar[tuple[Parameter, ...]] = (
+        option(
+            "populations",
+            or_nothing(text()),
+            about="A CSV file of three-digit areas with their populations; areas that it does not list are small.",
+            example="zip3.csv",
+            default="the areas of the census of 2000",
+        ),
+        option(
+            "at_most", whole(0), about="The population up to which an area is small.", unit="people", example="20000"
+        ),
+        option(
+            "small",
+            or_nothing(shaped({"anyOf": [_AREA, {"type": "array", "items": _AREA}]}, "list of texts of three digits")),
+            about="The small areas, which read 000.",
+            example='["036", "059"]',
+            default="those of the census of 2000, or of populations",
+        ),
+    )
     populations: Path | None
     at_most: int
     small: tuple[str, ...] | None

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
+from sqlanon.parameters import shaped
 from sqlanon.policy.plain import plain
 
 Rows = tuple[tuple[str | None, ...], ...]
+FRACTION = r"^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$"
+"""A number that is written as a text."""
+DECIMAL = shaped({"anyOf": [{"type": "number"}, {"type": "string", "pattern": FRACTION}]}, "number, or its text")
+DECIMAL_ABOVE_0 = shaped(
+    {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": FRACTION}]},
+    "number above 0, or its text",
+)
+YEARS = shaped(
+    {"anyOf": [{"type": "number", "multipleOf": 1}, {"type": "string", "pattern": FRACTION}]},
+    "whole number, or its text",
+)
+FANOUTS = shaped({"type": "array", "items": {"type": "integer", "minimum": 2}}, "list of whole numbers of at least 2")
+SCALAR: Mapping[str, Any] = {"type": ["string", "number", "boolean", "null"]}
+"""The JSON Schema of a value."""
 Exact = int | float | str | Decimal
 """A number that is compared exactly, as the decimal fraction it is written as."""
 Found = Iterator[tuple[str, str, str]]

@@ -12,10 +12,22 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from sqlanon.parameters import character, text, whole
+from sqlanon.parameters import Parameter, ValueCheck, character, choice, flag, option, or_nothing, shaped, text, whole
 from sqlanon.policy.hierarchy.calendar_specs import Ages, Dates
 from sqlanon.policy.hierarchy.code_specs import Codes, FrequentValues, Prefix, Zip3
-from sqlanon.policy.hierarchy.spec_values import Exact, Found, Rows, canonical_text, exact, is_list, set_fields
+from sqlanon.policy.hierarchy.spec_values import (
+    DECIMAL,
+    DECIMAL_ABOVE_0,
+    FANOUTS,
+    SCALAR,
+    Exact,
+    Found,
+    Rows,
+    canonical_text,
+    exact,
+    is_list,
+    set_fields,
+)
 from sqlanon.policy.plain import DEEPEST, plain, set_plain
 
 __all__ = [
@@ -34,6 +46,22 @@ class FileHierarchy:
     """
 
     kind: ClassVar[str] = "file"
+    example: ClassVar[str] = "age.csv"
+    options: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("file", text(), about="The path of the file, relative to the policy file.", example="age.csv"),
+        option("delimiter", character(), about="What stands between two fields.", example='","'),
+        option(
+            "null", or_nothing(text(empty=True)), about="The text that stands for NULL.", example="NA", default="none"
+        ),
+        option("encoding", text(), about="The encoding.", example="cp1252"),
+        option(
+            "header",
+            or_nothing(flag()),
+            about="Whether the first line names the levels.",
+            example="true",
+            default="there is none, and a line that looks like one is refused",
+        ),
+    )
     path: Path
     delimiter: str
     null: str | None
@@ -78,6 +106,8 @@ class TableHierarchy:
     """A relation of the source's database, its columns in the order of the levels."""
 
     kind: ClassVar[str] = "table"
+    value: ClassVar[ValueCheck] = text()
+    example: ClassVar[str] = "age_levels"
     table: str
 
     def __post_init__(self) -> None:
@@ -97,6 +127,15 @@ class Levels:
     """
 
     kind: ClassVar[str] = "levels"
+    value: ClassVar[ValueCheck] = shaped(
+        {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": {"anyOf": [SCALAR, {"type": "array", "items": SCALAR}]},
+        },
+        "mapping of values to a list of their levels",
+    )
+    example: ClassVar[str] = '{flu: [respiratory, "*"], gastritis: [stomach, "*"]}'
     rows: Rows
 
     def __init__(self, levels: Mapping[Any, Any]) -> None:
@@ -119,6 +158,10 @@ class Groups:
     """A tree of groups, all values at one depth, under one root ``*``: ``Groups({"north": ["10", "11"]})``."""
 
     kind: ClassVar[str] = "groups"
+    value: ClassVar[ValueCheck] = shaped(
+        {"type": ["object", "array"]}, "mapping of groups to lists of values, or to further groups"
+    )
+    example: ClassVar[str] = "{partner: [married], no partner: [single, divorced]}"
     rows: Rows
 
     def __init__(self, groups: Mapping[Any, Any] | Sequence[Any]) -> None:
@@ -154,6 +197,27 @@ class Redact:
     """
 
     kind: ClassVar[str] = "redact"
+    example: ClassVar[str] = '{direction: right, char: "*"}'
+    options: ClassVar[tuple[Parameter, ...]] = (
+        option("direction", choice("left", "right"), about="The side that is masked first.", example="right"),
+        option("char", character(), about="The sign that masks.", example='"*"'),
+        option(
+            "steps",
+            or_nothing(whole(1)),
+            about="How many levels there are.",
+            example="3",
+            unit="levels",
+            default="as many as a text has characters",
+        ),
+        option(
+            "width",
+            or_nothing(whole(1)),
+            about="How long every text is from level 1 on: shorter values are filled up, longer ones are cut.",
+            unit="characters",
+            example="5",
+            default="the length that the values of enough records reach",
+        ),
+    )
     direction: Literal["left", "right"] = "right"
     char: str = "*"
     steps: int | None = None
@@ -186,6 +250,27 @@ class Intervals:
     """
 
     kind: ClassVar[str] = "intervals"
+    example: ClassVar[str] = "{width: 5, fanouts: [2, 2], lower: 0, upper: 100}"
+    options: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("width", DECIMAL_ABOVE_0, about="The width of an interval on level 1.", example="5"),
+        option("fanouts", FANOUTS, about="How many intervals are joined, level by level.", example="[2, 2]"),
+        option("origin", or_nothing(DECIMAL), about="An edge.", example="2", default="0"),
+        option(
+            "lower",
+            or_nothing(DECIMAL),
+            about="Values below have one label on all levels.",
+            example="0",
+            default="none",
+        ),
+        option(
+            "upper",
+            or_nothing(DECIMAL),
+            about="Values from here on have one label on all levels.",
+            example="100",
+            default="none",
+        ),
+        option("labels", choice(range="[20, 25)", start="20"), about="What an interval is called.", example="start"),
+    )
     width: Decimal
     fanouts: tuple[int, ...]
     origin: Decimal
@@ -232,6 +317,8 @@ class Suppress:
     """One level above the values: everything to ``*``."""
 
     kind: ClassVar[str] = "suppress"
+    example: ClassVar[str] = "{}"
+    options: ClassVar[tuple[Parameter, ...]] = ()
 
     def faults(self) -> Found:
         """Yield nothing: there are no options."""

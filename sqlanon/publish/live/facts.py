@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -17,29 +18,40 @@ from sqlanon.engines.base import Engine, Place
 from sqlanon.errors import HierarchyError, TargetError
 from sqlanon.policy import Policy
 from sqlanon.policy.hierarchy.specs import FileHierarchy, TableHierarchy, Zip3
+from sqlanon.publish.live.lookups import sensitive_with_lookup
 from sqlanon.publish.targets import FACT_COLUMNS, FROZEN, frozen_tables
 from sqlanon.source.lookups import table_rows
 from sqlanon.sqltrees import files as sqlfiles
 from sqlanon.sqltrees.trees import column
 from sqlanon.version import VERSION
 
+NOTHING: Mapping[str, int] = MappingProxyType({})
 Fact = tuple[str, str, str]
 """A fact that a live view was created with, as ``FACT_COLUMNS`` name its parts."""
 
 
-def facts_of(engine: Engine, policy: Policy, levels: Mapping[str, int]) -> list[Fact]:
-    """Return the facts that a live view is created with; a changed policy, hierarchy or model has another hash."""
+def facts_of(
+    engine: Engine, policy: Policy, levels: Mapping[str, int], heights: Mapping[str, int] = NOTHING
+) -> list[Fact]:
+    """Return the facts that a live view is created with; a changed policy, hierarchy or model has another hash.
+
+    Args:
+        levels: of the quasi-identifiers.
+        heights: of the hierarchies of the sensitive columns.
+    """
     return [
         ("version", "sqlanon", VERSION),
         ("policy", "", replace(policy, if_exists="replace").fingerprint()),
-        *_files(engine, policy),
+        *file_facts(engine, policy),
         *(("level", name, str(level)) for name, level in levels.items()),
+        *(("height", name, str(height)) for name, height in heights.items()),
     ]
 
 
-def _files(engine: Engine, policy: Policy) -> list[Fact]:
+def file_facts(engine: Engine, policy: Policy) -> list[Fact]:
+    """Return the SHA-256 of each hierarchy that stands in a file or a table, and of each model."""
     facts: list[Fact] = []
-    for spec in policy.quasi_identifiers:
+    for spec in (*policy.quasi_identifiers, *sensitive_with_lookup(policy)):
         if isinstance(spec.hierarchy, FileHierarchy):
             facts.append(("hierarchy", spec.name, _hash(spec.hierarchy.path.read_bytes)))
         if isinstance(spec.hierarchy, Zip3) and spec.hierarchy.populations is not None:

@@ -1,13 +1,16 @@
-"""The lookups of a live view: of each hierarchy the level that was chosen, frozen.
+"""The lookups of a live view: of each hierarchy the level that was chosen, frozen; and what distances need.
 
 A hierarchy that lists its values gives all of them, whether they occur or not, at every level, 0 included: what it
 does not list has no row. One that is computed from the values (``redact``, ``intervals``, …) gives the values that
 occur, and at level 0 no lookup: there it would hold nothing but the values themselves.
+
+A sensitive column has a lookup where t-closeness compares it by the tree or the order of its hierarchy: the texts of
+the levels below the root, and the places. What the hierarchy does not list has no row there either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
@@ -15,10 +18,12 @@ from sqlanon.compiler import hierarchies
 from sqlanon.compiler.encoded_source import COVERED
 from sqlanon.compiler.hierarchies import CountedColumn
 from sqlanon.compiler.live import KEY, TEXT, VALUE
+from sqlanon.compiler.live_values import PLACE
 from sqlanon.engines.base import Engine, Row
 from sqlanon.errors import SourceChangedError
 from sqlanon.lattice.nodes import Node
-from sqlanon.policy import Policy
+from sqlanon.models.t_closeness import TCloseness
+from sqlanon.policy import Column, Policy
 from sqlanon.policy.hierarchy.specs import HierarchySpec, lists_its_values
 from sqlanon.source.encoding import Encoding
 from sqlanon.source.lookups import ListedColumn, list_rows
@@ -45,6 +50,17 @@ def has_lookup(hierarchy: HierarchySpec | None, level: int) -> bool:
     return level > 0 or lists_its_values(hierarchy)
 
 
+def told_by_hierarchy(policy: Policy, spec: Column) -> tuple[bool, bool]:
+    """Return whether a distance of a sensitive column needs the tree of its hierarchy, and whether its order."""
+    asked = {m.distance for m in policy.models if isinstance(m, TCloseness) and m.column == spec.name}
+    return "hierarchical" in asked, "ordered" in asked and lists_its_values(spec.hierarchy)
+
+
+def sensitive_with_lookup(policy: Policy) -> list[Column]:
+    """Return the sensitive columns that have a lookup, in the order of the policy."""
+    return [c for c in policy.columns if c.role == "sensitive" and any(told_by_hierarchy(policy, c))]
+
+
 def freeze(
     engine: Engine, policy: Policy, encoding: Encoding, node: Node, released: Mapping[str, str]
 ) -> dict[str, exp.Expr]:
@@ -61,6 +77,12 @@ def freeze(
     listed = {
         position: ListedColumn(spec, CountedColumn(spec.name, encoding.types[spec.name]))
         for position, spec in enumerate(policy.quasi_identifiers)
+        if lists_its_values(spec.hierarchy)
+    }
+    sensitive = {_position(encoding, spec.name): spec for spec in sensitive_with_lookup(policy)}
+    listed |= {
+        position: ListedColumn(spec, CountedColumn(spec.name, encoding.types[spec.name], sensitive=True))
+        for position, spec in sensitive.items()
         if lists_its_values(spec.hierarchy)
     }
     heights = list_rows(engine, listed, [], policy.extensions)
@@ -83,8 +105,38 @@ def freeze(
         engine.create("freeze lookup", names.frozen(position), query)
         _refuse_changed(engine, position, level, spec.name)
         frozen[spec.name] = table(names.frozen(position))
+    for position, spec in sensitive.items():
+        height = encoding.catalog.sensitive_attribute(spec.name).height
+        told = [names.level(level) for level in range(1, height - 1)] if told_by_hierarchy(policy, spec)[0] else []
+        told += [PLACE] if told_by_hierarchy(policy, spec)[1] else []
+        if position in listed:
+            query = _listed_sensitive(position, told, lone_null=not facts[position][1])
+        else:
+            covered = equal(column(COVERED), number(1))
+            query = exp.select(column(VALUE), *map(column, told)).from_(lookup_rows(position)).where(covered)
+        if engine.capabilities.texts.by_value(encoding.types[spec.name]):
+            occurring = not lists_its_values(spec.hierarchy)
+            query = with_key(query, encoding.types[spec.name], occurring=occurring, told=told)
+        engine.drop(names.frozen(position))
+        engine.create("freeze lookup", names.frozen(position), query)
+        frozen[spec.name] = table(names.frozen(position))
     engine.drop(names.LISTED)
     return frozen
+
+
+def _position(encoding: Encoding, name: str) -> int:
+    return [item.name for item in encoding.source.items].index(name)
+
+
+def _listed_sensitive(position: int, told: Sequence[str], *, lone_null: bool) -> exp.Query:
+    """Return what a hierarchy says of its values; of a NULL that it does not list, that it stands alone."""
+    rows = exp.select(named(column(names.level(0)), VALUE), *map(column, told)).from_(table(names.LISTED))
+    rows = rows.where(of_attribute(position))
+    if not lone_null:
+        return rows
+    kinds = ["VARCHAR", *["BIGINT" if name == PLACE else "VARCHAR" for name in told]]
+    nothing = [named(exp.cast(exp.null(), kind), name) for kind, name in zip(kinds, [VALUE, *told], strict=True)]
+    return union_all([rows, exp.select(*nothing)])
 
 
 def _facts(engine: Engine, heights: Mapping[int, int]) -> list[Row]:
@@ -120,18 +172,20 @@ def _readable_as(query: exp.Query, type_name: str) -> exp.Query:
     return rows.where(same(back, text.copy()))
 
 
-def with_key(query: exp.Query, type_name: str, *, occurring: bool = False) -> exp.Query:
+def with_key(query: exp.Query, type_name: str, *, occurring: bool = False, told: Sequence[str] = (TEXT,)) -> exp.Query:
     """Return the rows of a lookup with their values, without those whose text does not read as a value and back.
 
     Args:
         type_name: of the source.
         occurring: all of them are values of the source.
+        told: the columns beside the value.
     """
     kind = data_type(type_name)
     value = column(VALUE, "frozen")
     key = exp.cast(value, kind) if occurring else exp.TryCast(this=value, to=kind)
-    keyed = exp.select(column(VALUE, "frozen"), column(TEXT, "frozen"), named(key, KEY)).from_(query.subquery("frozen"))
-    rows = exp.select(column(VALUE), column(TEXT), column(KEY)).from_(keyed.subquery("keyed"))
+    beside = [column(name, "frozen") for name in told]
+    keyed = exp.select(column(VALUE, "frozen"), *beside, named(key, KEY)).from_(query.subquery("frozen"))
+    rows = exp.select(column(VALUE), *map(column, told), column(KEY)).from_(keyed.subquery("keyed"))
     return rows.where(same(canonical(KEY, type_name), column(VALUE)))
 
 

@@ -14,25 +14,34 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.audit.release import ReleaseClaim, audit_entities, audit_release
-from sqlanon.compiler.live import KEY, TEXT, VALUE, FrozenColumn, LiveView, live_view, member_flag, refuse_models
+from sqlanon.compiler.live import VALUE, FrozenColumn, LiveView, SensitiveColumn, live_view, member_flag, refuse_models
+from sqlanon.compiler.live_models import SNAPSHOT, counted_columns
 from sqlanon.engines.base import Engine, Place
 from sqlanon.engines.replay import rows_of
 from sqlanon.errors import EngineError, InputError, SourceChangedError, TargetError, UnsupportedError
 from sqlanon.interrupts import no_return
+from sqlanon.lattice.catalog import Catalog
+from sqlanon.models.base import is_of_release
 from sqlanon.policy import Output, Policy
+from sqlanon.policy.keyed import KEYED_ROLES
+from sqlanon.publish.live.epochs import begin, compare_states, epoch_view, facts_of_epoch, keep_state
 from sqlanon.publish.live.facts import Fact
-from sqlanon.publish.live.lookups import has_lookup
-from sqlanon.publish.targets import FACT_COLUMNS, FROZEN, LOOKUP, frozen_tables, place, tables_beneath
+from sqlanon.publish.live.lookups import has_lookup, sensitive_with_lookup, told_by_hierarchy
+from sqlanon.publish.targets import FACT_COLUMNS, FROZEN, LEFT, LOOKUP, SHOWN, frozen_tables, place, tables_beneath
 from sqlanon.source.opening import Source
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, count_rows
 
 KIND = "live_view"
-SNAPSHOT = "publish a snapshot (output: {view: …} or {table: …})"
 WARNING = (
     "A live view shows the present state of its source. Whoever reads it twice sees what changed between: a record "
     "that came or went alone is singled out by the difference, whatever k is. Where that matters, publish snapshots "
     "instead (docs/live-views.md)."
+)
+
+EPOCH_WARNING = (
+    "A live view with an epoch shows records as they were when it began, and a few of them for longer. It does not "
+    "change by itself: let a job run `sqlanon refresh POLICY` once an epoch (docs/live-views.md)."
 )
 
 
@@ -47,6 +56,18 @@ def refuse_policy(policy: Policy) -> None:
         limit, instead = "publishes one node, no transformation", "leave out the transformation"
     elif policy.suppressed == "redact":
         limit, instead = "leaves suppressed records out and cannot redact them", "say suppressed: drop"
+    elif any(column.role in KEYED_ROLES for column in policy.columns):
+        limit = "is read by whoever may, and would need the key of its pseudonyms and shifted dates in the database"
+        instead = "give these columns the role drop"
+    elif policy.ledger is not None:
+        limit = "shows other records on every read, so that no ledger can say whom it has shown in which class"
+        instead = "leave out ledger"
+    elif any(column.travels for column in policy.columns):
+        limit = "reads records of later days, in which a column may say more than the one it travels with (with)"
+        instead = "give such columns the role drop"
+    elif any(map(is_of_release, policy.models)):
+        limit = "judges classes one by one, and the policy has models of the whole release"
+        instead = "publish a table or a file"
     elif policy.publish:
         limit, instead = "publishes texts, and no numbers or dates beside them (publish)", "remove publish"
     elif policy.join:
@@ -103,8 +124,10 @@ def check_live(opened: Source, policy: Policy, output: Output) -> Place:
             hint="choose another name for the live view, or drop it yourself.",
         )
     if not frozen_tables(engine, where):
-        lookups = [_lookup(where, position) for position in range(len(policy.quasi_identifiers))]
-        for beneath in (where.named(where.name + FROZEN), *lookups):
+        most = len(policy.quasi_identifiers) + len(sensitive_with_lookup(policy))
+        lookups = [_lookup(where, position) for position in range(most)]
+        endings = (FROZEN, SHOWN, LEFT) if output.epoch is not None else (FROZEN,)
+        for beneath in (*(where.named(where.name + ending) for ending in endings), *lookups):
             if engine.existing(beneath):
                 raise TargetError(
                     f"The relation {beneath.schema}.{beneath.name}, which would stand beneath the live view, exists.",
@@ -123,7 +146,8 @@ def _refuse_types(opened: Source, policy: Policy) -> None:
         UnsupportedError: names the column, its type and the alternative.
     """
     texts = opened.engine.capabilities.texts
-    for spec in policy.quasi_identifiers:
+    counted = counted_columns(policy.models)
+    for spec in (*policy.quasi_identifiers, *(c for c in policy.columns if c.name in counted)):
         type_name = opened.types.get(spec.name)
         if type_name is not None and not texts.comparable(type_name):
             raise UnsupportedError(
@@ -143,13 +167,15 @@ def source_place(opened: Source) -> Place | None:
 
 
 def frozen_view(
-    policy: Policy, opened: Source, where: Place, node: Sequence[int], released: Mapping[str, str]
-) -> LiveView:
+    policy: Policy, opened: Source, where: Place, node: Sequence[int], released: Mapping[str, str],
+    heights: Mapping[str, int],
+) -> LiveView:  # fmt: skip
     """Return what a live view at ``where`` publishes of a source at a node.
 
     Args:
         opened: the source; it is named in full, for a view may be read where other schemas are looked through.
         released: the columns of the view with their types, in order.
+        heights: of the hierarchies of the sensitive columns.
     """
     found = source_place(opened)
     relation = found.table if found is not None and opened.engine.existing(found) else opened.relation
@@ -161,8 +187,36 @@ def frozen_view(
             lookups += 1
         by_value = opened.engine.capabilities.texts.by_value(opened.types[spec.name])
         quasi.append(FrozenColumn(spec.name, opened.types[spec.name], lookup, by_value=by_value))
+    sensitive = _sensitive(policy, opened, heights, [_lookup(where, lookups + i) for i in range(len(heights))])
     view = _view(policy, relation, opened.types, tuple(quasi), released)
-    return replace(view, collation=opened.engine.capabilities.texts.collation)
+    return replace(view, sensitive=sensitive, collation=opened.engine.capabilities.texts.collation)
+
+
+def _sensitive(
+    policy: Policy, opened: Source, heights: Mapping[str, int], places: Sequence[Place]
+) -> tuple[SensitiveColumn, ...]:
+    """Return the columns whose histograms the models look at; ``places``: of the lookups, in order."""
+    specs = {spec.name: spec for spec in policy.columns}
+    beneath = {spec.name: place for spec, place in zip(sensitive_with_lookup(policy), places, strict=False)}
+    found = []
+    for name in counted_columns(policy.models):
+        by_tree, placed = told_by_hierarchy(policy, specs[name])
+        found.append(
+            SensitiveColumn(
+                name,
+                opened.types[name],
+                beneath[name].table if name in beneath else None,
+                levels=heights[name] - 1 if by_tree else 0,
+                placed=placed,
+                by_value=opened.engine.capabilities.texts.by_value(opened.types[name]),
+            )
+        )
+    return tuple(found)
+
+
+def heights_of(catalog: Catalog) -> dict[str, int]:
+    """Return the heights of the hierarchies of the sensitive columns."""
+    return {attribute.name: attribute.height for attribute in catalog.sensitive}
 
 
 def counted_view(policy: Policy, opened: Source) -> LiveView:
@@ -211,38 +265,47 @@ class LiveDraft:
     output: Output
 
 
-def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> None:
+def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> tuple[str, ...]:
     """Create lookups and view, audit the view, commit; an earlier one is dropped in the same transaction.
+
+    Returns warnings: of an earlier state of a view with an epoch, what it reveals together with this one.
 
     Raises:
         SourceChangedError: the view holds another number of records than the plan.
         AuditError: it does not satisfy the policy.
         EngineError: the database refused a statement. In all cases, the old view stays.
     """
+    earlier = draft.output.epoch is not None and keep_state(engine, where)
     with engine.transaction():
         engine.make_schema(where)
         _drop_old(engine, where)
         facts = list(draft.facts)
-        by_value = {item.name for item in draft.view.quasi if item.by_value}
         beneath = [where.named(where.name + FROZEN)]
         for position, (name, rows) in enumerate(draft.frozen.items()):
             lookup = _lookup(where, position)
             facts.append(("lookup", lookup.name, name))
             beneath.append(lookup)
-            listed = [column(key) for key in (VALUE, TEXT, *([KEY] if name in by_value else []))]
-            query = exp.select(*listed).from_(rows.copy()).order_by(column(VALUE))
+            query = exp.select("*").from_(rows.copy()).order_by(column(VALUE))
             engine.run("write lookup", _table(lookup, query))
             engine.analyze(lookup.table)
+        epoch = epoch_view(draft.view, where, draft.output)
+        shown = live_view(draft.view) if epoch is None else epoch.select()
+        if epoch is not None:
+            beneath += begin(engine, where, epoch)
+            facts += facts_of_epoch(engine, where, draft.output)
         engine.run("write facts", _table(where.named(where.name + FROZEN), rows_of(_facts_table(facts))))
-        engine.create_view(where, live_view(draft.view))
+        engine.create_view(where, shown)
         with engine.journal.phase("auditing"):
             _audit(engine, where.table, draft)
-            _audit_entities(engine, draft)
+            if epoch is None:
+                _audit_entities(engine, draft)
+        warnings = compare_states(engine, epoch) if epoch is not None and earlier else ()
         draft.verify_source()
         engine.hand_over(where, beneath, draft.output.owner, draft.output.readers)
         if draft.output.owner is not None:
             _refuse_owner(engine, where, draft)
         no_return()
+    return warnings
 
 
 def _refuse_owner(engine: Engine, where: Place, draft: LiveDraft) -> None:

@@ -22,6 +22,8 @@ from sqlanon.sqltrees import files as sqlfiles
 
 PACKAGE = "packages/sqlanon"
 """The folder in a project that the package of generic tests is copied to."""
+OWN_TESTS = "integration_tests/"
+"""The folder of the package with a project that tests it, which others do not need."""
 MANIFEST = ".sqlanon.json"
 PROJECT = "dbt_project.yml"
 SOURCE, DECLARES = "dbt_source", "dbt_declares"
@@ -60,7 +62,7 @@ def write(release: DbtRelease, folder: Path, *, force: bool = False) -> Written:
     shared = f"{folders['models']}/{sources.FILE}"
     texts = {
         **files(release, folders),
-        **{f"{PACKAGE}/{path}": text for path, text in sqlfiles.texts("dbt").items()},
+        **{f"{PACKAGE}/{path}": text for path, text in sqlfiles.texts("dbt").items() if not path.startswith(OWN_TESTS)},
         own: yml.dump(properties(release)),
     }
     manifest = release.name + MANIFEST

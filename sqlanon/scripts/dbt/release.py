@@ -9,15 +9,17 @@ from typing import Any
 from sqlglot import exp
 
 from sqlanon.compiler.live import TEXT, VALUE, FrozenColumn, LiveView, live_view
+from sqlanon.compiler.live_models import SNAPSHOT
 from sqlanon.engines.base import Place
 from sqlanon.errors import UnsupportedError
 from sqlanon.models.distinct_l_diversity import DistinctLDiversity
+from sqlanon.models.entropy_l_diversity import EntropyLDiversity
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.plan.full_domain import Plan
 from sqlanon.policy import Policy
 from sqlanon.policy.hierarchy.specs import lists_its_values
-from sqlanon.publish.live.lookups import has_lookup, with_key
-from sqlanon.publish.live.view import frozen_view, refuse_policy
+from sqlanon.publish.live.lookups import has_lookup, sensitive_with_lookup, with_key
+from sqlanon.publish.live.view import frozen_view, heights_of, refuse_policy
 from sqlanon.scripts.dbt.rules import computed_lookup, refuse_extension, refuse_settings
 from sqlanon.scripts.dbt.seeds import seed
 from sqlanon.scripts.dbt.statements import broken_classes, needs_source, too_many_suppressed
@@ -64,6 +66,16 @@ def refuse_release(policy: Policy) -> None:
         refuse_policy(policy)
     except UnsupportedError as error:
         refusal = error
+    if refusal is None and policy.output is not None and policy.output.epoch is not None:
+        refusal = UnsupportedError(
+            "It knows nothing of what it showed before, and the policy asks for an epoch.",
+            hint="leave epoch, margin and record out, or run sqlanon refresh once an epoch instead of dbt.",
+        )
+    if refusal is None and (listed := sensitive_with_lookup(policy)):
+        refusal = UnsupportedError(
+            f"It has no seed for the hierarchy of the sensitive column {listed[0].name!r}.",
+            hint=f"use the distance equal, or {SNAPSHOT}.",
+        )
     if refusal is not None:
         raise UnsupportedError(f"A dbt model is built as a live view. {refusal.message}", hint=refusal.hint)
 
@@ -105,7 +117,7 @@ def dbt_release(
                 root=_root(plan, position), released=released[spec.name],
             )  # fmt: skip
         quasi.append(FrozenColumn(spec.name, types[spec.name], lookup, signed=listed, by_value=by_value and listed))
-    placed = frozen_view(policy, plan.source, Place("", "", name), plan.node, released)
+    placed = frozen_view(policy, plan.source, Place("", "", name), plan.node, released, heights_of(plan.catalog))
     view = replace(placed, source=source.relation, quasi=tuple(quasi), collation=TEXTS[dialect].collation)
     document = plan.publish().manifest
     return DbtRelease(name, dialect, source, declares, view, lookups, policy, materialized, document)
@@ -181,6 +193,9 @@ def _tests(release: DbtRelease) -> list[dict[str, Any]]:
             test, arguments = "k_anonymous", {"quasi_identifiers": quasi, "k": item.k}
         elif isinstance(item, DistinctLDiversity):
             test, arguments = "l_diverse", {"quasi_identifiers": quasi, "sensitive": item.column, "l": item.l}
+        elif isinstance(item, EntropyLDiversity) and release.view.entity is None:
+            of_column = {"quasi_identifiers": quasi, "sensitive": item.column}
+            test, arguments = "l_diverse", {**of_column, "l": item.l, "kind": "entropy"}
         else:
             continue
         tests.append({f"sqlanon.{test}": {"name": f"{release.name}_{test}_{number}", "arguments": arguments}})

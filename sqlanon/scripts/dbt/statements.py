@@ -15,6 +15,7 @@ from sqlanon.compiler.live import LiveView, live_view, losing, member_flag, take
 from sqlanon.models.base import fraction
 from sqlanon.models.delta_presence import DeltaPresence
 from sqlanon.models.k_anonymity import KAnonymity
+from sqlanon.models.k_map import KMap
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import both, column, cte, equal, named, number, table, when, with_ctes
 
@@ -131,6 +132,8 @@ def _faults(view: LiveView) -> list[exp.Expr]:
     for item in view.models:
         if isinstance(item, KAnonymity):
             faults.append(exp.LT(this=members.copy(), expression=number(item.k)))
+        elif isinstance(item, KMap):
+            faults.append(exp.LT(this=population.copy(), expression=number(item.k)))
         elif isinstance(item, DeltaPresence):
             for bound, trivial, compare in ((item.min, 0, exp.LT), (item.max, 1, exp.GT)):
                 if bound == trivial:

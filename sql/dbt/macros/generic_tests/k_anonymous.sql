@@ -11,6 +11,7 @@ age    | zip | person               records | members
 20-29  |     | 2
 -#}
 {% test k_anonymous(model, quasi_identifiers, k, entity=none) %}
+{%- do sqlanon.warn_of_increments('k_anonymous') -%}
 {%- do sqlanon.expect_columns('k_anonymous', 'quasi_identifiers', quasi_identifiers) -%}
 {%- do sqlanon.expect_number('k_anonymous', 'k', k, 1, none, whole=true) %}
 WITH released AS (

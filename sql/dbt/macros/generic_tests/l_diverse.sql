@@ -13,10 +13,16 @@ age   | zip | diagnosis     records | members
 20-29 | 1*  | flu
 20-29 | 1*  | cold
 -#}
-{% test l_diverse(model, quasi_identifiers, sensitive, l, kind='distinct', entity=none) %}
+{% test l_diverse(model, quasi_identifiers, sensitive, l, kind='distinct', c=none, entity=none) %}
+{%- do sqlanon.warn_of_increments('l_diverse') -%}
 {%- do sqlanon.expect_columns('l_diverse', 'quasi_identifiers', quasi_identifiers) -%}
-{%- do sqlanon.expect_word('l_diverse', 'kind', kind, ['distinct', 'entropy']) -%}
-{%- do sqlanon.expect_number('l_diverse', 'l', l, 1, none, whole=(kind == 'distinct')) %}
+{%- do sqlanon.expect_word('l_diverse', 'kind', kind, ['distinct', 'entropy', 'recursive']) -%}
+{%- do sqlanon.expect_number('l_diverse', 'l', l, 1, none, whole=(kind != 'entropy')) -%}
+{%- if kind == 'recursive' -%}
+  {%- do sqlanon.expect_number('l_diverse', 'c', c, 0, none) -%}
+{%- elif c is not none -%}
+  {%- do exceptions.raise_compiler_error('l_diverse: c is of the kind recursive alone.') -%}
+{%- endif %}
 WITH released AS (
   SELECT
     {{ sqlanon.named_keys(quasi_identifiers) }},
@@ -28,6 +34,12 @@ WITH released AS (
     {{ sqlanon.key_columns(quasi_identifiers) }},
     COUNT(*) AS records,
     {{ sqlanon.members(entity) }} AS members
+    {%- if kind == 'recursive' %},
+    ROW_NUMBER() OVER (
+      PARTITION BY {{ sqlanon.key_columns(quasi_identifiers) }}
+      ORDER BY {{ sqlanon.members(entity) }} DESC
+    ) AS place
+    {%- endif %}
   FROM released
   GROUP BY
     {{ sqlanon.key_columns(quasi_identifiers) }},
@@ -41,9 +53,12 @@ GROUP BY
   {{ sqlanon.key_columns(quasi_identifiers) }}
 HAVING
   SUM(members) = 0
-  {%- if kind == 'distinct' %}
+  {%- if kind != 'entropy' %}
   OR SUM(CASE WHEN members > 0 THEN 1 ELSE 0 END) < {{ l }}
-  {%- else %}
+  {%- endif %}
+  {%- if kind == 'recursive' %}
+  OR MAX(members) >= {{ c }} * CAST(SUM(CASE WHEN place >= {{ l }} THEN members ELSE 0 END) AS BIGINT)
+  {%- elif kind == 'entropy' %}
   OR LN(NULLIF({{ sqlanon.double('SUM(members)') }}, 0))
     - SUM(COALESCE(members * LN(NULLIF({{ sqlanon.double('members') }}, 0)), 0))
     / NULLIF({{ sqlanon.double('SUM(members)') }}, 0) < LN({{ sqlanon.double(l) }}) - {{ sqlanon.double('1e-11') }}

@@ -14,55 +14,11 @@ age   | zip | diagnosis     diagnosis     records | members
 20-29 | 1*  | flu           cold
 -#}
 {% test t_close(model, quasi_identifiers, sensitive, t, distance='equal', reference=none, entity=none) %}
+{%- do sqlanon.warn_of_increments('t_close') -%}
 {%- do sqlanon.expect_columns('t_close', 'quasi_identifiers', quasi_identifiers) -%}
 {%- do sqlanon.expect_word('t_close', 'distance', distance, ['equal']) -%}
 {%- do sqlanon.expect_number('t_close', 't', t, 0, 1) %}
-WITH released AS (
-  SELECT
-    {{ sqlanon.named_keys(quasi_identifiers) }},
-    {{ sqlanon.quoted(sensitive) }} AS sensitive
-    {{- sqlanon.entity_of(entity) }}
-  FROM {{ model }}
-), compared AS (
-  SELECT
-    {{ sqlanon.quoted(sensitive) }} AS sensitive
-    {{- sqlanon.entity_of(entity) }}
-  FROM {{ reference or model }}
-), counted AS (
-  SELECT
-    {{ sqlanon.key_columns(quasi_identifiers) }},
-    sensitive,
-    COUNT(*) AS records,
-    {{ sqlanon.members(entity) }} AS members,
-    0 AS compared_members,
-    0 AS is_reference
-  FROM released
-  GROUP BY
-    {{ sqlanon.key_columns(quasi_identifiers) }},
-    sensitive
-  UNION ALL
-  SELECT
-    {{ sqlanon.null_keys(quasi_identifiers) }},
-    sensitive,
-    0 AS records,
-    0 AS members,
-    {{ sqlanon.members(entity) }} AS compared_members,
-    1 AS is_reference
-  FROM compared
-  GROUP BY
-    sensitive
-), shared AS (
-  SELECT
-    {{ sqlanon.key_columns(quasi_identifiers) }},
-    records,
-    members,
-    is_reference,
-    {{ sqlanon.double('members') }}
-      / NULLIF(SUM(members) OVER (PARTITION BY is_reference, {{ sqlanon.key_columns(quasi_identifiers) }}), 0) AS class_share,
-    {{ sqlanon.double('SUM(compared_members) OVER (PARTITION BY sensitive)') }}
-      / NULLIF(SUM(compared_members) OVER (), 0) AS reference_share
-  FROM counted
-)
+{{ sqlanon.with_shares(model, quasi_identifiers, sensitive, reference, entity) }}
 SELECT
   CAST(SUM(records) AS BIGINT) AS records,
   CAST(SUM(members) AS BIGINT) AS members

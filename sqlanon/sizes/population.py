@@ -20,8 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sqlanon.risk.histogram import SizeHistogram
-from sqlanon.risk.special import (
+from sqlanon.sizes.histogram import SizeHistogram
+from sqlanon.sizes.special import (
     harmonic_sum,
     harmonic_sums,
     log_falling_ratio,

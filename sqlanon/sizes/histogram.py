@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:  # arrays are imported where they are used
-    from sqlanon.risk.special import Floats
+    from sqlanon.sizes.special import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +130,12 @@ def in_buckets(published: SizeHistogram, suppressed: SizeHistogram | None = None
 def read_sizes(
     rows: Iterable[Sequence[Any]], *, suppressed: int = 0, excluded: int = 0
 ) -> tuple[SizeHistogram, PopulationClasses | None]:
-    """Return the classes of rows of size and classes, or of size, size in the population and classes."""
+    """Return the classes of rows of size and classes, or of size, size in the population and classes.
+
+    Who is in the sample is in the population: where a table of it knows fewer of a class than the sample has (k-map),
+    those of the sample count.
+    """
     found = [tuple(map(int, row)) for row in rows]
     sizes = SizeHistogram.of(((row[0], row[-1]) for row in found), suppressed=suppressed, excluded=excluded)
-    known = [(size, members, classes) for size, *more, classes in found for members in more]
+    known = [(size, max(size, members), classes) for size, *more, classes in found for members in more]
     return sizes, PopulationClasses(tuple(sorted(known))) if known else None

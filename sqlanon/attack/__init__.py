@@ -1,0 +1,1 @@
+"""Attacks on a release beside its source, and what they find: singling out, linkability, inference."""

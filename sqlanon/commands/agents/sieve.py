@@ -1,0 +1,94 @@
+"""What may be said of counts: none below k, and none that differs from its whole by fewer than k.
+
+An agent passes on what it reads, and asks as often as it likes. So counts are rounded to multiples of k, and shares are
+made of what is rounded; numbers in messages are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+
+NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?(?:\s?%)?(?!\w)")
+"""A number in a sentence that is no part of a name."""
+PLACES = 2
+"""Digits after the point of a share or a loss."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sieve:
+    """Lets through what counts at least k records; k at least 2."""
+
+    k: int
+
+    def count(self, n: float | None, whole: float | None = None) -> int | str | None:
+        """Return a count, rounded to a multiple of k; ``<k`` if it is smaller, ``>N-k`` if fewer than k are left.
+
+        Args:
+            whole: what it is a part of, and may not be subtracted from.
+        """
+        if n is None:
+            return None
+        if n == 0 and whole is None:
+            return 0
+        if n < self.k:
+            return f"<{self.k}"
+        if whole is not None and whole - n < self.k:
+            return f">{self._rounded(whole) - self.k}"
+        return self._rounded(n)
+
+    def size(self, n: int | None) -> int | str | None:
+        """Return the least size of classes, rounded down to a multiple of k, so that no class is smaller than is told.
+
+        It is rounded for it is part of the class that other columns make, and the difference may be small.
+        """
+        return None if n is None else self.rounded_down(n) or f"<{self.k}"
+
+    def rounded_down(self, n: int) -> int:
+        """Return the largest multiple of k that is at most n."""
+        return n // self.k * self.k
+
+    def share(self, part: float | None, whole: float | None) -> float | str | None:
+        """Return part / whole of what ``count`` tells of both, with two digits; a text where it tells no number."""
+        if part is None or not whole:
+            return None
+        told = self.count(part, whole)
+        if isinstance(told, str) or told is None:
+            return f"{told} of {self._rounded(whole)}"
+        return round(told / max(self._rounded(whole), 1), PLACES)
+
+    def mean(self, value: float | None, n: float) -> float | None:
+        """Return a mean over n records on a grid of two digits, or of k/n where that is wider."""
+        if value is None or not n:
+            return None
+        step = max(0.1**PLACES, self.k / n)
+        told: float = round(round(value / step) * step, PLACES)
+        return told
+
+    def _rounded(self, n: float) -> int:
+        return int(n / self.k + 0.5) * self.k
+
+
+def without_numbers(message: str) -> str:
+    """Return a message without its numbers, which may be small counts."""
+    return NUMBER.sub("…", message)
+
+
+def without_values(sql: str) -> str:
+    """Return a statement of DuckDB with ``'…'`` in place of each text and ``?`` in place of each number but 0 and 1.
+
+    A text may be a value, and so may a number; other numbers are exact counts of distinct values. Rows of VALUES that
+    read alike then are left out.
+    """
+    tree = sqlglot.parse_one(sql, read="duckdb")
+    for literal in list(tree.find_all(exp.Literal)):
+        if literal.is_string:
+            literal.replace(exp.Literal.string("…"))
+        elif literal.this not in ("0", "1") and literal.find_ancestor(exp.DataType) is None:
+            literal.replace(exp.Placeholder())
+    for rows in tree.find_all(exp.Values):
+        rows.set("expressions", list(dict.fromkeys(rows.expressions)))
+    return tree.sql(dialect="duckdb", pretty=True, comments=False)

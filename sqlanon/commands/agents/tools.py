@@ -1,0 +1,206 @@
+"""The tools of an agent: they read, measure and search, and write nothing. What they return has passed the sieve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from sqlanon.anonymizer import encoded_session, plan, recode
+from sqlanon.commands.agents.answers import check_answer, plan_answer, profile_answer, risk_answer
+from sqlanon.commands.agents.places import POLICIES, Places
+from sqlanon.commands.agents.sieve import Sieve, without_values
+from sqlanon.commands.check import CheckOptions, check_named, model_named
+from sqlanon.commands.common import Judged, open_relation, reading_with
+from sqlanon.commands.explain import planned_at
+from sqlanon.errors import InputError, SqlanonError, UnsupportedError
+from sqlanon.frontier import with_point
+from sqlanon.plan.planned import Planned
+from sqlanon.policy import Policy
+from sqlanon.profiling.profile import profile
+from sqlanon.risk.figures import Setting
+from sqlanon.risk.measure import Sample
+from sqlanon.risk.relation import Beside, measure_relation
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What an agent may ask of the files of one folder. Each docstring is what the agent reads of a tool."""
+
+    places: Places
+    sieve: Sieve
+    sources: tuple[str, ...]
+
+    def list_files(self) -> dict[str, Any]:
+        """List the policies and the sources that the other tools can be asked about, and the k of the server."""
+        files = {"policies": self.places.listed(POLICIES), "sources": self.places.listed(self.sources)}
+        return {**files, "k": self.sieve.k}
+
+    def profile(self, source: str, table: str | None = None) -> dict[str, Any]:
+        """Say what the columns of a source look like, which of them single people out, and which role each may have.
+
+        Counts are rounded, and small ones withheld; no value is shown.
+
+        Args:
+            source: one of the sources of list_files.
+            table: a relation of a database; it may be left out where there is only one.
+        """
+        path = self.places.path(source, self.sources)
+        return profile_answer(profile(str(path), table), self.sieve)
+
+    def risk(
+        self, source: str, quasi_identifiers: list[str], table: str | None = None, k: int | None = None
+    ) -> dict[str, Any]:
+        """Measure how many records of a source, or of a release, an attacker singles out who knows some columns.
+
+        Args:
+            source: one of the sources of list_files.
+            quasi_identifiers: the columns that the attacker knows.
+            table: a relation of a database; in release files the table `release`.
+            k: classes of fewer records count as small; a multiple of the k of list_files.
+        """
+        path, least = self.places.path(source, self.sources), self._least(k)
+        with open_relation(str(path), table, reading_with(None)) as opened:
+            judged = Judged.of(opened, (source, table), _names(quasi_identifiers))
+            sample = Sample(opened.engine, opened.relation, judged.quasi_identifiers, opened.readable, None, False)
+            setting = Setting(quasi_identifiers=judged.quasi_identifiers, unit="record", nulls="extended", k=least)
+            return risk_answer(measure_relation(sample, setting, Beside(None, None, False)), self.sieve)
+
+    def check(
+        self,
+        source: str,
+        quasi_identifiers: list[str],
+        k: int | None = None,
+        table: str | None = None,
+        sensitive: list[str] | None = None,
+    ) -> dict[str, Any]:
+        """Test whether a release, as it stands, is k-anonymous, and whether its classes hold several sensitive values.
+
+        Args:
+            source: one of the sources of list_files.
+            quasi_identifiers: the columns that an attacker knows.
+            k: the least size of a class; a multiple of the k of list_files.
+            table: a relation of a database; in release files the table `release`.
+            sensitive: as ["diagnosis:distinct_l_diversity:l=2"]; l is 2, or a multiple of the k of list_files.
+        """
+        path = self.places.path(source, self.sources)
+        options = CheckOptions(
+            source=str(path), table=table, qi=_names(quasi_identifiers), k=self._least(k), entity=None,
+            sensitive=self._diversities(sensitive or []), bounded_knowledge=None, delta_presence=None, model=(),
+            reference=None, reference_table=None, delimiter=None, manifest=None, as_json=True,
+        )  # fmt: skip
+        return check_answer(check_named(options)[0], self.sieve)
+
+    def plan(self, policy: str, k: int | None = None, suppression_limit: float | None = None) -> dict[str, Any]:
+        """Search for the best solution of a policy and say what it would publish; nothing is written (a dry run).
+
+        Args:
+            policy: one of the policies of list_files.
+            k: in place of the k of its k-anonymity; a multiple of the k of list_files.
+            suppression_limit: the share of records that may be suppressed, in place of the policy's; their number is
+                rounded down to a multiple of the k of list_files.
+        """
+        loaded = self._policy(policy)
+        if k is not None:
+            if all(model.type != "k_anonymity" for model in loaded.privacy):
+                raise InputError("The policy asks for no k-anonymity.", hint="leave k out.")
+            loaded = replace(loaded, privacy=with_point(loaded, self._least(k), Decimal(0)).privacy)
+        with _concealed(loaded):
+            if suppression_limit is not None:
+                loaded = self._limited(loaded, suppression_limit)
+            return self._planned(loaded)
+
+    def _planned(self, policy: Policy) -> dict[str, Any]:
+        with (plan if policy.transformation is None else recode)(None, policy) as found:
+            assert isinstance(found, Planned)
+            return plan_answer(found, self.sieve)
+
+    def explain(self, policy: str) -> dict[str, Any]:
+        """Show the SQL by which the solution of a policy is judged. Texts in it read '…', and numbers `?`.
+
+        Args:
+            policy: one of the policies of list_files.
+        """
+        loaded = self._policy(policy)
+        if loaded.transformation is not None:
+            raise UnsupportedError("The SQL of a transformation is for the operator.", hint="ask plan about it.")
+        with _concealed(loaded), planned_at(loaded, None) as found:
+            levels = found.catalog.levels(found.node)
+            return {
+                "levels": levels,
+                "classes": loaded.conceal(without_values(found.node_sql(levels))),
+                "verdict": loaded.conceal(without_values(found.verdict_sql(levels))),
+            }
+
+    def _policy(self, name: str) -> Policy:
+        """Return a listed policy that writes nothing."""
+        found = Policy.from_file(self.places.path(name, POLICIES))
+        if found.ledger is not None:
+            raise UnsupportedError(
+                "A policy with a ledger is judged together with earlier releases.",
+                hint="the operator's sqlanon run --dry-run does that.",
+            )
+        return replace(found, output=None, report=None, certificate=None)
+
+    def _limited(self, policy: Policy, limit: float) -> Policy:
+        """Return the policy with another limit, a multiple of k: limits that differ by less would tell one after the
+        other how many records stand in small classes."""
+        if not 0 <= limit <= 1:
+            raise InputError("A limit is a share of the records.", hint="ask for one from 0 to 1.")
+        with encoded_session(None, policy, None) as (session, _), closing(session):
+            allowed = int(Decimal(str(limit)) * self.sieve.rounded_down(session.encoding.catalog.counted))
+        return replace(policy, suppression_limit=Decimal(0), suppression_count=self.sieve.rounded_down(allowed))
+
+    def _diversities(self, sensitive: list[str]) -> tuple[str, ...]:
+        """Return the models of sensitive columns; only whether classes hold two values, or how many in steps of k.
+
+        A threshold that is as fine as the agent likes would tell, one after the other, how often a value stands in a
+        class: c of recursive l-diversity does, and l where few records have a value at all.
+
+        Raises:
+            UnsupportedError: it is another one.
+        """
+        for text in sensitive:
+            _, model = model_named(text)
+            least = model.parameters.get("l", 0)
+            if (model.type, set(model.parameters)) != ("distinct_l_diversity", {"l"}) or (
+                least != 2 and least % self.sieve.k
+            ):
+                raise UnsupportedError(
+                    "The operator lets only distinct l-diversity be asked about, in steps of the k of list_files.",
+                    hint="ask whether distinct_l_diversity holds with an l of two, or of a multiple of that k.",
+                )
+        return tuple(sensitive)
+
+    def _least(self, k: int | None) -> int:
+        """Return k, a multiple of that of the sieve: one k after the other would count each class exactly, and what two
+        of them differ by.
+
+        Raises:
+            InputError: it is none.
+        """
+        if k is None:
+            return self.sieve.k
+        if k < self.sieve.k or k % self.sieve.k:
+            raise InputError(
+                "The operator lets only some k be asked about.", hint="ask for a multiple of list_files' k."
+            )
+        return k
+
+
+@contextmanager
+def _concealed(policy: Policy) -> Iterator[None]:
+    """Hide in errors what the policy's variables of the environment stand for."""
+    try:
+        yield
+    except SqlanonError as error:
+        error.args = (policy.conceal(str(error)),)
+        raise
+
+
+def _names(given: list[str]) -> tuple[str, ...]:
+    if not given:
+        raise InputError("No quasi-identifiers are named.", hint="name the columns that an attacker knows.")
+    return tuple(given)

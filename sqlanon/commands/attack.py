@@ -1,0 +1,74 @@
+"""``sqlanon attack``: what attackers find in a release, beside its source."""
+
+from __future__ import annotations
+
+import json
+
+from sqlanon.attack.attacking import attack
+from sqlanon.attack.facts import RISKS, AttackReport, Finding
+from sqlanon.commands.common import read_policy, warn
+from sqlanon.commands.progress import progress
+from sqlanon.errors import InputError
+
+TITLES = {"singling_out": "Singling out", "linkability": "Linkability", "inference": "Inference"}
+
+
+def execute(
+    release: str,
+    policy: str,
+    table: str | None,
+    holdout: float,
+    seed: int,
+    fail_over: float | None,
+    as_json: bool,
+) -> int:
+    """Carry the command out, with the options of ``usage``, and return the exit code."""
+    if fail_over is not None and not 0 <= fail_over <= 1:
+        raise InputError("The rate of --fail-over is not from 0 to 1.", hint="give a share: 0.1 is 10 %.")
+    loaded = read_policy(policy)
+    with progress() as watch:
+        found = attack(release, loaded, table=table, holdout=holdout, seed=seed, watch=watch)
+    for warning in found.warnings:
+        warn(warning)
+    above = () if fail_over is None else found.above(fail_over)
+    if as_json:
+        named = {} if fail_over is None else {"fail_over": fail_over, "above": [item.attack for item in above]}
+        print(json.dumps(found.to_dict() | named))
+    else:
+        print("\n".join(_lines(found)))
+        if fail_over is not None:
+            names = ", ".join(item.attack for item in above)
+            print(f"Above {fail_over:.1%}: {names or 'none'}.")
+    return 1 if above else 0
+
+
+def _lines(found: AttackReport) -> list[str]:
+    lines = [f"{found.release}: {found.published:,} rows, of {found.records:,} records of the source."]
+    lines.append(f"Control group: {found.control}")
+    for risk in RISKS:
+        own = [item for item in found.findings if item.risk == risk]
+        others = [item for item in found.not_applicable if item.risk == risk]
+        lines += [TITLES[risk], *(line for item in own for line in _finding(item))]
+        lines += [f"  {item.attack}: not tried. {item.reason}" for item in others]
+        lines += [] if own or others else ["  nothing is tried"]
+    return lines
+
+
+def _finding(item: Finding) -> list[str]:
+    title = f"  {item.attack}: {item.successes:,} of {item.attempts:,} attempts succeed"
+    if item.rate is not None and item.interval is not None:
+        title += f" ({item.rate:.1%}; {_span(item.interval)})"
+    lines = [title]
+    if item.baseline is not None:
+        lines.append(f"    baseline: {item.baseline:.1%}")
+    if item.control is not None:
+        counts = f"{item.control.control_successes:,} of {item.control.control_attempts:,}"
+        interval = item.control.interval
+        excess = "not known" if item.excess is None or interval is None else f"{item.excess:.1%} ({_span(interval)})"
+        lines.append(f"    control: {counts} succeed; excess {excess}")
+    return [*lines, f"    {item.meaning}"]
+
+
+def _span(interval: tuple[float, float]) -> str:
+    low, high = (round(100 * value, 2) + 0.0 for value in interval)
+    return f"95 %: {low:g}% to {high:g}%"

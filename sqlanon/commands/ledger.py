@@ -1,0 +1,94 @@
+"""``sqlanon ledger``: show a ledger of releases, check it, forget a release. For the operator: the counts are exact."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from sqlanon.commands.common import warn
+from sqlanon.errors import InputError
+from sqlanon.ledger.facts import PENDING
+from sqlanon.ledger.review import (
+    CHANGED,
+    LedgerReview,
+    ReviewedGroup,
+    ReviewedRelease,
+    check_ledger_file,
+    forget_release,
+    ledger_file,
+    show_ledger,
+)
+
+FORGOTTEN = (
+    "From now on new releases are judged as if it had never been. If anybody has it, they may learn more from it "
+    "and a new one than either alone gives away."
+)
+
+
+def show(ledger: str, as_json: bool) -> int:
+    """Carry ``ledger show`` out, and return the exit code."""
+    found = show_ledger(ledger_file(ledger))
+    if as_json:
+        print(json.dumps(found.to_dict(checked=False)))
+    else:
+        print("\n".join(_lines(found)))
+    return 0
+
+
+def check(ledger: str, as_json: bool) -> int:
+    """Carry ``ledger check`` out, and return the exit code."""
+    found = check_ledger_file(ledger_file(ledger))
+    if as_json:
+        print(json.dumps(found.to_dict(checked=True)))
+    else:
+        print("\n".join([*_lines(found), *map(_group, found.groups)]))
+        if found.releases:
+            print("The releases are safe together." if found.holds else "The releases are NOT safe together.")
+    for item in found.releases:
+        if item.file == CHANGED:
+            warn(f"the file of release {item.release.number} is not what was published.")
+    return 0 if found.holds else 1
+
+
+def forget(ledger: str, release: str, yes: bool, as_json: bool) -> int:
+    """Carry ``ledger forget`` out, and return the exit code."""
+    path = ledger_file(ledger)
+    if not yes:
+        raise InputError(
+            f"Nothing was forgotten. {FORGOTTEN}",
+            hint="if it was never handed on, or all copies are destroyed, say --yes.",
+        )
+    found = forget_release(path, release)
+    if as_json:
+        print(json.dumps({"file": str(path), "forgotten": found.to_dict()}))
+    else:
+        print(f"Release {found.number} ({found.entry.release}) was forgotten. {FORGOTTEN}")
+    return 0
+
+
+def _lines(found: LedgerReview) -> Iterator[str]:
+    if not found.releases:
+        yield f"{found.file}: no release is recorded."
+        return
+    yield f"{found.file}: releases recorded: {len(found.releases)}"
+    for item in found.releases:
+        yield from _release(item)
+
+
+def _release(item: ReviewedRelease) -> Iterator[str]:
+    entry = item.release.entry
+    to = f", to {entry.recipient}" if entry.recipient is not None else ""
+    pending = ", pending: it may not be out, and counts as published" if item.release.state == PENDING else ""
+    yield f"{item.release.number}  {entry.time}{to}{pending}"
+    yield f"   of {entry.source}, persons by {entry.person_column!r}"
+    levels = ", ".join(f"{name} {'/'.join(map(str, levels))}" for name, levels in entry.levels.items())
+    yield f"   {entry.persons} persons in {entry.classes} classes, k {entry.k}; levels: {levels or 'none'}"
+    for kind, target in entry.output.items():
+        yield f"   {kind}: {target}" + (f" ({item.file})" if kind == "file" else "")
+
+
+def _group(group: ReviewedGroup) -> str:
+    counts, numbers = group.counts, ", ".join(map(str, group.releases))
+    smallest = f"the smallest holds {counts.smallest}" if counts.smallest is not None else "nobody is in them"
+    verdict = "holds" if group.holds else f"FAILS: {counts.small_persons} persons are in {counts.small} smaller cells"
+    return f"together {numbers}: {counts.cells} joint cells, {smallest}; k {group.k} {verdict}"

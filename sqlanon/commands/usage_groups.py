@@ -1,0 +1,102 @@
+"""What commands of two words take, as ``usage`` says it of the others."""
+
+from __future__ import annotations
+
+import click
+
+from sqlanon.commands.guarded import GuardedCommand, Work
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document.")
+
+
+@click.group()
+def hierarchy() -> None:
+    """Work with hierarchy files."""
+
+
+@hierarchy.command("check", cls=GuardedCommand)
+@click.argument("file", type=click.Path())
+@click.option("--delimiter", default=";", show_default=True)
+@click.option("--null", "null_text", default=None, help="The text that stands for NULL.")
+@click.option("--json", "as_json", is_flag=True)
+def hierarchy_check() -> Work:
+    """Check an ARX-style hierarchy FILE: a tree, no missing levels, no contradictions."""
+    from sqlanon.commands.hierarchy import execute
+
+    return execute
+
+
+@click.group()
+def policy() -> None:
+    """Work with policies."""
+
+
+@policy.command("check", cls=GuardedCommand)
+@click.argument("files", type=click.Path(), nargs=-1, required=True, metavar="POLICY…")
+@json_option
+def policy_check() -> Work:
+    """Find the faults of each POLICY and of its hierarchy files: exit 0 there are none, 2 there are.
+
+    No source is read, so it needs neither a database nor a right to it. Whether a policy can be met, `sqlanon run
+    --dry-run` tells.
+    """
+    from sqlanon.commands.policy import execute
+
+    return execute
+
+
+ledger_argument = click.argument("ledger", type=click.Path(), metavar="LEDGER|POLICY")
+
+
+@click.group()
+def ledger() -> None:
+    """Show and check a ledger of releases, or forget a release."""
+
+
+@ledger.command("show", cls=GuardedCommand)
+@ledger_argument
+@json_option
+def ledger_show() -> Work:
+    """List what was released of which source to whom. For the operator: it holds paths and exact counts."""
+    from sqlanon.commands.ledger import show
+
+    return show
+
+
+@ledger.command("check", cls=GuardedCommand)
+@ledger_argument
+@json_option
+def ledger_check() -> Work:
+    """Check that the releases are safe together, for all who may share them, and that no file of one was changed:
+    exit 0 they are, 1 they are not, 2 cannot say."""
+    from sqlanon.commands.ledger import check
+
+    return check
+
+
+@ledger.command("forget", cls=GuardedCommand)
+@ledger_argument
+@click.argument("release")
+@click.option("--yes", is_flag=True, help="It was never handed on, or every copy of it is destroyed.")
+@json_option
+def ledger_forget() -> Work:
+    """Forget RELEASE, a number or an id of `ledger show`, for good: new releases are not judged with it any more."""
+    from sqlanon.commands.ledger import forget
+
+    return forget
+
+
+@click.command(cls=GuardedCommand)
+@click.argument("folder", type=click.Path(), default=".")
+@click.option("--k", type=click.IntRange(min=2), default=5, show_default=True, help="Withhold counts below this.")
+@click.option("--log", type=click.Path(), help="Append what was asked to this file; by default to standard error.")
+@click.option("--headers", is_flag=True, help="The first line of every CSV file names its columns: serve them too.")
+def mcp() -> Work:
+    """Answer agents about the policies and sources in FOLDER, by the Model Context Protocol, until input ends.
+
+    Its tools read only: profile, risk, check, plan and explain. No value leaves, and no count below k. Give it a folder
+    that the agent cannot write to.
+    """
+    from sqlanon.commands.mcp import execute
+
+    return execute

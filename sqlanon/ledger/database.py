@@ -1,0 +1,281 @@
+"""The file of a ledger: private, locked by the run that works with it, and written without a second file beside it.
+
+DuckDB would keep what was committed last in a file ``.wal`` with permissions of its own. So the ledger is attached
+without one (``unlogged``), and what was committed is on the disk when ``checkpoint`` returns; a process that is killed
+before leaves the ledger as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from sqlglot import exp
+
+from sqlanon.disk.folders import LOCK, PrivateFolder, discard
+from sqlanon.disk.locks import holder_of
+from sqlanon.disk.modes import PRIVATE
+from sqlanon.disk.renames import rename_new, sync
+from sqlanon.disk.writing import PATIENCE, workplace_of
+from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.engines.relation_names import table_reference
+from sqlanon.errors import EngineError, InputError
+from sqlanon.interrupts import held
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import column, equal
+
+ALIAS = names.PREFIX + "ledger"
+"""The name under which the file is attached."""
+FORMAT = "sqlanon ledger 1"
+"""What the table ``ledger`` says that a file is."""
+OTHERS = 0o077
+"""Permissions of those who do not own the file."""
+TABLES: Mapping[str, Mapping[str, str]] = {
+    "ledger": {"name": "VARCHAR", "value": "VARCHAR"},
+    "releases": {
+        "number": "BIGINT", "state": "VARCHAR", "release": "VARCHAR", "time": "VARCHAR", "source": "VARCHAR",
+        "recipient": "VARCHAR", "policy_fingerprint": "VARCHAR", "digest": "VARCHAR", "facts": "VARCHAR",
+    },
+    "members": {"number": "BIGINT", "person": "UUID", "class": "BIGINT"},
+    "sensitive": {"number": "BIGINT", "person": "UUID", "attribute": "VARCHAR", "value": "UUID"},
+}  # fmt: skip
+"""The tables of a ledger and their columns. ``facts`` is all of a ``ReleaseEntry`` as JSON."""
+
+
+class LedgerDatabase:
+    """A ledger that this process has locked. ``close`` frees it.
+
+    Attributes:
+        path: the file, through links.
+        engine: an engine of its own, to which the file is attached once there is one.
+    """
+
+    def __init__(self, path: Path, folder: PrivateFolder) -> None:
+        self.path = path
+        self._folder = folder
+        self.engine = DuckDBEngine()
+        self.attached = False
+
+    @classmethod
+    def claim(cls, path: Path) -> LedgerDatabase:
+        """Lock a ledger, whether its file is there or not; wait for another run a little.
+
+        Raises:
+            InputError: its folder is not there or cannot be written, or another run works with the ledger.
+        """
+        path = path.resolve()
+        if not path.parent.is_dir():
+            raise InputError(
+                f"The folder of the ledger {path.name!r} is not there.", hint="create it, readable by you alone."
+            )
+        failure, folder = "", None
+        until = time.monotonic() + PATIENCE
+        try:
+            while (folder := _claimed(workplace_of(path))) is None and time.monotonic() < until:
+                time.sleep(0.05)
+        except OSError as error:
+            failure = error.strerror or str(error)
+        if failure:
+            raise InputError(
+                f"The ledger {path.name!r} cannot be locked ({failure}).", hint="check the permissions of its folder."
+            )
+        if folder is None:
+            holder = holder_of(workplace_of(path) / LOCK)
+            raise InputError(
+                f"Another run works with the ledger {path.name!r}{f' (process {holder})' if holder else ''}.",
+                hint="wait until it has ended: two releases that do not know of each other cannot be judged together.",
+            )
+        try:
+            for entry in folder.path.iterdir():
+                if entry.name != LOCK:
+                    discard(entry)
+            return cls(path, folder)
+        except BaseException:
+            folder.remove()
+            raise
+
+    def close(self) -> None:
+        """Free the ledger."""
+        with held():
+            try:
+                self.engine.close()
+            finally:
+                self._folder.remove()
+
+    # -- the file ------------------------------------------------------------------------------------------------------
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a file."""
+        return os.path.lexists(self.path)
+
+    def attach(self) -> None:
+        """Attach the file.
+
+        Raises:
+            InputError: others may read it, or it is no ledger.
+        """
+        self._check_file()
+        failure = ""
+        try:
+            self.engine.attach(self.path, ALIAS, read_only=False, replayed=False, unlogged=True)
+        except EngineError as error:
+            failure = error.kind
+        if failure:
+            raise self._foreign(f"DuckDB does not open it: {failure}")
+        self.attached = True
+        if self.facts().get("format") != FORMAT:
+            raise self._foreign("it has another content")
+
+    def _check_file(self) -> None:
+        failure, mode = "", 0
+        try:
+            mode = self.path.stat().st_mode
+        except OSError as error:
+            failure = error.strerror or str(error)
+        if failure or not stat.S_ISREG(mode):
+            raise InputError(
+                f"The ledger {self.path.name!r} cannot be read ({failure or 'it is no file'}).", hint="check the path."
+            )
+        if sys.platform != "win32" and mode & OTHERS:
+            raise InputError(
+                f"The ledger {self.path.name!r} may be read or written by others (its permissions are "
+                f"{stat.S_IMODE(mode):04o}), and it links the releases of every person.",
+                hint="let its owner alone read it: chmod 600.",
+            )
+
+    def _foreign(self, reason: str) -> InputError:
+        return InputError(
+            f"The file {self.path.name!r} is no ledger of this version of sqlanon, or damaged ({reason}).",
+            hint="check the path; restore a damaged ledger from a copy, because without it nothing is known of earlier "
+            "releases.",
+        )
+
+    def create(self, facts: Mapping[str, str]) -> None:
+        """Create the file with its tables, which hold these ``facts`` of the ledger alone, and attach it.
+
+        Raises:
+            InputError: it cannot be created.
+        """
+        partial = self._folder.path / self.path.name
+        with self._as_unwritable():
+            self._write(partial, facts, [])
+            rename_new(partial, self.path)
+            sync(self.path.parent)
+        self.attach()
+
+    def rewrite(self, without: int) -> None:
+        """Write the file anew without a release, so that no byte of it stays in the file.
+
+        Raises:
+            InputError: it cannot be written; the old file stands.
+        """
+        partial = self._folder.path / self.path.name
+        with self._as_unwritable():
+            self._write(partial, self.facts(), [exp.NEQ(this=column("number"), expression=exp.convert(without))])
+            self.engine.detach(ALIAS)
+            self.attached = False
+            os.replace(partial, self.path)
+            sync(self.path.parent)
+        self.attach()
+
+    @contextmanager
+    def _as_unwritable(self) -> Iterator[None]:
+        """Raise InputError where the file cannot be written; no message of the database is kept."""
+        failure = ""
+        try:
+            yield
+        except EngineError as error:
+            failure = error.kind
+        except OSError as error:
+            failure = error.strerror or str(error)
+        if failure:
+            raise self._unwritable(failure)
+
+    def _write(self, path: Path, facts: Mapping[str, str], copied: Sequence[exp.Expr]) -> None:
+        """Write a new file with the tables; where there are conditions, with the rows of the old that meet them."""
+        new = names.PREFIX + "new_ledger"
+        discard(path)
+        self.engine.attach(path, new, read_only=False, replayed=False, unlogged=True)
+        try:
+            for name, columns in TABLES.items():
+                kinds = [
+                    exp.ColumnDef(this=exp.to_identifier(item, quoted=True), kind=exp.DataType.build(kind))
+                    for item, kind in columns.items()
+                ]
+                schema = exp.Schema(this=table_reference([new, "main", name]), expressions=kinds)
+                self.engine.run("create ledger", exp.Create(this=schema, kind="TABLE"))
+                if copied and name != "ledger":
+                    rows = exp.select(*map(column, columns)).from_(self.table(name)).where(*copied)
+                    self.engine.run("copy ledger", exp.insert(rows, table_reference([new, "main", name])))
+            for item in facts.items():
+                self._insert(table_reference([new, "main", "ledger"]), item)
+            self.engine.checkpoint(new)
+        finally:
+            with suppress(EngineError):
+                self.engine.detach(new)
+        if sys.platform != "win32":
+            path.chmod(PRIVATE)
+        sync(path)
+
+    def _unwritable(self, failure: str) -> InputError:
+        return InputError(
+            f"The ledger {self.path.name!r} cannot be written ({failure}).",
+            hint="check the permissions of its folder, and the room on the disk.",
+        )
+
+    # -- what is in it -------------------------------------------------------------------------------------------------
+
+    def table(self, name: str) -> exp.Table:
+        """Return the reference to one of ``TABLES``."""
+        return table_reference([ALIAS, "main", name])
+
+    def facts(self) -> dict[str, str]:
+        """Return what the ledger says of itself; nothing where the file is none."""
+        rows = exp.select(column("name"), column("value")).from_(self.table("ledger"))
+        try:
+            return {str(name): str(value) for name, value in self.engine.run("read ledger", rows)}
+        except EngineError:
+            return {}
+
+    def insert(self, name: str, values: Sequence[Any]) -> None:
+        """Add a row to a table."""
+        self._insert(self.table(name), values)
+
+    def _insert(self, where: exp.Table, values: Sequence[Any]) -> None:
+        row = exp.Values(expressions=[exp.Tuple(expressions=[exp.Placeholder() for _ in values])])
+        self.engine.run("write ledger", exp.Insert(this=where, expression=row), list(values))
+
+    def delete(self, number: int) -> None:
+        """Delete a release and its members."""
+        for name in ("releases", "members", "sensitive"):
+            found = equal(column("number"), exp.convert(number))
+            self.engine.run("write ledger", exp.Delete(this=self.table(name), where=exp.Where(this=found)))
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Write what is within as a whole: it is on the disk when the context ends, or not at all.
+
+        Raises:
+            InputError: the disk refused.
+        """
+        failure = ""
+        try:
+            with self.engine.transaction():
+                yield
+            self.engine.checkpoint(ALIAS)
+        except EngineError as error:
+            failure = error.kind
+        if failure:
+            raise self._unwritable(failure)
+
+
+def _claimed(place: Path) -> PrivateFolder | None:
+    with held():
+        return PrivateFolder.claim(place)

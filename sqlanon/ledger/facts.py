@@ -1,0 +1,141 @@
+"""What a ledger says of a release: frozen facts, which hold no value of a cell and no small count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+PENDING, PUBLISHED = "pending", "published"
+"""States of a release. A pending one was about to be put in place when its run ended: it counts as published."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseEntry:
+    """What is written down of a release.
+
+    Attributes:
+        release: its id, random.
+        time: when it was recorded, UTC (ISO 8601).
+        source: what was released of (``identity``).
+        person_column: the column by which persons are known.
+        recipient: who received it; None: nobody was named.
+        colludes: ``all``, ``none`` or the names of recipients that it was judged together with.
+        policy_fingerprint: of its policy.
+        hierarchies: per quasi-identifier, the SHA-256 of its hierarchy.
+        levels: per quasi-identifier, the levels at which records were published, ascending.
+        models: the privacy models, as in the manifest.
+        columns: the published columns, in order.
+        output: ``{"file" | "table" | "view": target}``.
+        digest: the SHA-256 of a file; None for a table or a view.
+        k: the least size of a class that its models allow.
+        classes, persons: how many were published.
+        person_type: of the values of ``person_column`` (``identity.kind_of_key``); empty: not known.
+    """
+
+    release: str
+    time: str
+    source: str
+    person_column: str
+    recipient: str | None
+    colludes: str | tuple[str, ...]
+    policy_fingerprint: str
+    hierarchies: Mapping[str, str]
+    levels: Mapping[str, tuple[int, ...]]
+    models: tuple[Mapping[str, Any], ...]
+    columns: tuple[str, ...]
+    output: Mapping[str, str]
+    digest: str | None
+    k: int
+    classes: int
+    persons: int
+    person_type: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys of a JSON document."""
+        return {
+            "release": self.release,
+            "time": self.time,
+            "source": self.source,
+            "person_column": self.person_column,
+            "recipient": self.recipient,
+            "colludes": self.colludes if isinstance(self.colludes, str) else list(self.colludes),
+            "policy_fingerprint": self.policy_fingerprint,
+            "hierarchies": dict(self.hierarchies),
+            "levels": {name: list(levels) for name, levels in self.levels.items()},
+            "models": [dict(model) for model in self.models],
+            "columns": list(self.columns),
+            "output": dict(self.output),
+            "digest": self.digest,
+            "k": self.k,
+            "classes": self.classes,
+            "persons": self.persons,
+            "person_type": self.person_type,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRelease:
+    """A release that a ledger holds.
+
+    Attributes:
+        number: by which its members are found.
+        state: ``published``, or ``pending``.
+        entry: what was written down.
+    """
+
+    number: int
+    state: str
+    entry: ReleaseEntry
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys of a JSON document."""
+        return {"number": self.number, "state": self.state, **self.entry.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a run wrote down, or would have: the key ``ledger`` of ``run --json``.
+
+    Attributes:
+        file: the ledger.
+        release: the id of the release; None where nothing was recorded.
+        earlier: with how many earlier releases it was judged together.
+        others: how many releases of other sources the ledger holds, which it was not judged with.
+    """
+
+    file: str
+    release: str | None
+    earlier: int
+    others: int = 0
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys of a JSON document."""
+        return {"file": self.file, "release": self.release, "earlier": self.earlier, **self.more}
+
+
+def collude(one: ReleaseEntry, other: ReleaseEntry) -> bool:
+    """Return True if somebody may have both releases: one recipient, or two of whom either's policy says so.
+
+    Names are the same in whatever case they are written.
+    """
+    if one.recipient is not None and other.recipient is not None and _same(one.recipient, other.recipient):
+        return True
+    return _shares(one, other) or _shares(other, one)
+
+
+def in_one_hand(one: ReleaseEntry, other: ReleaseEntry, among: Iterable[ReleaseEntry]) -> bool:
+    """Return True if somebody may have both releases: they collude, or whoever has one ``among`` others with each."""
+    return collude(one, other) or any(collude(third, one) and collude(third, other) for third in among)
+
+
+def _shares(one: ReleaseEntry, other: ReleaseEntry) -> bool:
+    if one.recipient is None or one.colludes == "all":
+        return True
+    named = one.colludes if isinstance(one.colludes, tuple) else ()
+    return other.recipient is not None and any(_same(name, other.recipient) for name in named)
+
+
+def _same(one: str, other: str) -> bool:
+    return one.casefold() == other.casefold()

@@ -1,0 +1,196 @@
+"""What a source is encoded with so that its release is judged together with the earlier ones of its ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from sqlglot import exp
+
+from sqlanon.compiler.encoded_source import EntityColumn
+from sqlanon.compiler.members import member_values, sensitive_texts
+from sqlanon.engines.base import Engine
+from sqlanon.errors import UnsupportedError
+from sqlanon.ledger.facts import EarlierRelease, in_one_hand
+from sqlanon.ledger.joint import OF_EQUAL_VALUES, FormerValues, LabelledSource, former_policy, label_source
+from sqlanon.ledger.releases import ReleaseLedger
+from sqlanon.policy import Policy
+from sqlanon.policy.representatives import CLASS_MEAN
+from sqlanon.source.opening import Source
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import both, column, count_if, count_rows, equal, named, same, table
+
+OF_CLASSES = ("k_anonymity", *OF_EQUAL_VALUES, "t_closeness", "beta_likeness")
+"""Models that a class meets if it is a union of classes that do: what is published is a union of joint cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedTogether:
+    """A source as it is encoded beside earlier releases.
+
+    Attributes:
+        source: its records with the numbers of their earlier classes.
+        policy: what it is encoded with: the models of the policy, and the same for what earlier releases show.
+        types: of the columns of the source, as encoding reads them.
+        releases: the earlier releases.
+    """
+
+    source: LabelledSource
+    policy: Policy
+    types: dict[str, str]
+    releases: tuple[EarlierRelease, ...]
+
+
+def judge_together(ledger: ReleaseLedger, policy: Policy, encoded: Policy, opened: Source) -> JudgedTogether | None:
+    """Return how a source is encoded beside the earlier releases of its ledger; None where there are none.
+
+    Args:
+        ledger: its persons are loaded.
+        encoded: what the source would be encoded with alone.
+
+    Raises:
+        UnsupportedError: the policy asks for what is not judged together with other releases.
+    """
+    earlier = ledger.earlier()
+    if not earlier:
+        return None
+    refuse_together(policy)
+    _refuse_unwatched(policy, earlier)
+    engine, types = opened.engine, opened.types
+    persons, members = table(names.LEDGER_PERSONS), [ledger.load_members(engine, release) for release in earlier]
+    former = _former_values(ledger, policy, opened, earlier)
+    labelled = label_source(engine, opened.relation, types, ledger.person_column, persons, members, former)
+    _refuse_apart(policy, ledger.releases(), earlier, labelled.members)
+    readable = {**opened.readable, **{item.name: "VARCHAR" for item in former}}
+    return JudgedTogether(labelled, former_policy(encoded, former), readable, earlier)
+
+
+def refuse_together(policy: Policy) -> None:
+    """Raise UnsupportedError if a policy asks for what is not judged together with earlier releases."""
+    others = sorted({model.type for model in policy.models} - {*OF_CLASSES})
+    limit = instead = ""
+    if policy.ledger is not None and policy.ledger.hold:
+        limit = "newcomers who are held back beyond the suppression limit (hold: true) are"
+        instead = "leave out hold: they are held back, and count as suppressed"
+    elif policy.entity is not None:
+        limit, instead = "entities are", "name a key of the records in place of entity (ledger: {record: …})"
+    elif policy.transformation is not None:
+        limit, instead = "patterns and local recoding are", "leave out transformation"
+    elif others:
+        limit, instead = f"the model {others[0]} is", f"use {', '.join(OF_CLASSES)}"
+    elif any(CLASS_MEAN in asked.columns.values() for asked in policy.publish):
+        limit, instead = "means of classes are", f"leave out {CLASS_MEAN}"
+    if limit:
+        raise UnsupportedError(
+            f"The ledger holds earlier releases, and {limit} not judged together with them.",
+            hint=f"{instead}; or take another ledger, if nobody has both releases.",
+        )
+
+
+def _refuse_unwatched(policy: Policy, earlier: Sequence[EarlierRelease]) -> None:
+    """Raise UnsupportedError if models of an earlier release watch a column that it shows, and the policy lacks them.
+
+    A joint cell could then lack the values that the earlier release promises its classes. Models that are not judged
+    together cannot be asked for again; of these it is enough that the column is watched.
+    """
+    own = {item.name: {model.type for model in item.models} for item in policy.sensitive if item.models}
+    for release in earlier:
+        promised = {(model["column"], model["type"]) for model in release.entry.models if "column" in model}
+        for name, kind in sorted(promised):
+            kept = own.get(name, set())
+            if name not in release.entry.columns or kind in kept or (kept and kind not in OF_CLASSES):
+                continue
+            raise UnsupportedError(
+                f"Release {release.number} of the ledger shows column {name!r} and promises its values by "
+                f"{kind}, a model which the policy has not: nothing keeps that promise for persons who are in both "
+                "releases.",
+                hint=f"give {name!r} the role sensitive with this model, beside others; or take another ledger, if "
+                "nobody has both releases.",
+            )
+
+
+def _refuse_apart(
+    policy: Policy, every: Sequence[EarlierRelease], earlier: Sequence[EarlierRelease], members: Sequence[int]
+) -> None:
+    """Raise UnsupportedError if some earlier releases were not judged together with each other, and it matters.
+
+    That no cell of a few releases is too small rests on enough persons having the same classes in all earlier ones
+    (``models.joint_cells``), and with models of values on the values of these. Nobody judged that of recipients who do
+    not share with each other.
+
+    Args:
+        every: the releases of the ledger, in order.
+        members: the persons by the numbers of their earlier classes.
+    """
+    own = [item for item in every if item.entry.source == earlier[0].entry.source]
+    apart = [
+        (a, b)
+        for a, b in combinations(earlier, 2)
+        if not in_one_hand(a.entry, b.entry, [item.entry for item in own if item.number < b.number])
+    ]
+    if not apart:
+        return
+    if min(members[1:], default=0) < min(item.entry.k for item in earlier) or any(i.models for i in policy.sensitive):
+        one, other = (item.number for item in apart[0])
+        raise UnsupportedError(
+            f"Who has the new release, or shares with its recipient, may have release {one} of the ledger and release "
+            f"{other}, but these two were not judged together: what all three show is not judged.",
+            hint="name a recipient who shares with one of the two alone (ledger: {recipient: …, colludes: …}), or let "
+            "the policies of recipients who share with a third say that they share with each other, too.",
+        )
+
+
+def _former_values(
+    ledger: ReleaseLedger, policy: Policy, opened: Source, earlier: Sequence[EarlierRelease]
+) -> list[FormerValues]:
+    """Return what earlier releases show of watched columns, where a person has another value now.
+
+    Raises:
+        UnsupportedError: a release shows a column of whose values the ledger holds nothing.
+    """
+    watched = [item.name for item in policy.sensitive if item.models]
+    shown = [(release, name) for release in earlier for name in watched if name in release.entry.columns]
+    if not shown:
+        return []
+    engine, types, person = opened.engine, opened.types, ledger.person_column
+    sensitive = {name: types[name] for name in dict.fromkeys(name for _, name in shown)}
+    rows = exp.select(exp.Star(), named(column(person), names.ENTITY)).from_(opened.relation.copy()).subquery("present")
+    ledger.load_value_digests(engine, sensitive_texts(rows, sensitive))
+    now = member_values(rows, EntityColumn(person, types[person]), sensitive)
+    engine.create("values of the source", names.PRESENT_VALUES, now, replayed=False)
+    found = []
+    for release, name in shown:
+        values = ledger.load_values(engine, release)
+        own = exp.select(column("person"), column("value")).from_(values.copy())
+        own = own.where(equal(column("attribute"), exp.Literal.string(name)))
+        if _lacks(engine, own, release):
+            raise UnsupportedError(
+                f"Release {release.number} of the ledger shows column {name!r}, of whose values it holds nothing.",
+                hint=f"give the column a role without models, or forget release {release.number} if nobody has it.",
+            )
+        if _changed(engine, own, name):
+            place = watched.index(name)
+            found.append(FormerValues(f"{names.FORMER}{release.number}_{place}", name, own.subquery("values")))
+    engine.drop(names.PRESENT_VALUES)
+    engine.drop(names.LEDGER_VALUES)
+    return found
+
+
+def _lacks(engine: Engine, values: exp.Select, release: EarlierRelease) -> bool:
+    """Return whether the ledger lacks the values of some members of a release."""
+    count = exp.select(named(count_rows(), "persons")).from_(values.copy().subquery("values"))
+    return int(engine.run("values of a release", count)[0][0]) != release.entry.persons
+
+
+def _changed(engine: Engine, values: exp.Select, name: str) -> bool:
+    """Return whether persons have another value now than in a release."""
+    differs = exp.Not(this=exp.paren(same(column("value", "then"), column("value", "now"))))
+    met = both(
+        [
+            equal(column("person", "then"), column("person", "now")),
+            equal(column("attribute", "now"), exp.Literal.string(name)),
+        ]
+    )
+    count = exp.select(named(count_if(differs), "changed")).from_(values.copy().subquery("then"))
+    return bool(engine.run("changed values", count.join(table(names.PRESENT_VALUES, "now"), on=met))[0][0])

@@ -1,0 +1,1 @@
+"""Projects of ARX (``.deid``), read into a policy without running any of their Java."""

@@ -1,0 +1,130 @@
+"""What a manifest says, as facets of OpenLineage (https://openlineage.io/docs/spec/facets): nothing that it withholds.
+
+They are made of the manifest alone. So they name no source and no column that is dropped, and hold no count that the
+manifest hides: a reader of the release learns nothing from them but their form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlanon.policy.keyed import KEYED_ROLES
+from sqlanon.version import VERSION
+
+PRODUCER = f"https://github.com/sqlanon/sqlanon/tree/v{VERSION}"
+FACETS = "https://openlineage.io/spec/facets"
+SCHEMA = "1-2-0/SchemaDatasetFacet.json#/$defs/SchemaDatasetFacet"
+LINEAGE = "1-2-0/ColumnLineageDatasetFacet.json#/$defs/ColumnLineageDatasetFacet"
+STATISTICS = "1-0-2/OutputStatisticsOutputDatasetFacet.json#/$defs/OutputStatisticsOutputDatasetFacet"
+TESTS = "1-0-1/TestRunFacet.json#/$defs/TestRunFacet"
+ENGINE = "1-1-1/ProcessingEngineRunFacet.json#/$defs/ProcessingEngineRunFacet"
+
+
+class Dataset(NamedTuple):
+    """A dataset as OpenLineage names it."""
+
+    namespace: str
+    name: str
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the keys that name it."""
+        return {"namespace": self.namespace, "name": self.name}
+
+
+WITHHELD = Dataset("sqlanon", "source")
+"""What stands for the source where its name must not travel."""
+
+
+def manifest_facets(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the key ``openlineage`` of a manifest: the facets of the run and of what it published."""
+    released = Dataset("sqlanon", next(iter(manifest["output"].values()), "release"))
+    return {"run": run_facets(manifest), "outputs": [released_dataset(manifest, released, WITHHELD)]}
+
+
+def run_facets(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facets of a run: the engine, and the models, which its audit tested if it published anything."""
+    audited = bool(manifest["output"])
+    tests = [
+        {
+            "name": model["type"] if "column" not in model else f"{model['column']}: {model['type']}",
+            "type": model["type"],
+            "status": "pass" if audited else "skip",
+            "severity": "error",
+            "params": {name: value for name, value in model.items() if name != "type"},
+        }
+        for model in manifest["models"]
+    ]
+    facets = {"test": _facet(TESTS, tests=tests)}
+    engine = next((name for name in manifest["versions"] if name != "sqlanon"), None)
+    if engine is not None:
+        version = str(manifest["versions"][engine])
+        facets["processing_engine"] = _facet(ENGINE, name=engine, version=version, openlineageAdapterVersion=VERSION)
+    return facets
+
+
+def released_dataset(manifest: Mapping[str, Any], released: Dataset, source: Dataset | None) -> dict[str, Any]:
+    """Return the release as an output: its columns, what of the source they follow from, and its rows.
+
+    Args:
+        source: None where several are joined, and no column is known to be of one of them.
+    """
+    columns = manifest["columns"]
+    described = [
+        {"name": column["name"], "description": description or "as in the source"}
+        for column, (_, description) in zip(columns, map(_transformation, columns), strict=True)
+    ]
+    facets = {"schema": _facet(SCHEMA, fields=described)}
+    if source is not None:
+        facets["columnLineage"] = _facet(
+            LINEAGE,
+            fields={column["name"]: {"inputFields": [_input(source, column)]} for column in columns},
+            dataset=list(_filters(manifest, columns, source)),
+        )
+    published = manifest["ledger"]["published"]
+    counted = isinstance(published, int) and bool(manifest["output"])
+    statistics = {"outputStatistics": _facet(STATISTICS, rowCount=published)} if counted else {}
+    return {**released.to_dict(), "facets": facets, "outputFacets": statistics}
+
+
+def _input(source: Dataset, column: Mapping[str, Any]) -> dict[str, Any]:
+    subtype, description = _transformation(column)
+    how: dict[str, Any] = {"type": "DIRECT", "subtype": subtype, "masking": bool(description)}
+    if description:
+        how["description"] = description
+    return {**source.to_dict(), "field": column.get("of", column["name"]), "transformations": [how]}
+
+
+def _transformation(column: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the subtype of what was done to a column, and what that was; no words where it is as in the source."""
+    if "value" in column:
+        return "AGGREGATION", f"{column['value']} of each class"
+    if column["role"] in KEYED_ROLES:
+        return "TRANSFORMATION", f"{column['role']}, by a secret key"
+    if "with" in column:
+        return "TRANSFORMATION", f"generalized with {column['with']}"
+    levels: Sequence[int] = column.get("levels", [column.get("level", 0)])
+    if not any(levels):
+        return "IDENTITY", ""
+    named = " and ".join(map(str, levels))
+    return "TRANSFORMATION", f"generalized to level {named} of {column['height'] - 1}"
+
+
+def _filters(
+    manifest: Mapping[str, Any], columns: Sequence[Mapping[str, Any]], source: Dataset
+) -> Iterator[dict[str, Any]]:
+    """Yield the columns that decide which records are left out: what classes are of, and what models look at."""
+    watched = {model.get("column") for model in manifest["models"]}
+    how = {
+        "type": "INDIRECT",
+        "subtype": "FILTER",
+        "masking": False,
+        "description": "records of classes that fail a privacy model are left out",
+    }
+    for column in columns:
+        if column["role"] == "quasi_identifier" or (column["name"] in watched and "of" not in column):
+            yield {**source.to_dict(), "field": column["name"], "transformations": [how]}
+
+
+def _facet(schema: str, **values: Any) -> dict[str, Any]:
+    return {"_producer": PRODUCER, "_schemaURL": f"{FACETS}/{schema}", **values}

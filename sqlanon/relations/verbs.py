@@ -1,0 +1,180 @@
+"""The verbs ``risk`` and ``check``: questions about a relation as it stands, a source or a release of anybody's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from sqlanon.audit.check import CheckResult, check_relation
+from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.errors import EngineError, InputError, SourceError
+from sqlanon.models import least_count
+from sqlanon.policy import Model, Policy, PolicyLike, as_policy
+from sqlanon.policy.paths import FilePatterns
+from sqlanon.risk.facts import Risk, with_notes
+from sqlanon.risk.figures import DEFAULT_K, Setting
+from sqlanon.risk.measure import Sample
+from sqlanon.risk.relation import Beside, measure_relation
+from sqlanon.source.columns import match_columns
+from sqlanon.source.files import Reading
+from sqlanon.source.frames import is_frame, load_frame
+from sqlanon.source.opening import ONLY_TABLE, Source, closed_on_error, open_source, other_records
+from sqlanon.source.rights import with_readable_columns, with_visible_rows
+from sqlanon.sqltrees.trees import table as working_table
+
+REFERENCE = "sqlanon_reference"
+"""What a reference is read into, or its database attached as."""
+Asked = PolicyLike | Sequence[str]
+"""A policy, or the names of the quasi-identifiers alone."""
+
+
+def risk(
+    source: object,
+    quasi_identifiers: Asked,
+    *,
+    k: int | None = None,
+    table: str | None = None,
+    entity: str | None = None,
+    population_size: int | None = None,
+    column_sets: bool = False,
+) -> Risk:
+    """Return what an attacker finds in a relation as it stands; ``Plan.risk`` compares a source with its release.
+
+    Args:
+        source: what ``plan`` takes; None is the policy's.
+        quasi_identifiers: what the attacker knows: names of columns, or a policy, which also says ``k``, the entity and
+            the match of NULLs.
+        k: the size below which a class is counted as small; 5 by default.
+        table: the relation of a database; it may be left out where there is one only.
+        entity: the column whose values are counted instead of records.
+        population_size: people in the population, for estimates of who is unique in it.
+        column_sets: look also at which sets of the quasi-identifiers single records out.
+
+    Raises:
+        InputError: the relation holds no records, or something is said twice.
+        SourceError: there is no such source, table or column.
+    """
+    policy = _policy_of(quasi_identifiers, k=k, entity=entity, models={}, fallback=DEFAULT_K)
+    with _opened(source, policy, table) as opened:
+        names = tuple(match_columns(opened, [item.name for item in policy.quasi_identifiers]))
+        owner = None if policy.entity is None else match_columns(opened, [policy.entity])[0]
+        least = least_count(policy.models)
+        setting = Setting(
+            quasi_identifiers=names,
+            unit="record" if owner is None else "entity",
+            nulls=policy.nulls,
+            k=k if k is not None else least if least > 1 else DEFAULT_K,
+            population_size=population_size,
+        )
+        basic = policy.nulls == "basic"
+        sample = Sample(opened.engine, opened.relation, names, opened.readable, owner, basic)
+        return with_notes(measure_relation(sample, setting, Beside(column_sets=column_sets)), *opened.warnings)
+
+
+def check(
+    source: object,
+    quasi_identifiers: Asked,
+    *,
+    k: int | None = None,
+    sensitive: Mapping[str, Any] | None = None,
+    table: str | None = None,
+    entity: str | None = None,
+    reference: object = None,
+) -> CheckResult:
+    """Test whether every class of a relation, as it stands, meets privacy models; ``holds`` says so.
+
+    Args:
+        source: what ``plan`` takes, such as a release; None is the policy's.
+        quasi_identifiers: names of columns, or a policy, whose models are checked.
+        k: of k-anonymity.
+        sensitive: column -> its model or models, such as ``{"diagnosis": sqlanon.DistinctLDiversity(2)}``.
+        table: the relation of a database; it may be left out where there is one only.
+        entity: the column whose values are counted instead of records.
+        reference: a file or frame that models are judged against: all records before suppression (t-closeness,
+            δ-disclosure, β-likeness), or the population, generalized in the same way (δ-presence, k-map).
+
+    Raises:
+        PolicyError: a model has faults.
+        InputError: the relation holds no records, a reference is missing, or something is said twice.
+        SourceError: there is no such source, table or column.
+    """
+    policy = _policy_of(quasi_identifiers, k=k, entity=entity, models=sensitive or {}, fallback=None)
+    with _opened(source, policy, table) as opened:
+        return check_relation(
+            opened.engine,
+            opened.relation,
+            quasi_identifiers=match_columns(opened, [item.name for item in policy.quasi_identifiers]),
+            models=policy.models,
+            reference=None if reference is None else _reference(opened, reference, policy),
+            entity=None if policy.entity is None else match_columns(opened, [policy.entity])[0],
+        )
+
+
+def _policy_of(
+    asked: Asked, *, k: int | None, entity: str | None, models: Mapping[str, Any], fallback: int | None
+) -> Policy:
+    """Return what is asked as a policy, which knows the models and finds their faults.
+
+    Args:
+        fallback: the k where none is given.
+    """
+    if not isinstance(asked, list | tuple):
+        policy = as_policy(asked)
+        if k is not None or entity is not None or models:
+            raise InputError("The policy says what k, sensitive or entity would say.", hint="leave them out.")
+        return policy
+    if not asked:
+        raise InputError("No quasi-identifiers are named.", hint='name columns, e.g. ["age", "zip"].')
+    k = fallback if k is None else k
+    if k is None and not models:
+        raise InputError("There is nothing to check.", hint="give k=5, or sensitive={column: model}.")
+    if both := [name for name in models if name in asked]:
+        raise InputError(
+            f"Columns are quasi-identifiers and sensitive: {', '.join(map(repr, both))}.", hint="name each once."
+        )
+    known = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
+    watched = {name: {"role": "sensitive", "models": _listed(model)} for name, model in models.items()}
+    document: dict[str, Any] = {
+        "columns": {**dict.fromkeys(asked, known), **watched},
+        "privacy": [] if k is None else [{"type": "k_anonymity", "k": k}],
+        "undeclared": "drop",
+    }
+    return Policy.from_dict(document if entity is None else {**document, "entity": entity})
+
+
+def _listed(models: Any) -> list[Any]:
+    return [models] if isinstance(models, Model | Mapping) else list(models)
+
+
+def _opened(source: object, policy: Policy, table: str | None) -> Source:
+    """Open a relation to look at.
+
+    Raises:
+        InputError: there is no source, or the session sees some of its rows only.
+    """
+    given: object | FilePatterns | None = source
+    if given is None:
+        given = policy.patterns if policy.files else None if policy.source is None else policy.resolve(policy.source)
+    if given is None:
+        raise InputError("There is no source.", hint="pass one, or add the key source to the policy.")
+    reading = Reading(policy.csv, policy.formats, policy.extensions, needs_records=True)
+    opened = open_source(given, table or policy.table or ONLY_TABLE, reading=reading, settings=policy.engine.embedded)
+    with closed_on_error(opened.engine):
+        return with_readable_columns(with_visible_rows(opened, accepted=policy.row_security == "accept"))
+
+
+def _reference(opened: Source, reference: object, policy: Policy) -> exp.Expr:
+    """Return the relation that models are judged against, beside an open source."""
+    opened.engine.require("several_sources")
+    assert isinstance(opened.engine, DuckDBEngine)  # others lack "several_sources"
+    if is_frame(reference):
+        load_frame(opened.engine, reference, REFERENCE)
+        return working_table(REFERENCE)
+    reading = Reading(policy.csv, policy.formats, policy.extensions)
+    try:
+        return other_records(opened, str(reference), ONLY_TABLE, reading, name=REFERENCE).relation
+    except EngineError as error:
+        kind = error.kind
+    raise SourceError(f"The reference cannot be read ({kind}).", hint="check its path and its format.")

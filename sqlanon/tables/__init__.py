@@ -1,0 +1,1 @@
+"""Several tables that are published together: their rows stay linked by pseudonyms, and persons are counted by them."""

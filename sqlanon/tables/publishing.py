@@ -1,0 +1,171 @@
+"""Write several tables, audit them as they were written, and put them in place as one: all of them or none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from sqlglot import exp
+
+from sqlanon.audit.linked import audit_links
+from sqlanon.audit.release import audit_release
+from sqlanon.disk.writing import check_directory
+from sqlanon.engines.base import Place
+from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.engines.duckdb.files import parquet_relation
+from sqlanon.engines.relation_names import relation_parts
+from sqlanon.errors import AuditError, EngineError, TargetError
+from sqlanon.interrupts import no_return
+from sqlanon.policy.paths import same_file
+from sqlanon.publish.files import as_target_error, auditor_beside, write_flat, written_flat
+from sqlanon.publish.papers import PAPERS, Papers
+from sqlanon.publish.targets import Target, check_target
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import table
+from sqlanon.tables.drafting import TableDraft
+from sqlanon.tables.linking import LinkedSource
+from sqlanon.tables.policy import TablesPolicy
+
+ALIAS = "release"
+"""The name under which an audit opens a file that was written."""
+
+
+def check_tables_target(linked: LinkedSource, policy: TablesPolicy) -> Target | None:
+    """Return the target, after it was checked that it can be published to; None if there is none.
+
+    Raises:
+        TargetError: it exists, it is the source, or it cannot be written.
+    """
+    if policy.output is None:
+        return None
+    source, output = linked.source, replace(policy.output, kind="file")
+    target = Target(output, policy.if_exists, source.target_catalog, source.path, read_files=source.files)
+    if policy.folder_format is None:
+        check_target(linked.engine, target)
+    else:
+        _check_folder(target, policy)
+    return target
+
+
+def _check_folder(target: Target, policy: TablesPolicy) -> None:
+    """Refuse a folder that must not be created or replaced.
+
+    Raises:
+        TargetError: it is there and may not be replaced, holds something else than such a release, or a source.
+    """
+    path = Path(target.output.target)
+    used = [*target.read_files, *([target.source_path] if target.source_path is not None else [])]
+    if any(same_file(path, file) or path.resolve() in file.resolve().parents for file in used):
+        raise TargetError(f"The target folder {path.name!r} holds the source.", hint="choose another place.")
+    check_directory(path)
+    for paper in (path.with_name(path.name + ending) for ending in PAPERS):
+        if paper.is_dir():
+            raise TargetError(f"{paper.name!r} is a folder, where a paper of the release goes.", hint="remove it.")
+    if not os.path.lexists(path):
+        return
+    if policy.if_exists != "replace":
+        raise TargetError(
+            f"The target folder {path.name!r} exists already.",
+            hint="choose another name, or set if_exists: replace.",
+        )
+    wanted = {f".{form}" for form in ("parquet", "csv")}
+    if path.is_symlink() or not path.is_dir() or any(e.suffix not in wanted or e.is_dir() for e in path.iterdir()):
+        raise TargetError(
+            f"The target {path.name!r} is no folder of released tables alone, and is not replaced.",
+            hint="choose another name, or remove it yourself.",
+        )
+
+
+def publish_tables(
+    linked: LinkedSource, target: Target, drafts: Sequence[TableDraft], policy: TablesPolicy, papers: Papers
+) -> dict[str, Any] | None:
+    """Write the tables, audit them, and put them in place with their papers; return the manifest.
+
+    Raises:
+        AuditError: what was written does not satisfy the policy.
+        SourceChangedError: the source is not what was planned on.
+        TargetError: the target cannot be written.
+    """
+    engine, path = linked.engine, Path(target.output.target)
+    failure = None
+    with target.working() as workplace:
+        partial = workplace.partial
+        try:
+            if policy.folder_format is None:
+                _write_database(engine, drafts, partial)
+            else:
+                partial.mkdir(mode=0o700)
+                for draft in drafts:
+                    write_flat(engine, draft.query, partial / f"{draft.place.name}.{policy.folder_format}")
+            with engine.journal.phase("auditing"):
+                audit_tables(engine, drafts, policy, partial)
+        except EngineError as error:
+            failure = as_target_error(error, path)
+        if failure:
+            raise failure
+        document = workplace.prepare(papers, target.output.mode)
+        linked.source.verify()
+        no_return()
+        workplace.put_in_place(if_exists=target.if_exists)
+    return document
+
+
+def _write_database(engine: DuckDBEngine, drafts: Sequence[TableDraft], partial: Path) -> None:
+    alias = f"{names.PREFIX}release_{token_hex(4)}"
+    engine.attach(partial, alias, read_only=False, replayed=False)
+    try:
+        with engine.transaction():
+            for draft in drafts:
+                place = Place(alias, "main", draft.place.name).table
+                engine.run("write", exp.Create(this=place, kind="TABLE", expression=draft.query))
+    finally:
+        engine.detach(alias)
+
+
+def audit_tables(engine: DuckDBEngine, drafts: Sequence[TableDraft], policy: TablesPolicy, partial: Path) -> None:
+    """Audit what was written as a recipient would: by a new connection with the files and what they are compared with.
+
+    Raises:
+        AuditError: there is something else than the tables, a table does not hold what it must, rows lost their
+            parents, or fewer than k persons have the same rows.
+    """
+    auditor = auditor_beside(engine)
+    try:
+        if policy.folder_format is None:
+            auditor.attach(partial, ALIAS, read_only=True)
+            auditor.source_catalog = ALIAS
+            dialect = auditor.capabilities.dialect  # relations are listed as a policy would write them
+            found = [relation_parts(name, dialect)[-1] for name in auditor.relations()]
+        else:
+            found = [file.stem for file in partial.iterdir()]
+        if sorted(found) != sorted(policy.names):
+            raise AuditError(
+                f"The audit unexpected_tables failed: {len(found)} tables were written, and {len(policy.names)} are "
+                "due. Nothing was published.",
+                hint="report it as a defect of sqlanon.",
+            )
+        audited = []
+        for position, draft in enumerate(drafts):
+            relation = _written(draft, policy, partial)
+            lookups = {}
+            for place, (name, texts) in enumerate(draft.texts.items()):
+                into = f"{names.lookup(place)}_{position}"
+                auditor.load("lookup texts", into, texts, replayed=False)
+                lookups[name] = table(into)
+            audit_release(auditor, relation, replace(draft.claim, lookups=lookups))
+            audited.append(replace(draft.place, relation=relation))
+        audit_links(auditor, audited, k=policy.k)
+    finally:
+        auditor.close()
+
+
+def _written(draft: TableDraft, policy: TablesPolicy, partial: Path) -> exp.Expr:
+    """Return the rows of a table as they were written."""
+    if policy.folder_format is None:
+        return Place(ALIAS, "main", draft.place.name).table
+    file = partial / f"{draft.place.name}.{policy.folder_format}"
+    return written_flat(file, draft.claim.columns) if file.suffix == ".csv" else parquet_relation([file])

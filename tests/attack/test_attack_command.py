@@ -1,0 +1,104 @@
+"""The command attack as a user calls it: text, JSON, exit codes, what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from command_line import sqlanon
+
+ROWS = [("a", "1", "p"), ("a", "1", "q"), ("a", "2", "p"), ("b", "2", "p"), ("b", "2", "q"), ("b", "1", "r")]
+POLICY = {
+    "source": "t.csv",
+    "columns": {
+        "a": {"role": "quasi_identifier", "hierarchy": {"levels": {"a": ["*"], "b": ["*"]}}},
+        "b": {"role": "keep"},
+        "c": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
+    },
+    "privacy": [{"type": "k_anonymity", "k": 3}],
+    "output": {"file": "released.parquet"},
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A source and its release, of two classes of three records."""
+    (tmp_path / "t.csv").write_text("a,b,c\n" + "".join(",".join(row) + "\n" for row in ROWS))
+    (tmp_path / "p.yaml").write_text(yaml.safe_dump(POLICY))
+    monkeypatch.chdir(tmp_path)
+    done = sqlanon("run", "p.yaml")
+    assert done.returncode == 0, done.stderr
+    return tmp_path
+
+
+def attacked(*arguments: object) -> dict[str, Any]:
+    done = sqlanon("attack", *arguments, "--json")
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def refused(*arguments: object) -> str:
+    done = sqlanon("attack", *arguments)
+    assert done.returncode == 2 and not done.stdout, (done.stdout, done.stderr)
+    return str(done.stderr)
+
+
+@pytest.mark.slow
+def test_findings_in_json_and_text() -> None:
+    found = attacked("released.parquet", "--policy", "p.yaml")
+    by_name = {item["attack"]: item for item in found["findings"]}
+    assert (found["records"], found["published"]) == (6, 6)
+    quasi, kept = by_name["singling_out_quasi_identifiers"], by_name["singling_out_kept_columns"]
+    assert (quasi["attempts"], quasi["successes"], quasi["rate"]) == (6, 0, 0)
+    assert (kept["attempts"], kept["successes"], kept["risk"]) == (6, 2, "singling_out")
+    assert kept["interval"] == pytest.approx([0.096771, 0.700007], abs=1e-6)
+    text = sqlanon("attack", "released.parquet", "--policy", "p.yaml").stdout
+    assert text.startswith("released.parquet: 6 rows, of 6 records of the source.\n")
+    assert "singling_out_kept_columns: 2 of 6 attempts succeed (33.3%" in text
+
+
+@pytest.mark.slow
+def test_a_limit_makes_the_exit_code() -> None:
+    passed = sqlanon("attack", "released.parquet", "--policy", "p.yaml", "--fail-over", "1")
+    assert passed.returncode == 0 and "Above 100.0%: none." in passed.stdout
+    failed = sqlanon(
+        "attack", "released.parquet", "--policy", "p.yaml", "--fail-over", "0.3", "--holdout", "0", "--json"
+    )
+    assert failed.returncode == 1 and "singling_out_kept_columns" in json.loads(failed.stdout)["above"]
+
+
+def test_what_is_no_release_of_the_policy_is_refused(folder: Path) -> None:
+    assert "There is no file 'other.parquet'" in refused("other.parquet", "--policy", "p.yaml")
+    (folder / "lacking.csv").write_text("a,c\na,p\n")
+    assert "no column 'b'" in refused("lacking.csv", "--policy", "p.yaml")
+    (folder / "strange.csv").write_text("a,b,c\nzebra,1,p\n")
+    errors = refused("strange.csv", "--policy", "p.yaml")
+    assert "values of 'a' that no level" in errors and "zebra" not in errors
+
+
+@pytest.mark.slow
+def test_options_out_of_their_range_are_refused() -> None:
+    for option, value, said in (("--holdout", 0.95, "not a share of records"), ("--fail-over", 2, "not from 0 to 1")):
+        assert said in refused("released.parquet", "--policy", "p.yaml", option, value)
+
+
+def test_policies_whose_releases_cannot_be_compared_are_refused(folder: Path) -> None:
+    changed = {**POLICY, "columns": {**POLICY["columns"], "a": {
+        "role": "quasi_identifier", "hierarchy": {"intervals": {"width": 10}}}}}  # fmt: skip
+    (folder / "instead.yaml").write_text(yaml.safe_dump({**changed, "publish": {"a": {"as": "midpoint"}}}))
+    assert "in place of the texts of 'a'" in refused("released.parquet", "--policy", "instead.yaml")
+
+
+@pytest.mark.slow
+def test_nothing_is_left_behind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spilled = folder / "spilled"
+    spilled.mkdir()
+    monkeypatch.setenv("TMPDIR", str(spilled))
+    before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    found = attacked("released.parquet", "--policy", "p.yaml")
+    assert "drawn at random" in found["control"] and not [*spilled.iterdir()]
+    assert before == {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}

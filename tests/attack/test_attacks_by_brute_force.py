@@ -1,0 +1,138 @@
+"""Every figure of every attack that guesses, on random tables with a control group, beside a count in plain Python."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import brute
+import brute_attacks
+import duckdb
+import pytest
+from effort import Block, enough, seeds
+from random_cases import POOL, random_case
+from tables import text_table
+
+import sqlanon
+from sqlanon.attack.attacking import CONTROLLED, run_attacks
+from sqlanon.attack.world import open_world
+
+PART = "sqlanon_part"
+
+
+def random_release(seed: int, folder: Path) -> tuple[Any, sqlanon.Policy, Path, list[Any], list[brute.Tree]] | None:
+    """Publish a random table; return the connection with all records, the policy, the release, records and trees."""
+    rng = random.Random(seed)
+    rows, trees, document = random_case(seed)
+    kept, secrets = rng.randint(0, 2), rng.randint(1, 2)
+    pools = [rng.sample(POOL, rng.randint(1, 4)) for _ in range(kept + secrets)]
+    records = [(row, tuple(rng.choice(pool) for pool in pools), int(rng.random() < 0.4)) for row in rows]
+    beside = [f"k{i}" for i in range(kept)] + [f"s{i}" for i in range(secrets)]
+    document["columns"] |= {name: {"role": "keep"} for name in beside[:kept]}
+    models = [{"type": "distinct_l_diversity", "l": rng.choice([1, 2])}]
+    document["columns"] |= {name: {"role": "sensitive", "models": models} for name in beside[kept:]}
+    document |= {"suppression_limit": 1, "undeclared": "drop", "accept": beside}
+    document["suppressed"] = rng.choice(["drop", "redact"])
+    if rng.random() < 0.3 and document["nulls"] == "extended":
+        document["transformation"] = {"type": "local_recoding"}
+        document["quality"] = {"measure": "loss"}
+        del document["search"]
+    policy = sqlanon.Policy.from_dict(document)
+    connection = duckdb.connect()
+    titles = [*(f"c{i}" for i in range(len(trees))), *beside]
+    for name, part in (("t", (0, 1)), ("training", (0,))):
+        marked = [PART] if 1 in part else []
+        drawn = [(*q, *b, *([str(p)] if marked else [])) for q, b, p in records if p in part]
+        text_table(connection, [*titles, *marked], drawn, name)
+    target = folder / f"{seed}.{rng.choice(['parquet', 'csv', 'duckdb'])}"
+    try:
+        output = sqlanon.Output.file(target)
+        changed = replace(policy, table="training", output=output)
+        sqlanon.anonymize(connection, changed).close()
+    except (sqlanon.NoSolutionError, sqlanon.InputError):
+        return None
+    return connection, policy, target, records, trees
+
+
+def read_release(target: Path, columns: Sequence[str]) -> list[tuple[brute.Text, ...]]:
+    with duckdb.connect() as connection:
+        source = f"read_csv('{target}', all_varchar=true, header=true, allow_quoted_nulls=false)"
+        if target.suffix == ".duckdb":
+            connection.execute(f"ATTACH '{target}' AS released (READ_ONLY)")
+            source = "released.release"
+        elif target.suffix == ".parquet":
+            source = f"'{target}'"
+        named = ", ".join(f'"{name}"' for name in columns)
+        return connection.execute(f"SELECT {named} FROM {source}").fetchall()
+
+
+def levels_of(target: Path, manifest: bool, trees: list[brute.Tree]) -> list[list[int]]:
+    if not manifest:
+        return [[*range(tree.height)] for tree in trees]
+    document = json.loads(target.with_name(target.name + ".manifest.json").read_text())
+    columns = {item["name"]: item for item in document["columns"]}
+    return [columns[f"c{i}"].get("levels", [columns[f"c{i}"].get("level")]) for i in range(len(trees))]
+
+
+@seeds(40, 10)
+@pytest.mark.slow
+def test_attacks_count_as_the_brute_force(block: Block, tmp_path: Path) -> None:
+    compared = found_something = 0
+    for seed in block:
+        made = random_release(seed, tmp_path)
+        if made is None:
+            continue
+        connection, policy, target, records, trees = made
+        with_manifest = random.Random(seed).random() < 0.7
+        levels = levels_of(target, with_manifest, trees)
+        if not with_manifest:
+            target.with_name(target.name + ".manifest.json").unlink()
+        titles = [column.name for column in policy.columns]
+        m, kept = len(trees), sum(column.role == "keep" for column in policy.columns)
+        rows = [(row[:m], row[m:]) for row in read_release(target, titles)]
+        if policy.suppressed == "redact":
+            rows = [row for row in rows if {str(x)[:12] for x in (*row[0], *row[1])} != {"[suppressed]"}]
+        if policy.nulls == "basic":
+            records = [record for record in records if None not in record[0]]
+        world = brute_attacks.Attacked(records, rows, trees, levels, kept)
+        with open_world(target, policy, source=connection, part=PART) as opened:
+            outcomes = run_attacks(opened, CONTROLLED)
+        compared += 1
+        found_something += compare(world, outcomes, len(titles) - m)
+        connection.close()
+    assert enough(compared >= 3 and found_something)
+
+
+def compare(world: brute_attacks.Attacked, outcomes: list[Any], beside: int) -> int:
+    """Compare every finding, and return how many of them found something."""
+    findings = [item for item in outcomes if isinstance(item, sqlanon.Finding)]
+    secrets = {f"s{i}": world.kept + i for i in range(beside - world.kept)}
+    known = range(world.kept)
+    for item in findings:
+        controlled = (item.control_attempts, item.control_successes)
+        counted = (item.attempts, item.successes)
+        if item.risk == "singling_out":
+            places = range({"quasi": 0, "kept": world.kept, "all": beside}[item.attack.split("_")[2]])
+            assert counted == world.singled_out(places, 0), item
+            if item.control is not None:
+                assert controlled == world.singled_out(places, 1), item
+        elif item.attack == "linkage_register":
+            assert (*counted, item.figures["nobody_else_fits"]) == world.register(0), item
+            assert controlled == world.register(1)[:2], item
+        elif item.attack == "linkability_of_parts":
+            assert counted == world.parts(0), item
+            assert item.control is None or controlled == world.parts(1), item
+        elif item.attack == "definetti":
+            place = secrets[item.columns[0]]
+            assert (*counted, item.baseline_successes) == world.definetti(place, 0), item
+            assert controlled == world.definetti(place, 1)[:2], item
+        else:
+            place, also = secrets[item.columns[0]], known if "kept" in item.attack else ()
+            certain = (item.figures["certain"], item.figures["certain_right"])
+            assert (*counted, item.baseline_successes, *certain) == world.inferred(place, also, 0), item
+            assert controlled == world.inferred(place, also, 1)[:2], item
+    return sum(item.successes > 0 for item in findings)

@@ -1,0 +1,100 @@
+"""Persons by all of their rows on every engine: the verdicts, ledgers and releases of DuckDB, audits and proofs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from clinic_visits import document
+from engine_kinds import KINDS, Kind, duckdb, encoded, forget, planned, rows_of_table, some_nodes
+
+from sqlanon.audit.check import check_relation
+from sqlanon.engines.base import Engine
+from sqlanon.models.profile_k import ProfileK
+from sqlanon.policy import Output
+from sqlanon.sqltrees.trees import table
+
+
+@pytest.fixture(params=KINDS, ids=str)
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """Every engine in turn."""
+    kind: Kind = request.param
+    opened = kind.open(request)
+    yield opened
+    opened.close()
+
+
+def treated(persons: int = 60) -> pa.Table:
+    """Visits of persons, of whom many have the course of treatment of another."""
+    rng = random.Random(5)
+    courses = [[(rng.choice("123"), rng.choice("ab")) for _ in range(rng.choice([1, 2, 2, 3, 5]))] for _ in range(9)]
+    rows = [(str(person), *visit) for person in range(persons) for visit in rng.choice(courses)]
+    rows += [(str(persons + i), rng.choice("123"), None) for i in range(4)]
+    rng.shuffle(rows)
+    names = ("person_id", "zip", "ward")
+    return pa.table({name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(names)})
+
+
+def policy_of(**changes: Any) -> dict[str, Any]:
+    columns = {name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for name in ("zip", "ward")}
+    keys = document(source=None, table="t", privacy=[{"type": "profile_k", "k": 4}], suppression_limit=0.4)
+    return keys | {"columns": columns, "undeclared": "drop"} | changes
+
+
+@pytest.mark.parametrize("where", ["auto", "engine"])
+@pytest.mark.slow
+def test_verdicts_are_those_of_duckdb(engine: Engine, where: str) -> None:
+    keys = policy_of(search={"where": where})
+    here = encoded(engine, treated(), keys)
+    nodes = some_nodes(here.problem, 1)
+    with duckdb() as other:
+        there = encoded(other, treated(), keys)
+        assert here.problem.catalog == there.problem.catalog
+        assert here.verdicts(nodes) == there.verdicts(nodes)
+        assert any(verdict.suppressed_entities for verdict in there.verdicts(nodes))
+
+
+@pytest.mark.slow
+def test_few_known_rows_are_judged_as_by_duckdb(engine: Engine) -> None:
+    keys = policy_of(privacy=[{"type": "profile_k", "k": 4, "at_most": 2}])
+    here = encoded(engine, treated(), keys)
+    nodes = some_nodes(here.problem, 1)
+    with duckdb() as other:
+        there = encoded(other, treated(), keys)
+        assert here.verdicts(nodes) == there.verdicts(nodes)
+        assert any(verdict.suppressed_entities for verdict in there.verdicts(nodes))
+
+
+@pytest.mark.slow
+def test_releases_are_those_of_duckdb(engine: Engine) -> None:
+    engine.require("tables")
+    keys = policy_of()
+    with planned(engine, treated(), keys) as here:
+        try:
+            release = here.publish(Output("table", "released"))
+            with duckdb() as other, planned(other, treated(), keys) as there:
+                assert here.ledger == there.ledger
+                assert here.ledger.suppressed
+                assert rows_of_table(release.to_arrow()) == rows_of_table(there.publish(None).to_arrow())
+        finally:
+            forget(engine, "released")
+
+
+def test_a_relation_is_checked_by_persons(engine: Engine) -> None:
+    engine.load("t", "treated", treated(), replayed=False)
+    try:
+        found = check_relation(
+            engine, table("treated"), quasi_identifiers=["zip", "ward"], models=[ProfileK(k=4)], entity="person_id"
+        )
+    finally:
+        engine.drop("treated")
+    with duckdb() as other:
+        other.load("t", "treated", treated(), replayed=False)
+        there = check_relation(
+            other, table("treated"), quasi_identifiers=["zip", "ward"], models=[ProfileK(k=4)], entity="person_id"
+        )
+    assert found == there
+    assert not found.holds

@@ -1,0 +1,82 @@
+"""Columns that travel with a quasi-identifier are measured, blanked and audited alike on every engine."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from engine_kinds import KINDS, Kind, planned
+
+from sqlanon.engines.base import Engine
+from sqlanon.errors import InputError
+from sqlanon.plan.publishing import PublishablePlan
+
+REGIONS = [f"r{i}" for i in range(4)]
+
+
+@pytest.fixture(params=KINDS, ids=str)
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """Every engine in turn."""
+    kind: Kind = request.param
+    opened = kind.open(request)
+    yield opened
+    opened.close()
+
+
+def data() -> pa.Table:
+    """120 records: a district of two regions each, as a number, and a state that is NULL in half of them."""
+    place = [i % 4 for i in range(120)]
+    return pa.table(
+        {
+            "region": [REGIONS[i] for i in place],
+            "age": [str(i // 4 % 3) for i in range(120)],
+            "district": pa.array([i // 2 for i in place], pa.int64()),
+            "state": pa.array([None if i >= 2 else "s" for i in place], pa.string()),
+        }
+    )
+
+
+def document(k: int) -> dict[str, Any]:
+    tree = {name: [f"g{i // 2}", "*"] for i, name in enumerate(REGIONS)}
+    return {
+        "table": "t",
+        "columns": {
+            "region": {"role": "quasi_identifier", "hierarchy": {"levels": tree}},
+            "age": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
+            "district": {"role": "keep", "with": "region"},
+            "state": {"role": "keep", "with": "region"},
+        },
+        "privacy": [{"type": "k_anonymity", "k": k}],
+        "quality": {"measure": "loss"},
+    }
+
+
+def rows_of(plan: PublishablePlan) -> Counter[tuple[Any, ...]]:
+    query = plan._release_query()
+    found = plan._session.engine.arrow("release", query).to_pydict()
+    names = ("region", "district", "state")
+    return Counter(zip(*(found[name] for name in names), strict=True))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k, expected", [
+    (5, {(REGIONS[i], i // 2, "s" if i < 2 else None): 30 for i in range(4)}),
+    (61, {("*", None, None): 120}),
+])  # fmt: skip
+def test_rows_are_those_of_the_definition(engine: Engine, k: int, expected: dict[tuple[Any, ...], int]) -> None:
+    asked = document(k)
+    if k > 60:  # one region is not large enough, two of them are
+        asked["columns"]["region"]["min_level"] = 2
+    with planned(engine, data(), asked) as plan:
+        assert plan.travelling["district"].level == 1
+        assert rows_of(plan) == expected
+
+
+@pytest.mark.slow
+def test_what_does_not_follow_is_refused(engine: Engine) -> None:
+    other = data().set_column(2, "district", pa.array([i % 7 for i in range(120)], pa.int64()))
+    with pytest.raises(InputError, match="does not follow from 'region': 4 of its values, with 120 records"):
+        planned(engine, other, document(5)).close()

@@ -1,0 +1,298 @@
+"""``sqlanon mcp``: the reference client asks, and neither a value nor a small count comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import random
+import re
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from sqlanon.commands.agents.places import POLICIES, SOURCES, TEXTS, Places
+from sqlanon.commands.agents.server import server_of
+from sqlanon.commands.agents.sieve import Sieve, without_numbers, without_values
+from sqlanon.commands.agents.tools import Tools
+from sqlanon.errors import InputError, NoSolutionError, SourceError
+
+CANARY = "kanarienvogel"
+K = 5
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a database of 500 patients, two policies, and a release."""
+    folder = tmp_path_factory.mktemp("clinic")
+    rng = random.Random(7)
+    rows = [
+        (
+            f"{CANARY}{i}",
+            str(rng.randint(20, 90)),
+            rng.choice(["1010", "1020", "2030", CANARY]),
+            rng.choice("ab"),
+            "x" if i else CANARY,
+        )
+        for i in range(500)
+    ]
+    with duckdb.connect(str(folder / "clinic.duckdb")) as database:
+        database.execute("CREATE TABLE patients (name VARCHAR, age VARCHAR, zip VARCHAR, sex VARCHAR, drug VARCHAR)")
+        database.executemany("INSERT INTO patients VALUES (?, ?, ?, ?, ?)", rows)
+        database.execute(f"COPY (SELECT sex, zip FROM patients) TO '{folder / 'few.parquet'}'")
+    (folder / "policy.yaml").write_text(
+        """
+source: clinic.duckdb
+table: patients
+columns:
+  name: {role: drop}
+  age: {role: quasi_identifier, hierarchy: {suppress: {}}}
+  zip: {role: quasi_identifier, hierarchy: {redact: {}}}
+  sex: {role: quasi_identifier, hierarchy: {suppress: {}}}
+  drug: {role: drop}
+privacy: [{type: k_anonymity, k: 5}]
+suppression_limit: 0.1
+output: {file: released.parquet}
+"""
+    )
+    (folder / "sensitive.yaml").write_text(
+        (folder / "policy.yaml")
+        .read_text()
+        .replace("{type: k_anonymity, k: 5}", "{type: average_risk, threshold: 0.2}")
+    )
+    (folder / "unmet.yaml").write_text(
+        (folder / "policy.yaml").read_text().replace("k: 5", "k: 501").replace("0.1", "0")
+    )
+    (folder / "people.csv").write_text(f"{CANARY},1\nx,2\n")
+    (folder.parent / "outside.duckdb").write_bytes((folder / "clinic.duckdb").read_bytes())
+    (folder / "link.duckdb").symlink_to(folder.parent / "outside.duckdb")
+    return folder
+
+
+def asked(clinic: Path, log: io.StringIO, work: Callable[[Any], Awaitable[Any]]) -> Any:
+    """What ``work`` returns, called with a session of the reference client."""
+    mcp = pytest.importorskip("mcp", reason="the server needs mcp: pip install 'sqlanon[mcp]'")
+    tools = Tools(Places(clinic), Sieve(K), SOURCES)
+
+    async def run() -> Any:
+        async with mcp.Client(server_of(tools, log)) as client:
+            return await work(client)
+
+    return asyncio.run(run())
+
+
+EVERYTHING: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("list_files", {}),
+    ("profile", {"source": "clinic.duckdb"}),
+    ("risk", {"source": "clinic.duckdb", "table": "patients", "quasi_identifiers": ["age", "zip"]}),
+    ("risk", {"source": "clinic.duckdb", "table": "patients", "quasi_identifiers": ["drug"]}),
+    ("check", {"source": "few.parquet", "quasi_identifiers": ["sex", "zip"]}),
+    ("check", {"source": "clinic.duckdb", "table": "patients", "quasi_identifiers": ["name"], "k": 10}),
+    ("plan", {"policy": "policy.yaml"}),
+    ("plan", {"policy": "policy.yaml", "k": 30, "suppression_limit": 0.02}),
+    ("explain", {"policy": "policy.yaml"}),
+)
+REFUSED: tuple[tuple[str, dict[str, Any], str], ...] = (
+    ("profile", {"source": "link.duckdb"}, "InputError"),
+    ("profile", {"source": "../outside.duckdb"}, "InputError"),
+    ("profile", {"source": "people.csv"}, "InputError"),
+    ("plan", {"policy": "/etc/passwd"}, "InputError"),
+    ("plan", {"policy": "unmet.yaml"}, "NoSolutionError"),
+    ("plan", {"policy": "sensitive.yaml", "k": 10}, "InputError"),
+    ("plan", {"policy": "policy.yaml", "k": 2}, "InputError"),
+    ("plan", {"policy": "policy.yaml", "suppression_limit": 2}, "InputError"),
+    ("risk", {"source": "few.parquet", "quasi_identifiers": ["sex"], "k": 4}, "InputError"),
+    ("check", {"source": "few.parquet", "quasi_identifiers": ["sex", "other"]}, "SourceError"),
+    ("check", {"source": "few.parquet", "quasi_identifiers": []}, "InputError"),
+    ("check", {"source": "few.parquet", "quasi_identifiers": ["sex"], "k": 7}, "InputError"),
+    ("plan", {"policy": "policy.yaml", "k": 6}, "InputError"),
+    *(
+        ("check", {"source": "few.parquet", "quasi_identifiers": ["sex"], "sensitive": [model]}, "UnsupportedError")
+        for model in (
+            "k_anonymity:k=2",
+            "zip:distinct_l_diversity:l=3",
+            "zip:distinct_l_diversity:l=2,hierarchy=/etc/passwd",
+            "zip:recursive_l_diversity:c=33,l=2",
+            "sample_uniqueness:threshold=0.01",
+        )
+    ),
+)
+
+
+@pytest.mark.slow
+def test_the_reference_client_is_answered_and_every_call_is_logged(clinic: Path) -> None:
+    log = io.StringIO()
+    before = {path.name: path.stat().st_mtime_ns for path in clinic.iterdir()}
+
+    async def work(client: Any) -> dict[int, dict[str, Any]]:
+        names = {tool.name for tool in (await client.list_tools()).tools}
+        assert names == {"list_files", "profile", "risk", "check", "plan", "explain"}
+        return {
+            i: (await client.call_tool(name, given)).structured_content for i, (name, given) in enumerate(EVERYTHING)
+        }
+
+    answers = asked(clinic, log, work)
+    assert CANARY not in json.dumps(answers)
+    assert answers[0] == {
+        "policies": ["policy.yaml", "sensitive.yaml", "unmet.yaml"],
+        "sources": ["clinic.duckdb", "few.parquet"],
+        "k": K,
+    }
+    columns = {item["name"]: item for item in answers[1]["columns"]}
+    assert columns["name"]["records_whose_value_nobody_else_has"] == ">495 of 500"
+    assert columns["sex"]["distinct_values"] == "<5" and columns["drug"]["distinct_values"] == "<5"
+    assert answers[3]["smallest_class"] == "<5" and answers[3]["figures"]["sample_uniques"] == "<5 of 500"
+    assert answers[4]["holds"] and answers[4]["smallest_class"] >= K
+    assert not answers[5]["holds"] and answers[5]["smallest_class"] == "<5"
+    assert answers[6]["optimal"] and answers[6]["smallest_class"] >= K and answers[6]["levels"]
+    assert "GROUP BY" in answers[8]["classes"]
+    for answer in answers.values():
+        counts = [value for key, value in leaves(answer) if key in ("records", "all", "classes", "distinct_values")]
+        assert all(value % K == 0 for value in counts if not isinstance(value, str)), answer
+    calls = [json.loads(line) for line in log.getvalue().splitlines()]
+    assert [call["tool"] for call in calls] == [name for name, _ in EVERYTHING]
+    assert not any(call["error"] for call in calls)
+    assert {path.name: path.stat().st_mtime_ns for path in clinic.iterdir()} == before
+
+
+@pytest.mark.slow
+def test_what_may_not_be_asked_is_refused_without_a_number(clinic: Path) -> None:
+    log = io.StringIO()
+
+    async def work(client: Any) -> list[dict[str, Any]]:
+        return [(await client.call_tool(name, given)).structured_content for name, given, _ in REFUSED]
+
+    for answer, (name, given, error) in zip(asked(clinic, log, work), REFUSED, strict=True):
+        assert answer["error"] == error, (name, given, answer)
+        assert CANARY not in json.dumps(answer) and not re.search(r"\b\d+\b", answer["message"]), answer
+
+
+def test_a_fault_of_a_library_is_not_passed_on(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError(CANARY)
+
+    monkeypatch.setattr("sqlanon.commands.agents.tools.profile", broken)
+
+    async def work(client: Any) -> Any:
+        return (await client.call_tool("profile", {"source": "clinic.duckdb"})).structured_content
+
+    log = io.StringIO()
+    answer = asked(clinic, log, work)
+    assert answer["error"] == "InternalError" and CANARY not in json.dumps(answer)
+    assert json.loads(log.getvalue())["error"] == "ValueError" and CANARY not in log.getvalue()
+
+
+@pytest.mark.slow
+def test_the_command_answers_over_standard_input_and_output(clinic: Path, tmp_path: Path) -> None:
+    pytest.importorskip("mcp", reason="the server needs mcp: pip install 'sqlanon[mcp]'")
+    from mcp import ClientSession, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    start = "from sqlanon.cli import start; start()"
+    log = tmp_path / "asked.jsonl"
+    command = StdioServerParameters(command=sys.executable, args=["-c", start, "mcp", str(clinic), "--log", str(log)])
+
+    async def run() -> Any:
+        async with stdio_client(command) as (read, write), ClientSession(read, write) as session:
+            await session.initialize()
+            return (await session.call_tool("check", EVERYTHING[4][1])).structured_content
+
+    assert asyncio.run(run())["holds"]
+    assert json.loads(log.read_text())["tool"] == "check"
+
+
+def test_files_that_may_be_headless_are_served_on_the_word_of_the_operator(clinic: Path) -> None:
+    assert "people.csv" in Places(clinic).listed(SOURCES + TEXTS)
+    assert Places(clinic).listed(POLICIES) == ["policy.yaml", "sensitive.yaml", "unmet.yaml"]
+    with pytest.raises(InputError):
+        Places(clinic).path("link.duckdb", SOURCES)
+
+
+@pytest.mark.parametrize("k", [2, 3, 5, 10])
+def test_what_is_told_of_a_count_fits_k_counts_at_least(k: int) -> None:
+    """Whatever is told of a part could be said of k parts or more, and no small one is told from the others."""
+    sieve = Sieve(k)
+    for whole in (3 * k, 10 * k + 1, 20 * k - 1):
+        told: dict[object, list[int]] = {}
+        for part in range(whole + 1):
+            told.setdefault(sieve.count(part, whole), []).append(part)
+        small = {part for parts in told.values() for part in parts if part < k}
+        assert {sieve.count(part, whole) for part in small} == {f"<{k}"}
+        assert all(len(parts) >= k for text, parts in told.items() if isinstance(text, str))
+        assert all(isinstance(sieve.share(part, whole), str) for part in range(k))
+    assert sieve.count(0) == 0 and sieve.size(k - 1) == f"<{k}"
+    assert [sieve.size(n) for n in (k, 2 * k - 1, 2 * k)] == [k, k, 2 * k]
+
+
+def test_a_mean_over_few_records_tells_no_count() -> None:
+    assert {Sieve(5).mean(part / 20, 20) for part in range(5)} <= {0.0, 0.25}
+    assert Sieve(5).mean(0.123456, 100_000) == 0.12
+
+
+def test_numbers_and_texts_are_taken_out() -> None:
+    assert without_numbers("The rules would suppress 2 of 1,200 records (0.17 %) by icd10") == (
+        "The rules would suppress … of … records (…) by icd10"
+    )
+    assert CANARY not in without_values(f"SELECT '{CANARY}', a FROM t WHERE b = '{CANARY}' -- {CANARY}")
+
+
+def test_numbers_of_a_statement_are_taken_out_too() -> None:
+    told = without_values("SELECT CAST(1 AS DECIMAL(18, 3)) FROM (VALUES ('a', 77), ('b', 78), ('c', 0)) AS t(a, b)")
+    assert "77" not in told and "18, 3" in told and told.count("?") == 1, "rows that read alike stand once"
+
+
+@pytest.mark.slow
+def test_no_series_of_questions_counts_few_records(tmp_path: Path) -> None:
+    """3 of 300 records smoke: neither limits nor sizes of classes, subtracted, say how many."""
+    with duckdb.connect(str(tmp_path / "c.duckdb")) as database:
+        database.execute(
+            "CREATE TABLE p AS SELECT CASE WHEN i < 103 THEN 'm' ELSE 'f' END AS sex, (i < 3)::INT AS smokes"
+            " FROM range(300) AS r(i)"
+        )
+    (tmp_path / "policy.yaml").write_text(
+        """
+source: c.duckdb
+table: p
+columns:
+  sex: {role: quasi_identifier, hierarchy: {suppress: {}}, max_level: 0}
+  smokes: {role: quasi_identifier, hierarchy: {suppress: {}}, max_level: 0}
+privacy: [{type: k_anonymity, k: 10}]
+"""
+    )
+    tools = Tools(Places(tmp_path), Sieve(10), SOURCES)
+
+    def solved(limit: float) -> bool:
+        try:
+            return bool(tools.plan("policy.yaml", suppression_limit=limit))
+        except NoSolutionError:
+            return False
+
+    assert not any(map(solved, (0, 0.0099, 0.01, 0.0101, 0.02, 0.0333)))
+    assert solved(0.05)
+    with_smokers = tools.plan("policy.yaml", suppression_limit=0.05)["smallest_class"]
+    assert tools.risk("c.duckdb", ["sex"], "p")["smallest_class"] == with_smokers == 100
+
+
+def test_an_error_names_variables_and_no_value_of_them(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHERE_IT_IS", f"/nowhere/{CANARY}.duckdb")
+    policy = (clinic / "policy.yaml").read_text().replace("clinic.duckdb", "${WHERE_IT_IS}")
+    (clinic / "elsewhere.yaml").write_text(policy)
+    tools = Tools(Places(clinic), Sieve(K), SOURCES)
+    for ask in (tools.plan, tools.explain):
+        with pytest.raises(SourceError) as caught:
+            ask("elsewhere.yaml")
+        assert CANARY not in str(caught.value) and "WHERE_IT_IS" in str(caught.value)
+    (clinic / "elsewhere.yaml").unlink()
+
+
+def leaves(answer: Any, key: str = "") -> list[tuple[str, Any]]:
+    """The leaves of a document, each with its key."""
+    if isinstance(answer, dict):
+        return [leaf for name, value in answer.items() for leaf in leaves(value, name)]
+    if isinstance(answer, list):
+        return [leaf for value in answer for leaf in leaves(value, key)]
+    return [(key, answer)]

@@ -1,0 +1,241 @@
+"""The files of ``sqlanon check`` for pipelines, the hooks for pre-commit and the action: read and run as others do."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from command_line import sqlanon
+
+ROOT = Path(__file__).resolve().parents[2]
+SECRET = "Przybylski"
+ROWS = [("1", "north", SECRET), ("1", "north", "flu"), ("2", "south", "flu"), ("2", "south", "flu"), ("3", "s", "cold")]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A release of five records: one class of one, two classes of two, of which one has one diagnosis."""
+    (tmp_path / "r.csv").write_text("age,region,diagnosis\n" + "".join(",".join(row) + "\n" for row in ROWS))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def files(*given: object) -> tuple[int, str, dict[str, Any], str]:
+    """The exit code of a check with all files, and their contents."""
+    for name in ("j.xml", "s.sarif", "s.md"):
+        Path(name).unlink(missing_ok=True)
+    done = sqlanon("check", *given, "--junit", "j.xml", "--sarif", "s.sarif", "--summary", "s.md")
+    texts = [Path(name).read_text(encoding="utf-8") for name in ("j.xml", "s.sarif", "s.md")]
+    assert not any(SECRET in text or str(Path.cwd()) in text for text in texts)
+    return done.returncode, texts[0], json.loads(texts[1]), texts[2]
+
+
+def test_a_check_that_fails_says_so_in_every_file() -> None:
+    code, junit, sarif, summary = files(
+        "r.csv", "--qi", "age,region", "--k", 2, "--sensitive", "diagnosis:distinct_l_diversity:l=2"
+    )
+    assert code == 1
+    assert 'tests="2" failures="2" errors="0"' in junit and 'type="distinct_l_diversity"' in junit
+    [run] = sarif["runs"]
+    assert [result["ruleId"] for result in run["results"]] == ["k_anonymity", "distinct_l_diversity"]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["k_anonymity", "distinct_l_diversity"]
+    [location] = run["results"][0]["locations"]
+    assert location["physicalLocation"]["artifactLocation"] == {"uri": "r.csv", "uriBaseId": "%SRCROOT%"}
+    assert "<2 classes (<2 records) fail." in run["results"][0]["message"]["text"]
+    assert "2 classes (3 records) fail." in run["results"][1]["message"]["text"]
+    assert "does not hold" in summary.splitlines()[0] and summary.count("**does not hold**") == 2
+
+
+def test_a_check_that_holds_has_no_result() -> None:
+    code, junit, sarif, summary = files("r.csv", "--qi", "region", "--k", 1)
+    assert code == 0 and 'failures="0"' in junit and "<failure" not in junit
+    assert sarif["runs"][0]["results"] == [] and sarif["runs"][0]["invocations"] == [{"executionSuccessful": True}]
+    assert "r.csv holds" in summary
+
+
+def test_what_cannot_be_checked_is_an_error_and_never_a_pass() -> None:
+    code, junit, sarif, summary = files("r.csv", "--qi", "nowhere", "--k", 2)
+    assert code == 2 and 'errors="1"' in junit and "<error" in junit
+    assert sarif["runs"][0]["invocations"][0]["executionSuccessful"] is False
+    assert "could not be checked" in summary
+
+
+def test_counts_below_k_are_in_no_file() -> None:
+    _, junit, sarif, summary = files("r.csv", "--qi", "age", "--k", 5)
+    for text in (junit, json.dumps(sarif["runs"][0]["results"]), summary):
+        assert not re.search(r"\b[1-4] (records|classes)|has [1-4]\b", text), text
+
+
+def test_names_with_marks_of_markdown_and_xml_stand_as_they_are() -> None:
+    Path("r.csv").write_text('"a|<b>&""c"\n1\n2\n')
+    code, junit, sarif, summary = files("r.csv", "--qi", 'a|<b>&"c', "--k", 2)
+    assert code == 1 and 'a|&lt;b&gt;&amp;"c' in junit and "a\\|\\<b\\>" in summary
+    assert sarif["version"] == "2.1.0"
+
+
+def test_papers_are_a_test_of_their_own() -> None:
+    digest = hashlib.sha256(Path("r.csv").read_bytes()).hexdigest()
+    Path("r.csv.manifest.json").write_text(json.dumps({"sha256": {"release": digest}}))
+    code, junit, sarif, _ = files("r.csv", "--manifest")
+    assert code == 0 and 'tests="1" failures="0"' in junit
+    Path("r.csv").write_text("changed\n")
+    code, junit, sarif, _ = files("r.csv", "--manifest")
+    assert code == 1 and [result["ruleId"] for result in sarif["runs"][0]["results"]] == ["papers"]
+
+
+def test_an_address_of_a_server_stands_in_no_file() -> None:
+    for name in ("j.xml", "s.sarif", "s.md"):
+        Path(name).unlink(missing_ok=True)
+    source = "postgresql://somebody:secret@127.0.0.1:1/none"
+    done = sqlanon("check", source, "public.t", "--qi", "a", "--k", 2, "--junit", "j.xml", "--sarif", "s.sarif")
+    assert done.returncode == 2
+    text = Path("j.xml").read_text() + Path("s.sarif").read_text()
+    assert "secret" not in text and "public.t" in text
+
+
+@pytest.mark.parametrize("name", ["r.csv", "nowhere/j.xml", "."])
+def test_a_file_that_cannot_be_written_is_refused_before_any_work(name: str, folder: Path) -> None:
+    before = (folder / "r.csv").read_bytes()
+    done = sqlanon("check", "r.csv", "--qi", "age", "--k", 1, "--junit", name)
+    assert done.returncode == 2 and "TargetError" in done.stderr and not done.stdout
+    assert (folder / "r.csv").read_bytes() == before
+    done = sqlanon("check", "r.csv", "--qi", "age", "--k", 1, "--junit", "x", "--sarif", "x")
+    assert done.returncode == 2 and not Path("x").exists()
+
+
+def test_a_reader_of_junit_reads_it() -> None:
+    junitparser = pytest.importorskip("junitparser", reason="junitparser is not installed")
+    files("r.csv", "--qi", "age", "--k", 2)
+    [suite] = junitparser.JUnitXml.fromfile("j.xml")
+    assert (suite.tests, suite.failures, suite.errors) == (1, 1, 0)
+    [case] = suite
+    assert case.name == "k_anonymity(k=2)" and case.result[0].type == "k_anonymity"
+    files("r.csv", "--qi", "nowhere", "--k", 2)
+    [suite] = junitparser.JUnitXml.fromfile("j.xml")
+    assert (suite.tests, suite.failures, suite.errors) == (1, 0, 1)
+
+
+def test_a_reader_of_sarif_reads_it() -> None:
+    loader = pytest.importorskip("sarif.loader", reason="sarif-tools is not installed")
+    files("r.csv", "--qi", "age", "--k", 2)
+    assert loader.load_sarif_file("s.sarif").get_report().get_issue_count_for_severity("error") == 1
+
+
+@pytest.mark.parametrize("qi", ["age", "nowhere"])
+def test_every_key_is_one_of_the_object_model_of_sarif(qi: str) -> None:
+    model = pytest.importorskip("sarif_om", reason="sarif-om is not installed")
+    _, _, document, _ = files("r.csv", "--qi", qi, "--k", 2)
+    kinds = {
+        "": "SarifLog", "runs": "Run", "tool": "Tool", "driver": "ToolComponent", "rules": "ReportingDescriptor",
+        "notifications": "ReportingDescriptor", "results": "Result", "message": "Message", "locations": "Location",
+        "physicalLocation": "PhysicalLocation", "artifactLocation": "ArtifactLocation", "region": "Region",
+        "logicalLocations": "LogicalLocation", "invocations": "Invocation", "automationDetails": "RunAutomationDetails",
+        "shortDescription": "MultiformatMessageString", "defaultConfiguration": "ReportingConfiguration",
+        "toolExecutionNotifications": "Notification", "descriptor": "ReportingDescriptorReference",
+    }  # fmt: skip
+
+    def compare(key: str, found: Any) -> int:
+        if isinstance(found, list):
+            return sum(compare(key, item) for item in found)
+        if not isinstance(found, dict) or key == "partialFingerprints":
+            return 0
+        fields = {f.metadata["schema_property_name"]: f for f in getattr(model, kinds[key]).__attrs_attrs__}
+        assert found.keys() <= fields.keys(), key
+        required = {name for name, f in fields.items() if repr(f.default) == "NOTHING"}
+        assert required <= found.keys(), (key, required)
+        return 1 + sum(compare(name, item) for name, item in found.items())
+
+    assert compare("", document) > 8
+
+
+def test_policies_are_checked_without_their_sources() -> None:
+    good = {
+        "source": "absent.duckdb", "table": "t", "privacy": [{"type": "k_anonymity", "k": 5}],
+        "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"file": "h.csv"}}},
+    }  # fmt: skip
+    Path("h.csv").write_text("1;*\n2;*\n")
+    Path("good.yaml").write_text(yaml.safe_dump(good))
+    Path("bad.yaml").write_text(yaml.safe_dump({**good, "unknown": []}))
+    done = sqlanon("policy", "check", "good.yaml")
+    assert done.returncode == 0 and "no fault" in done.stdout and not done.stderr
+    done = sqlanon("policy", "check", "good.yaml", "bad.yaml", "--json")
+    document = json.loads(done.stdout)
+    assert done.returncode == 2 and not document["valid"]
+    assert [item["valid"] for item in document["policies"]] == [True, False]
+    assert document["policies"][0]["hierarchies"] == 1 and document["policies"][1]["faults"]
+    Path("h.csv").write_text("1;a\n1;b\n")
+    done = sqlanon("policy", "check", "good.yaml")
+    assert done.returncode == 2 and "HierarchyError" in done.stderr
+
+
+def test_the_hooks_name_commands_that_there_are() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert [hook["id"] for hook in hooks] == ["sqlanon-policy", "sqlanon-check"]
+    for hook in hooks:
+        _, *words = shlex.split(hook["entry"])
+        assert sqlanon(*words, "--help").returncode == 0
+    pattern = re.compile(hooks[0]["files"])
+    assert pattern.search("policies/a.yaml") and pattern.search("x/a.policy.json")
+    assert not pattern.search("mkdocs.yml") and not pattern.search("policies/a.csv")
+
+
+def check_step(folder: Path, **inputs: str) -> tuple[int, str, str, dict[str, str]]:
+    """Run the step ``check`` of the action as a runner does: its exit code, what it printed, summary and outputs."""
+    action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    given = {name: str(item.get("default", "")) for name, item in action["inputs"].items()} | inputs
+    [step] = [step for step in action["runs"]["steps"] if step.get("id") == "check"]
+    values = {
+        name: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda found: given[found[1]], text)
+        for name, text in step["env"].items()
+    }
+    runner = folder / "runner"
+    program = runner / "sqlanon" / "bin" / "sqlanon"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m sqlanon.cli "$@"\n')
+    program.chmod(0o755)
+    paths = {name: runner / name for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
+    for path in paths.values():
+        path.write_text("")
+    environment = {**os.environ, **values, **{name: str(path) for name, path in paths.items()}}
+    environment |= {"RUNNER_TEMP": str(runner), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    outputs = dict(line.split("=", 1) for line in paths["GITHUB_OUTPUT"].read_text().splitlines())
+    return done.returncode, done.stdout + done.stderr, paths["GITHUB_STEP_SUMMARY"].read_text(), outputs
+
+
+@pytest.mark.slow
+def test_the_action_checks_and_sums_up(folder: Path) -> None:
+    lines = "diagnosis:distinct_l_diversity:l=1\ndiagnosis:entropy_l_diversity:l=1\n"
+    code, _, summary, outputs = check_step(folder, source="r.csv", qi="region", k="1", sensitive=lines)
+    assert code == 0 and summary.count("| holds |") == 3 and outputs["holds"] == "true"
+    assert json.loads(Path(outputs["json"]).read_text())["holds"] is True
+    code, printed, summary, outputs = check_step(
+        folder, source="r.csv", qi="age", k="2", sarif="s.sarif", junit="j.xml"
+    )
+    assert code == 1 and outputs["holds"] == "false" and summary in printed
+    assert Path("s.sarif").exists() and Path("j.xml").exists()
+    code, _, summary, outputs = check_step(folder, source="r.csv", qi="age; touch evil $(touch evil)", k="2")
+    assert code == 2 and outputs["holds"] == "" and "could not be checked" in summary and not Path("evil").exists()
+    code, _, summary, _ = check_step(folder, source="r.csv", manifest="beside")
+    assert code == 2 and "could not be checked" in summary
+
+
+def test_every_input_of_the_action_is_used_and_none_stands_in_a_script() -> None:
+    text = (ROOT / "action.yml").read_text(encoding="utf-8")
+    action = yaml.safe_load(text)
+    assert {name for name in action["inputs"] if f"inputs.{name}" not in text} == set()
+    for step in action["runs"]["steps"]:
+        assert "${{" not in step.get("run", ""), "a runner pastes an expression into the script as it is"
+        assert "run" not in step or step["shell"] == "bash"

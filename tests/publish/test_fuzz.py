@@ -1,0 +1,62 @@
+"""Random policies, tables, types and outputs, many broken on purpose (benchmarks/fuzz.py), and faults that it found."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import duckdb
+import effort
+import pytest
+from fuzzing.running import run_case
+
+import sqlanon
+
+
+@effort.seeds(30, 15)
+def test_no_random_case_ends_in_a_traceback_or_a_wrong_class(block: effort.Block) -> None:
+    for seed in block:
+        assert run_case(seed).faults == []
+
+
+@pytest.mark.slow
+@effort.seeds(300, 50, first=100_000)
+def test_no_random_case_of_many_fails(block: effort.Block) -> None:
+    for seed in block:
+        assert run_case(seed).faults == []
+
+
+def test_a_decimal_that_cannot_be_rounded_is_kept(connection: duckdb.DuckDBPyConnection) -> None:
+    greatest = Decimal("9999999999999999999999999999.9999999999")
+    connection.execute("CREATE TABLE t (d DECIMAL(38, 10), i BIGINT)")
+    connection.execute(f"INSERT INTO t VALUES ({greatest}, {-(2**63)}), (-{greatest}, {2**63 - 1})")
+    document = {
+        "table": "t",
+        "columns": {"d": {"role": "keep"}, "i": {"role": "keep"}},
+        "accept": ["d", "i"],
+        "privacy": [{"type": "k_anonymity", "k": 2}],
+    }
+    with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(document)) as release:
+        assert {*release.to_arrow()["d"].to_pylist()} == {greatest, greatest.copy_negate()}
+        judged = {entry["column"]: entry for entry in release.plan.beside["columns"]}
+    assert {*judged} == {"d", "i"}
+
+
+def test_infinity_has_no_weekday(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute("CREATE TABLE t AS SELECT CAST(x AS TIMESTAMP) AS at FROM (VALUES ('infinity'), ('2024-01-07'),"
+                       " ('2024-01-07 12:00:00')) AS v(x)")  # fmt: skip
+    document = {
+        "table": "t",
+        "columns": {
+            "at": {
+                "role": "quasi_identifier",
+                "hierarchy": {"dates": ["weekday", "weekend"]},
+                "uncovered": "suppress",
+                "max_level": 1,
+            }
+        },
+        "privacy": [{"type": "k_anonymity", "k": 2}],
+        "suppression_limit": 0.5,
+    }
+    with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(document)) as release:
+        assert release.to_arrow()["at"].to_pylist() == ["Sunday", "Sunday"]
+        assert release.ledger.suppressed == 1

@@ -1,0 +1,55 @@
+"""Runs with a ledger that are killed (kill -9) before any of their statements or changes of files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / "support" / "killed_ledgers.py"
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")]
+
+
+def entries(look: dict[str, Any]) -> list[tuple[str, str | None]]:
+    """The states and digests of the releases of a ledger; each has members."""
+    assert all(members > 0 for *_, members in look["entries"])
+    return [(state, digest) for state, digest, _ in look["entries"]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "first", "step"),
+    [("file", True, 80, 2), ("file", False, 60, 10), ("table", True, 60, 8), ("table", False, 60, 12)],
+)
+def test_a_killed_run_leaves_no_release_without_an_entry(
+    kind: str, old: bool, first: int, step: int, tmp_path: Path
+) -> None:
+    command = [sys.executable, str(SCRIPT), str(tmp_path), kind, str(first), str(step), *(["old"] if old else [])]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr[-2000:]
+    points = [json.loads(line) for line in run.stdout.splitlines()]
+    assert points[-1]["ended"]
+    seen = set()
+    for found in points:
+        before, after, settled, *again = found["looks"]
+        own = len(before["entries"])
+        new = entries(after)[own:]
+        assert entries(after)[:own] == entries(settled)[:own] == entries(before)
+        stands = after["stands"] != before["stands"]
+        assert len(new) <= 1
+        assert not stands or new, "a release is out, and the ledger does not know of it"
+        assert stands or new in ([], [("pending", *(digest for _, digest in new))])
+        if kind == "file":
+            assert not stands or new[0][1] == after["stands"]
+            assert [state for state, _ in entries(settled)[own:]] == (["published"] if stands else [])
+        assert settled["stands"] == after["stands"]
+        assert all(entries(look)[-1][0] == "published" for look in again)
+        seen.add((stands, *(state for state, _ in new)))
+    assert {(False,), (True, "published")} <= seen
+    if step <= 4:
+        assert (True, "pending") in seen
+        assert (False, "pending") in seen

@@ -1,0 +1,253 @@
+"""What a run tells catalogs of lineage, and what changed since an earlier release: no more than manifests do."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import yaml
+from command_line import sqlanon
+
+from sqlanon.commands.run_lineage import Lineage
+from sqlanon.policy import Policy
+from sqlanon.report.changes import change_lines, changes
+
+pytestmark = pytest.mark.slow
+
+SECRET = "Przybylski"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A database of 43 records, of which three are suppressed at the best node, and a policy."""
+    rows = [(str(i % 4), str(i % 2), SECRET if i % 5 else "flu", i) for i in range(40)]
+    rows += [("9", "1", SECRET, 1), ("9", "1", "flu", 2), ("9", "0", "flu", 3)]
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as opened:
+        opened.execute("CREATE TABLE patients (age TEXT, sex TEXT, diagnosis TEXT, salary INT)")
+        opened.executemany("INSERT INTO patients VALUES (?, ?, ?, ?)", rows)
+    monkeypatch.chdir(tmp_path)
+    policy()
+    return tmp_path
+
+
+def policy(**changed: Any) -> None:
+    """Write the policy with other keys."""
+    document = {
+        "source": "clinic.duckdb",
+        "table": "patients",
+        "columns": {
+            "age": {"role": "quasi_identifier", "hierarchy": {"groups": {"low": ["0", "1"], "high": ["2", "3", "9"]}}},
+            "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
+            "diagnosis": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
+            "salary": {"role": "drop"},
+        },
+        "privacy": [{"type": "k_anonymity", "k": 5}],
+        "suppression_limit": 0.1,
+        "output": {"file": "r.csv"},
+        "if_exists": "replace",
+    }
+    Path("p.yaml").write_text(yaml.safe_dump(document | changed, sort_keys=False))
+
+
+def run(*given: object) -> Any:
+    """Run the policy and return what it printed as JSON."""
+    done = sqlanon("run", "p.yaml", "--json", *given)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def written() -> Any:
+    return json.loads(Path("r.csv.manifest.json").read_text())
+
+
+def words(found: object) -> Iterator[str]:
+    """Every text and number in a document."""
+    if isinstance(found, dict):
+        for key, value in found.items():
+            yield from (key, *words(value))
+    elif isinstance(found, list):
+        for value in found:
+            yield from words(value)
+    else:
+        yield str(found)
+
+
+def facets(dataset: Any) -> dict[str, Any]:
+    return {**dataset["facets"], **dataset["outputFacets"]}
+
+
+def test_the_facets_of_a_manifest_hold_what_the_manifest_holds() -> None:
+    document = run()
+    assert 0 < document["suppressed"] < 5, "the world has a count that is hidden"
+    manifest = written()
+    lineage = manifest["openlineage"]
+    found = set(words(lineage))
+    assert not found & {SECRET, "salary", "patients", "clinic.duckdb", str(document["suppressed"])}
+    assert not any("clinic" in word or str(Path.cwd()) in word for word in found)
+    [output] = lineage["outputs"]
+    named = [field["name"] for field in output["facets"]["schema"]["fields"]]
+    assert named == ["age", "sex", "diagnosis"] == list(output["facets"]["columnLineage"]["fields"])
+    masking = {
+        name: field["inputFields"][0]["transformations"][0]["masking"]
+        for name, field in output["facets"]["columnLineage"]["fields"].items()
+    }
+    assert masking == {"age": document["levels"]["age"] > 0, "sex": document["levels"]["sex"] > 0, "diagnosis": False}
+    assert output["outputFacets"]["outputStatistics"]["rowCount"] == document["published"]
+    filters = [item["field"] for item in output["facets"]["columnLineage"]["dataset"]]
+    assert filters == ["age", "sex", "diagnosis"]
+    assert [test["status"] for test in lineage["run"]["test"]["tests"]] == ["pass", "pass"]
+
+
+def test_events_name_the_source_and_the_release() -> None:
+    run("--openlineage", "events.jsonl")
+    begun, ended = map(json.loads, Path("events.jsonl").read_text().splitlines())
+    assert (begun["eventType"], ended["eventType"]) == ("START", "COMPLETE")
+    assert begun["run"]["runId"] == ended["run"]["runId"] and begun["eventTime"] <= ended["eventTime"]
+    [source] = ended["inputs"]
+    assert source["namespace"] == f"duckdb://{Path('clinic.duckdb').absolute()}" and source["name"] == "patients"
+    [released] = ended["outputs"]
+    assert (released["namespace"], released["name"]) == ("file", str(Path("r.csv").absolute()))
+    [field] = released["facets"]["columnLineage"]["fields"]["sex"]["inputFields"]
+    assert (field["namespace"], field["name"], field["field"]) == (source["namespace"], "patients", "sex")
+    assert SECRET not in Path("events.jsonl").read_text()
+
+
+def test_a_run_that_fails_and_one_that_publishes_nothing_say_so() -> None:
+    policy(privacy=[{"type": "k_anonymity", "k": 500}])
+    assert sqlanon("run", "p.yaml", "--openlineage", "events.jsonl").returncode == 1
+    _, ended = map(json.loads, Path("events.jsonl").read_text().splitlines())
+    assert ended["eventType"] == "FAIL" and "NoSolutionError" in ended["run"]["facets"]["errorMessage"]["message"]
+    policy()
+    run("--dry-run", "--openlineage", "events.jsonl")
+    _, ended = map(json.loads, Path("events.jsonl").read_text().splitlines())
+    assert ended["outputs"] == [] and {test["status"] for test in ended["run"]["facets"]["test"]["tests"]} == {"skip"}
+    assert sqlanon("run", "p.yaml", "--openlineage", "clinic.duckdb").returncode == 2
+
+
+def test_classes_of_openlineage_take_every_facet() -> None:
+    base = pytest.importorskip("openlineage.client.event_v2", reason="openlineage-python is not installed")
+    modules = {
+        "schema": "schema_dataset.SchemaDatasetFacet",
+        "columnLineage": "column_lineage_dataset.ColumnLineageDatasetFacet",
+        "outputStatistics": "output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet",
+        "test": "test_run.TestRunFacet", "processing_engine": "processing_engine_run.ProcessingEngineRunFacet",
+        "errorMessage": "error_message_run.ErrorMessageRunFacet",
+    }  # fmt: skip
+    parts = {"fields": "SchemaDatasetFacetFields", "inputFields": "InputField", "transformations": "Transformation"}
+
+    def compare(name: str, facet: dict[str, Any]) -> None:
+        module, kind = modules[name].split(".")
+        loaded = importlib.import_module(f"openlineage.client.generated.{module}")
+        given = {key: value for key, value in facet.items() if not key.startswith("_")}
+        made = getattr(loaded, kind)(**given)
+        assert made._get_schema() == facet["_schemaURL"]
+        if name == "schema":
+            assert all(getattr(loaded, parts["fields"])(**field) for field in facet["fields"])
+        if name == "columnLineage":
+            inputs = [item for field in facet["fields"].values() for item in field["inputFields"]]
+            for item in [*inputs, *facet["dataset"]]:
+                loaded.InputField(**item)
+                assert all(loaded.Transformation(**how) for how in item["transformations"])
+        if name == "test":
+            assert all(loaded.TestExecution(**test) for test in facet["tests"])
+
+    run("--openlineage", "events.jsonl")
+    events = [json.loads(line) for line in Path("events.jsonl").read_text().splitlines()]
+    policy(privacy=[{"type": "k_anonymity", "k": 500}])
+    sqlanon("run", "p.yaml", "--openlineage", "events.jsonl")
+    events += [json.loads(line) for line in Path("events.jsonl").read_text().splitlines()]
+    seen = set()
+    for event in events:
+        base.RunEvent(
+            eventType=base.RunState(event["eventType"]), eventTime=event["eventTime"], producer=event["producer"],
+            run=base.Run(event["run"]["runId"]), job=base.Job(event["job"]["namespace"], event["job"]["name"]),
+            inputs=[base.InputDataset(item["namespace"], item["name"]) for item in event["inputs"]],
+            outputs=[base.OutputDataset(item["namespace"], item["name"]) for item in event["outputs"]],
+        )  # fmt: skip
+        for name, facet in [*event["run"]["facets"].items(), *(f for o in event["outputs"] for f in facets(o).items())]:
+            compare(name, facet)
+            seen.add(name)
+    assert seen == set(modules)
+
+
+@pytest.mark.parametrize(
+    ("source", "table", "expected"),
+    [
+        ("postgresql://me:secret@db.example:5433/clinic", "ward.p", ("postgres://db.example:5433", "clinic.ward.p")),
+        ("postgresql://me:secret@db.example/clinic", "p", ("postgres://db.example:5432", "clinic.public.p")),
+        ("/data/p.parquet", None, ("file", "/data/p.parquet")),
+        ("/data/p.sqlite", "p", ("sqlite:///data/p.sqlite", "p")),
+    ],
+)
+def test_sources_are_named_as_openlineage_names_them(source: str, table: str | None, expected: tuple[str, str]) -> None:
+    found = Policy.from_dict(
+        {"source": source, "columns": {"a": {"role": "keep"}}, "privacy": [{"type": "k_anonymity", "k": 2}]}
+        | ({} if table is None else {"table": table})
+    )
+    assert Lineage(Path("x"), found)._sources() == [expected]
+
+
+@pytest.mark.slow
+def test_the_same_policy_changes_nothing() -> None:
+    run()
+    found = run("--diff", "r.csv.manifest.json")["diff"]
+    assert not found["policy"]["changed"] and list(change_lines(found)) == []
+    assert run("--dry-run", "--diff", "r.csv.manifest.json")["diff"] == found
+    done = sqlanon("run", "p.yaml", "--diff", "r.csv.manifest.json")
+    assert "nothing changed" in done.stdout
+
+
+def test_what_changed_is_told_without_values_and_small_counts() -> None:
+    before = run()
+    Path("r.csv.manifest.json").rename("old.json")
+    columns = yaml.safe_load(Path("p.yaml").read_text())["columns"]
+    columns["diagnosis"] = {"role": "drop"}
+    columns["salary"] = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
+    policy(columns=columns, privacy=[{"type": "k_anonymity", "k": 9}])
+    document = run("--dry-run", "--diff", "old.json")
+    found = document["diff"]
+    assert found["policy"] == {"changed": True, "keys": ["privacy", "columns"]}
+    assert found["columns"]["added"] == ["salary"] and found["columns"]["removed"] == ["diagnosis"]
+    assert {"type": "k_anonymity", "k": 9} in found["models"]["added"] and len(found["models"]["removed"]) == 2
+    levels = {name: pair["after"]["level"] for name, pair in found["columns"]["changed"].items()}
+    assert all(document["levels"][name] == level != before["levels"][name] for name, level in levels.items())
+    for name in ("published", "classes", "smallest_class", "largest_class"):
+        pair = {"before": before[name], "after": document[name]}
+        assert found["counts"].get(name, pair) == pair and (name in found["counts"]) == (before[name] != document[name])
+    assert found["counts"]["suppressed"] == {"before": "<5", "after": "<9"} and SECRET not in json.dumps(found)
+    done = sqlanon("run", "p.yaml", "--dry-run", "--diff", "old.json")
+    assert "column removed: diagnosis" in done.stdout and "model added: k_anonymity(k=9)" in done.stdout
+
+
+def test_a_limit_that_no_manifest_shows_is_a_change_without_keys() -> None:
+    run()
+    policy(suppression_limit=0.2)
+    found = run("--dry-run", "--diff", "r.csv.manifest.json")["diff"]
+    assert found["policy"] == {"changed": True, "keys": []}
+    assert next(change_lines(found)) == "policy: changed, in what no manifest shows"
+
+
+def test_what_is_no_manifest_is_refused_before_any_work() -> None:
+    for text in ("{}", "no JSON", '{"manifest_version": 1}', '{"manifest_version": 1, "tables": []}'):
+        Path("old.json").write_text(text)
+        done = sqlanon("run", "p.yaml", "--diff", "old.json")
+        assert done.returncode == 2 and "cannot be read" in done.stderr and not Path("r.csv").exists()
+    assert sqlanon("run", "p.yaml", "--diff", "absent.json").returncode == 2
+
+
+def test_every_difference_between_two_manifests_is_told() -> None:
+    run()
+    first = written()
+    second = json.loads(json.dumps(first))
+    second["versions"]["sqlanon"] = "9"
+    second["certificate"] |= {"measure": "height", "loss": 0.5}
+    second["ledger"]["classes"] += 1
+    second["columns"][0]["height"] += 1
+    lines = list(change_lines(changes(first, second)))
+    assert len(lines) == 5 and any(line.startswith("sqlanon: ") for line in lines)
+    assert "loss: withheld -> 0.500000" in lines

@@ -1,0 +1,158 @@
+"""What attacks find in a release, counted one by one in plain Python."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import brute
+
+Text = brute.Text
+Values = tuple[Text, ...]
+Row = tuple[Values, Values]
+"""The texts of the quasi-identifiers of a row of a release, or the values of a record; and what stands beside them."""
+IN, OUT = 0, 1
+
+
+@dataclass
+class Attacked:
+    """A release beside the records that it was made of, and others.
+
+    Attributes:
+        records: each with its part: ``IN`` or ``OUT``.
+        trees: a hierarchy a quasi-identifier.
+        levels: the levels at which each may be published.
+        kept: how many of the columns beside the quasi-identifiers are kept; they come first.
+    """
+
+    records: list[tuple[Values, Values, int]]
+    rows: list[Row]
+    trees: list[brute.Tree]
+    levels: list[list[int]]
+    kept: int
+
+    def fits(self, texts: Values, values: Values) -> bool:
+        return all(
+            tree.covers(value) and any(tree.generalize(value, level) == text for level in levels)
+            for text, value, tree, levels in zip(texts, values, self.trees, self.levels, strict=True)
+        )
+
+    def fitting(self, values: Values) -> list[Row]:
+        return [row for row in self.rows if self.fits(row[0], values)]
+
+    def of(self, part: int) -> list[tuple[Values, Values]]:
+        return [(values, beside) for values, beside, own in self.records if own == part]
+
+    def singled_out(self, places: Sequence[int], part: int) -> tuple[int, int]:
+        """Rows, and those whose question has one record as its answer."""
+        found = 0
+        for texts, beside in self.rows:
+            wanted = _at(beside, places)
+            answers = [1 for values, own in self.of(part) if self.fits(texts, values) and _at(own, places) == wanted]
+            found += len(answers) == 1
+        return len(self.rows), found
+
+    def register(self, part: int) -> tuple[int, int, int]:
+        """Records, those that one row fits, and those whose row fits nobody else."""
+        places, claims, sure = range(self.kept), 0, 0
+        for values, beside in self.of(part):
+            rows = [row for row in self.fitting(values) if _at(row[1], places) == _at(beside, places)]
+            if len(rows) == 1:
+                claims += 1
+                people = [
+                    1
+                    for other, own in self.of(part)
+                    if self.fits(rows[0][0], other) and _at(own, places) == _at(beside, places)
+                ]
+                sure += len(people) == 1
+        return len(self.of(part)), claims, sure
+
+    def parts(self, part: int) -> tuple[int, int]:
+        """Records with a guess, and those that it joins."""
+        tried = joined = 0
+        for values, beside in self.of(part):
+            rows = self.fitting(values)
+            if rows:
+                tried += 1
+                guess = self._most_frequent([row[1] for row in rows], range(len(beside)))
+                alone = sum(item == (values, beside) for item in self.of(part)) == 1
+                joined += guess == beside and alone
+        return tried, joined
+
+    def inferred(self, secret: int, known: Sequence[int], part: int) -> tuple[int, int, int, int, int]:
+        """Attempts, successes, those of the naive guess, certain guesses, and those that are right."""
+        counts = [0] * 5
+        naive = self._most_frequent([row[1] for row in self.rows], [secret]) if self.rows else None
+        for values, beside in self.of(part):
+            rows = self.fitting(values)
+            if not rows:
+                continue
+            like = [row for row in rows if _at(row[1], known) == _at(beside, known)] or rows
+            guess = self._most_frequent([row[1] for row in like], [secret])
+            certain = len({row[1][secret] for row in like}) == 1
+            right = guess == (beside[secret],)
+            hits = (True, right, naive == (beside[secret],), certain, certain and right)
+            counts = [count + hit for count, hit in zip(counts, hits, strict=True)]
+        attempts, successes, baseline, certain_ones, certain_right = counts
+        return attempts, successes, baseline, certain_ones, certain_right
+
+    def definetti(self, secret: int, part: int) -> tuple[int, int, int]:
+        """Attempts, successes, and those that leave the features out."""
+        prior = Counter(beside[secret] for _, beside in self.rows)
+        learnt = self._learnt(secret)
+        domains = [len({v for values, _, _ in self.records if tree.covers(v := values[i])})
+                   for i, tree in enumerate(self.trees)]  # fmt: skip
+        domains += [len({beside[j] for _, beside in self.rows} - {None}) + any(b[j] is None for _, b in self.rows)
+                    for j in range(self.kept)]  # fmt: skip
+        tried = right = plain = 0
+        for values, beside in self.of(part):
+            candidates = {row[1][secret] for row in self.fitting(values)}
+            if not candidates:
+                continue
+            features = [*values, *beside[: self.kept]]
+            scores = {
+                s: round(
+                    math.log(prior[s])
+                    + sum(
+                        math.log((learnt.get((f, v, s), 0) + 1) / (prior[s] + domains[f]))
+                        for f, v in enumerate(features)
+                    ),
+                    9,
+                )
+                for s in candidates
+            }
+            best = min(candidates, key=lambda s: (-scores[s], -prior[s], _order(s)))
+            tried += 1
+            right += best == beside[secret]
+            plain += min(candidates, key=lambda s: (-prior[s], _order(s))) == beside[secret]
+        return tried, right, plain
+
+    def _learnt(self, secret: int) -> dict[tuple[int, Text, Text], float]:
+        found: dict[tuple[int, Text, Text], float] = {}
+        for i, tree in enumerate(self.trees):
+            known = {values[i] for values, _, _ in self.records if tree.covers(values[i])}
+            for texts, beside in self.rows:
+                like = [v for v in known if any(tree.generalize(v, level) == texts[i] for level in self.levels[i])]
+                for v in like:
+                    key = (i, v, beside[secret])
+                    found[key] = found.get(key, 0) + 1 / len(like)
+        for j in range(self.kept):
+            for _, beside in self.rows:
+                key = (len(self.trees) + j, beside[j], beside[secret])
+                found[key] = found.get(key, 0) + 1
+        return found
+
+    def _most_frequent(self, among: Sequence[Values], places: Sequence[int]) -> Values:
+        overall = Counter(_at(row[1], places) for row in self.rows)
+        counts = Counter(_at(beside, places) for beside in among)
+        return min(counts, key=lambda v: (-counts[v], -overall[v], [_order(x) for x in v]))
+
+
+def _at(values: Values, places: Sequence[int]) -> Values:
+    return tuple(values[place] for place in places)
+
+
+def _order(value: Text) -> tuple[bool, str]:
+    return value is None, value or ""
