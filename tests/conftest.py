@@ -6,6 +6,7 @@ The marks are given here: see ``MARKS``.
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -44,10 +45,22 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{FAST}: a test with none of the marks below; what runs by default")
     for name, reason in MARKS.items():
         config.addinivalue_line("markers", f"{name}: {reason}")
+    heed_signals()
     fast = config.option.markexpr == FAST
     effort.set_effort(fast)
     if not fast and config.option.durations is None:
         config.option.durations, config.option.durations_min = 10, 5.0
+
+
+def heed_signals() -> None:
+    """Take signals again that the shell has told this process to ignore, as it does for commands in the background.
+
+    The tests interrupt themselves, and would wait for ever.
+    """
+    for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
+        number = getattr(signal, name, None)
+        if number and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 @pytest.hookimpl(tryfirst=True)
