@@ -123,6 +123,12 @@ def plant_column(folder: Path) -> None:
     pq.write_table(pq.read_table(file, partitioning=None).append_column("id", pa.array(range(EACH))), file)
 
 
+def plant_covered(folder: Path) -> None:
+    """Write a column into a file that the name of its folder hides from most readers."""
+    file = folder / "region=a/year=2000/data_0.parquet"
+    pq.write_table(pq.read_table(file, partitioning=None).append_column("region", pa.array(["exact"] * EACH)), file)
+
+
 def plant_hidden(folder: Path) -> None:
     (folder / "region=a/.notes").write_text("x")
 
@@ -139,7 +145,7 @@ def move_row(folder: Path) -> None:
     pq.write_table(pa.concat_tables([other, one.slice(0, 1)]), files[1])
 
 
-@pytest.mark.parametrize("tamper", [plant_row, plant_column, plant_hidden, rename_partition, move_row])
+@pytest.mark.parametrize("tamper", [plant_row, plant_column, plant_covered, plant_hidden, rename_partition, move_row])
 def test_the_audit_finds_what_is_wrong_in_the_written_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tamper: Callable[[Path], None]
 ) -> None:
@@ -167,6 +173,15 @@ def test_a_release_is_replaced_as_a_whole(tmp_path: Path) -> None:
     publish(write_policy(tmp_path, if_exists="replace"))
     assert read(released) == Counter(rows) and check_papers(released).holds
     assert sorted(entry.name for entry in tmp_path.iterdir())[0] == "released"  # no workplace
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such permissions")
+def test_the_owner_can_move_and_empty_the_folders_of_a_release_that_nobody_may_write(tmp_path: Path) -> None:
+    write_source(tmp_path, ["a", "b"])
+    publish(write_policy(tmp_path, output={"file": "released", "partition_by": ["region"], "mode": "0440"}))
+    released = tmp_path / "released"
+    modes = {(entry.is_dir(), f"{stat.S_IMODE(entry.stat().st_mode):o}") for entry in released.rglob("*")}
+    assert modes == {(True, "750"), (False, "440")} and stat.S_IMODE(released.stat().st_mode) == 0o750
 
 
 @pytest.mark.parametrize("kind", ["a strange file", "no manifest", "a file"])
@@ -272,6 +287,11 @@ def test_check_and_run_read_the_folder(tmp_path: Path) -> None:
         (
             {"columns": {"a=b": quasi_identifier(), "n": {"role": "keep"}}}
             | {"output": {"file": "released", "partition_by": ["a=b"]}},
+            "cannot stand in the name of a folder",
+        ),
+        (  # which Arrow and others take for hidden, and show no record of
+            {"columns": {"_region": quasi_identifier(), "n": {"role": "keep"}}}
+            | {"output": {"file": "released", "partition_by": ["_region"]}},
             "cannot stand in the name of a folder",
         ),
         ({"ledger": {"file": "l.duckdb", "record": "note", "key": {"env": "KEY"}}}, "records no partitioned"),

@@ -110,10 +110,14 @@ def parquet_relation(files: Sequence[Path], *, partitioned: bool = False) -> exp
     return _reader("read_parquet", files, {} if partitioned else {"hive_partitioning": exp.false()})
 
 
-def partitions_relation(folder: Path) -> exp.Table:
-    """Return the table function that reads a folder of partitions: its folders ``key=value`` are columns of texts."""
+def partitions_relation(folder: Path, *, inside: bool = False) -> exp.Table:
+    """Return the table function that reads a folder of partitions: its folders ``key=value`` are columns of texts.
+
+    Args:
+        inside: only what the files hold by themselves.
+    """
     options: dict[str, exp.Expr] = {
-        "hive_partitioning": exp.true(),
+        "hive_partitioning": exp.Boolean(this=not inside),
         "hive_types_autocast": exp.false(),
         "union_by_name": exp.true(),
     }
