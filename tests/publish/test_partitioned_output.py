@@ -269,6 +269,8 @@ def test_check_and_run_read_the_folder(tmp_path: Path) -> None:
     assert command("check", f"{released}/", "--qi", "region,year", "--k", str(EACH)).returncode == 0
     assert command("check", f"{released}/", "--qi", "region,year", "--k", str(EACH + 1)).returncode == 1
     assert command("check", f"{released}/", "--manifest").returncode == 0
+    (tmp_path / "p.json").write_text(json.dumps(write_policy(tmp_path, source=str(tmp_path / "s.parquet")).to_dict()))
+    assert command("attack", released, "--policy", str(tmp_path / "p.json"), "--holdout", "0").returncode == 0
     publish(write_policy(tmp_path, source="released", output={"file": "again", "partition_by": ["year"]}))
     assert read(tmp_path / "again") == Counter(rows)
 
