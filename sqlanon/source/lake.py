@@ -26,6 +26,7 @@ from sqlanon.policy.paths import is_file
 from sqlanon.source.files import PARQUET_ENDINGS
 from sqlanon.source.frames import load_frame
 from sqlanon.source.lake_folders import DELETED, DELTA_LOG, HUDI, METADATA, METADATA_ENDING, WHOLE, holds_metadata
+from sqlanon.source.partition_columns import TEXT, type_of_partitions
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo, FileSystem
@@ -42,9 +43,8 @@ PACKAGES = {DELTA: "delta", ICEBERG: "iceberg"}
 STORE_VARIABLES = {"s3.endpoint": "AWS_ENDPOINT_URL", "s3.region": "AWS_REGION"}
 """What the package of Iceberg does not take from the environment by itself, as Arrow and the package of Delta do."""
 HINT = "version-hint.text"
-NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
-WHOLE_NUMBER = f"0|-?[1-9][0-9]{{0,17}}|{NULL_FOLDER}"
-"""The name of a folder that stands for a whole number, or for NULL; with leading zeros it is a text."""
+ARROW_TYPES = {"BIGINT": pa.int64(), "DATE": pa.date32(), TEXT: pa.string()}
+"""The types of columns that folders make, to Arrow."""
 HIDDEN = (".", "_")
 """What the names of files begin with that hold no records."""
 
@@ -343,15 +343,14 @@ def _load_files(engine: DuckDBEngine, place: StoredPlace, into: str) -> dict[str
 
 
 def _partition_columns(root: str, paths: Iterable[str]) -> pa.Schema:
-    """Return the columns that folders called ``key=value`` make: whole numbers if all are written as such, or texts."""
+    """Return the columns that folders called ``key=value`` make."""
     values: dict[str, set[str]] = {}
     for path in paths:
         for part in path.removeprefix(root).split("/")[:-1]:
             key, equal, value = part.partition("=")
             if equal:
                 values.setdefault(unquote(key), set()).add(value)
-    whole = {key: all(re.fullmatch(WHOLE_NUMBER, value) for value in found) for key, found in values.items()}
-    return pa.schema([(key, pa.int64() if whole[key] else pa.string()) for key in values])
+    return pa.schema([(key, ARROW_TYPES[type_of_partitions(found)]) for key, found in values.items()])
 
 
 def _mark(item: FileInfo) -> tuple[str, int | None, int | None]:

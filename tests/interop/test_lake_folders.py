@@ -9,11 +9,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyarrow import fs, parquet
+from sqlglot import exp
 
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.errors import SourceError
 from sqlanon.policy.paths import FilePatterns
-from sqlanon.source import lake
+from sqlanon.source import lake, partition_columns
 from sqlanon.source.files import Reading
 from sqlanon.source.opening import open_source, other_records
 
@@ -94,3 +95,31 @@ def test_a_hint_that_is_late_does_not_bring_an_older_version_back(tmp_path: Path
     (metadata / "version-hint.text").write_text("1")
     with pytest.raises(SourceError, match="does not tell which"):
         lake._kind_of(place)
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        (["2020-01-01", "2020-1-1"], "VARCHAR"),
+        (["0", "-0"], "VARCHAR"),
+        (["1", " 1"], "VARCHAR"),
+        (["1", "01"], "VARCHAR"),
+        (["1", "20", partition_columns.NULL_FOLDER], "BIGINT"),
+        (["2020-01-01", "2024-02-29", partition_columns.NULL_FOLDER], "DATE"),
+        (["2023-02-29"], "VARCHAR"),
+        ([partition_columns.NULL_FOLDER], "VARCHAR"),
+    ],
+)
+def test_the_folders_of_a_source_make_as_many_values_as_there_are(tmp_path: Path, names: list[str], kind: str) -> None:
+    """Here and in a store alike."""
+    for name in names:
+        (tmp_path / f"v={name}").mkdir()
+        parquet.write_table(pa.table({"age": [1]}), tmp_path / f"v={name}" / "part.parquet")
+    with open_source(tmp_path, None) as opened:
+        found = opened.engine.arrow("read", exp.select("v").from_(opened.relation)).column("v").to_pylist()
+        assert opened.types["v"] == kind and len(set(found)) == len(names)
+    engine = DuckDBEngine()
+    place = lake.StoredPlace(fs.LocalFileSystem(), os.fspath(tmp_path), os.fspath(tmp_path))
+    assert lake._load_files(engine, place, "here")["v"] == kind
+    assert set(engine.arrow("read", exp.select("v").from_(exp.to_table("here"))).column("v").to_pylist()) == set(found)
+    engine.close()
