@@ -213,6 +213,29 @@ def test_a_folder_that_holds_the_source_is_no_target(tmp_path: Path) -> None:
     assert check_papers(tmp_path / "released").holds
 
 
+@pytest.mark.parametrize(
+    "output", ["released/region=a/more.parquet", "released/more.csv", {"file": "released/x", "partition_by": "year"}]
+)
+def test_a_release_does_not_go_into_the_folder_of_another(tmp_path: Path, output: Any) -> None:
+    write_source(tmp_path, ["a", "b"])
+    publish(write_policy(tmp_path))
+    with pytest.raises(TargetError, match=r"is in 'released', which is a release|has an equals sign"):
+        publish(write_policy(tmp_path, output=output))
+    assert check_papers(tmp_path / "released").holds
+
+
+def test_no_error_shows_a_folder_that_names_a_value_of_the_source(tmp_path: Path) -> None:
+    for name in ("planted", "b"):
+        (tmp_path / f"source/region={name}").mkdir(parents=True)
+        rows = pa.table({"year": [2000] * EACH, "note": ["n"] * EACH})
+        pq.write_table(rows, tmp_path / f"source/region={name}/part.parquet")
+    with sqlanon.plan(None, write_policy(tmp_path, source="source")) as plan:
+        (tmp_path / "source/region=planted/part.parquet").unlink()
+        with pytest.raises(SqlanonError) as raised:
+            plan.publish()
+    assert "planted" not in str(raised.value)
+
+
 KILLED = """
 import os, signal, sys
 import sqlanon
