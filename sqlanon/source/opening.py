@@ -39,7 +39,7 @@ from sqlanon.source import lake
 from sqlanon.source.files import Reading, Records
 from sqlanon.source.frames import is_frame, is_lake_table, is_lazy, kind_of_frame, load_frame
 from sqlanon.source.lake_folders import is_lake_path, refuse_files_of_lakes
-from sqlanon.source.partition_columns import types_of_folders
+from sqlanon.source.partition_columns import refuse_hidden_values, types_of_folders
 from sqlanon.source.spark import Cluster, is_session, parquet_files, spark_path, start_engine
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import table
@@ -385,7 +385,8 @@ def _open_folder(path: Path, settings: Mapping[str, Any] | None) -> Source:
         refuse_files_of_lakes(files)
         stamps = tuple(stamp(file) for file in files)
         try:
-            relation = parquet_relation(files, partitions=types_of_folders(files))
+            refuse_hidden_values(engine, files, partitions := types_of_folders(files))
+            relation = parquet_relation(files, partitions=partitions)
             return Source(engine, relation, dict(engine.columns(relation)), path, None, stamps)
         except EngineError as error:
             kind = error.kind

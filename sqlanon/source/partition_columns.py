@@ -7,9 +7,17 @@ or a date only if its text is the one that the number or date is written as.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
+
+from sqlglot import exp
+
+from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.engines.duckdb.files import parquet_relation
+from sqlanon.errors import SourceError
+from sqlanon.sqltrees import names
+from sqlanon.sqltrees.trees import column
 
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -39,6 +47,36 @@ def types_of_folders(files: Iterable[Path]) -> dict[str, str]:
             values.setdefault(key, set()).add(value)
             count[key] = count.get(key, 0) + 1
     return {key: type_of_partitions(found) for key, found in values.items() if count[key] == len(folders)}
+
+
+def refuse_hidden_values(engine: DuckDBEngine, files: Sequence[Path], types: Mapping[str, str]) -> None:
+    """Raise SourceError if files hold a column that their folders make too, with other values, which no reader shows.
+
+    Args:
+        types: of the columns that folders make.
+    """
+    inside = parquet_relation(files)
+    held = [name for name, _ in engine.columns(inside)]
+    twice = [name for name in held if name.casefold() in map(str.casefold, types)]
+    if not twice:
+        return
+    path = names.unused("path", held)
+    named_files = parquet_relation(files, path=path)
+    other = [_differs(name, path) for name in twice]
+    if engine.run("hidden values", exp.select(exp.convert(1)).from_(named_files).where(exp.or_(*other)).limit(1)):
+        raise SourceError(
+            f"The files hold columns that their folders hide, with other values: {', '.join(map(repr, twice))}.",
+            hint="leave them out of the files, or rename them there.",
+        )
+
+
+def _differs(name: str, path: str) -> exp.Expr:
+    """Return whether a value in a file is another than the one that the folder of the file names."""
+    pattern = exp.Literal.string(f"(?i).*[/\\\\]{re.escape(name)}=([^/\\\\]*)[/\\\\]")
+    found = exp.Anonymous(this="regexp_extract", expressions=[column(path), pattern, exp.convert(1)])
+    folder = exp.Nullif(this=found, expression=exp.Literal.string(NULL_FOLDER))
+    value = exp.Anonymous(this="url_decode", expressions=[folder])
+    return exp.NullSafeNEQ(this=exp.cast(column(name), TEXT), expression=value)
 
 
 def _parted(name: str) -> tuple[str, str, str]:

@@ -123,3 +123,22 @@ def test_the_folders_of_a_source_make_as_many_values_as_there_are(tmp_path: Path
     assert lake._load_files(engine, place, "here")["v"] == kind
     assert set(engine.arrow("read", exp.select("v").from_(exp.to_table("here"))).column("v").to_pylist()) == set(found)
     engine.close()
+
+
+@pytest.mark.parametrize(
+    ("inside", "refused"), [("a b/c", False), (None, True), ("exact", True), ("A b/c", True), ("", True)]
+)
+def test_a_column_of_the_files_that_their_folders_hide_is_refused(
+    tmp_path: Path, inside: str | None, refused: bool
+) -> None:
+    for name, value in (("a%20b%2Fc", inside), (partition_columns.NULL_FOLDER, None)):
+        (tmp_path / f"v={name}").mkdir()
+        rows = pa.table({"V": pa.array([value, value], pa.string()), "age": [1, 2]})
+        parquet.write_table(rows, tmp_path / f"v={name}" / "part.parquet")
+    if refused:
+        with pytest.raises(SourceError, match="with other values: 'V'"):
+            open_source(tmp_path, None)
+        return
+    with open_source(tmp_path, None) as opened:
+        found = opened.engine.arrow("read", exp.select("v").from_(opened.relation)).column(0).to_pylist()
+        assert sorted(found, key=str) == [None, None, inside, inside]

@@ -101,15 +101,19 @@ def listing_file(path: Path, delimiter: str) -> exp.Table:
     return _reader("read_csv", [path], options)
 
 
-def parquet_relation(files: Sequence[Path], *, partitions: Mapping[str, str] | None = None) -> exp.Table:
+def parquet_relation(
+    files: Sequence[Path], *, partitions: Mapping[str, str] | None = None, path: str | None = None
+) -> exp.Table:
     """Return the table function that reads Parquet files with the same columns.
 
     Args:
         partitions: folders called ``key=value`` are columns, of these types or texts; None: a path says nothing about
             its records.
+        path: a further column, with the path of the file that a record is in.
     """
     if partitions is None:
-        return _reader("read_parquet", files, {"hive_partitioning": exp.false()})
+        shown: dict[str, exp.Expr] = {} if path is None else {"filename": exp.Literal.string(path)}
+        return _reader("read_parquet", files, {"hive_partitioning": exp.false(), **shown})
     options: dict[str, exp.Expr] = {"hive_partitioning": exp.true(), "hive_types_autocast": exp.false()}
     if partitions:
         types = [
