@@ -16,10 +16,12 @@ from sqlanon.attack import statements
 from sqlanon.attack.statements import IN_RELEASE, TEXT_LEVELS
 from sqlanon.compiler.encoded_source import COVERED
 from sqlanon.engines.base import Engine
+from sqlanon.engines.duckdb.files import partitions_relation
 from sqlanon.engines.journal import Watcher
 from sqlanon.errors import EngineError, InputError, SourceError, UnsupportedError, listing
 from sqlanon.policy import Policy
 from sqlanon.policy.keyed import KEYED_ROLES
+from sqlanon.policy.paths import is_folder
 from sqlanon.policy.suppression import encoded_policy
 from sqlanon.publish.papers import CERTIFICATE, MANIFEST
 from sqlanon.source.columns import check_columns, is_scalar
@@ -84,7 +86,7 @@ def open_world(
     """Read a release and its source, and number what they hold.
 
     Args:
-        release: a file, or a database file with ``table_name``.
+        release: a file, a folder of Parquet files, or a database file with ``table_name``.
         source: as for ``anonymize``; None takes the policy's.
         part: a column of the source, 1 for the records of the control group and 0 for those of the release.
 
@@ -150,7 +152,10 @@ def _release(opened: Source, policy: Policy, path: Path, table_name: str | None)
     failure = ""
     try:
         reading = Reading(extensions=policy.extensions)
-        relation = other_records(opened, str(path), wanted, reading, name=names.ATTACKED_RELEASE).relation
+        if is_folder(path):  # of partitions, or as a cluster writes it
+            relation: exp.Expr = partitions_relation(path)
+        else:
+            relation = other_records(opened, str(path), wanted, reading, name=names.ATTACKED_RELEASE).relation
         types = dict(opened.engine.columns(relation))
     except EngineError as error:
         failure = error.kind

@@ -18,7 +18,13 @@ def digest_of(path: Path) -> str:
     """
     if path.is_dir():
         found = {os.fsencode(entry.relative_to(path).as_posix()): entry for entry in path.rglob("*") if entry.is_file()}
-        lines = (digest_of(found[name]).encode() + b"  " + name + b"\n" for name in sorted(found))
+        lines = (_line(digest_of(found[name]).encode(), name) for name in sorted(found))
         return hashlib.sha256(b"".join(lines)).hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _line(digest: bytes, name: bytes) -> bytes:
+    """Return the line of a file as ``sha256sum`` prints it, so that no name can pass for another line."""
+    escaped = name.replace(b"\\", b"\\\\").replace(b"\n", b"\\n").replace(b"\r", b"\\r")
+    return (b"\\" if escaped != name else b"") + digest + b"  " + escaped + b"\n"

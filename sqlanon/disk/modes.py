@@ -35,10 +35,10 @@ def settle_mode(partial: Path, path: Path, mode: str | None) -> None:
 
 
 def _settle(path: Path, there: os.stat_result | None, wanted: int) -> None:
-    """Set group and permissions; who can read the files of a folder can enter it."""
+    """Set group and permissions. Who can read the files of a folder can enter it; its owner can move and empty it."""
     if there is not None and path.stat().st_gid != there.st_gid:
         try:
             os.chown(path, -1, there.st_gid)
         except PermissionError:
             wanted &= 0o707
-    path.chmod(wanted | (wanted & 0o444) >> 2 if path.is_dir() else wanted & 0o666)
+    path.chmod(wanted | (wanted & 0o444) >> 2 | stat.S_IRWXU if path.is_dir() else wanted & 0o666)

@@ -8,8 +8,8 @@ from pathlib import Path
 from sqlanon.policy.facts import Output, PolicyFacts
 from sqlanon.policy.faults import Faults
 
-PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
-"""Names of columns that are the names of folders as they are."""
+PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+"""Names of columns that are the names of folders as they are. Readers pass over those that begin with . or _."""
 ENDINGS = ("", ".parquet")
 """Of the folder."""
 
@@ -30,7 +30,8 @@ def check_partitions(faults: Faults, output: Output) -> None:
         faults.add(key, "This names a column twice.", "name each column once.")
     for name in texts:
         if not PLAIN.fullmatch(name):
-            hint = "take columns whose names are letters of ASCII, digits, - . and _ alone."
+            hint = "take columns whose names are letters of ASCII, digits, - . and _ alone, and begin with one of the "
+            hint += "first two."
             faults.add(key, f"The name {name!r} cannot stand in the name of a folder.", hint)
     if isinstance(output.target, str) and Path(output.target).suffix.lower() not in ENDINGS:
         hint = "name a folder without an ending: {file: released, partition_by: […]}."

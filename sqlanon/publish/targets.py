@@ -250,6 +250,13 @@ def _check_file(engine: Engine, target: Target) -> None:
                 f"The target file {path.name!r} is in the folder that is the source, and would be read as part of it.",
                 hint="choose another folder.",
             )
+    for folder in path.absolute().parents:
+        if Path(f"{folder}{MANIFEST}").is_file() and (_is_partitioned(folder) or _is_release(folder)):
+            raise TargetError(
+                f"The target file {path.name!r} is in {folder.name!r}, which is a release, and would be read as part "
+                "of it.",
+                hint="choose another folder.",
+            )
     check_directory(path)
     for paper in (path.with_name(path.name + ending) for ending in PAPERS):
         if paper.is_dir():

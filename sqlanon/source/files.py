@@ -20,6 +20,7 @@ from sqlanon.policy.formats.base import FileFormat
 from sqlanon.policy.paths import TEXT_ENDINGS, flat_ending
 from sqlanon.source.csv_records import CsvRecords, count_records, csv_form, find_fault, line_of
 from sqlanon.source.csv_types import Misfit, Wanted, find_conversions
+from sqlanon.source.lake_folders import refuse_files_of_lakes
 from sqlanon.sqltrees.trees import column, named, row_number, table, union_all
 
 PARQUET_ENDINGS = (".parquet", ".pq")
@@ -143,7 +144,8 @@ class Reading:
 
 
 def _parquet(engine: DuckDBEngine, files: Sequence[Path]) -> exp.Expr:
-    """Return the relation of Parquet files, each with the same columns."""
+    """Return the relation of Parquet files, each with the same columns, and none a part of a table of a lakehouse."""
+    refuse_files_of_lakes(files)
     if len(files) > 1:
         columns = [(file, tuple(name for name, _ in engine.columns(parquet_relation([file])))) for file in files]
         _refuse_differing(columns)

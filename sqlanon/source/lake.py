@@ -20,10 +20,13 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.engines.duckdb.files import GLOB
 from sqlanon.errors import EngineError, InputError, SourceChangedError, SourceError, UnsupportedError
-from sqlanon.policy.paths import is_file, is_folder
+from sqlanon.policy.paths import is_file
 from sqlanon.source.files import PARQUET_ENDINGS
 from sqlanon.source.frames import load_frame
+from sqlanon.source.lake_folders import DELETED, DELTA_LOG, HUDI, METADATA, METADATA_ENDING, WHOLE, holds_metadata
+from sqlanon.source.partition_columns import TEXT, type_of_partitions
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo, FileSystem
@@ -39,11 +42,9 @@ PACKAGES = {DELTA: "delta", ICEBERG: "iceberg"}
 """The extra of sqlanon that installs the package of a format."""
 STORE_VARIABLES = {"s3.endpoint": "AWS_ENDPOINT_URL", "s3.region": "AWS_REGION"}
 """What the package of Iceberg does not take from the environment by itself, as Arrow and the package of Delta do."""
-DELTA_LOG, METADATA, HINT = "_delta_log", "metadata", "version-hint.text"
-METADATA_ENDING = ".metadata.json"
-NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
-WHOLE_NUMBER = f"0|-?[1-9][0-9]{{0,17}}|{NULL_FOLDER}"
-"""The name of a folder that stands for a whole number, or for NULL; with leading zeros it is a text."""
+HINT = "version-hint.text"
+ARROW_TYPES = {"BIGINT": pa.int64(), "DATE": pa.date32(), TEXT: pa.string()}
+"""The types of columns that folders make, to Arrow."""
 HIDDEN = (".", "_")
 """What the names of files begin with that hold no records."""
 
@@ -86,13 +87,6 @@ class StoredPlace:
             return bytes(stream.read()).decode("utf-8")
 
 
-def is_lake_path(path: Path) -> bool:
-    """Return True for the folder of a Delta or Iceberg table, and for a file of metadata of the latter."""
-    if path.name.endswith(METADATA_ENDING):
-        return True
-    return is_folder(path) and (is_folder(path / DELTA_LOG) or any(path.joinpath(METADATA).glob(f"*{METADATA_ENDING}")))
-
-
 def is_lake_url(url: str) -> bool:
     """Return True for the URL of a folder in an object store that Arrow reaches, or of metadata of Iceberg there."""
     name = urlsplit(url).path.rstrip("/").rpartition("/")[2]
@@ -124,15 +118,37 @@ def refuse_motherduck(source: str) -> None:
         )
 
 
-def refuse_files_of_lakes(files: Iterable[Path]) -> None:
-    """Raise SourceError if a file lies in the folder of a Delta or Iceberg table, which knows what is deleted."""
-    for folder in dict.fromkeys(parent for file in files for parent in file.parents):
-        if is_lake_path(folder):
+def refuse_objects_of_lakes(engine: DuckDBEngine, url: str) -> None:
+    """Raise SourceError if an object that DuckDB reads by a URL or pattern lies in the folder of a table.
+
+    It is listed as far as the store allows it.
+    """
+    files = {str(name) for [name] in _objects(engine, url)}
+    folders = {folder for file in files for folder in _folders_above(file)}
+    wanted = (f"{DELTA_LOG}/*", f"{HUDI}/*", f"{METADATA}/*{METADATA_ENDING}")
+    for folder in sorted(folders):
+        literal = "".join(f"[{sign}]" if sign in GLOB else sign for sign in folder)
+        if any(_objects(engine, f"{literal}/{pattern}") for pattern in wanted):
+            name = folder.rpartition("/")[2]
             raise SourceError(
-                f"The files that the source names lie in {folder.name!r}, a Delta or Iceberg table. Files of such a "
-                "table may hold records that were deleted from it.",
-                hint="name the folder of the table: source: path/to/folder.",
+                f"Objects that the URL names lie in {name!r}, a Delta, Iceberg or Hudi table. {DELETED}", hint=WHOLE
             )
+
+
+def _objects(engine: DuckDBEngine, pattern: str) -> list[tuple[Any, ...]]:
+    listed = exp.Table(this=exp.Anonymous(this="glob", expressions=[exp.Literal.string(pattern)]))
+    try:
+        return [tuple(row) for row in engine.run("list objects", exp.select("file").from_(listed))]
+    except EngineError:  # the store lists nothing, or not for us
+        return []
+
+
+def _folders_above(file: str) -> list[str]:
+    """Return the folders above a file, those of its store or of this machine; not the root."""
+    start, _, path = file.rpartition("://")
+    parts = path.split("/")
+    before = f"{start}://" if start else ""
+    return [before + "/".join(parts[:depth]) for depth in range(1, len(parts)) if parts[depth - 1]]
 
 
 def load_lake(engine: DuckDBEngine, source: Path | str, into: str) -> tuple[dict[str, str], str | None]:
@@ -150,6 +166,7 @@ def load_lake(engine: DuckDBEngine, source: Path | str, into: str) -> tuple[dict
     place = _guarded(str(source), lambda: _place(source))
     kind, metadata = _guarded(place.name, lambda: _kind_of(place))
     if kind is None:
+        _refuse_part_of_table(place)
         return _load_files(engine, place, into), None
     where = metadata if metadata is not None else place.written
     try:
@@ -197,19 +214,34 @@ def _kind_of(place: StoredPlace) -> tuple[str | None, str | None]:
     found = [name for name in names if name.endswith(METADATA_ENDING)]
     if not found:
         return None, None
+    last = max(map(_number, found))
     if HINT in names:
         hint = place.text(f"{METADATA}/{HINT}").strip()
         wanted = (hint, f"{hint}{METADATA_ENDING}", f"v{hint}{METADATA_ENDING}")
         found = [name for name in found if name in wanted]
     else:
-        numbers = {name: _number(name) for name in found}
-        found = [name for name in found if numbers[name] == max(numbers.values())]
-    if len(found) != 1:
+        found = [name for name in found if _number(name) == last]
+    if len(found) != 1 or _number(found[0]) < last:  # the hint may be late, and deleted records would come back
         raise SourceError(
             f"The Iceberg table {place.name!r} does not tell which of its files of metadata is the current one.",
             hint=f"name it, as the catalog of the table does: source: …/{METADATA}/00003-….metadata.json.",
         )
     return ICEBERG, f"{place.written.rstrip('/')}/{METADATA}/{found[0]}"
+
+
+def _refuse_part_of_table(place: StoredPlace) -> None:
+    """Raise SourceError if a folder of a store lies in that of a table, as far as the folders above can be listed."""
+    parts = place.path.strip("/").split("/")
+    for depth in range(1, len(parts)):
+        above = StoredPlace(place.system, "/".join(parts[:depth]), place.written)
+        try:
+            found = above.listed(DELTA_LOG) or above.listed(HUDI) or holds_metadata(above.listed(METADATA))
+        except Exception:  # of Arrow: who may read a folder need not have the right to list the one above
+            found = False
+        if found:
+            raise SourceError(
+                f"The folder {place.name!r} lies in that of a Delta, Iceberg or Hudi table. {DELETED}", hint=WHOLE
+            )
 
 
 def _number(name: str) -> int:
@@ -311,15 +343,14 @@ def _load_files(engine: DuckDBEngine, place: StoredPlace, into: str) -> dict[str
 
 
 def _partition_columns(root: str, paths: Iterable[str]) -> pa.Schema:
-    """Return the columns that folders called ``key=value`` make: whole numbers if all are written as such, or texts."""
+    """Return the columns that folders called ``key=value`` make."""
     values: dict[str, set[str]] = {}
     for path in paths:
         for part in path.removeprefix(root).split("/")[:-1]:
             key, equal, value = part.partition("=")
             if equal:
                 values.setdefault(unquote(key), set()).add(value)
-    whole = {key: all(re.fullmatch(WHOLE_NUMBER, value) for value in found) for key, found in values.items()}
-    return pa.schema([(key, pa.int64() if whole[key] else pa.string()) for key in values])
+    return pa.schema([(key, ARROW_TYPES[type_of_partitions(found)]) for key, found in values.items()])
 
 
 def _mark(item: FileInfo) -> tuple[str, int | None, int | None]:

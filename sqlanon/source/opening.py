@@ -38,6 +38,8 @@ from sqlanon.policy.paths import (
 from sqlanon.source import lake
 from sqlanon.source.files import Reading, Records
 from sqlanon.source.frames import is_frame, is_lake_table, is_lazy, kind_of_frame, load_frame
+from sqlanon.source.lake_folders import is_lake_path, refuse_files_of_lakes
+from sqlanon.source.partition_columns import refuse_hidden_values, types_of_folders
 from sqlanon.source.spark import Cluster, is_session, parquet_files, spark_path, start_engine
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import table
@@ -176,7 +178,7 @@ def _open_path(
 ) -> Source:
     """Return a file or folder of this machine."""
     path = Path(source).absolute()
-    if lake.is_lake_path(path):
+    if is_lake_path(path):
         return _open_lake(path, settings)
     if is_folder(path):
         return _open_folder(path, settings)
@@ -297,6 +299,7 @@ def _open_object(url: str, settings: Mapping[str, Any] | None) -> Source:
     with closed_on_error(engine):
         try:
             engine.run("extensions", "SET autoinstall_known_extensions = false")  # not behind the user's back
+            lake.refuse_objects_of_lakes(engine, url)
             engine.create("read objects", names.STAGED, exp.select("*").from_(object_relation(url)))
         except EngineError as error:
             kind = error.kind
@@ -347,7 +350,9 @@ def _open_spark(source: object, table_name: str | None, cluster: Cluster | None)
             opened = _table_source(engine, table_name)
             stamps = tuple(stamp(file) for file in engine.local_files(opened.relation))
             return replace(opened, stamps=stamps, borrowed=is_session(source))
-        stamps = tuple(stamp(file) for file in parquet_files(source))
+        files = parquet_files(source)
+        refuse_files_of_lakes(files)
+        stamps = tuple(stamp(file) for file in files)
         relation = engine.read_parquet(names.STAGED, spark_path(source))
         return Source(engine, relation, dict(engine.columns(relation)), None, None, stamps)
 
@@ -375,10 +380,13 @@ def _open_folder(path: Path, settings: Mapping[str, Any] | None) -> Source:
     """Return a folder of Parquet files, as a cluster writes it: one relation."""
     engine = DuckDBEngine(settings=settings)
     with closed_on_error(engine):
+        refuse_files_of_lakes([path])
         files = parquet_files(path)
+        refuse_files_of_lakes(files)
         stamps = tuple(stamp(file) for file in files)
         try:
-            relation = parquet_relation(files, partitioned=True)
+            refuse_hidden_values(engine, files, partitions := types_of_folders(files))
+            relation = parquet_relation(files, partitions=partitions)
             return Source(engine, relation, dict(engine.columns(relation)), path, None, stamps)
         except EngineError as error:
             kind = error.kind
@@ -396,7 +404,6 @@ def _open_patterns(patterns: FilePatterns, reading: Reading, settings: Mapping[s
             f"There is no file that the key files names ({', '.join(patterns.patterns)}).",
             hint="check the patterns; relative ones are relative to the policy file, and ** is any number of folders.",
         )
-    lake.refuse_files_of_lakes(files)
     return _open_files(files, Path(patterns.absolute()[0]), reading, settings)
 
 

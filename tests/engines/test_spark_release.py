@@ -20,6 +20,8 @@ from sqlanon import Output
 from sqlanon.engines.base import Place
 from sqlanon.errors import AuditError, PolicyError, SourceChangedError, SourceError, TargetError, UnsupportedError
 from sqlanon.plan.full_domain import Plan
+from sqlanon.source.opening import open_source
+from sqlanon.source.spark import Cluster
 from sqlanon.sqltrees.trees import column, named, number
 
 SECRET = "canary-7f3a"
@@ -287,3 +289,17 @@ def test_a_source_that_is_no_parquet_is_refused(tmp_path: Path, spark: Any) -> N
     )
     with pytest.raises(SourceError, match="no Parquet files"):
         sqlanon.plan(None, policy)
+
+
+def test_the_folders_of_a_source_are_texts_and_those_of_a_table_with_a_log_no_source(
+    tmp_path: Path, spark: Any
+) -> None:
+    for name in ("01", "1"):
+        (tmp_path / f"zip={name}").mkdir()
+        parquet.write_table(pa.table({"age": [20]}), tmp_path / f"zip={name}" / "part.parquet")
+    with open_source(tmp_path, None, cluster=Cluster("local[1]")) as opened:
+        rows = opened.engine.run("read", exp.select(column("zip")).from_(opened.relation))
+        assert sorted(row[0] for row in rows) == ["01", "1"]
+    (tmp_path / "_delta_log").mkdir()
+    with pytest.raises(SourceError, match="deleted from it"):
+        open_source(tmp_path / "zip=1", None, cluster=Cluster("local[1]"))

@@ -123,6 +123,12 @@ def plant_column(folder: Path) -> None:
     pq.write_table(pq.read_table(file, partitioning=None).append_column("id", pa.array(range(EACH))), file)
 
 
+def plant_covered(folder: Path) -> None:
+    """Write a column into a file that the name of its folder hides from most readers."""
+    file = folder / "region=a/year=2000/data_0.parquet"
+    pq.write_table(pq.read_table(file, partitioning=None).append_column("region", pa.array(["exact"] * EACH)), file)
+
+
 def plant_hidden(folder: Path) -> None:
     (folder / "region=a/.notes").write_text("x")
 
@@ -139,7 +145,7 @@ def move_row(folder: Path) -> None:
     pq.write_table(pa.concat_tables([other, one.slice(0, 1)]), files[1])
 
 
-@pytest.mark.parametrize("tamper", [plant_row, plant_column, plant_hidden, rename_partition, move_row])
+@pytest.mark.parametrize("tamper", [plant_row, plant_column, plant_covered, plant_hidden, rename_partition, move_row])
 def test_the_audit_finds_what_is_wrong_in_the_written_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tamper: Callable[[Path], None]
 ) -> None:
@@ -169,6 +175,15 @@ def test_a_release_is_replaced_as_a_whole(tmp_path: Path) -> None:
     assert sorted(entry.name for entry in tmp_path.iterdir())[0] == "released"  # no workplace
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no such permissions")
+def test_the_owner_can_move_and_empty_the_folders_of_a_release_that_nobody_may_write(tmp_path: Path) -> None:
+    write_source(tmp_path, ["a", "b"])
+    publish(write_policy(tmp_path, output={"file": "released", "partition_by": ["region"], "mode": "0440"}))
+    released = tmp_path / "released"
+    modes = {(entry.is_dir(), f"{stat.S_IMODE(entry.stat().st_mode):o}") for entry in released.rglob("*")}
+    assert modes == {(True, "750"), (False, "440")} and stat.S_IMODE(released.stat().st_mode) == 0o750
+
+
 @pytest.mark.parametrize("kind", ["a strange file", "no manifest", "a file"])
 def test_what_is_no_release_is_not_replaced(tmp_path: Path, kind: str) -> None:
     write_source(tmp_path, ["a", "b"])
@@ -196,6 +211,29 @@ def test_a_folder_that_holds_the_source_is_no_target(tmp_path: Path) -> None:
         with pytest.raises(TargetError):
             publish(policy)
     assert check_papers(tmp_path / "released").holds
+
+
+@pytest.mark.parametrize(
+    "output", ["released/region=a/more.parquet", "released/more.csv", {"file": "released/x", "partition_by": "year"}]
+)
+def test_a_release_does_not_go_into_the_folder_of_another(tmp_path: Path, output: Any) -> None:
+    write_source(tmp_path, ["a", "b"])
+    publish(write_policy(tmp_path))
+    with pytest.raises(TargetError, match=r"is in 'released', which is a release|has an equals sign"):
+        publish(write_policy(tmp_path, output=output))
+    assert check_papers(tmp_path / "released").holds
+
+
+def test_no_error_shows_a_folder_that_names_a_value_of_the_source(tmp_path: Path) -> None:
+    for name in ("planted", "b"):
+        (tmp_path / f"source/region={name}").mkdir(parents=True)
+        rows = pa.table({"year": [2000] * EACH, "note": ["n"] * EACH})
+        pq.write_table(rows, tmp_path / f"source/region={name}/part.parquet")
+    with sqlanon.plan(None, write_policy(tmp_path, source="source")) as plan:
+        (tmp_path / "source/region=planted/part.parquet").unlink()
+        with pytest.raises(SqlanonError) as raised:
+            plan.publish()
+    assert "planted" not in str(raised.value)
 
 
 KILLED = """
@@ -254,6 +292,8 @@ def test_check_and_run_read_the_folder(tmp_path: Path) -> None:
     assert command("check", f"{released}/", "--qi", "region,year", "--k", str(EACH)).returncode == 0
     assert command("check", f"{released}/", "--qi", "region,year", "--k", str(EACH + 1)).returncode == 1
     assert command("check", f"{released}/", "--manifest").returncode == 0
+    (tmp_path / "p.json").write_text(json.dumps(write_policy(tmp_path, source=str(tmp_path / "s.parquet")).to_dict()))
+    assert command("attack", released, "--policy", str(tmp_path / "p.json"), "--holdout", "0").returncode == 0
     publish(write_policy(tmp_path, source="released", output={"file": "again", "partition_by": ["year"]}))
     assert read(tmp_path / "again") == Counter(rows)
 
@@ -272,6 +312,11 @@ def test_check_and_run_read_the_folder(tmp_path: Path) -> None:
         (
             {"columns": {"a=b": quasi_identifier(), "n": {"role": "keep"}}}
             | {"output": {"file": "released", "partition_by": ["a=b"]}},
+            "cannot stand in the name of a folder",
+        ),
+        (  # which Arrow and others take for hidden, and show no record of
+            {"columns": {"_region": quasi_identifier(), "n": {"role": "keep"}}}
+            | {"output": {"file": "released", "partition_by": ["_region"]}},
             "cannot stand in the name of a folder",
         ),
         ({"ledger": {"file": "l.duckdb", "record": "note", "key": {"env": "KEY"}}}, "records no partitioned"),

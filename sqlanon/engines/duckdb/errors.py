@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import duckdb
 
 from sqlanon.engines.sqlstate import WITHHELD
@@ -17,6 +19,9 @@ SAFE_KINDS = (
 )
 """Errors whose first line contains names, paths and sizes only; the text of all others may quote a value."""
 
+PARTITION = re.compile(r"(?<=[/\\])([^/\\=]+)=[^/\\]*(?=[/\\])")
+"""A folder in a path that is called ``key=value``: it names a value of a partitioned source or release."""
+
 HINTS: dict[str, str] = {
     "OutOfMemoryException": "raise engine.memory_limit, or give engine.temp_directory more room.",
     "IOException": "check that the path exists, that it can be read or written, and that the disk has room.",
@@ -30,7 +35,9 @@ HINTS: dict[str, str] = {
 def describe(error: duckdb.Error) -> tuple[str, str]:
     """Return the kind of an error and what can be reported of it."""
     kind = type(error).__name__
-    return kind, str(error).strip().splitlines()[0] if isinstance(error, SAFE_KINDS) else WITHHELD
+    if not isinstance(error, SAFE_KINDS):
+        return kind, WITHHELD
+    return kind, PARTITION.sub(r"\1=…", str(error).strip().splitlines()[0])
 
 
 def hint(kind: str) -> str:

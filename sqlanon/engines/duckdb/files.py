@@ -101,19 +101,37 @@ def listing_file(path: Path, delimiter: str) -> exp.Table:
     return _reader("read_csv", [path], options)
 
 
-def parquet_relation(files: Sequence[Path], *, partitioned: bool = False) -> exp.Table:
+def parquet_relation(
+    files: Sequence[Path], *, partitions: Mapping[str, str] | None = None, path: str | None = None
+) -> exp.Table:
     """Return the table function that reads Parquet files with the same columns.
 
     Args:
-        partitioned: folders called ``key=value`` are columns; otherwise a path says nothing about its records.
+        partitions: folders called ``key=value`` are columns, of these types or texts; None: a path says nothing about
+            its records.
+        path: a further column, with the path of the file that a record is in.
     """
-    return _reader("read_parquet", files, {} if partitioned else {"hive_partitioning": exp.false()})
+    if partitions is None:
+        shown: dict[str, exp.Expr] = {} if path is None else {"filename": exp.Literal.string(path)}
+        return _reader("read_parquet", files, {"hive_partitioning": exp.false(), **shown})
+    options: dict[str, exp.Expr] = {"hive_partitioning": exp.true(), "hive_types_autocast": exp.false()}
+    if partitions:
+        types = [
+            exp.PropertyEQ(this=exp.Literal.string(name), expression=exp.Literal.string(kind))
+            for name, kind in partitions.items()
+        ]
+        options["hive_types"] = exp.Struct(expressions=types)
+    return _reader("read_parquet", files, options)
 
 
-def partitions_relation(folder: Path) -> exp.Table:
-    """Return the table function that reads a folder of partitions: its folders ``key=value`` are columns of texts."""
+def partitions_relation(folder: Path, *, inside: bool = False) -> exp.Table:
+    """Return the table function that reads a folder of partitions: its folders ``key=value`` are columns of texts.
+
+    Args:
+        inside: only what the files hold by themselves.
+    """
     options: dict[str, exp.Expr] = {
-        "hive_partitioning": exp.true(),
+        "hive_partitioning": exp.Boolean(this=not inside),
         "hive_types_autocast": exp.false(),
         "union_by_name": exp.true(),
     }

@@ -40,6 +40,7 @@ SETTINGS = {
     "spark.sql.variable.substitute": "false",
     "spark.sql.storeAssignmentPolicy": "ANSI",
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # it reads the folders 01 and 1 as one number
     "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
