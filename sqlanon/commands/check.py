@@ -76,7 +76,7 @@ class CheckOptions:
         """
         models: list[PrivacyModel] = [_built(model, column) for column, model in self.models()]
         least = least_count([*models, *([KAnonymity(self.k)] if self.k is not None else [])])
-        return least if self.k is not None and least > 1 else max(least, K)
+        return least if (self.k or 1) > 1 else max(least, K)  # by k of 1 every count would be told
 
     def models(self) -> list[tuple[str | None, Model]]:
         """Return the requested models, apart from --k, each with the column that it watches.
