@@ -49,7 +49,7 @@ class CheckFiles:
     def wanted(self) -> Mapping[str, Path]:
         """The files that are asked for, by what they are."""
         named = {"JUnit file": self.junit, "SARIF file": self.sarif, "summary": self.summary}
-        return {what: Path(name) for what, name in named.items() if name not in (None, STANDARD)}
+        return {what: Path(name) for what, name in named.items() if name is not None and name != STANDARD}
 
     @property
     def printed(self) -> bool:

@@ -172,7 +172,7 @@ def _sizes(names: Sequence[str], before: Mapping[str, Any], after: Mapping[str, 
     """Return the sizes that differ, by themselves: None is that of no class."""
     found = _differing(names, before, after)
     near = [name for name in found if name != "classes" and None not in found[name].values()]
-    return found | {name: HIDDEN for name in near if _is_near(*found[name].values(), least)}
+    return found | {name: HIDDEN for name in near if _is_near(before[name], after[name], least)}
 
 
 def _named(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
