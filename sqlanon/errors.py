@@ -60,7 +60,8 @@ class Fault:
     hint: str
 
     def __str__(self) -> str:
-        return f"{self.key}: {self.message} Hint: {self.hint}"
+        key = self.key if self.key.isprintable() else repr(self.key)  # a name in it must not begin a line
+        return f"{key}: {self.message} Hint: {self.hint}"
 
 
 class PolicyError(InputError):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,13 @@ from sqlglot import exp
 
 from sqlanon.audit.check import CheckResult, check_relation
 from sqlanon.commands.belonging import BESIDE, belonging_document, belonging_lines, find_belonging
-from sqlanon.commands.check_files import files_of
+from sqlanon.commands.check_files import K, files_of
 from sqlanon.commands.common import Judged, open_relation, reading_with
 from sqlanon.commands.guarded import pick
 from sqlanon.commands.verbosity import say
 from sqlanon.engines.base import Engine
 from sqlanon.errors import EngineError, InputError, SourceError, SqlanonError, UnsupportedError
+from sqlanon.models import least_count
 from sqlanon.models.base import PrivacyModel
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import Model
@@ -60,6 +62,22 @@ class CheckOptions:
         given = (self.qi, *about_models, self.entity, self.reference)
         return self.manifest is not None and not any(given)
 
+    @property
+    def hierarchies(self) -> list[str]:
+        """The files of hierarchies that models name."""
+        pairs = [pair.partition("=") for text in self.sensitive for pair in re.split("[:,]", text)]
+        return [value.strip() for name, _, value in pairs if name.strip() == "hierarchy" and value.strip()]
+
+    def least(self) -> int:
+        """Return the least count that files tell: no model lets fewer records stand alone.
+
+        Raises:
+            PolicyError, InputError: as ``models``.
+        """
+        models: list[PrivacyModel] = [_built(model, column) for column, model in self.models()]
+        least = least_count([*models, *([KAnonymity(self.k)] if self.k is not None else [])])
+        return least if (self.k or 1) > 1 else max(least, K)  # by k of 1 every count would be told
+
     def models(self) -> list[tuple[str | None, Model]]:
         """Return the requested models, apart from --k, each with the column that it watches.
 
@@ -87,18 +105,20 @@ def execute(**given: Any) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
     files = files_of(given)
     options = CheckOptions(**given)
-    files.check(options.reference, None if options.manifest == BESIDE else options.manifest)
+    files.begin(options.reference, None if options.manifest == BESIDE else options.manifest, *options.hierarchies)
     try:
         belonging = None if options.manifest is None else find_belonging(options.source, options.manifest)
         checked = None if options.is_about_papers_alone else check_named(options)
     except SqlanonError as error:
         files.write_error(error)
         raise
-    files.write(checked, belonging)
+    replace(files, least=K if checked is None else options.least()).write(checked, belonging)
     holds = (belonging is None or belonging.holds) and (checked is None or checked[0].holds)
     if options.as_json:
         document = {"holds": holds} if checked is None else _document(*checked, options) | {"holds": holds}
         print(json.dumps(document if belonging is None else document | {"manifest": belonging_document(belonging)}))
+        return 0 if holds else 1
+    if files.printed:
         return 0 if holds else 1
     for line in [] if belonging is None else belonging_lines(belonging):
         say(line)

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sqlanon.audit.check import CheckResult
+from sqlanon.commands.agents.sieve import without_numbers
 from sqlanon.commands.common import Judged, refuse_overwriting
+from sqlanon.commands.standard_streams import STANDARD
 from sqlanon.disk.writing import check_directory, write_text
-from sqlanon.errors import SqlanonError, TargetError
+from sqlanon.errors import InputError, SqlanonError, TargetError
 from sqlanon.policy.paths import is_connection_text, is_file, is_url
 from sqlanon.publish.ledger import coarse
-from sqlanon.publish.papers import Belonging
+from sqlanon.publish.papers import PAPERS, Belonging
 from sqlanon.report import checked_relation
 from sqlanon.report.checked_relation import CheckOutcome, RelationCheck, failing_text
 
 K = 5
 """Counts below it are not told where the check names no k."""
+QUOTED = re.compile(r"""(['"])([^'"\n]*[/\\][^'"\n]*)\1""")
+"""A path in a message."""
+UNFINISHED = "The check did not come to its end."
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +34,8 @@ class CheckFiles:
 
     Attributes:
         junit, sarif: are replaced; None: not asked for.
-        summary: is added to, because the steps of a job share one.
-        k: counts below it are not told.
+        summary: is added to, because the steps of a job share one; ``-`` is standard output.
+        least: counts below it are not told.
     """
 
     junit: str | None
@@ -36,23 +43,33 @@ class CheckFiles:
     summary: str | None
     source: str
     table: str | None
-    k: int | None
+    least: int = K
 
     @property
     def wanted(self) -> Mapping[str, Path]:
         """The files that are asked for, by what they are."""
         named = {"JUnit file": self.junit, "SARIF file": self.sarif, "summary": self.summary}
-        return {what: Path(name) for what, name in named.items() if name is not None}
+        return {what: Path(name) for what, name in named.items() if name is not None and name != STANDARD}
 
-    def check(self, *read: str | None) -> None:
+    @property
+    def printed(self) -> bool:
+        """Whether the summary takes the place of what a check prints."""
+        return self.summary == STANDARD
+
+    def begin(self, *read: str | None) -> None:
         """Check before any work that the files can be written, and are none that the check reads.
 
+        Until the check ends they say that it did not, so that those of an earlier check are not taken for its own.
+
         Raises:
-            TargetError: one cannot be, or is.
+            TargetError: one cannot be, or is; or is a paper of the release.
         """
-        refuse_overwriting([Path(name) for name in (self.source, *read) if name is not None], self.wanted)
+        papers = [] if is_url(self.source) else [self.source + ending for ending in PAPERS]
+        named = [name for name in (self.source, *papers, *read) if name is not None]
+        refuse_overwriting(map(Path, named), self.wanted)
         for path in self.wanted.values():
             check_directory(path)
+        self._write_results(RelationCheck(*_named(self.source, self.table), [], (), UNFINISHED))
 
     def write(self, checked: tuple[CheckResult, Judged] | None, belonging: Belonging | None) -> None:
         """Write what was found."""
@@ -67,57 +84,73 @@ class CheckFiles:
         self._write(findings, facts, None)
 
     def write_error(self, error: SqlanonError) -> None:
-        """Write that nothing could be checked, and why."""
-        self._write([], [], f"{type(error).__name__}: {error}")
+        """Write that nothing could be checked, and why; without numbers, which may be small counts, and folders."""
+        self._write([], [], f"{type(error).__name__}: {without_numbers(_without_folders(str(error)))}")
 
     def _models(self, found: CheckResult, judged: Judged) -> list[CheckOutcome]:
         watched = [*([None] * (len(found.models) - len(judged.watched))), *judged.watched]
         findings = []
         for column, item in zip(watched, found.models, strict=True):
             rule = item.model.removeprefix(f"{column}: ").partition("(")[0]
-            text = failing_text(item.failing_classes, item.failing_records, found.unit, self._least)
+            whole = found.records if found.entities is None else found.entities
+            text = failing_text(item.failing_classes, item.failing_records, whole, found.unit, self.least)
             findings.append(CheckOutcome(rule, item.model, item.holds, "" if item.holds else text))
         return findings
 
     def _facts(self, found: CheckResult, judged: Judged) -> list[str]:
-        shown = {name: coarse(getattr(found, name), self._least) for name in ("records", "classes", "smallest_class")}
+        shown = {name: coarse(getattr(found, name), self.least) for name in ("records", "classes", "smallest_class")}
         return [
             f"{shown['records']} records in {shown['classes']} classes, the smallest has {shown['smallest_class']}.",
             *judged.lines(),
         ]
 
-    @property
-    def _least(self) -> int:
-        return K if self.k is None else self.k
-
     def _write(self, findings: list[CheckOutcome], facts: list[str], error: str | None) -> None:
-        if not self.wanted:
-            return
-        relation, path = _named(self.source, self.table)
-        checked = RelationCheck(relation, path, findings, facts, error)
+        checked = RelationCheck(*_named(self.source, self.table), findings, facts, error)
+        self._write_results(checked)
+        if self.printed:
+            print(checked_relation.summary(checked), end="")
+        elif self.summary is not None:
+            _append(Path(self.summary), checked_relation.summary(checked))
+
+    def _write_results(self, checked: RelationCheck) -> None:
         if self.junit is not None:
             write_text(Path(self.junit), checked_relation.junit(checked))
         if self.sarif is not None:
             write_text(Path(self.sarif), checked_relation.sarif(checked))
-        if self.summary is not None:
-            _append(Path(self.summary), checked_relation.summary(checked))
 
 
 def _named(source: str, table: str | None) -> tuple[str, str | None]:
     """Return the name of a relation, and its path below the current directory; no address, no folder outside it."""
     path = Path(source)
-    if is_url(source) or (not is_file(path) and is_connection_text(source)):
-        return table or "the relation", None
-    absolute, here = path.absolute(), Path.cwd()
-    below = absolute.relative_to(here) if absolute.is_relative_to(here) else Path(path.name)
-    return path.name if table is None else f"{path.name}, {table}", below.as_posix()
+    if source == STANDARD or is_url(source) or (not is_file(path) and is_connection_text(source)):
+        return table or ("standard input" if source == STANDARD else "the relation"), None
+    absolute, here = Path(os.path.abspath(path)), Path.cwd()
+    below = absolute.relative_to(here) if absolute.is_relative_to(here) else Path(absolute.name)
+    name = absolute.name
+    return name if table is None else f"{name}, {table}", below.as_posix()
+
+
+def _without_folders(message: str) -> str:
+    """Return a message with the last part alone of each path in it.
+
+    >>> _without_folders("There is no file 'a.csv' in '/srv/secret'."), _without_folders("'../in/a.csv'")
+    ("There is no file 'a.csv' in '…/secret'.", "'…/a.csv'")
+    """
+
+    def name_alone(found: re.Match[str]) -> str:
+        last = re.split(r"[/\\]", found[2].rstrip("/"))[-1]
+        return f"{found[1]}…/{last}{found[1]}"
+
+    return QUOTED.sub(name_alone, message)
 
 
 def _append(path: Path, text: str) -> None:
     failure = None
     try:
-        with path.open("a", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with path.open("ab+") as file:
+            if file.tell() and file.seek(-1, os.SEEK_END) >= 0 and file.read(1) != b"\n":
+                text = f"\n{text}"  # a heading begins its line
+            file.write(text.encode())
     except OSError as error:
         failure = error.strerror or "the system refused"
     if failure is not None:
@@ -128,6 +161,15 @@ def _append(path: Path, text: str) -> None:
 
 
 def files_of(given: dict[str, Any]) -> CheckFiles:
-    """Take the options of the files out of those of ``check``, and return them."""
+    """Take the options of the files out of those of ``check``, and return them.
+
+    Raises:
+        InputError: standard output is asked for two things.
+    """
     taken = {name: given.pop(name) for name in ("junit", "sarif", "summary")}
-    return CheckFiles(**taken, source=given["source"], table=given["table"], k=given["k"])
+    if taken["summary"] == STANDARD and given["as_json"]:
+        raise InputError(
+            "Standard output holds either the summary or the JSON document.",
+            hint="leave out --json, or name a file: --summary check.md.",
+        )
+    return CheckFiles(**taken, source=given["source"], table=given["table"])

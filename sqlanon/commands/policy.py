@@ -13,6 +13,7 @@ from sqlanon.errors import PolicyError, SqlanonError
 from sqlanon.policy import Policy
 from sqlanon.policy.hierarchy.readers import check_rows, read_hierarchy
 from sqlanon.policy.hierarchy.specs import FileHierarchy
+from sqlanon.report.wording import visible
 from sqlanon.tables.policy import TablesPolicy, is_tables_file
 
 
@@ -25,12 +26,12 @@ def execute(files: tuple[str, ...], as_json: bool) -> int:
         except SqlanonError as error:
             worst = max(worst, error.exit_code)
             documents.append({"file": file, "valid": False, **concealed(_described(error))})
-            print(f"{file}: {type(error).__name__}: {concealed(str(error))}", file=sys.stderr)
+            print(f"{visible(file)}: {type(error).__name__}: {concealed(str(error))}", file=sys.stderr)
         else:
             documents.append({"file": file, "valid": True, "hierarchies": hierarchies})
             if not as_json:
                 files_of = f", and {hierarchies} hierarchy files" if hierarchies else ""
-                say(f"{file}: no fault in the policy{files_of}; its source was not read.")
+                say(f"{visible(file)}: no fault in the policy{files_of}; its source was not read.")
     if as_json:
         print(json.dumps({"valid": not worst, "policies": documents}))
     return worst

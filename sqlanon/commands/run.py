@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlanon.anonymizer import anonymize
-from sqlanon.commands.common import refuse_overwriting, warn, with_search
+from sqlanon.commands.common import warn, with_search
 from sqlanon.commands.guarded import answer, concealing, pick
 from sqlanon.commands.progress import progress
+from sqlanon.commands.run_beside import check_beside, taken_by
 from sqlanon.commands.run_several import run_several
 from sqlanon.commands.standard_streams import STANDARD, read_standard_policy, send, to_file, to_standard_output
 from sqlanon.commands.verbosity import say, verbosity
-from sqlanon.disk.writing import check_directory, write_text
+from sqlanon.disk.writing import write_text
 from sqlanon.errors import InputError, Interrupted, SqlanonError
 from sqlanon.plan.planned import Planned
 from sqlanon.plan.recoding.recoded_plan import RecodedPlan
 from sqlanon.plan.release import Release
 from sqlanon.policy import Policy
 from sqlanon.policy.paths import same_file
-from sqlanon.publish.papers import PAPERS
 from sqlanon.publish.proof_file import write_proof
 from sqlanon.report.files import check_report, write_report
 from sqlanon.report.summary import summarize, summarize_failure
@@ -56,31 +56,37 @@ def execute(
         if not isinstance(found, Policy):
             from sqlanon.commands.run_tables import run_tables
 
-            return run_tables(found, [n for n, v in of_one.items() if v is not None], as_json, dry_run, **given)
+            told = {name: beside[name] for name in ("openlineage", "diff")}
+            lacking = [name for name, value in of_one.items() if value is not None and name[2:] not in told]
+            return run_tables(found, lacking, as_json=as_json, dry_run=dry_run, **told, **given)
         loaded, form = _published(with_search(found, **given), *sending, as_json=as_json, dry_run=dry_run)
         if (report := beside["report"]) is not None:
             check_report(Path(report))
             loaded = replace(loaded, report=str(Path(report).absolute()))
-        since = None if beside["diff"] is None else _earlier(Path(beside["diff"]), loaded)
+        since, taken = _earlier(beside["diff"], loaded), taken_by(loaded, beside["diff"])
         if dry_run:
             loaded = replace(loaded, output=None, report=loaded.report if report else None, certificate=None)
         files = {name: beside[name] for name in ("script", "certificate", "openlineage")}
-        return run_policy(loaded, as_json=as_json, audience=audience, form=form, since=since, **files)
+        return run_policy(loaded, as_json=as_json, audience=audience, form=form, since=since, files=files, taken=taken)
 
     if len(policies) == 1:
         return run_one(policies[0])
     return run_several(policies, run_one, as_json=as_json, fail_fast=fail_fast, of_one=of_one)
 
 
-def _earlier(manifest: Path, policy: Policy) -> Earlier:
-    """Return an earlier release, of which the run may replace the manifest."""
-    from sqlanon.report.changes import Earlier
+def _earlier(manifest: str | None, policy: Policy) -> Earlier | None:
+    """Return the earlier release that a run is compared with, if that is asked for."""
+    if manifest is None:
+        return None
+    from sqlanon.commands.run_changes import earlier_release
 
-    return Earlier.read(manifest, policy.fingerprint())
+    return earlier_release(Path(manifest), policy)
 
 
-def _lineage(path: Path, policy: Policy) -> Lineage:
-    """Return what tells a catalog of the run."""
+def _lineage(path: Path | None, policy: Policy) -> Lineage | None:
+    """Return what tells a catalog of the run, if that is asked for."""
+    if path is None:
+        return None
     from sqlanon.commands.run_lineage import Lineage
 
     return Lineage(path, policy)
@@ -120,26 +126,27 @@ def run_policy(
     policy: Policy,
     *,
     as_json: bool,
-    script: str | None = None,
-    certificate: str | None = None,
+    files: Mapping[str, str | None] | None = None,
     audience: str = "operator",
     form: str | None = None,
-    openlineage: str | None = None,
     since: Earlier | None = None,
+    taken: Sequence[Path] | None = None,
 ) -> int:
     """Run a policy, print what came of it, and return the exit code. A run that fails has its report too.
 
     Args:
+        files: what to write beside the release: ``script``, ``certificate``, and ``openlineage``, by which the run is
+            told to a catalog of lineage; one that fails, too.
         form: the format in which the release, a private file, is sent to standard output.
-        openlineage: where the run is told to a catalog of lineage; one that fails, too.
         since: an earlier release, to say what changed.
+        taken: files of the run, which none of these may be; by default those of the policy.
     """
-    named = {"report": policy.report, "script": script, "certificate": certificate or policy.certificate}
-    named["openlineage"] = openlineage
+    asked = files or {}
+    named = {**asked, "report": policy.report, "certificate": asked.get("certificate") or policy.certificate}
     beside = {what: Path(name) for what, name in named.items() if name}
-    _check_beside(policy, beside)
+    check_beside(taken_by(policy) if taken is None else taken, beside)
     told = policy if form is None else replace(policy, output=None)  # standard output is no dataset
-    lineage = _lineage(beside.pop("openlineage"), told) if "openlineage" in beside else None
+    lineage = _lineage(beside.pop("openlineage", None), told)
     report = beside.get("report")
     with progress() as watch:
         try:
@@ -208,26 +215,11 @@ def _report(
     else:
         _print_release(release)
         if changed is not None:
-            _print_changes(changed)
+            from sqlanon.commands.run_changes import print_changes
+
+            print_changes(changed)
         if "report" in beside:
             say(f"  report: {beside['report']}")
-
-
-def _check_beside(policy: Policy, beside: Mapping[str, Path]) -> None:
-    """Check that nothing beside a release is written over a file of the run, or over another of its kind.
-
-    Raises:
-        TargetError: it would be; nothing has been done yet.
-    """
-    used = list(policy.read_files)
-    if policy.output is not None and policy.output.kind == "file":
-        used += [Path(policy.output.target + ending) for ending in ("", *PAPERS)]
-    for what, path in beside.items():
-        if what == "report":
-            check_report(path)
-        else:
-            check_directory(path)
-    refuse_overwriting(used, beside)
 
 
 def _write_beside(release: Release, beside: Mapping[str, Path], audience: str) -> None:
@@ -343,16 +335,6 @@ def _print_release(release: Release) -> None:
     say("  " + ", ".join(f"{name} {value:.2f} s" for name, value in release.seconds.items()))
     for place, name in release.output.items():
         say(f"  {place}: {name}")
-
-
-def _print_changes(changed: Mapping[str, Any]) -> None:
-    """Print what changed; it was asked for, so it is printed by a quiet command too."""
-    from sqlanon.report.changes import change_lines
-
-    lines = list(change_lines(changed))
-    print("since the earlier release:" if lines else "since the earlier release nothing changed that manifests show")
-    for line in lines:
-        print(f"  {line}")
 
 
 def _print_rules(plan: RecodedPlan) -> None:

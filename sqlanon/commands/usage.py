@@ -271,7 +271,12 @@ def dbt() -> Work:
 @manifest_option
 @click.option("--junit", type=click.Path(), help="Write the outcome here as JUnit XML, a test case for each model.")
 @click.option("--sarif", type=click.Path(), help="Write the outcome here as SARIF 2.1.0, for code scanning.")
-@click.option("--summary", type=click.Path(), help="Add the outcome to this file as Markdown, a summary of a job.")
+@click.option(
+    "--summary",
+    type=click.Path(),
+    metavar="FILE|-",
+    help="Add the outcome to this file as Markdown; -: print it instead.",
+)
 @click.option("--json", "as_json", is_flag=True)
 def check() -> Work:
     """Test whether a relation, as it stands, meets privacy models on --qi: exit 0 holds, 1 does not, 2 cannot say.

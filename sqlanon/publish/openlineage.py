@@ -31,15 +31,45 @@ class Dataset(NamedTuple):
         """Return the keys that name it."""
         return {"namespace": self.namespace, "name": self.name}
 
+    def of(self, table: str | None) -> Dataset:
+        """Return the name of a table in it; None is the whole."""
+        return self if table is None else Dataset(self.namespace, f"{self.name}.{table}")
+
 
 WITHHELD = Dataset("sqlanon", "source")
 """What stands for the source where its name must not travel."""
 
 
+class Released(NamedTuple):
+    """A table of a release, as its manifest describes it.
+
+    Attributes:
+        name: what it is called; None of one table that is published alone.
+        columns: its columns.
+        rows: how many rows were published, as the manifest tells it.
+    """
+
+    name: str | None
+    columns: Sequence[Mapping[str, Any]]
+    rows: Any
+
+
+def released_tables(manifest: Mapping[str, Any]) -> list[Released]:
+    """Return what a manifest describes: one table, or several that were published together."""
+    if "tables" in manifest:
+        return [Released(item["name"], item["columns"], item["published"]) for item in manifest["tables"]]
+    return [Released(None, manifest["columns"], manifest["ledger"]["published"])]
+
+
 def manifest_facets(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the key ``openlineage`` of a manifest: the facets of the run and of what it published."""
-    released = Dataset("sqlanon", next(iter(manifest["output"].values()), "release"))
-    return {"run": run_facets(manifest), "outputs": [released_dataset(manifest, released, WITHHELD)]}
+    target = Dataset("sqlanon", next(iter(manifest["output"].values()), "release"))
+    names = [item.name for item in released_tables(manifest)]
+    released = {name: target.of(name) for name in names}
+    return {
+        "run": run_facets(manifest),
+        "outputs": released_datasets(manifest, released, {name: WITHHELD.of(name) for name in names}),
+    }
 
 
 def run_facets(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,27 +93,41 @@ def run_facets(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return facets
 
 
-def released_dataset(manifest: Mapping[str, Any], released: Dataset, source: Dataset | None) -> dict[str, Any]:
-    """Return the release as an output: its columns, what of the source they follow from, and its rows.
+def released_datasets(
+    manifest: Mapping[str, Any], released: Mapping[str | None, Dataset], sources: Mapping[str | None, Dataset | None]
+) -> list[dict[str, Any]]:
+    """Return the tables of a release as outputs: their columns, what of the source they follow from, and their rows.
 
     Args:
-        source: None where several are joined, and no column is known to be of one of them.
+        released: how each is named, by its name in the manifest (None of one table).
+        sources: where the columns of each are from; None where no one relation is known.
     """
-    columns = manifest["columns"]
+    tables = released_tables(manifest)
+    filters = [item for table in tables for item in _filters(manifest, table, sources[table.name])]
+    return [_described(manifest, table, released[table.name], sources[table.name], filters) for table in tables]
+
+
+def _described(
+    manifest: Mapping[str, Any],
+    table: Released,
+    released: Dataset,
+    source: Dataset | None,
+    filters: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Return one of the outputs; ``filters`` are the columns, of all tables, that decide what is left out."""
     described = [
         {"name": column["name"], "description": description or "as in the source"}
-        for column, (_, description) in zip(columns, map(_transformation, columns), strict=True)
+        for column, (_, description) in zip(table.columns, map(_transformation, table.columns), strict=True)
     ]
     facets = {"schema": _facet(SCHEMA, fields=described)}
     if source is not None:
         facets["columnLineage"] = _facet(
             LINEAGE,
-            fields={column["name"]: {"inputFields": [_input(source, column)]} for column in columns},
-            dataset=list(_filters(manifest, columns, source)),
+            fields={column["name"]: {"inputFields": [_input(source, column)]} for column in table.columns},
+            dataset=list(filters),
         )
-    published = manifest["ledger"]["published"]
-    counted = isinstance(published, int) and bool(manifest["output"])
-    statistics = {"outputStatistics": _facet(STATISTICS, rowCount=published)} if counted else {}
+    counted = isinstance(table.rows, int) and bool(manifest["output"])
+    statistics = {"outputStatistics": _facet(STATISTICS, rowCount=table.rows)} if counted else {}
     return {**released.to_dict(), "facets": facets, "outputFacets": statistics}
 
 
@@ -110,18 +154,19 @@ def _transformation(column: Mapping[str, Any]) -> tuple[str, str]:
     return "TRANSFORMATION", f"generalized to level {named} of {column['height'] - 1}"
 
 
-def _filters(
-    manifest: Mapping[str, Any], columns: Sequence[Mapping[str, Any]], source: Dataset
-) -> Iterator[dict[str, Any]]:
+def _filters(manifest: Mapping[str, Any], table: Released, source: Dataset | None) -> Iterator[dict[str, Any]]:
     """Yield the columns that decide which records are left out: what classes are of, and what models look at."""
+    if source is None:
+        return
     watched = {model.get("column") for model in manifest["models"]}
+    whose = "records of classes" if table.name is None else "persons of classes, with all their rows,"
     how = {
         "type": "INDIRECT",
         "subtype": "FILTER",
         "masking": False,
-        "description": "records of classes that fail a privacy model are left out",
+        "description": f"{whose} that fail a privacy model are left out",
     }
-    for column in columns:
+    for column in table.columns:
         if column["role"] == "quasi_identifier" or (column["name"] in watched and "of" not in column):
             yield {**source.to_dict(), "field": column["name"], "transformations": [how]}
 

@@ -1,22 +1,40 @@
-"""What changed from one release to the next, by their manifests: names, levels and counts that both may show."""
+"""What changed from one release to the next, by their manifests: names, levels, and counts that tell of no few persons.
+
+Each manifest hides its small counts. Side by side they tell more than each: that three records more were published, or
+how many a count that the first hides was, if the second holds it. So a comparison has rules of its own (``_counts``).
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlanon.errors import InputError
+from sqlanon.report.manifests import (
+    ACCOUNT,
+    FINGERPRINT,
+    OF_CERTIFICATE,
+    OF_PERSONS,
+    columns_of,
+    is_of_tables,
+    least_crowd,
+    read_manifest,
+)
 from sqlanon.report.wording import visible
 
-FINGERPRINT = "policy_fingerprint"
-"""The key of a manifest that holds the fingerprint of its policy."""
-COUNTS = ("records", "published", "suppressed", "excluded", "classes", "smallest_class", "largest_class")
-OF_CERTIFICATE = ("measure", "aggregate", "strategy", "optimal", "loss")
 WITHHELD = "withheld"
 """What a person reads for a number that a manifest does not tell."""
+NOTHING = "none"
+"""What a person reads where one of the manifests has no such entry."""
+HIDDEN = {"before": None, "after": None}
+"""What stands for two counts that differ by how much must not be told."""
+FEWER = re.compile(r"<(\d+)")
+LEAST = 3
+"""A difference that is not told is of fewer than so many at least: of fewer than two it would be one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,58 +50,35 @@ class Earlier:
     fingerprint: str
 
     @classmethod
-    def read(cls, path: Path, fingerprint: str) -> Earlier:
-        """Read its manifest; raise InputError if that is none."""
-        return cls(read_manifest(path), fingerprint)
+    def read(cls, path: Path, fingerprint: str, *, several: bool = False) -> Earlier:
+        """Read its manifest; raise InputError if that is none of one table (or of several)."""
+        return cls(read_manifest(path, several=several), fingerprint)
+
+    def shares_no_column(self, names: Iterable[str]) -> bool:
+        """Return whether none of these columns is one of the earlier release, so that it is hardly one of the same."""
+        return not columns_of(self.manifest).keys() & set(names)
 
     def changes(self, after: Mapping[str, Any]) -> dict[str, Any]:
         """Return what changed, by the manifest of a run of the policy."""
         return changes(self.manifest, {**after, FINGERPRINT: self.fingerprint})
 
 
-def read_manifest(path: Path) -> dict[str, Any]:
-    """Return the manifest of an earlier release.
-
-    Raises:
-        InputError: it cannot be read, or is none of one table.
-    """
-    document: Any = None
-    failure = None
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        failure = error.strerror or "the system refused"
-    except (ValueError, RecursionError):
-        failure = "it is no JSON"
-    if failure is None and not _is_manifest(document):
-        failure = "it is no manifest of a release of one table"
-    if failure is not None:
-        raise InputError(
-            f"The manifest {path.name!r} cannot be read: {failure}.",
-            hint="give the .manifest.json that `sqlanon run` wrote beside the earlier release.",
-        )
-    found: dict[str, Any] = document
-    return found
-
-
-def _is_manifest(document: Any) -> bool:
-    if not isinstance(document, dict) or document.get("manifest_version") != 1:
-        return False
-    kinds = {"models": list, "columns": list, "ledger": dict, "certificate": dict, "versions": dict}
-    if not all(isinstance(document.get(key), kind) for key, kind in kinds.items()):
-        return False
-    return all(isinstance(item, dict) and isinstance(item.get("name"), str) for item in document["columns"])
-
-
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
     """Return what differs between two manifests, for JSON; the key ``diff`` of ``run --json``.
 
     A manifest holds the fingerprint of its policy, and of its keys only what a recipient may know. So ``policy`` says
-    that the policy changed, and the ``keys`` of it that show in the manifest. Counts that a manifest hides stay so.
+    that the policy changed, and the ``keys`` of it that show in the manifest. Both are of one table, or of several.
     """
-    columns = [{column["name"]: column for column in manifest["columns"]} for manifest in (before, after)]
-    both = [name for name in columns[1] if name in columns[0]]
+    columns = [columns_of(manifest) for manifest in (before, after)]
+    counts, hidden = _counts(before, after)
     certificates, versions = ((before[key], after[key]) for key in ("certificate", "versions"))
+    proven = _differing(OF_CERTIFICATE, *certificates)
+    if hidden and "loss" in proven:  # with the release it tells how many records were suppressed
+        proven["loss"] = HIDDEN
+    tables = {}
+    if is_of_tables(after):
+        linked = [{item["name"]: item.get("parent") for item in manifest["tables"]} for manifest in (before, after)]
+        tables = {"tables": _named(*linked)}
     return {
         "policy": {
             "changed": before.get(FINGERPRINT) != after[FINGERPRINT],
@@ -93,16 +88,101 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, An
             "added": [model for model in after["models"] if model not in before["models"]],
             "removed": [model for model in before["models"] if model not in after["models"]],
         },
-        "columns": {
-            "added": [name for name in columns[1] if name not in columns[0]],
-            "removed": [name for name in columns[0] if name not in columns[1]],
-            "changed": {
-                name: _pair(columns[0][name], columns[1][name]) for name in both if columns[0][name] != columns[1][name]
-            },
-        },
-        "counts": _differing(COUNTS, before["ledger"], after["ledger"]),
-        "certificate": _differing(OF_CERTIFICATE, *certificates),
+        **tables,
+        "columns": _named(*columns),
+        "counts": counts,
+        "certificate": proven,
         "versions": _differing(sorted({**versions[0], **versions[1]}), *versions),
+    }
+
+
+def _counts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    """Return the counts that differ, and whether some are not told; such a pair is ``HIDDEN``.
+
+    The account (records, published, suppressed, excluded; of several tables persons, and rows by table) is told as a
+    whole or not at all, because each of its counts follows from the others. It is not told if
+
+    1. two of its counts differ by fewer than k, the larger k of both manifests, and at least by ``LEAST - 1``: what
+       is not told then has two readings;
+    2. a manifest withholds one of its counts, and both sources may be of one size, or nearly: then the other manifest
+       tells that size, or bounds it;
+    3. it counts rows of persons: a difference of many rows may be that of one person. The persons of several tables
+       are counted apart, so that their rows are told where k persons more or fewer are published.
+
+    Sizes of classes are told if they do not differ by fewer than k; the number of classes is no number of persons.
+    """
+    least = max(LEAST, least_crowd(before), least_crowd(after))
+    if is_of_tables(after):
+        persons, others = before["persons"], after["persons"]
+        rows = [{item["name"]: item["published"] for item in manifest["tables"]} for manifest in (before, after)]
+        both = [name for name in rows[1] if name in rows[0]]
+        hidden = _tells_of_few(OF_PERSONS, persons, others, least) or (
+            abs(others["published"] - persons["published"]) < least and bool(_differing(both, *rows))
+        )
+        found = {
+            **_told(OF_PERSONS, persons, others, hidden=hidden),
+            **_sizes(("smallest_class",), persons, others, least),
+            **{f"rows of {name}": pair for name, pair in _told(both, *rows, hidden=hidden).items()},
+        }
+        return found, hidden
+    first, second = before["ledger"], after["ledger"]
+    of_persons = any(manifest.get("entity") for manifest in (before, after))
+    hidden = _tells_of_few(ACCOUNT, first, second, least) or (of_persons and bool(_differing(ACCOUNT, first, second)))
+    sizes = _sizes(("classes", "smallest_class", "largest_class"), first, second, least)
+    if of_persons:
+        sizes |= {name: HIDDEN for name in sizes if name != "classes"}
+    return {**_told(ACCOUNT, first, second, hidden=hidden), **sizes}, hidden
+
+
+def _tells_of_few(names: Sequence[str], before: Mapping[str, Any], after: Mapping[str, Any], least: int) -> bool:
+    """Return whether counts of an account, side by side, tell of fewer than ``least``."""
+    if not _differing(names, before, after):
+        return False
+    if any(_is_near(before.get(name), after.get(name), least) for name in names):
+        return True
+    totals = [_total(counts) for counts in (before, after)]
+    (low, high), (lowest, highest) = totals
+    return (low, lowest) != (high, highest) and max(lowest - high, low - highest) < least
+
+
+def _is_near(before: Any, after: Any, least: int) -> bool:
+    """Return whether two counts are told exactly, and differ by fewer than ``least``; equal ones do not."""
+    return isinstance(before, int) and isinstance(after, int) and 0 < abs(after - before) < least
+
+
+def _total(counts: Mapping[str, Any]) -> tuple[float, float]:
+    """Return between which numbers the source of a release has records (or persons)."""
+    bounds = [_bounds(counts.get(name)) for name in OF_PERSONS]
+    return sum(low for low, _ in bounds), sum(high for _, high in bounds)
+
+
+def _bounds(count: Any) -> tuple[float, float]:
+    if isinstance(count, int):
+        return count, count
+    few = FEWER.fullmatch(count) if isinstance(count, str) else None
+    return 0, math.inf if few is None else int(few[1]) - 1
+
+
+def _told(names: Sequence[str], before: Mapping[str, Any], after: Mapping[str, Any], *, hidden: bool) -> dict[str, Any]:
+    found = _differing(names, before, after)
+    return dict.fromkeys(found, HIDDEN) if hidden else found
+
+
+def _sizes(names: Sequence[str], before: Mapping[str, Any], after: Mapping[str, Any], least: int) -> dict[str, Any]:
+    """Return the sizes that differ, by themselves: None is that of no class."""
+    found = _differing(names, before, after)
+    near = [name for name in found if name != "classes" and None not in found[name].values()]
+    return found | {name: HIDDEN for name in near if _is_near(before[name], after[name], least)}
+
+
+def _named(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """Return which entries were added, removed and changed."""
+    return {
+        "added": [name for name in after if name not in before],
+        "removed": [name for name in before if name not in after],
+        "changed": {
+            name: _pair(before[name], after[name]) for name in after if name in before and before[name] != after[name]
+        },
     }
 
 
@@ -119,9 +199,12 @@ def _keys(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
 
     def asked(manifest: Mapping[str, Any]) -> dict[str, Any]:
         levels = ("level", "levels")
+        columns = columns_of(manifest).items()
+        several = {"tables": [(item["name"], item.get("parent")) for item in manifest.get("tables", [])]}
         return {
             "privacy": manifest["models"],
-            "columns": [{k: v for k, v in column.items() if k not in levels} for column in manifest["columns"]],
+            **(several if is_of_tables(manifest) else {}),
+            "columns": [(name, {k: v for k, v in column.items() if k not in levels}) for name, column in columns],
             "quality": [manifest["certificate"].get(name) for name in ("measure", "aggregate")],
             "transformation": "rules" in manifest,
             "entity": bool(manifest.get("entity")),
@@ -132,33 +215,46 @@ def _keys(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
 
 
 def change_lines(found: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what changed, a line each, for a person."""
+    """Yield what changed, a line each, for a person; each begins with a word of ours, whatever names hold."""
+    yield from map(visible, _lines(found))
+
+
+def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     if found["policy"]["changed"]:
         shown = found["policy"]["keys"]
         yield f"policy: changed, {', '.join(shown)}" if shown else "policy: changed, in what no manifest shows"
     for what in ("added", "removed"):
         for model in found["models"][what]:
             yield f"model {what}: {_model(model)}"
-    for what in ("added", "removed"):
-        for name in found["columns"][what]:
-            yield f"column {what}: {visible(name)}"
-    for name, pair in found["columns"]["changed"].items():
-        before, after = pair["before"], pair["after"]
-        for key in dict.fromkeys([*before, *after]):
-            if before.get(key) != after.get(key):
-                yield f"{visible(name)}: {key} {_shown(before.get(key))} -> {_shown(after.get(key))}"
+    for kind in ("table", "column"):
+        named = found.get(f"{kind}s", {"added": [], "removed": [], "changed": {}})
+        for what in ("added", "removed"):
+            for name in named[what]:
+                yield f"{kind} {what}: {name}"
+        for name, pair in named["changed"].items():
+            before, after = pair["before"] or {}, pair["after"] or {}
+            for key in dict.fromkeys([*before, *after]):
+                first, second = before.get(key), after.get(key)
+                if first != second:
+                    yield f"{kind} {name}: {key} {_shown(first, NOTHING)} -> {_shown(second, NOTHING)}"
     for part in ("counts", "certificate", "versions"):
         for name, pair in found[part].items():
-            yield f"{name}: {_shown(pair['before'])} -> {_shown(pair['after'])}"
+            what = f"version of {name}" if part == "versions" else name
+            absent = WITHHELD if part == "counts" or name == "loss" else NOTHING
+            if pair == HIDDEN:
+                yield f"{what}: changed; how, would tell of a few"
+            else:
+                yield f"{what}: {_shown(pair['before'], absent)} -> {_shown(pair['after'], absent)}"
 
 
 def _model(model: Mapping[str, Any]) -> str:
-    given = ", ".join(f"{name}={_shown(value)}" for name, value in model.items() if name not in ("type", "column"))
-    text = f"{model.get('type')}({given})"
-    return visible(f"{model['column']}: {text}" if "column" in model else text)
+    parameters = {name: value for name, value in model.items() if name not in ("type", "column")}
+    given = ", ".join(f"{name}={_shown(value, NOTHING)}" for name, value in parameters.items())
+    text = f"{model['type']}({given})"
+    return f"{model['column']}: {text}" if "column" in model else text
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Any, absent: str) -> str:
     if value is None:
-        return WITHHELD
+        return absent
     return value if isinstance(value, str) else f"{value:.6f}" if isinstance(value, float) else json.dumps(value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from urllib.parse import quote
 
 from lxml import etree
 
-from sqlanon.publish.ledger import coarse
+from sqlanon.publish.ledger import coarse, is_small
 from sqlanon.report.markdown import escaped
 from sqlanon.report.wording import visible
 from sqlanon.version import VERSION
@@ -73,13 +74,34 @@ class RelationCheck:
         return "could not be checked" if self.error is not None else "holds" if self.holds else "does not hold"
 
 
-def failing_text(classes: int, members: int, unit: str, k: int) -> str:
+def failing_text(classes: int, members: int, whole: int, unit: str, k: int) -> str:
     """Return how much of a relation fails a model; a count of fewer than k is not told.
 
-    >>> failing_text(7, 19, "records", 5), failing_text(1, 3, "records", 5)
-    ('7 classes (19 records) fail.', '<5 classes (<5 records) fail.')
+    Members are rounded to multiples of k, because those that are left over, or fail one model and not another, may be
+    fewer than k.
+
+    >>> failing_text(7, 19, 90, "records", 5), failing_text(1, 3, 90, "records", 5)
+    ('7 classes (about 20 records) fail.', '<5 classes (<5 records) fail.')
+    >>> failing_text(18, 88, 90, "records", 5)
+    '18 classes (>85 records) fail.'
     """
-    return f"{coarse(classes, k)} classes ({coarse(members, k)} {unit}) fail."
+    if is_small(members, k):
+        told = f"<{k}"
+    elif whole - members < k:
+        told = f">{whole - k}"
+    else:
+        told = f"about {int(members / k + 0.5) * k}"
+    return f"{coarse(classes, k)} classes ({told} {unit}) fail."
+
+
+def _literal(text: str) -> str:
+    """Return a text for SARIF, where braces are places for arguments and brackets begin a link.
+
+    >>> _literal("[x](https://y) {0}")
+    '\\\\[x\\\\](https://y) {{0}}'
+    """
+    shown = visible(text).replace("{", "{{").replace("}", "}}")
+    return re.sub(r"([\\\[\]])", r"\\\1", shown)
 
 
 def junit(checked: RelationCheck) -> str:
@@ -115,7 +137,7 @@ def sarif(checked: RelationCheck) -> str:
     invocation: dict[str, Any] = {"executionSuccessful": checked.error is None}
     if checked.error is not None:
         invocation["toolExecutionNotifications"] = [
-            {"level": "error", "descriptor": {"id": NOT_CHECKED}, "message": {"text": checked.error}}
+            {"level": "error", "descriptor": {"id": NOT_CHECKED}, "message": {"text": _literal(checked.error)}}
         ]
     driver = {
         "name": TOOL,
@@ -130,7 +152,7 @@ def sarif(checked: RelationCheck) -> str:
     results = [_result(checked, finding, rules) for finding in checked.findings if not finding.holds]
     run = {
         "tool": {"driver": driver},
-        "automationDetails": {"id": f"{TOOL}/{checked.relation}/"},
+        "automationDetails": {"id": f"{TOOL}/{visible(checked.relation)}/"},
         "invocations": [invocation],
         "columnKind": "utf16CodeUnits",
         "results": results,
@@ -155,7 +177,7 @@ def _rule(rule: str) -> dict[str, Any]:
 
 def _result(checked: RelationCheck, finding: CheckOutcome, rules: Sequence[str]) -> dict[str, Any]:
     """Return a result; its fingerprint stays as long as the same test fails of the same relation."""
-    location: dict[str, Any] = {"logicalLocations": [{"name": checked.relation, "kind": "resource"}]}
+    location: dict[str, Any] = {"logicalLocations": [{"name": visible(checked.relation), "kind": "resource"}]}
     if checked.path is not None:
         artifact = {"uri": quote(checked.path), "uriBaseId": "%SRCROOT%"}
         location["physicalLocation"] = {"artifactLocation": artifact, "region": {"startLine": 1}}
@@ -165,7 +187,7 @@ def _result(checked: RelationCheck, finding: CheckOutcome, rules: Sequence[str])
         "ruleIndex": rules.index(finding.rule),
         "kind": "fail",
         "level": "error",
-        "message": {"text": f"{finding.test} does not hold: {finding.text}"},
+        "message": {"text": _literal(f"{finding.test} does not hold: {finding.text}")},
         "locations": [location],
         "partialFingerprints": {FINGERPRINT: hashlib.sha256(same.encode()).hexdigest()},
     }

@@ -9,6 +9,7 @@ from typing import Any
 from sqlanon.errors import AuditError
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.publish.ledger import Entities, is_small
+from sqlanon.publish.openlineage import manifest_facets
 from sqlanon.search.certificate import Certificate
 from sqlanon.tables.keys import MODEL
 from sqlanon.tables.policy import TablesPolicy
@@ -143,7 +144,7 @@ def tables_manifest(
         name: f"<{policy.k}" if is_small(count, policy.k) else count
         for name, count in (("suppressed", persons.suppressed), ("excluded", persons.excluded))
     }
-    return {
+    document = {
         "manifest_version": 1,
         "policy_fingerprint": policy.fingerprint(),
         "models": [{"type": MODEL, "k": policy.k}],
@@ -153,3 +154,4 @@ def tables_manifest(
         "output": {} if policy.output is None else {policy.output.kind: policy.shown_target},
         "versions": dict(versions),
     }
+    return {**document, "openlineage": manifest_facets(document)}

@@ -9,12 +9,16 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from command_line import sqlanon
+
+from sqlanon.commands.check import CheckOptions, execute
+from sqlanon.report.checked_relation import CheckOutcome, RelationCheck, sarif
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "Przybylski"
@@ -51,7 +55,7 @@ def test_a_check_that_fails_says_so_in_every_file() -> None:
     [location] = run["results"][0]["locations"]
     assert location["physicalLocation"]["artifactLocation"] == {"uri": "r.csv", "uriBaseId": "%SRCROOT%"}
     assert "<2 classes (<2 records) fail." in run["results"][0]["message"]["text"]
-    assert "2 classes (3 records) fail." in run["results"][1]["message"]["text"]
+    assert "2 classes (about 4 records) fail." in run["results"][1]["message"]["text"]
     assert "does not hold" in summary.splitlines()[0] and summary.count("**does not hold**") == 2
 
 
@@ -80,6 +84,106 @@ def test_names_with_marks_of_markdown_and_xml_stand_as_they_are() -> None:
     code, junit, sarif, summary = files("r.csv", "--qi", 'a|<b>&"c', "--k", 2)
     assert code == 1 and 'a|&lt;b&gt;&amp;"c' in junit and "a\\|\\<b\\>" in summary
     assert sarif["version"] == "2.1.0"
+
+
+def many(classes: int, size: int, alone: int) -> None:
+    """Write a release of so many classes of so many records, and of so many records that are alone."""
+    rows = [(str(number), "x") for number in range(classes) for _ in range(size)]
+    rows += [(f"alone {number}", "x") for number in range(alone)]
+    Path("r.csv").write_text("age,region\n" + "".join(",".join(row) + "\n" for row in rows))
+
+
+def test_counts_in_files_are_not_subtracted_to_fewer_than_k() -> None:
+    many(3, 6, 12)
+    text = json.dumps(files("r.csv", "--qi", "age", "--k", 5)[2]["runs"][0]["results"])
+    assert "12 classes (about 10 records) fail." in text
+    Path("r.csv").write_text(Path("r.csv").read_text() + "few,x\nfew,x\nfew,y\n")  # three records pass
+    sarif = files("r.csv", "--qi", "age", "--k", 5, "--sensitive", "region:distinct_l_diversity:l=2")[2]
+    assert "15 classes (>28 records) fail." in sarif["runs"][0]["results"][1]["message"]["text"]
+
+
+def test_counts_below_the_size_of_a_model_are_in_no_file() -> None:
+    many(20, 7, 0)
+    _, junit, _, summary = files("r.csv", "--qi", "age", "--bounded-knowledge", "k=12,at_most=1")
+    assert "the smallest has &lt;12" in junit and "the smallest has \\<12" in summary
+    many(2, 3, 0)
+    assert "has &lt;5" in files("r.csv", "--qi", "age", "--k", 1, "--sensitive", "region:distinct_l_diversity:l=2")[1]
+
+
+def test_no_folder_and_no_number_of_an_error_is_in_a_file(folder: Path) -> None:
+    (folder / "elsewhere" / "private").mkdir(parents=True)
+    (folder / "here").mkdir()
+    (folder / "r.csv").rename(folder / "elsewhere" / "private" / "r.csv")
+    os.chdir(folder / "here")
+    for source in ("../elsewhere/private/r.csv", "../elsewhere/private/none.csv", "../elsewhere/private"):
+        code, *texts = files(source, "--qi", "age", "--k", 2)
+        text = "".join(map(str, texts))
+        assert code == (1 if source.endswith("r.csv") else 2) and "elsewhere" not in text and ".." not in text
+    Path("odd.csv").write_text('a,"b\nc"\n1,1\n2,2\n3,3\n')
+    code, junit, sarif, summary = files("odd.csv", "--qi", "a", "--k", 2)
+    if code == 2:
+        assert not re.search(r"\b3\b", junit + summary + str(sarif["runs"][0]["invocations"]))
+
+
+def test_files_of_an_earlier_check_do_not_stand_for_one_that_was_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    files("r.csv", "--qi", "region", "--k", 1)
+    given = CheckOptions(
+        source="r.csv", table=None, qi=("region",), k=1, entity=None, sensitive=(), bounded_knowledge=None,
+        delta_presence=None, model=(), reference=None, reference_table=None, delimiter=None, manifest=None,
+        as_json=False,
+    )  # fmt: skip
+
+    def stopped(options: CheckOptions) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("sqlanon.commands.check.check_named", stopped)
+    with pytest.raises(MemoryError):
+        execute(**asdict(given), junit="j.xml", sarif="s.sarif", summary=None)
+    assert 'errors="1"' in Path("j.xml").read_text()
+    assert json.loads(Path("s.sarif").read_text())["runs"][0]["invocations"][0]["executionSuccessful"] is False
+
+
+@pytest.mark.parametrize("paper", ["r.csv.manifest.json", "r.csv.certificate.json", "h.csv"])
+def test_no_paper_of_the_release_is_written_over(paper: str) -> None:
+    Path(paper).write_text("1;*\n")
+    model = "diagnosis:t_closeness:t=0.5,distance=hierarchical,hierarchy=h.csv"
+    given = ["r.csv", "--qi", "age", "--sensitive", model, "--reference", "r.csv"]
+    done = sqlanon("check", *given, "--junit", paper)
+    assert done.returncode == 2 and "TargetError" in done.stderr and Path(paper).read_text() == "1;*\n"
+
+
+def test_a_summary_on_standard_output_takes_the_place_of_exact_counts() -> None:
+    done = sqlanon("check", "r.csv", "--qi", "age", "--k", 5, "--summary", "-")
+    assert done.returncode == 1 and done.stdout.startswith("### sqlanon check: r.csv does not hold")
+    assert not re.search(r"\b[1-4] (records|classes)|has [1-4]\b", done.stdout) and not Path("-").exists()
+    assert sqlanon("check", "r.csv", "--qi", "nowhere", "--k", 5, "--summary", "-").returncode == 2
+    assert sqlanon("check", "r.csv", "--qi", "age", "--k", 5, "--summary", "-", "--json").returncode == 2
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert hooks[1]["entry"] == "sqlanon check --summary -"
+
+
+def test_a_summary_begins_a_line_of_its_own() -> None:
+    Path("s.md").write_text("no end of line")
+    assert sqlanon("check", "r.csv", "--qi", "region", "--k", 1, "--summary", "s.md").returncode == 0
+    assert "no end of line\n### sqlanon" in Path("s.md").read_text()
+
+
+def test_a_name_is_no_link_and_no_place_for_an_argument_in_sarif() -> None:
+    name = "[x](https://y) {0}\u202e"
+    text = sarif(RelationCheck(name, None, [CheckOutcome("k_anonymity", name, holds=False, text="It fails.")]))
+    [run] = json.loads(text)["runs"]
+    assert run["results"][0]["message"]["text"].startswith("\\[x\\](https://y) {{0}}\\\\u202e does not hold")
+    failed = json.loads(sarif(RelationCheck("r", None, [], error=name)))["runs"][0]["invocations"][0]
+    assert "\\[x\\]" in failed["toolExecutionNotifications"][0]["message"]["text"] and "\u202e" not in text
+
+
+def test_no_name_of_a_policy_begins_a_line() -> None:
+    columns = {"a\n::error file=x::y": {"role": "none"}}
+    model = [{"type": "k_anonymity", "k": 5}]
+    Path("bad.yaml").write_text(yaml.safe_dump({"source": "r.csv", "columns": columns, "privacy": model}))
+    done = sqlanon("policy", "check", "bad.yaml")
+    assert done.returncode == 2 and "::error" in done.stderr
+    assert not any(line.lstrip().startswith("::") for line in done.stderr.splitlines())
 
 
 def test_papers_are_a_test_of_their_own() -> None:
@@ -220,11 +324,17 @@ def test_the_action_checks_and_sums_up(folder: Path) -> None:
     lines = "diagnosis:distinct_l_diversity:l=1\ndiagnosis:entropy_l_diversity:l=1\n"
     code, _, summary, outputs = check_step(folder, source="r.csv", qi="region", k="1", sensitive=lines)
     assert code == 0 and summary.count("| holds |") == 3 and outputs["holds"] == "true"
-    assert json.loads(Path(outputs["json"]).read_text())["holds"] is True
+    before = outputs["json"]
+    assert json.loads(Path(before).read_text())["holds"] is True
     code, printed, summary, outputs = check_step(
         folder, source="r.csv", qi="age", k="2", sarif="s.sarif", junit="j.xml"
     )
     assert code == 1 and outputs["holds"] == "false" and summary in printed
+    first, *_, last = printed.split()
+    assert first.startswith("::stop-commands::") and last == f"::{first.removeprefix('::stop-commands::')}::"
+    assert len(last) > 30 and json.loads(Path(before).read_text())["holds"] is True  # of the step before
+    code, printed, _, outputs = check_step(folder, source="--version")
+    assert code == 2 and outputs["holds"] == ""
     assert Path("s.sarif").exists() and Path("j.xml").exists()
     code, _, summary, outputs = check_step(folder, source="r.csv", qi="age; touch evil $(touch evil)", k="2")
     assert code == 2 and outputs["holds"] == "" and "could not be checked" in summary and not Path("evil").exists()

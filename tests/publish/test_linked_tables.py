@@ -496,3 +496,87 @@ def test_a_killed_run_leaves_a_whole_release_or_none(clinic: Path, kind: dict[st
         assert check_papers(target).holds
     subprocess.run(command, check=True, capture_output=True)
     assert not [path for path in clinic.iterdir() if path.name.startswith(".")]
+
+
+def words(found: object) -> Iterator[str]:
+    """Every text and number in a document."""
+    if isinstance(found, dict | list):
+        for item in [*found, *(found.values() if isinstance(found, dict) else [])]:
+            yield from words(item)
+    else:
+        yield str(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_catalog_is_told_of_every_table(clinic: Path, kind: dict[str, str]) -> None:
+    file, events = clinic / "policy.json", clinic / "events.jsonl"
+    file.write_text(json.dumps(document(output=kind, if_exists="replace")))
+    done = run_command("run", file, "--openlineage", events, "--json")
+    assert done.returncode == 0, done.stderr
+    begun, ended = map(json.loads, events.read_text().splitlines())
+    assert (begun["eventType"], ended["eventType"]) == ("START", "COMPLETE")
+    assert [item["name"] for item in ended["inputs"]] == ["patients", "visits", "diagnoses"]
+    assert {item["namespace"] for item in ended["inputs"]} == {f"duckdb://{clinic / 'clinic.duckdb'}"}
+    names = ["patients", "visits", "diagnoses"]
+    form = kind.get("format", "parquet")
+    places = names if "file" in kind else [str(clinic / "out" / f"{name}.{form}") for name in names]
+    assert [item["name"] for item in ended["outputs"]] == places
+    rows = {name: item["published"] for name, item in json.loads(done.stdout)["tables"].items()}
+    assert [item["outputFacets"]["outputStatistics"]["rowCount"] for item in ended["outputs"]] == [*rows.values()]
+    fields = ended["outputs"][1]["facets"]["columnLineage"]["fields"]
+    assert [*fields] == ["vid", "patient", "year"] and fields["year"]["inputFields"][0]["name"] == "visits"
+    assert fields["vid"]["inputFields"][0]["transformations"][0]["masking"]
+    for item in ended["outputs"]:  # the columns of every table decide whose rows are left out
+        filters = [(found["name"], found["field"]) for found in item["facets"]["columnLineage"]["dataset"]]
+        assert filters == [("patients", "sex"), ("visits", "year"), ("diagnoses", "icd")]
+    manifest = json.loads((clinic / f"out{'.duckdb' if 'file' in kind else ''}.manifest.json").read_text())
+    assert [item["name"].split(".")[-1] for item in manifest["openlineage"]["outputs"]] == names
+    assert not any("clinic" in word for word in words(manifest))
+
+
+@pytest.mark.slow
+def test_a_run_of_several_tables_that_fails_is_told(clinic: Path) -> None:
+    file, events = clinic / "policy.json", clinic / "events.jsonl"
+    file.write_text(json.dumps(document(privacy=[{"type": "profile_k", "k": 41}], output={"folder": "out"})))
+    assert run_command("run", file, "--openlineage", events).returncode == 1
+    message = json.loads(events.read_text().splitlines()[1])["run"]["facets"]["errorMessage"]["message"]
+    assert "NoSolutionError" in message and "40" not in message
+    file.write_text(json.dumps(document(output={"file": "out.duckdb"})))
+    assert run_command("run", file, "--dry-run", "--openlineage", events).returncode == 0
+    assert json.loads(events.read_text().splitlines()[1])["outputs"] == []
+    for place in (clinic / "clinic.duckdb", file, clinic / "out.duckdb", clinic / "out.duckdb.manifest.json"):
+        done = run_command("run", file, "--dry-run", "--openlineage", place)
+        assert done.returncode == 2 and "another file of this run" in done.stderr
+    (clinic / "out").mkdir()
+    file.write_text(json.dumps(document(output={"folder": "out"}, if_exists="replace")))
+    done = run_command("run", file, "--openlineage", clinic / "out" / "events.jsonl")
+    assert done.returncode == 2 and "TargetError" in done.stderr
+
+
+@pytest.mark.slow
+def test_what_changed_since_an_earlier_release_of_several_tables(clinic: Path) -> None:
+    file, old = clinic / "policy.json", clinic / "old.json"
+    file.write_text(json.dumps(document(output={"file": "out.duckdb"}, if_exists="replace")))
+    assert run_command("run", file).returncode == 0
+    old.write_bytes((clinic / "out.duckdb.manifest.json").read_bytes())
+    same = run_command("run", file, "--dry-run", "--diff", old, "-q")
+    assert same.stdout == "since the earlier release nothing changed that manifests show\n", same.stderr
+    change(clinic, "INSERT INTO visits SELECT 100 + i, 39, 2000 FROM range(9) AS t(i)")  # the nine visits of one person
+    tables = document()["tables"]
+    tables["diagnoses"]["columns"] = {"icd": SUPPRESS, "ward": {"role": "drop"}}
+    file.write_text(json.dumps(document(tables=tables, output={"file": "out.duckdb"}, if_exists="replace")))
+    done = run_command("run", file, "--json", "--diff", old)
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(done.stdout)
+    found = shown["diff"]
+    assert found["policy"] == {"changed": True, "keys": ["columns"]}
+    assert found["columns"]["removed"] == ["diagnoses.ward"] and found["tables"]["changed"] == {}
+    for name, pair in found["counts"].items():
+        assert pair == {"before": None, "after": None} or name == "smallest_class", name
+    again = run_command("run", file, "--dry-run", "--diff", clinic / "out.duckdb.manifest.json", "-q")
+    assert "nothing changed" in again.stdout
+    for manifest in ({"manifest_version": 1}, {**json.loads(old.read_text()), "persons": {}}):
+        old.write_text(json.dumps(manifest))
+        assert run_command("run", file, "--dry-run", "--diff", old).returncode == 2
+    assert "--report" in run_command("run", file, "--report", clinic / "r.html", "--diff", old).stderr

@@ -15,7 +15,7 @@ from command_line import sqlanon
 
 from sqlanon.commands.run_lineage import Lineage
 from sqlanon.policy import Policy
-from sqlanon.report.changes import change_lines, changes
+from sqlanon.report.changes import HIDDEN, change_lines, changes
 
 pytestmark = pytest.mark.slow
 
@@ -180,6 +180,12 @@ def test_classes_of_openlineage_take_every_facet() -> None:
     [
         ("postgresql://me:secret@db.example:5433/clinic", "ward.p", ("postgres://db.example:5433", "clinic.ward.p")),
         ("postgresql://me:secret@db.example/clinic", "p", ("postgres://db.example:5432", "clinic.public.p")),
+        ("postgresql://me:secret@a:1,b:2/clinic", "p", ("sqlanon", "p")),
+        ("postgresql://me:12/secret@host/clinic", "p", ("sqlanon", "p")),
+        ("postgresql://me:12#secret@host/clinic", "p", ("sqlanon", "p")),
+        ("postgresql://me@host", "p", ("sqlanon", "p")),
+        ("postgresql://host/clinic?user=me&password=secret", "p", ("sqlanon", "p")),
+        ("postgresql://me@host/my%20clinic?sslmode=require", "p", ("postgres://host:5432", "my clinic.public.p")),
         ("/data/p.parquet", None, ("file", "/data/p.parquet")),
         ("/data/p.sqlite", "p", ("sqlite:///data/p.sqlite", "p")),
     ],
@@ -216,10 +222,10 @@ def test_what_changed_is_told_without_values_and_small_counts() -> None:
     assert {"type": "k_anonymity", "k": 9} in found["models"]["added"] and len(found["models"]["removed"]) == 2
     levels = {name: pair["after"]["level"] for name, pair in found["columns"]["changed"].items()}
     assert all(document["levels"][name] == level != before["levels"][name] for name, level in levels.items())
-    for name in ("published", "classes", "smallest_class", "largest_class"):
+    for name in ("classes", "smallest_class", "largest_class"):
         pair = {"before": before[name], "after": document[name]}
         assert found["counts"].get(name, pair) == pair and (name in found["counts"]) == (before[name] != document[name])
-    assert found["counts"]["suppressed"] == {"before": "<5", "after": "<9"} and SECRET not in json.dumps(found)
+    assert found["counts"]["suppressed"] == HIDDEN and SECRET not in json.dumps(found)
     done = sqlanon("run", "p.yaml", "--dry-run", "--diff", "old.json")
     assert "column removed: diagnosis" in done.stdout and "model added: k_anonymity(k=9)" in done.stdout
 
@@ -249,5 +255,43 @@ def test_every_difference_between_two_manifests_is_told() -> None:
     second["ledger"]["classes"] += 1
     second["columns"][0]["height"] += 1
     lines = list(change_lines(changes(first, second)))
-    assert len(lines) == 5 and any(line.startswith("sqlanon: ") for line in lines)
+    assert len(lines) == 5 and any(line.startswith("version of sqlanon: ") for line in lines)
     assert "loss: withheld -> 0.500000" in lines
+
+
+def test_standard_output_holds_the_release_alone() -> None:
+    run()
+    done = sqlanon("run", "p.yaml", "--to", "-", "--diff", "r.csv.manifest.json")
+    assert done.returncode == 0 and done.stdout.splitlines() == Path("r.csv").read_text().splitlines()
+    assert "since the earlier release" in done.stderr
+
+
+def test_an_earlier_manifest_and_a_release_that_stands_are_not_written_over() -> None:
+    run()
+    Path("r.csv.manifest.json").rename("old.json")
+    for given in (["--diff", "old.json", "--openlineage", "old.json"], ["--dry-run", "--openlineage", "r.csv"]):
+        done = sqlanon("run", "p.yaml", *given)
+        assert done.returncode == 2 and "another file of this run" in done.stderr
+    assert json.loads(Path("old.json").read_text())["models"] and Path("r.csv").read_text().startswith("age")
+
+
+def test_a_manifest_of_another_table_is_warned_of() -> None:
+    run()
+    old = written()
+    old["columns"] = [{"name": "elsewhere", "role": "keep"}]
+    Path("old.json").write_text(json.dumps(old))
+    assert "is it of another release?" in sqlanon("run", "p.yaml", "--dry-run", "--diff", "old.json").stderr
+    assert "Warning" not in sqlanon("run", "p.yaml", "--dry-run", "--diff", "r.csv.manifest.json").stderr
+
+
+def test_a_failure_is_told_without_numbers_and_without_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy(privacy=[{"type": "k_anonymity", "k": 500}])
+    assert "43" in sqlanon("run", "p.yaml", "--openlineage", "events.jsonl").stderr
+    _, ended = map(json.loads, Path("events.jsonl").read_text().splitlines())
+    assert not any(letter.isdigit() for letter in ended["run"]["facets"]["errorMessage"]["message"])
+    for secret in ("12/secret", "pa/secret", "12?secret", "12#secret"):  # not escaped: it looks like a port or a path
+        monkeypatch.setenv("CLINIC", f"postgresql://me:{secret}@127.0.0.1:1/clinic")
+        policy(source="${CLINIC}")
+        done = sqlanon("run", "p.yaml", "--openlineage", "events.jsonl")
+        text = Path("events.jsonl").read_text() + done.stderr
+        assert done.returncode == 2 and "secret" not in text and "me:" not in text and "Traceback" not in text

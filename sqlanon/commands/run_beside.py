@@ -1,0 +1,42 @@
+"""The files that a run writes beside its release: none takes the place of what the run reads, or has published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sqlanon.commands.common import refuse_overwriting
+from sqlanon.disk.writing import check_directory
+from sqlanon.errors import TargetError
+from sqlanon.policy import Policy
+from sqlanon.policy.paths import same_file
+from sqlanon.publish.papers import PAPERS
+from sqlanon.report.files import check_report
+from sqlanon.tables.policy import TablesPolicy
+
+
+def taken_by(policy: Policy | TablesPolicy, diff: str | None = None) -> tuple[Path, ...]:
+    """Return the files of a run: those that it reads, the earlier manifest, the release with its papers."""
+    taken = [*policy.read_files, *([Path(diff)] if diff is not None else [])]
+    if policy.output is not None and policy.output.kind in ("file", "folder"):
+        taken += [Path(policy.output.target + ending) for ending in ("", *PAPERS)]
+    return tuple(taken)
+
+
+def check_beside(taken: Sequence[Path], beside: Mapping[str, Path], *, folder: Path | None = None) -> None:
+    """Check that nothing beside a release is written over a file of the run, or over another of its kind.
+
+    Args:
+        folder: that of the release, in which nothing else may be.
+
+    Raises:
+        TargetError: it would be; nothing has been done yet.
+    """
+    for what, path in beside.items():
+        if what == "report":
+            check_report(path)
+        else:
+            check_directory(path)
+        if folder is not None and same_file(path.absolute().parent, folder):
+            raise TargetError(f"The {what} {path.name!r} would be in the release.", hint="choose another folder.")
+    refuse_overwriting(taken, beside)
