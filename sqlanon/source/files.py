@@ -14,10 +14,10 @@ from sqlglot import exp
 from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.engines.duckdb.files import CsvForm, csv_relation, parquet_relation
-from sqlanon.errors import EngineError, SourceError
+from sqlanon.errors import EngineError, InputError, SourceError, UnsupportedError
 from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.formats.base import FileFormat
-from sqlanon.policy.paths import TEXT_ENDINGS, flat_ending
+from sqlanon.policy.paths import TEXT_ENDINGS, flat_ending, is_connection_text, is_file
 from sqlanon.source.csv_records import CsvRecords, count_records, csv_form, find_fault, line_of
 from sqlanon.source.csv_types import Misfit, Wanted, find_conversions
 from sqlanon.source.lake_folders import refuse_files_of_lakes
@@ -236,3 +236,25 @@ def read_file(file_format: FileFormat, path: Path, options: Mapping[str, Any]) -
             hint="rename them.",
         )
     return rows
+
+
+def refuse_connections(source: str) -> None:
+    """Raise an error if a source that is no file reads like what a driver connects with.
+
+    Raises:
+        UnsupportedError: a database of MotherDuck.
+        InputError: anything else.
+    """
+    if is_file(Path(source)):
+        return
+    if source.lower().startswith("md:"):
+        raise UnsupportedError(
+            "A database of MotherDuck is read by an open connection only.",
+            hint="in Python: sqlanon.anonymize(duckdb.connect('md:…'), policy); DuckDB's extension motherduck does it.",
+        )
+    if is_connection_text(source):
+        raise InputError(
+            "The source reads like what a driver connects with, and is no file; it is not repeated here.",
+            hint="write postgresql://host/database without a password: that is taken from PGPASSWORD, a password file "
+            "(~/.pgpass) or a service (PGSERVICE).",
+        )

@@ -22,7 +22,6 @@ from sqlglot import exp
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.engines.duckdb.files import GLOB
 from sqlanon.errors import EngineError, InputError, SourceChangedError, SourceError, UnsupportedError
-from sqlanon.policy.paths import is_file
 from sqlanon.source.files import PARQUET_ENDINGS
 from sqlanon.source.frames import load_frame
 from sqlanon.source.lake_folders import DELETED, DELTA_LOG, HUDI, METADATA, METADATA_ENDING, WHOLE, holds_metadata
@@ -106,15 +105,6 @@ def refuse_unread_objects(url: str) -> None:
         raise UnsupportedError(
             "Of an object store, Parquet files are read, folders of them, and Delta and Iceberg tables.",
             hint="name one, or a pattern (s3://bucket/visits/*.parquet); pass anything else as a relation of DuckDB.",
-        )
-
-
-def refuse_motherduck(source: str) -> None:
-    """Raise UnsupportedError if a source that is no file names a database of MotherDuck."""
-    if source.lower().startswith("md:") and not is_file(Path(source)):
-        raise UnsupportedError(
-            "A database of MotherDuck is read by an open connection only.",
-            hint="in Python: sqlanon.anonymize(duckdb.connect('md:…'), policy); DuckDB's extension motherduck does it.",
         )
 
 

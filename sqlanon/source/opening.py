@@ -35,11 +35,9 @@ from sqlanon.policy.paths import (
     is_server,
     is_url,
 )
-from sqlanon.source import lake
-from sqlanon.source.files import Reading, Records
+from sqlanon.source.files import Reading, Records, refuse_connections
 from sqlanon.source.frames import is_frame, is_lake_table, is_lazy, kind_of_frame, load_frame
 from sqlanon.source.lake_folders import is_lake_path, refuse_files_of_lakes
-from sqlanon.source.partition_columns import refuse_hidden_values, types_of_folders
 from sqlanon.source.spark import Cluster, is_session, parquet_files, spark_path, start_engine
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import table
@@ -182,13 +180,7 @@ def _open_path(
         return _open_lake(path, settings)
     if is_folder(path):
         return _open_folder(path, settings)
-    lake.refuse_motherduck(str(source))
-    if not is_file(path) and is_connection_text(str(source)):
-        raise InputError(
-            "The source reads like what a driver connects with, and is no file; it is not repeated here.",
-            hint="write postgresql://host/database without a password: that is taken from PGPASSWORD, a password file "
-            "(~/.pgpass) or a service (PGSERVICE).",
-        )
+    refuse_connections(str(source))
     if not is_file(path):
         raise SourceError(
             f"There is no source file {path.name!r} in {str(path.parent)!r}.",
@@ -292,6 +284,8 @@ def _open_server(url: str, table_name: str | None, may_hold_password: bool) -> S
 
 def _open_object(url: str, settings: Mapping[str, Any] | None) -> Source:
     """Return Parquet files in an object store, which DuckDB reads once, with the secrets that its user has stored."""
+    from sqlanon.source import lake
+
     lake.refuse_unread_objects(url)
     if lake.is_lake_url(url):
         return _open_lake(url, settings)
@@ -362,22 +356,29 @@ def _open_frame(frame: object, settings: Mapping[str, Any] | None) -> Source:
     engine = DuckDBEngine(settings=settings)
     with closed_on_error(engine):
         types = load_frame(engine, frame, names.STAGED)
-        version = lake.version_of(frame) if is_lake_table(frame) else None
-        kind = kind_of_frame(frame)
+        kind, version = kind_of_frame(frame), None
+        if is_lake_table(frame):
+            from sqlanon.source.lake import version_of
+
+            version = version_of(frame)
         return Source(engine, table(names.STAGED), types, None, None, frame=kind, version=version)
 
 
 def _open_lake(source: Path | str, settings: Mapping[str, Any] | None) -> Source:
     """Return a table of a lakehouse or files of an object store, whose records are brought into an embedded DuckDB."""
+    from sqlanon.source.lake import load_lake
+
     engine = DuckDBEngine(settings=settings)
     with closed_on_error(engine):
-        types, version = lake.load_lake(engine, source, names.STAGED)
+        types, version = load_lake(engine, source, names.STAGED)
         path = source if isinstance(source, Path) else None
         return Source(engine, table(names.STAGED), types, path, None, version=version)
 
 
 def _open_folder(path: Path, settings: Mapping[str, Any] | None) -> Source:
     """Return a folder of Parquet files, as a cluster writes it: one relation."""
+    from sqlanon.source.partition_columns import refuse_hidden_values, types_of_folders
+
     engine = DuckDBEngine(settings=settings)
     with closed_on_error(engine):
         refuse_files_of_lakes([path])
