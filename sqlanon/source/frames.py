@@ -201,7 +201,7 @@ def _check_names(names: Iterable[object]) -> None:
             f"The frame has {len(other)} columns whose names are no texts.",
             hint="name them, e.g. frame.columns = [str(name) for name in frame.columns].",
         )
-    if strange := [name for name in listed if not _is_name(name)]:
+    if strange := [name for name in listed if not _is_name(str(name))]:
         raise SourceError(
             f"The frame has {len(strange)} columns whose names are no valid Unicode, or hold a NUL.",
             hint="rename them.",
