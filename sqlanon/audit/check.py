@@ -15,7 +15,7 @@ from sqlanon.errors import InputError, SourceError, UnsupportedError
 from sqlanon.models.base import PrivacyModel
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.binding import bind
-from sqlanon.sqltrees.trees import canonical, column, total
+from sqlanon.sqltrees.trees import canonical, column, number, total
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def check_relation(
             records. Records without an entity (NULL) do not count.
 
     Raises:
-        InputError: the relation is empty, or a reference is missing.
+        InputError: the relation or the reference is empty, or a reference is missing.
         SourceError: a relation has no such column.
     """
     types = dict(engine.columns(relation))
@@ -100,6 +100,12 @@ def check_relation(
         raise InputError("The relation holds no records, so there is nothing to check.", hint="check the table name.")
     found = []
     reference_types = {} if reference is None else dict(engine.columns(reference))
+    if reference is not None:
+        some = exp.select(number(1)).from_(reference.copy()).limit(1)
+        if not engine.run("check reference", some):
+            raise InputError(
+                "The reference holds no records.", hint="a stream of records is read once; check its path."
+            )
     audits = []
     for model in models:
         references = _references(model, wanted, reference, reference_types, hierarchies or {}, entity)

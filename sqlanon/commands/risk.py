@@ -13,7 +13,7 @@ from sqlanon.commands.risk_text import comparison_lines, risk_lines
 from sqlanon.errors import InputError
 from sqlanon.models import least_count
 from sqlanon.policy import Policy
-from sqlanon.risk.facts import Risk, RiskComparison, with_notes
+from sqlanon.risk.facts import ALL_RECORDS, Risk, RiskComparison, with_notes
 from sqlanon.risk.figures import DEFAULT_K, Setting
 from sqlanon.risk.measure import Sample
 from sqlanon.risk.population_table import PopulationTable, population_sample
@@ -88,7 +88,7 @@ def execute(**given: Any) -> int:
         setting = _setting(judged, options)
         before = measure_relation(sample, setting, _beside(opened, judged, options))
         if policy is not None and policy.subset is not None:
-            before = with_notes(before, "The policy is about a subset; these figures are of all records of the source.")
+            before = with_notes(before, ALL_RECORDS)
         compared = None if options.compare is None else _compared(options, sample, setting, before)
     if options.as_json:
         found: dict[str, Any] = {"risk": before.to_dict()}

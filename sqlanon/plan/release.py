@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -73,6 +74,7 @@ class Release(WithCard, Closing):
     _kind: str | None = None
     _target: str = ""
     _cache: list[pa.Table] = field(default_factory=list)
+    _reading: Lock = field(default_factory=Lock, compare=False)
 
     def close(self) -> None:
         self.plan.close()
@@ -119,10 +121,14 @@ class Release(WithCard, Closing):
         return self.plan.utility(target, queries=queries, seed=seed, ml=ml)
 
     def to_arrow(self) -> pa.Table:
-        """Return the released rows: read from the target, or, without one, shuffled and audited in the engine."""
-        if not self._cache:
-            self._cache.append(self._read())
-        return self._cache[0]
+        """Return the released rows: read from the target, or, without one, shuffled and audited in the engine.
+
+        They are read once: what other threads ask for meanwhile, and what is asked for later, is the same table.
+        """
+        with self._reading:
+            if not self._cache:
+                self._cache.append(self._read())
+            return self._cache[0]
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the released rows as a pandas frame, numbered from 0.

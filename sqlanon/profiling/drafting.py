@@ -339,15 +339,14 @@ def _listed(decisions: Sequence[Decision]) -> str:
 
 def _source_lines(profile: Profile, base: Path) -> list[str]:
     source = profile.source
+    table = [] if profile.table is None else [f"table: {_scalar(profile.table)}"]
     if profile.is_frame:
-        return _comment("The source is the frame that is passed to sqlanon.anonymize.", 0)
+        return [*_comment(f"The source is the {source} that is passed to sqlanon.anonymize.", 0), *table]
     if not is_url(source) and not is_connection_text(source):
         path = Path(os.path.abspath(source))
         near = path.is_relative_to(base) or base.is_relative_to(path.parent) or path.parent.parent in base.parents
         source = Path(os.path.relpath(path, base)).as_posix() if near else str(path)
-    lines = [f"source: {_scalar(source)}"]
-    if profile.table is not None:
-        lines.append(f"table: {_scalar(profile.table)}")
+    lines = [f"source: {_scalar(source)}", *table]
     if profile.csv:
         lines.append(f"csv: {_flow(profile.csv)}")
     return lines

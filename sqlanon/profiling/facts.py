@@ -101,7 +101,7 @@ class ColumnProfile:
     """What was found of a column.
 
     Attributes:
-        type: in DuckDB's words; all columns of a CSV file are VARCHAR.
+        type: in DuckDB's words, without the values of an ENUM; all columns of a CSV file are VARCHAR.
         empty: records with a text without a character, or with blanks alone.
         distinct: values, NULL not counted; ``alone``: records whose value nobody else has.
         exact: False where both were estimated from a part of the values.
@@ -215,7 +215,7 @@ class Profile(WithCard):
         engine: the database that counted.
         is_text: the source is a text file, whose columns are texts until a policy says otherwise.
         candidates: the columns whose sets were looked at; ``sets`` is None where there is none.
-        is_frame: the source is a frame, and ``source`` what it is called.
+        is_frame: the source is a frame or an open connection, and ``source`` what it is called.
         kept_together: all columns that would be published as they are, as one set; None with fewer than two.
     """
 

@@ -36,6 +36,7 @@ from sqlanon.source.files import Reading
 from sqlanon.source.opening import ONLY_TABLE, Source, closed_on_error, open_source
 from sqlanon.source.rights import with_readable_columns, with_visible_rows
 from sqlanon.sqltrees import names
+from sqlanon.sqltrees.data_types import without_values
 
 MOST_CANDIDATES = 20
 """Columns whose sets are looked at, at most."""
@@ -73,7 +74,7 @@ def profile(source: object, table: str | None = None, *, csv: Mapping[str, Any] 
             opened = with_readable_columns(with_visible_rows(opened, accepted=True))
         found = profile_source(opened)
         named = table or _only_table(opened)
-    framed = None if isinstance(source, str | Path) else opened.frame
+    framed = None if isinstance(source, str | Path) else opened.frame or f"{found.engine} connection"
     is_text = opened.path is not None and flat_ending(opened.path.name) in TEXT_ENDINGS
     return replace(
         found,
@@ -141,11 +142,11 @@ def _columns(measures: Measures, types: Mapping[str, str]) -> list[ColumnProfile
     for name, kind in types.items():
         if name not in counts:
             reason = f"The type {kind.split('(')[0]} cannot be compared."
-            columns.append(ColumnProfile(name, kind, measures.records, 0, 0, 0, 0, because=reason,
+            columns.append(ColumnProfile(name, without_values(kind), measures.records, 0, 0, 0, 0, because=reason,
                                          role="identifier", reason=reason))  # fmt: skip
             continue
         reads_as, shape = readings[name]
-        item = _described(name, kind, measures.records, counts[name], examined[name])
+        item = _described(name, without_values(kind), measures.records, counts[name], examined[name])
         written = (shape or "").removeprefix("date ") if reads_as == "date" else ISO
         item = replace(
             item,

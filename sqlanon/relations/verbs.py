@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from sqlglot import exp
@@ -13,7 +14,7 @@ from sqlanon.errors import EngineError, InputError, SourceError
 from sqlanon.models import least_count
 from sqlanon.policy import Model, Policy, PolicyLike, as_policy
 from sqlanon.policy.paths import FilePatterns
-from sqlanon.risk.facts import Risk, with_notes
+from sqlanon.risk.facts import ALL_RECORDS, Risk, with_notes
 from sqlanon.risk.figures import DEFAULT_K, Setting
 from sqlanon.risk.measure import Sample
 from sqlanon.risk.relation import Beside, measure_relation
@@ -70,7 +71,8 @@ def risk(
         )
         basic = policy.nulls == "basic"
         sample = Sample(opened.engine, opened.relation, names, opened.readable, owner, basic)
-        return with_notes(measure_relation(sample, setting, Beside(column_sets=column_sets)), *opened.warnings)
+        notes = opened.warnings if policy.subset is None else (*opened.warnings, ALL_RECORDS)
+        return with_notes(measure_relation(sample, setting, Beside(column_sets=column_sets)), *notes)
 
 
 def check(
@@ -107,7 +109,7 @@ def check(
             opened.relation,
             quasi_identifiers=match_columns(opened, [item.name for item in policy.quasi_identifiers]),
             models=policy.models,
-            reference=None if reference is None else _reference(opened, reference, policy),
+            reference=None if reference is None else _reference(opened, reference, policy, same=reference is source),
             entity=None if policy.entity is None else match_columns(opened, [policy.entity])[0],
         )
 
@@ -127,6 +129,8 @@ def _policy_of(
         return policy
     if not asked:
         raise InputError("No quasi-identifiers are named.", hint='name columns, e.g. ["age", "zip"].')
+    if not isinstance(models, Mapping):
+        raise InputError("Models of sensitive columns lack their columns.", hint="give sensitive={column: model}.")
     k = fallback if k is None else k
     if k is None and not models:
         raise InputError("There is nothing to check.", hint="give k=5, or sensitive={column: model}.")
@@ -165,13 +169,24 @@ def _opened(source: object, policy: Policy, table: str | None) -> Source:
         return with_readable_columns(with_visible_rows(opened, accepted=policy.row_security == "accept"))
 
 
-def _reference(opened: Source, reference: object, policy: Policy) -> exp.Expr:
-    """Return the relation that models are judged against, beside an open source."""
+def _reference(opened: Source, reference: object, policy: Policy, *, same: bool) -> exp.Expr:
+    """Return the relation that models are judged against, beside an open source.
+
+    Args:
+        same: it is the source itself, which may be a stream that is read once.
+    """
+    if same and opened.frame is not None:
+        return opened.relation
     opened.engine.require("several_sources")
     assert isinstance(opened.engine, DuckDBEngine)  # others lack "several_sources"
     if is_frame(reference):
         load_frame(opened.engine, reference, REFERENCE)
         return working_table(REFERENCE)
+    if not isinstance(reference, str | Path):
+        raise SourceError(
+            f"A reference of the type {type(reference).__name__} cannot be read.",
+            hint="give the path of a file, or a frame.",
+        )
     reading = Reading(policy.csv, policy.formats, policy.extensions)
     try:
         return other_records(opened, str(reference), ONLY_TABLE, reading, name=REFERENCE).relation

@@ -234,7 +234,8 @@ def _of_profile(found: Profile) -> Card:
 
 def _of_risk(risk: Risk) -> Card:
     """Return the card of a relation as it stands."""
-    what = f"{counted(risk.records, risk.unit)} in {counted(risk.classes, 'class')}"
+    each = "" if risk.unit == "record" else " (each once in every class of theirs)"
+    what = f"{counted(risk.records, risk.unit)}{each} in {counted(risk.classes, 'class')}"
     least = "" if risk.smallest_class is None else f", the smallest has {count(risk.smallest_class)}"
     blocks = list(of_release(risk.figures, (), risk.k, where="In the relation"))
     if risk.sizes:

@@ -37,6 +37,7 @@ LABELS = {
     "sample_below_k": "in a class of fewer than k",
     "population_uniques_zayatz": "unique in the population (Zayatz)",
     "population_uniques_pitman": "unique in the population (Pitman)",
+    "entities_below_k": "in a class of fewer than k, each once",
     "individual_highest": "highest risk of a record",
     "individual_average": "average risk",
     "expected_reidentifications": "expected re-identifications",
@@ -44,6 +45,8 @@ LABELS = {
     "separation": "separation",
 }
 """Short names of figures, below the title of their group."""
+ALL_RECORDS = "The policy is about a subset; these figures are of all records of the source."
+"""A note on the figures of a source as it stands."""
 AT_RISK_OVER = "records_at_risk_over_"
 """What the keys of the shares of records at risk begin with; the threshold follows."""
 
@@ -179,6 +182,7 @@ class Risk(WithCard):
     notes: tuple[str, ...] = ()
     left_out: str = ""
     column_sets: ColumnSets | None = None
+    entities: int | None = None
     histogram: SizeHistogram
 
     def __getitem__(self, key: str) -> Figure:
@@ -212,6 +216,7 @@ class Risk(WithCard):
             "nulls": self.nulls,
             "k": self.k,
             "records": self.records,
+            **({} if self.entities is None else {"entities": self.entities}),
             "suppressed": self.suppressed,
             "excluded": self.excluded,
             "classes": self.classes,

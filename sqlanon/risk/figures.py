@@ -136,6 +136,22 @@ def assess(
     )
 
 
+def with_entities(risk: Risk, setting: Setting, entities: int, below: int) -> Risk:
+    """Return the figures of classes of entities with how many entities these are.
+
+    Args:
+        below: entities that stand in a class of fewer than k, each once.
+    """
+    value = below / entities
+    these = f"{_those(below, entities, setting)} in a class of fewer than {spelled(setting.k)} {setting.plural}"
+    found = Figure(
+        "entities_below_k", "sample", "share", value, None if risk.suppressed else value,
+        f"{these} (k = {setting.k}) with a record at least; each counts once.", records=below,
+    )  # fmt: skip
+    at = next(i for i, figure in enumerate(risk.figures, start=1) if figure.key == "sample_below_k")
+    return replace(risk, figures=(*risk.figures[:at], found, *risk.figures[at:]), entities=entities)
+
+
 def _left_out(records: int) -> str:
     """Return what to know of records of the relation that take no part."""
     verb, them = ("takes", "it") if records == 1 else ("take", "them")

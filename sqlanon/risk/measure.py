@@ -59,6 +59,18 @@ class Sample:
         query = exp.select(count_rows()).from_(self._as_read())
         return int(self.engine.run("records", query)[0][0])
 
+    def entities(self, k: int) -> tuple[int, int]:
+        """Return the number of distinct entities, and of those that stand in a class of fewer than k of them."""
+        assert self.entity is not None
+        query = bind(
+            "risk/entities_in_small_classes.sql",
+            relations={"relation": self._as_read()},
+            columns={"quasi_identifier": self.columns, "entity": [self.entity]},
+            values={"k": k},
+        )
+        entities, below = self.engine.run("entities in small classes", query)[0]
+        return int(entities), int(below)
+
     def excluded(self) -> int:
         """Return the number of records that take no part because of a NULL (basic match)."""
         if not self.basic or not self.columns:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from sqlanon.errors import InputError
 from sqlanon.risk.column_sets import measure_column_sets
 from sqlanon.risk.facts import Risk
-from sqlanon.risk.figures import Setting, assess
+from sqlanon.risk.figures import Setting, assess, with_entities
 from sqlanon.risk.measure import Sample
 
 
@@ -50,6 +50,8 @@ def measure_relation(sample: Sample, setting: Setting, beside: Beside = NOTHING_
     population = None if beside.population is None else sample.in_population(beside.population.members())
     weighted = None if beside.weights is None else sample.weighted(beside.weights)
     risk = assess(replace(sizes, suppressed=suppressed), setting, population=population, weighted=weighted)
+    if sample.entity is not None:
+        risk = with_entities(risk, setting, *sample.entities(setting.k))
     return with_column_sets(risk, sample) if beside.column_sets else risk
 
 

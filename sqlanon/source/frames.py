@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from sqlanon.engines.duckdb.dialect import render
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.engines.duckdb.private import as_carried
 from sqlanon.errors import EngineError, SourceError
+from sqlanon.sqltrees.data_types import as_texts
 from sqlanon.sqltrees.trees import table
 
 STREAM = "__arrow_c_stream__"
@@ -40,8 +42,12 @@ LAKES = ("deltalake", "pyiceberg")
 EXTENSION = b"ARROW:extension:name"
 KNOWN_EXTENSIONS = ("arrow.uuid", "arrow.json", "arrow.bool8")
 """Types beyond those of Arrow that DuckDB reads as what they mean; of others it would read what they are made of."""
-AS_TEXT = ("ENUM", '"NULL"')
-"""Types of columns that become texts: an ENUM lists values that no record may have, and NULL has none."""
+NO_TYPE = '"NULL"'
+"""What the type of columns without a value begins with; they become texts."""
+LISTING = ("ENUM",)
+"""Types that list values which no record may have; these become texts, wherever they stand in the type of a column."""
+WIDEST = 38
+"""Digits of a decimal."""
 Stream = tuple[pa.RecordBatchReader, dict[str, str]]
 """The records, and the types of DuckDB that columns had before they were handed over as texts."""
 
@@ -76,7 +82,7 @@ def load_frame(engine: DuckDBEngine, source: object, into: str) -> dict[str, str
     _check_names(records.schema.names)
     types = _types(engine, records.schema, kind_of_frame(source))
     found = {name: carried.get(name, kind) for name, kind in types.items()}
-    wanted = {name: "VARCHAR" if kind.startswith(AS_TEXT) else kind for name, kind in found.items()}
+    wanted = {name: "VARCHAR" if kind.startswith(NO_TYPE) else as_texts(kind, LISTING) for name, kind in found.items()}
     kind = ""
     try:
         engine.load_stream("read frame", into, records, {n: k for n, k in wanted.items() if k != types[n]})
@@ -125,15 +131,30 @@ def _of_lake(table: Any) -> pa.RecordBatchReader:
 def _of_pandas(frame: Any) -> Stream:
     """Return the columns of a pandas frame, without its index."""
     _check_names(frame.columns)
+    records, of_dicts = None, []
     try:
         records = pa.Table.from_pandas(frame, preserve_index=False)
-        return records.replace_schema_metadata(None).to_reader(), {}
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         mixed = [name for place, name in enumerate(frame.columns) if not _converts(frame.iloc[:, place])]
-    raise SourceError(
-        f"The pandas frame has columns whose values are not all of one type: {_listed(mixed)}.",
-        hint='give each one type first, e.g. frame["column"].astype("string").',
-    )
+    else:
+        objects = [(i, records.schema.field(i)) for i, kind in enumerate(frame.dtypes) if str(kind) == "object"]
+        mixed = [field.name for i, field in objects if _differs(frame.iloc[:, i], field.type)]
+        of_dicts = [field.name for _, field in objects if any(map(pa.types.is_struct, _parts(field.type)))]
+    if mixed or records is None:
+        raise SourceError(
+            f"The pandas frame has columns whose values are not all of one type: {_listed(mixed)}.",
+            hint='give each one type first, e.g. frame["column"].astype("string").',
+        )
+    if of_dicts:  # fields of a type, which is published with any record
+        raise SourceError(
+            f"The pandas frame has columns of dicts, whose keys would be published: {_listed(of_dicts)}.",
+            hint="make columns of keys that may be known, or write the dicts as texts (json.dumps).",
+        )
+    for i, field in objects:
+        if pa.types.is_decimal128(field.type):  # as wide as the widest value, which may be suppressed
+            wide = pa.decimal128(WIDEST, field.type.scale)
+            records = records.set_column(i, field.name, records.column(i).cast(wide))
+    return records.replace_schema_metadata(None).to_reader(), {}
 
 
 def _converts(column: Any) -> bool:
@@ -142,6 +163,17 @@ def _converts(column: Any) -> bool:
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         return False
     return True
+
+
+def _differs(column: Any, kind: pa.DataType) -> bool:
+    """Return True if Arrow makes one type of Python objects that say different things: it cuts times off, say."""
+    if pa.types.is_binary(kind):
+        return any(isinstance(value, str) for value in column)
+    if pa.types.is_date(kind):
+        return any(isinstance(value, datetime) for value in column.dropna())
+    if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
+        return len({getattr(value, "tzinfo", None) is None for value in column.dropna()}) > 1
+    return False
 
 
 def _refuse_objects(frame: Any) -> None:
@@ -169,6 +201,11 @@ def _check_names(names: Iterable[object]) -> None:
             f"The frame has {len(other)} columns whose names are no texts.",
             hint="name them, e.g. frame.columns = [str(name) for name in frame.columns].",
         )
+    if strange := [name for name in listed if not _is_name(str(name))]:
+        raise SourceError(
+            f"The frame has {len(strange)} columns whose names are no valid Unicode, or hold a NUL.",
+            hint="rename them.",
+        )
     if not listed:
         raise SourceError("The frame has no columns.", hint="check how it was made.")
     if not all(listed):
@@ -181,6 +218,11 @@ def _check_names(names: Iterable[object]) -> None:
         )
 
 
+def _is_name(name: str) -> bool:
+    """Return True for a name that a database takes."""
+    return "\0" not in name and not any("\ud800" <= character <= "\udfff" for character in name)
+
+
 def _types(engine: DuckDBEngine, schema: pa.Schema, kind: str) -> dict[str, str]:
     """Return the types that DuckDB gives the columns.
 
@@ -191,9 +233,9 @@ def _types(engine: DuckDBEngine, schema: pa.Schema, kind: str) -> dict[str, str]
     refused = []
     for field in schema:
         extended = (field.metadata or {}).get(EXTENSION, b"").decode("utf-8", "replace")
-        if isinstance(field.type, pa.BaseExtensionType):
-            extended = field.type.extension_name
-        found = None if extended and extended not in KNOWN_EXTENSIONS else engine.arrow_type(field)
+        names = [extended, *(part.extension_name for part in _parts(field.type) if _is_extension(part))]
+        extended = next((name for name in names if name and name not in KNOWN_EXTENSIONS), "")
+        found = None if extended else engine.arrow_type(field)
         if found is None:
             refused.append(f"{field.name!r} ({extended or _base(field.type)})")
         else:
@@ -204,6 +246,20 @@ def _types(engine: DuckDBEngine, schema: pa.Schema, kind: str) -> dict[str, str]
             hint="cast them to numbers, texts or timestamps first, or leave them out.",
         )
     return types
+
+
+def _parts(kind: pa.DataType) -> Iterator[pa.DataType]:
+    """Yield a type of Arrow and those that it is made of."""
+    yield kind
+    if isinstance(kind, pa.DictionaryType | pa.RunEndEncodedType):
+        yield from _parts(kind.value_type)
+    elif not _is_extension(kind):
+        for i in range(kind.num_fields):
+            yield from _parts(kind.field(i).type)
+
+
+def _is_extension(kind: pa.DataType) -> bool:
+    return isinstance(kind, pa.BaseExtensionType)
 
 
 def _base(kind: pa.DataType) -> str:

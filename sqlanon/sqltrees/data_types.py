@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
+from sqlglot.errors import ParseError
+
+DIALECT = "duckdb"
 
 
 def data_type(name: str) -> exp.DataType:
@@ -13,4 +18,33 @@ def data_type(name: str) -> exp.DataType:
     """
     if name.upper() == "DECIMAL":
         return exp.DataType(this=exp.DType.DECIMAL)
-    return exp.DataType.build(name, dialect="duckdb")
+    return exp.DataType.build(name, dialect=DIALECT)
+
+
+def as_texts(name: str, wanted: Sequence[str]) -> str:
+    """Return a type with VARCHAR in place of the wanted ones, also where they are parts of it.
+
+    >>> as_texts("ENUM('a', 'b')[]", ["ENUM"]), as_texts("DECIMAL(10,2)", ["ENUM"])
+    ('TEXT[]', 'DECIMAL(10,2)')
+    """
+    if not any(word in name for word in wanted):
+        return name
+    try:
+        whole = exp.DataType.build(name, dialect=DIALECT, udt=True)
+    except (ParseError, ValueError):
+        return name
+    replaced = {exp.DataType.build(word, dialect=DIALECT).this for word in wanted}
+    changed = whole.transform(
+        lambda part: exp.DataType.build("VARCHAR") if isinstance(part, exp.DataType) and part.this in replaced else part
+    )
+    return name if changed == whole else changed.sql(DIALECT)
+
+
+def without_values(name: str) -> str:
+    """Return a type without the values that an ENUM lists.
+
+    >>> without_values("ENUM('a', 'b')"), without_values("STRUCT(x ENUM('a', 'b'))")
+    ('ENUM', 'STRUCT(x TEXT)')
+    """
+    changed = as_texts(name, ["ENUM"])
+    return "ENUM" if changed == "TEXT" and changed != name else changed

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar
 
 import duckdb
 import pyarrow as pa
 import pytest
+from effort import seeds
 
 import sqlanon
 from sqlanon.engines.duckdb.spill import Spill
@@ -180,16 +185,101 @@ def test_types_of_duckdb_that_arrow_changes_come_back() -> None:
     relation = duckdb.connect().sql(
         "SELECT 170141183460469231731687303715884105727::HUGEINT AS h, 'b'::ENUM('a', 'b') AS e, "
         "'f47ac10b-58cc-4372-a567-0e02b2c3d479'::UUID AS u, TIMESTAMPTZ '2024-05-01 12:00:00+02' AS z, "
-        "[1, 2] AS l, INTERVAL 3 DAY AS i, NULL AS n FROM range(3)"
+        "[1, 2] AS l, INTERVAL 3 DAY AS i, NULL AS n, ['b']::ENUM('a', 'b')[1] AS f, "
+        "{'x': 'b'}::STRUCT(x ENUM('a', 'b')) AS s, ['01:02:03+05'::TIMETZ] AS t, ['010'::BIT] AS b FROM range(3)"
     )
     with open_source(relation, None) as opened:
         assert opened.types == {
             "h": "HUGEINT", "e": "VARCHAR", "u": "UUID", "z": "TIMESTAMP WITH TIME ZONE", "l": "INTEGER[]",
-            "i": "INTERVAL", "n": "VARCHAR",
+            "i": "INTERVAL", "n": "VARCHAR", "f": "VARCHAR[1]", "s": "STRUCT(x VARCHAR)", "t": "TIME WITH TIME ZONE[]",
+            "b": "BIT[]",
         }  # fmt: skip
         first = opened.engine.run("read", "SELECT h, e, u::VARCHAR, z::VARCHAR, l FROM sqlanon_staged")[0]
+        parts = opened.engine.run("parts", "SELECT f[1], s.x, t[1]::VARCHAR, b[1]::VARCHAR FROM sqlanon_staged")[0]
     assert first[:3] == (2**127 - 1, "b", "f47ac10b-58cc-4372-a567-0e02b2c3d479")
     assert first[3:] == ("2024-05-01 10:00:00+00", [1, 2])
+    assert parts == ("b", "b", "01:02:03+05", "010"), "not the number of the value in its ENUM"
+
+
+def test_a_decimal_is_not_as_wide_as_the_widest_value() -> None:
+    with open_source(of_pandas([Decimal("1.5"), Decimal("123456789.25")]), None) as opened:
+        assert opened.types == {"age": "DECIMAL(38,2)"}
+
+
+def test_times_of_polars_are_quasi_identifiers() -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"age": [time(1, 2), time(3)] * 5})
+    with sqlanon.anonymize(
+        frame, policy(columns={"age": {**AGE, "hierarchy": {"suppress": {}}}}, accept=[])
+    ) as release:
+        assert release.levels == {"age": 0} and release.ledger.classes == 2
+
+
+@seeds(10, 2)
+def test_frames_give_what_a_database_gives_of_the_same_records(block: range, tmp_path: Path) -> None:
+    """Values that are equal and look different, and those that are missing, in random small tables."""
+    for seed in block:
+        chance = random.Random(seed)
+        kinds = chance.sample(sorted(VALUES), 3)
+        count = chance.randint(8, 30)
+        data = pa.table(
+            {name: pa.array(chance.choices([None, *VALUES[name][1]], k=count), VALUES[name][0]) for name in kinds}
+        )
+        first, second, kept = kinds
+        hierarchies = [{"hierarchy": chance.choice([{"suppress": {}}, {"redact": {}}])} for _ in range(2)]
+        quasi = {name: {"role": "quasi_identifier", **h} for name, h in zip((first, second), hierarchies, strict=True)}
+        chosen = {
+            "columns": {**quasi, kept: {"role": "keep"}},
+            "privacy": [{"type": "k_anonymity", "k": chance.choice([2, 3])}],
+            "suppression_limit": chance.choice([0.2, 1]),
+            "accept": [kept],
+        }
+        path = tmp_path / f"{seed}.duckdb"
+        with duckdb.connect(str(path)) as connection:
+            connection.register("given", data)
+            connection.execute("CREATE TABLE t AS FROM given")
+        wanted = outcome(path, {**chosen, "table": "t"})
+        frames = [data, pa.concat_tables([data.slice(0, 3), data.slice(0, 0), data.slice(3)]).to_reader()]
+        if "polars" in sys.modules:
+            frames.append(sys.modules["polars"].from_arrow(data))
+        for frame in frames:
+            assert outcome(frame, chosen) == wanted, (seed, type(frame))
+
+
+VALUES: dict[str, tuple[pa.DataType, list[Any]]] = {
+    "whole": (pa.uint64(), [2**64 - 1, 1]),
+    "float": (pa.float64(), [0.0, -0.0, float("nan"), float("-inf"), 1.5]),
+    "single": (pa.float32(), [0.1, -0.0, float("nan")]),
+    "text": (pa.string(), ["a", "", "A", "\0", "é", "e\u0301"]),
+    "decimal": (pa.decimal128(10, 2), [Decimal("1.00"), Decimal("2.50")]),
+    "moment": (pa.timestamp("us", "Europe/Berlin"), [datetime(2020, 1, 1), datetime(2021, 5, 5, 5)]),
+    "fine": (pa.timestamp("ns"), [1, 2, 3]),
+    "time": (pa.time64("us"), [time(1, 2), time(3)]),
+    "category": (pa.dictionary(pa.int8(), pa.string()), ["x", "y", "z"]),
+    "flag": (pa.bool_(), [True, False]),
+}
+
+
+def outcome(source: Any, chosen: dict[str, Any]) -> Any:
+    try:
+        with sqlanon.anonymize(source, chosen) as release:
+            found = Counter(tuple(map(repr, row)) for row in zip(*release.to_arrow().to_pydict().values(), strict=True))
+            return release.levels, release.certificate.loss, release.ledger.suppressed, found
+    except sqlanon.NoSolutionError:
+        return None
+
+
+def test_threads_read_a_release_once() -> None:
+    with sqlanon.anonymize(table(), policy()) as release, ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: release.to_arrow(), range(8)))
+    assert len({id(data) for data in found}) == 1
+
+
+def test_a_release_that_was_not_read_in_time_says_so() -> None:
+    with sqlanon.anonymize(table(), policy()) as release:
+        pass
+    with pytest.raises(sqlanon.EngineError, match="before its block ends"):
+        release.to_arrow()
 
 
 def failing_reader() -> pa.RecordBatchReader:
@@ -206,6 +296,23 @@ def mixed() -> Any:
 
 def numbered() -> Any:
     return pytest.importorskip("pandas").DataFrame([[1, 2]])
+
+
+def of_pandas(values: list[Any], name: str = "age") -> Any:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"age": pandas.Series(values, dtype=object)})
+    frame.columns = pandas.Index([name], dtype=object)
+    return frame
+
+
+def binned() -> Any:
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame({"age": pandas.cut([1, 7], [0, 5, 9])})
+
+
+def opaque_lists() -> pa.Table:
+    opaque = pa.ExtensionArray.from_storage(pa.opaque(pa.int32(), "t", "v"), pa.array([5], pa.int32()))
+    return pa.table({"age": pa.ListArray.from_arrays([0, 1], opaque)})
 
 
 def periods() -> Any:
@@ -239,6 +346,18 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "values of several types": (mixed, "not all of one type: 'age'"),
     "names that are no texts": (numbered, "2 columns whose names are no texts"),
+    "dates and moments": (lambda: of_pandas([date(2020, 1, 1), datetime(2020, 1, 1, 5)]), "one type: 'age'"),
+    "moments with and without a zone": (
+        lambda: of_pandas([datetime(2020, 1, 1), datetime(2020, 1, 1, tzinfo=UTC)]), "one type: 'age'"
+    ),
+    "texts and bytes": (lambda: of_pandas([SECRET, b"x"]), "one type: 'age'"),
+    "dicts": (lambda: of_pandas([{"a": 1}, {SECRET: 2}]), "dicts, whose keys would be published: 'age'"),
+    "lists of dicts": (lambda: of_pandas([[{"a": 1}], [{SECRET: 2}]]), "dicts"),
+    "surrogates": (lambda: of_pandas(["\ud800" + SECRET]), "not all of one type: 'age'"),
+    "a name with a surrogate": (lambda: of_pandas([1], "\ud800"), "1 columns whose names are no valid Unicode"),
+    "a name with a NUL": (lambda: of_pandas([1], "a\0b"), "or hold a NUL"),
+    "intervals as categories": (binned, r"'age' \(pandas.interval\)"),
+    "an extension type in a list": (opaque_lists, r"'age' \(arrow.opaque\)"),
     "an extension type": (periods, r"'age' \(pandas.period\)"),
     "objects of Python": (objects, "Python objects: 'age'"),
     "a lazy frame": (lazy, r"frame.collect\(\)"),

@@ -15,6 +15,7 @@ from typing import Any
 import duckdb
 import pytest
 
+import sqlanon
 from sqlanon.commands.agents.places import POLICIES, SOURCES, TEXTS, Places
 from sqlanon.commands.agents.server import server_of
 from sqlanon.commands.agents.sieve import Sieve, without_numbers, without_values
@@ -153,9 +154,12 @@ def test_the_reference_client_is_answered_and_every_call_is_logged(clinic: Path)
     for answer in answers.values():
         counts = [value for key, value in leaves(answer) if key in ("records", "all", "classes", "distinct_values")]
         assert all(value % K == 0 for value in counts if not isinstance(value, str)), answer
-    calls = [json.loads(line) for line in log.getvalue().splitlines()]
-    assert [call["tool"] for call in calls] == [name for name, _ in EVERYTHING]
-    assert not any(call["error"] for call in calls)
+    lines = [json.loads(line) for line in log.getvalue().splitlines()]
+    came, ended = lines[::2], lines[1::2]
+    given = [(call["tool"], {k: v for k, v in call["arguments"].items() if v is not None}) for call in came]
+    assert given == [*EVERYTHING]
+    assert [call["call"] for call in came] == [call["call"] for call in ended]
+    assert not any(call["error"] for call in ended)
     assert {path.name: path.stat().st_mtime_ns for path in clinic.iterdir()} == before
 
 
@@ -172,7 +176,10 @@ def test_what_may_not_be_asked_is_refused_without_a_number(clinic: Path) -> None
 
 
 def test_a_fault_of_a_library_is_not_passed_on(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log, seen = io.StringIO(), []
+
     def broken(*_: object) -> None:
+        seen.append(log.getvalue())
         raise ValueError(CANARY)
 
     monkeypatch.setattr("sqlanon.commands.agents.tools.profile", broken)
@@ -180,10 +187,12 @@ def test_a_fault_of_a_library_is_not_passed_on(clinic: Path, monkeypatch: pytest
     async def work(client: Any) -> Any:
         return (await client.call_tool("profile", {"source": "clinic.duckdb"})).structured_content
 
-    log = io.StringIO()
     answer = asked(clinic, log, work)
     assert answer["error"] == "InternalError" and CANARY not in json.dumps(answer)
-    assert json.loads(log.getvalue())["error"] == "ValueError" and CANARY not in log.getvalue()
+    came, ended = log.getvalue().splitlines()
+    assert json.loads(ended)["error"] == "ValueError" and CANARY not in log.getvalue()
+    assert seen == [f"{came}\n"], "what is asked is in the log before the answer, which may end the process"
+    assert json.loads(came)["arguments"]["source"] == "clinic.duckdb"
 
 
 @pytest.mark.slow
@@ -202,7 +211,7 @@ def test_the_command_answers_over_standard_input_and_output(clinic: Path, tmp_pa
             return (await session.call_tool("check", EVERYTHING[4][1])).structured_content
 
     assert asyncio.run(run())["holds"]
-    assert json.loads(log.read_text())["tool"] == "check"
+    assert [json.loads(line)["tool"] for line in log.read_text().splitlines()] == ["check", "check"]
 
 
 def test_files_that_may_be_headless_are_served_on_the_word_of_the_operator(clinic: Path) -> None:
@@ -275,6 +284,34 @@ privacy: [{type: k_anonymity, k: 10}]
     assert solved(0.05)
     with_smokers = tools.plan("policy.yaml", suppression_limit=0.05)["smallest_class"]
     assert tools.risk("c.duckdb", ["sex"], "p")["smallest_class"] == with_smokers == 100
+
+
+def test_of_a_person_with_many_records_no_more_is_told_than_of_one_record(tmp_path: Path) -> None:
+    """One of 200 persons has 40 visits, on a day of their own each; all others have two, on one of two days."""
+    with duckdb.connect(str(tmp_path / "v.duckdb")) as database:
+        database.execute(
+            "CREATE TABLE v AS SELECT 0 AS person, 100 + i AS day, i::VARCHAR AS drug FROM range(40) AS r(i) UNION ALL "
+            "SELECT 1 + i % 199, i // 199, 'same' FROM range(398) AS r(i)"
+        )
+    tools = Tools(Places(tmp_path), Sieve(5), SOURCES)
+    of_records = tools.risk("v.duckdb", ["day"])
+    assert (of_records["counts"], of_records["records"]) == ("records", 440)
+    assert of_records["figures"]["sample_below_k"] == 0.09
+    risk = tools.risk("v.duckdb", ["day"], entity="PERSON")
+    assert (risk["counts"], risk["persons"], risk["smallest_class"]) == ("persons", 200, "<5")
+    assert risk["figures"] == {"entities_below_k": "<5 of 200"}
+    found = tools.check("v.duckdb", ["day"], entity="person", sensitive=["drug:distinct_l_diversity:l=2"])
+    assert (found["holds"], found["persons"], found["smallest_class"]) == (False, 200, "<5")
+    assert [sorted(item) for item in found["models"]] == [["holds", "model"]] * 2
+
+
+def test_what_is_measured_is_what_the_room_of_relations_measures(clinic: Path) -> None:
+    tools, path = Tools(Places(clinic), Sieve(K), SOURCES), clinic / "clinic.duckdb"
+    told, found = tools.risk("clinic.duckdb", ["age", "sex"], k=10), sqlanon.risk(path, ["age", "sex"], k=10)
+    assert (told["k"], told["classes"]) == (10, Sieve(K).count(found.classes))
+    assert told["figures"]["sample_below_k"] == Sieve(K).share(found["sample_below_k"].records, 500)
+    with pytest.raises(InputError):
+        tools.risk("clinic.duckdb", [])
 
 
 def test_an_error_names_variables_and_no_value_of_them(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,6 +163,17 @@ def test_strange_names_and_types_that_cannot_be_compared(tmp_path: Path) -> None
     assert all("\n" not in line for line in profile_lines(found))
 
 
+def test_the_values_of_an_enum_are_not_in_its_type() -> None:
+    with duckdb.connect() as connection:
+        connection.execute(
+            "CREATE TABLE t AS SELECT 'a'::ENUM('a', 'planted') AS e, ['a']::ENUM('a', 'planted')[] AS l"
+        )
+        found = sqlanon.profile(connection, "t")
+    assert "planted" not in json.dumps(found.to_dict()) + repr(found.columns)
+    assert [item.type for item in found.columns] == ["ENUM", "TEXT[]"]
+    assert found.source == "DuckDB connection", "not the address of an object, nor a path in a draft"
+
+
 def test_columns_with_our_prefix_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match="prefix"):
         profiled({"sqlanon_x": [1]}, tmp_path)

@@ -72,6 +72,34 @@ def test_entities_are_counted() -> None:
     assert sqlanon.risk(TABLE, ["age"], entity="illness").unit == "entity"
 
 
+def test_entities_in_small_classes_count_once() -> None:
+    """Entity 1 stands in three classes of its own; entities 2 and 3 share one, and a record is nobody's."""
+    data = pa.table({"size": [1, 2, 3, 4, 4, 5], "entity": [1, 1, 1, 2, 3, None]})
+    found = sqlanon.risk(data, ["size"], k=2, entity="entity")
+    assert (found.records, found["sample_below_k"].records) == (5, 3)
+    figure = found["entities_below_k"]
+    assert (found.entities, figure.records, figure.value) == (3, 1, pytest.approx(1 / 3))
+    assert found.to_dict()["entities"] == 3 and "each once in every class" in str(found)
+    assert sqlanon.risk(data, ["size"], k=2).get("entities_below_k") is None
+
+
+def test_a_stream_is_its_own_reference() -> None:
+    """A stream is read once; the second time it would be empty."""
+    given = {"sensitive": {"illness": sqlanon.TCloseness(0.4)}, "quasi_identifiers": ["age"]}
+    reader = TABLE.to_reader()
+    streamed = sqlanon.check(reader, reference=reader, **given)
+    assert streamed.models == sqlanon.check(TABLE, reference=TABLE, **given).models and streamed.holds
+    with pytest.raises(sqlanon.InputError, match="reference holds no records"):
+        sqlanon.check(TABLE, reference=reader, **given)
+
+
+def test_the_risk_of_the_source_of_a_subset_says_so() -> None:
+    model = {"type": "delta_presence", "min": 0, "max": 1, "subset": {"column": "zip"}}
+    policy = {"columns": {"age": POLICY["columns"]["age"]}, "privacy": [model], "undeclared": "drop"}
+    data = TABLE.set_column(1, "zip", pa.array([True, False, True, True, False]))
+    assert any("about a subset" in note for note in sqlanon.risk(data, policy).notes)
+
+
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "nothing to check": ({"quasi_identifiers": ["age"]}, "nothing to check"),
     "no columns": ({"quasi_identifiers": [], "k": 2}, "No quasi-identifiers"),
@@ -81,6 +109,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no number": ({"quasi_identifiers": ["age"], "k": "many"}, "whole number"),
     "no reference": ({"quasi_identifiers": POLICY}, "reference="),
     "no such reference": ({"quasi_identifiers": ["age"], "k": 2, "reference": "nowhere.csv"}, "no file"),
+    "a reference that is no table": ({"quasi_identifiers": ["age"], "k": 2, "reference": 5}, "of the type int"),
+    "models without columns": ({"quasi_identifiers": ["age"], "k": 2, "sensitive": ["illness"]}, "lack their columns"),
     "no source": ({"source": None, "quasi_identifiers": ["age"], "k": 2}, "no source"),
 }
 

@@ -14,6 +14,8 @@ from sqlanon.risk.facts import AT_RISK_OVER, Risk
 
 FIGURES = ("prosecutor_average", "sample_uniques", "sample_below_k", "distinction", "separation")
 """Figures of risk that are told, beside the shares of records at risk."""
+OF_PERSONS = "entities_below_k"
+"""The one that counts persons."""
 
 
 def profile_answer(found: Profile, sieve: Sieve) -> dict[str, Any]:
@@ -38,10 +40,17 @@ def profile_answer(found: Profile, sieve: Sieve) -> dict[str, Any]:
 
 
 def risk_answer(found: Risk, sieve: Sieve) -> dict[str, Any]:
-    """Return how many records stand in small classes, by the figures of ``sqlanon risk``."""
-    n, figures = found.records, {}
+    """Return how many records stand in small classes, by the figures of ``sqlanon risk``, or how many persons do.
+
+    A record more in a class may be the same person's: of persons nothing is told that counts them once a class.
+    """
+    n, figures = found.records if found.entities is None else found.entities, {}
     for item in found:
-        if item.key not in FIGURES and not item.key.startswith(AT_RISK_OVER):
+        if found.entities is not None:
+            is_told = item.key == OF_PERSONS
+        else:
+            is_told = item.key in FIGURES or item.key.startswith(AT_RISK_OVER)
+        if not is_told:
             continue
         if item.records is not None:
             figures[item.key] = sieve.share(item.records, n) if item.records else 0.0
@@ -50,28 +59,30 @@ def risk_answer(found: Risk, sieve: Sieve) -> dict[str, Any]:
     return {
         "quasi_identifiers": list(found.quasi_identifiers),
         "k": found.k,
-        "records": sieve.count(n),
-        "classes": sieve.count(found.classes),
-        "smallest_class": sieve.size(found.smallest_class),
+        **_extent(found, sieve),
         "figures": figures,
     }
 
 
 def check_answer(found: CheckResult, sieve: Sieve) -> dict[str, Any]:
-    """Return whether the models hold, and how many records fail each."""
+    """Return whether the models hold, and how many records fail each; of persons whether they hold alone."""
+    models = []
+    for item in found.models:
+        told: dict[str, Any] = {"model": item.model, "holds": item.holds}
+        if found.entities is None:
+            told["failing_records"] = 0 if item.holds else sieve.share(item.failing_records, found.records)
+        models.append(told)
+    return {"holds": found.holds, **_extent(found, sieve), "models": models}
+
+
+def _extent(found: Risk | CheckResult, sieve: Sieve) -> dict[str, Any]:
+    """Return how many records, or persons, a relation has, and its classes."""
+    unit, n = ("records", found.records) if found.entities is None else ("persons", found.entities)
     return {
-        "holds": found.holds,
-        "records": sieve.count(found.records),
+        "counts": unit,
+        unit: sieve.count(n),
         "classes": sieve.count(found.classes),
         "smallest_class": sieve.size(found.smallest_class),
-        "models": [
-            {
-                "model": item.model,
-                "holds": item.holds,
-                "failing_records": sieve.share(item.failing_records, found.records) if not item.holds else 0,
-            }
-            for item in found.models
-        ],
     }
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import wraps
+from secrets import token_hex
 from threading import Lock
 from typing import Any, TextIO
 
@@ -25,7 +26,7 @@ def serve(tools: Tools, log: TextIO) -> None:
     """Answer calls until standard input ends.
 
     Args:
-        log: a line of JSON is written for each call: when, what was asked, and whether it was answered.
+        log: two lines of JSON are written for each call: when it came and what was asked, and how it ended.
 
     Raises:
         UnsupportedError: the package mcp is not installed.
@@ -51,12 +52,16 @@ def server_of(tools: Tools, log: TextIO) -> Any:
 
 
 def _guarded(tool: Callable[..., dict[str, Any]], log: TextIO, lock: Lock) -> Callable[..., dict[str, Any]]:
-    """Return the tool, one call at a time: logged, and with errors that tell no count and nothing unforeseen."""
+    """Return the tool, one call at a time: logged, and with errors that tell no count and nothing unforeseen.
+
+    What is asked is written before it is answered, so that a call that ends the process is in the log too.
+    """
 
     @wraps(tool)
     def call(*given: Any, **named: Any) -> dict[str, Any]:
         with lock:
-            fault = None
+            number, fault = token_hex(4), None
+            _note(log, number, tool=tool.__name__, arguments=named)
             try:
                 answer = tool(*given, **named)
             except SqlanonError as error:
@@ -65,8 +70,13 @@ def _guarded(tool: Callable[..., dict[str, Any]], log: TextIO, lock: Lock) -> Ca
             except Exception as error:  # whatever a library says may quote a value: its kind goes to the log alone
                 fault = type(error).__name__
                 answer = {"error": "InternalError", "message": UNEXPECTED}
-            asked = {"tool": tool.__name__, "arguments": named, "error": fault or answer.get("error")}
-            print(json.dumps({"time": datetime.now(UTC).isoformat(timespec="seconds"), **asked}), file=log, flush=True)
+            _note(log, number, tool=tool.__name__, error=fault or answer.get("error"))
             return answer
 
     return call
+
+
+def _note(log: TextIO, call: str, **facts: Any) -> None:
+    """Write a line about a call."""
+    noted = {"time": datetime.now(UTC).isoformat(timespec="seconds"), "call": call, **facts}
+    print(json.dumps(noted), file=log, flush=True)

@@ -12,17 +12,14 @@ from sqlanon.anonymizer import encoded_session, plan, recode
 from sqlanon.commands.agents.answers import check_answer, plan_answer, profile_answer, risk_answer
 from sqlanon.commands.agents.places import POLICIES, Places
 from sqlanon.commands.agents.sieve import Sieve, without_values
-from sqlanon.commands.check import CheckOptions, check_named, model_named
-from sqlanon.commands.common import Judged, open_relation, reading_with
+from sqlanon.commands.check import model_named
 from sqlanon.commands.explain import planned_at
 from sqlanon.errors import InputError, SqlanonError, UnsupportedError
 from sqlanon.frontier import with_point
 from sqlanon.plan.planned import Planned
-from sqlanon.policy import Policy
+from sqlanon.policy import Model, Policy
 from sqlanon.profiling.profile import profile
-from sqlanon.risk.figures import Setting
-from sqlanon.risk.measure import Sample
-from sqlanon.risk.relation import Beside, measure_relation
+from sqlanon.relations.verbs import check, risk
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +48,24 @@ class Tools:
         return profile_answer(profile(str(path), table), self.sieve)
 
     def risk(
-        self, source: str, quasi_identifiers: list[str], table: str | None = None, k: int | None = None
+        self,
+        source: str,
+        quasi_identifiers: list[str],
+        table: str | None = None,
+        k: int | None = None,
+        entity: str | None = None,
     ) -> dict[str, Any]:
         """Measure how many records of a source, or of a release, an attacker singles out who knows some columns.
 
         Args:
             source: one of the sources of list_files.
             quasi_identifiers: the columns that the attacker knows.
-            table: a relation of a database; in release files the table `release`.
+            table: a relation of a database; it may be left out where there is only one.
             k: classes of fewer records count as small; a multiple of the k of list_files.
+            entity: the column that says whose a record is, where a person may have several: persons are counted then.
         """
         path, least = self.places.path(source, self.sources), self._least(k)
-        with open_relation(str(path), table, reading_with(None)) as opened:
-            judged = Judged.of(opened, (source, table), _names(quasi_identifiers))
-            sample = Sample(opened.engine, opened.relation, judged.quasi_identifiers, opened.readable, None, False)
-            setting = Setting(quasi_identifiers=judged.quasi_identifiers, unit="record", nulls="extended", k=least)
-            return risk_answer(measure_relation(sample, setting, Beside(None, None, False)), self.sieve)
+        return risk_answer(risk(str(path), quasi_identifiers, k=least, table=table, entity=entity), self.sieve)
 
     def check(
         self,
@@ -75,6 +74,7 @@ class Tools:
         k: int | None = None,
         table: str | None = None,
         sensitive: list[str] | None = None,
+        entity: str | None = None,
     ) -> dict[str, Any]:
         """Test whether a release, as it stands, is k-anonymous, and whether its classes hold several sensitive values.
 
@@ -82,16 +82,13 @@ class Tools:
             source: one of the sources of list_files.
             quasi_identifiers: the columns that an attacker knows.
             k: the least size of a class; a multiple of the k of list_files.
-            table: a relation of a database; in release files the table `release`.
+            table: a relation of a database; it may be left out where there is only one.
             sensitive: as ["diagnosis:distinct_l_diversity:l=2"]; l is 2, or a multiple of the k of list_files.
+            entity: the column that says whose a record is, where a person may have several: persons are counted then.
         """
-        path = self.places.path(source, self.sources)
-        options = CheckOptions(
-            source=str(path), table=table, qi=_names(quasi_identifiers), k=self._least(k), entity=None,
-            sensitive=self._diversities(sensitive or []), bounded_knowledge=None, delta_presence=None, model=(),
-            reference=None, reference_table=None, delimiter=None, manifest=None, as_json=True,
-        )  # fmt: skip
-        return check_answer(check_named(options)[0], self.sieve)
+        path, least, models = self.places.path(source, self.sources), self._least(k), self._diversities(sensitive or [])
+        found = check(str(path), quasi_identifiers, k=least, sensitive=models, table=table, entity=entity)
+        return check_answer(found, self.sieve)
 
     def plan(self, policy: str, k: int | None = None, suppression_limit: float | None = None) -> dict[str, Any]:
         """Search for the best solution of a policy and say what it would publish; nothing is written (a dry run).
@@ -153,7 +150,7 @@ class Tools:
             allowed = int(Decimal(str(limit)) * self.sieve.rounded_down(session.encoding.catalog.counted))
         return replace(policy, suppression_limit=Decimal(0), suppression_count=self.sieve.rounded_down(allowed))
 
-    def _diversities(self, sensitive: list[str]) -> tuple[str, ...]:
+    def _diversities(self, sensitive: list[str]) -> dict[str, list[Model]]:
         """Return the models of sensitive columns; only whether classes hold two values, or how many in steps of k.
 
         A threshold that is as fine as the agent likes would tell, one after the other, how often a value stands in a
@@ -162,8 +159,9 @@ class Tools:
         Raises:
             UnsupportedError: it is another one.
         """
+        models: dict[str, list[Model]] = {}
         for text in sensitive:
-            _, model = model_named(text)
+            column, model = model_named(text)
             least = model.parameters.get("l", 0)
             if (model.type, set(model.parameters)) != ("distinct_l_diversity", {"l"}) or (
                 least != 2 and least % self.sieve.k
@@ -172,7 +170,8 @@ class Tools:
                     "The operator lets only distinct l-diversity be asked about, in steps of the k of list_files.",
                     hint="ask whether distinct_l_diversity holds with an l of two, or of a multiple of that k.",
                 )
-        return tuple(sensitive)
+            models.setdefault(str(column), []).append(model)
+        return models
 
     def _least(self, k: int | None) -> int:
         """Return k, a multiple of that of the sieve: one k after the other would count each class exactly, and what two
@@ -198,9 +197,3 @@ def _concealed(policy: Policy) -> Iterator[None]:
     except SqlanonError as error:
         error.args = (policy.conceal(str(error)),)
         raise
-
-
-def _names(given: list[str]) -> tuple[str, ...]:
-    if not given:
-        raise InputError("No quasi-identifiers are named.", hint="name the columns that an attacker knows.")
-    return tuple(given)

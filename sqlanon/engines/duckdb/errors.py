@@ -27,6 +27,7 @@ HINTS: dict[str, str] = {
     "IOException": "check that the path exists, that it can be read or written, and that the disk has room.",
     "TransactionException": "check that the disk has room, and that nobody else changes the tables; run again.",
     "PermissionException": "check the permissions, and that the database was not opened read-only.",
+    "ConnectionException": "read a release, and ask a plan, before its block ends and before the connection is closed.",
     "ConversionException": "a value does not fit the type of its column; check the column types of the source.",
     "InvalidInputException": "check that the file has the declared format (delimiter, quoting, encoding).",
 }

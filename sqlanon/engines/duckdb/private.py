@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from sqlanon.engines.duckdb.dialect import DIALECT, quoted, render
 from sqlanon.engines.relation_names import table_reference
+from sqlanon.sqltrees.data_types import as_texts
 from sqlanon.sqltrees.trees import column, named, union_all
 
 TEMPORARY = ("temp", "main")
@@ -25,7 +26,7 @@ BATCH_ROWS = 50_000
 AGAIN = 20
 """How often relations are listed anew when a database is attached or detached at the same moment."""
 AS_TEXT = ("HUGEINT", "UHUGEINT", "UUID", "BIT", "TIME WITH TIME ZONE", "ENUM")
-"""Types that do not come back from Arrow as they were, and are carried as texts."""
+"""Types that do not come back from Arrow as they were, and are carried as texts, also in lists and structs."""
 
 
 class PrivateRelations:
@@ -102,8 +103,9 @@ class PrivateRelations:
 
 def as_carried(types: Mapping[str, str]) -> tuple[list[exp.Expr], dict[str, str]]:
     """Return columns as Arrow carries them unchanged, some as texts; and the types that these had before."""
-    casts = {name: kind for name, kind in types.items() if kind.split("(")[0] in AS_TEXT and not kind.endswith("]")}
-    return [named(exp.cast(column(name), "VARCHAR"), name) if name in casts else column(name) for name in types], casts
+    carried = {name: as_texts(kind, AS_TEXT) for name, kind in types.items()}
+    casts = {name: kind for name, kind in types.items() if carried[name] != kind}
+    return as_before(types, {name: carried[name] for name in casts}), casts
 
 
 def as_before(columns: Iterable[str], casts: Mapping[str, str]) -> list[exp.Expr]:
