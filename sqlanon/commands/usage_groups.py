@@ -91,6 +91,7 @@ def ledger_forget() -> Work:
 @click.option("--k", type=click.IntRange(min=2), default=5, show_default=True, help="Withhold counts below this.")
 @click.option("--log", type=click.Path(), help="Append what was asked to this file; by default to standard error.")
 @click.option("--headers", is_flag=True, help="The first line of every CSV file names its columns: serve them too.")
+@click.option("--entity", help="Count persons by this column; refuse what would count their records.")
 def mcp() -> Work:
     """Answer agents about the policies and sources in FOLDER, by the Model Context Protocol, until input ends.
 

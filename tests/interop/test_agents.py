@@ -20,7 +20,7 @@ from sqlanon.commands.agents.places import POLICIES, SOURCES, TEXTS, Places
 from sqlanon.commands.agents.server import server_of
 from sqlanon.commands.agents.sieve import Sieve, without_numbers, without_values
 from sqlanon.commands.agents.tools import Tools
-from sqlanon.errors import InputError, NoSolutionError, SourceError
+from sqlanon.errors import InputError, NoSolutionError, SourceError, SqlanonError
 
 CANARY = "kanarienvogel"
 K = 5
@@ -303,6 +303,43 @@ def test_of_a_person_with_many_records_no_more_is_told_than_of_one_record(tmp_pa
     found = tools.check("v.duckdb", ["day"], entity="person", sensitive=["drug:distinct_l_diversity:l=2"])
     assert (found["holds"], found["persons"], found["smallest_class"]) == (False, 200, "<5")
     assert [sorted(item) for item in found["models"]] == [["holds", "model"]] * 2
+
+
+def test_an_operator_who_names_the_column_of_persons_has_no_record_counted(tmp_path: Path) -> None:
+    """Ten visits of one person on a day of her own look like ten persons where records are counted."""
+    with duckdb.connect(str(tmp_path / "v.duckdb")) as database:
+        database.execute(
+            "CREATE TABLE v AS SELECT 0 AS person, 7 AS day FROM range(10) UNION ALL "
+            "SELECT 1 + i % 100, i // 100 FROM range(200) AS r(i)"
+        )
+        database.execute("CREATE TABLE other AS SELECT 1 AS day FROM range(10)")
+    policy = """
+source: v.duckdb
+table: v
+entity: person
+columns: {day: {role: quasi_identifier, hierarchy: {suppress: {}}}, person: {role: drop}}
+privacy: [{type: k_anonymity, k: 5}]
+suppression_limit: 0.1
+"""
+    (tmp_path / "persons.yaml").write_text(policy)
+    (tmp_path / "records.yaml").write_text(policy.replace("entity: person\n", ""))
+    tools = Tools(Places(tmp_path), Sieve(5), SOURCES, "Person")
+    assert tools.list_files()["entity"] == "Person"
+    assert tools.risk("v.duckdb", ["day"], "v")["smallest_class"] == "<5"
+    assert tools.check("v.duckdb", ["day"], table="v", entity="person")["holds"] is False
+    assert tools.plan("persons.yaml")["smallest_class"] == 100 and tools.explain("persons.yaml")
+    for refused in (
+        lambda: tools.profile("v.duckdb", "v"),
+        lambda: tools.risk("v.duckdb", ["day"], "v", entity="day"),
+        lambda: tools.risk("v.duckdb", ["day"], "other"),
+        lambda: tools.check("v.duckdb", ["day"], table="other"),
+        lambda: tools.plan("records.yaml"),
+        lambda: tools.explain("records.yaml"),
+    ):
+        with pytest.raises(SqlanonError) as caught:
+            refused()
+        assert caught.value.hint
+    assert Tools(Places(tmp_path), Sieve(5), SOURCES).risk("v.duckdb", ["day"], "v")["smallest_class"] == 10
 
 
 def test_what_is_measured_is_what_the_room_of_relations_measures(clinic: Path) -> None:

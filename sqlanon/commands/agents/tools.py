@@ -24,16 +24,23 @@ from sqlanon.relations.verbs import check, risk
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What an agent may ask of the files of one folder. Each docstring is what the agent reads of a tool."""
+    """What an agent may ask of the files of one folder. Each docstring is what the agent reads of a tool.
+
+    Attributes:
+        entity: the column of persons. Every answer counts the persons of this column, and what cannot is refused.
+    """
 
     places: Places
     sieve: Sieve
     sources: tuple[str, ...]
+    entity: str | None = None
 
     def list_files(self) -> dict[str, Any]:
-        """List the policies and the sources that the other tools can be asked about, and the k of the server."""
+        """List the policies and the sources that the other tools can be asked about, and what the operator set: k, and
+        the column of persons (entity) if there is one.
+        """
         files = {"policies": self.places.listed(POLICIES), "sources": self.places.listed(self.sources)}
-        return {**files, "k": self.sieve.k}
+        return {**files, "k": self.sieve.k, **({} if self.entity is None else {"entity": self.entity})}
 
     def profile(self, source: str, table: str | None = None) -> dict[str, Any]:
         """Say what the columns of a source look like, which of them single people out, and which role each may have.
@@ -44,6 +51,10 @@ class Tools:
             source: one of the sources of list_files.
             table: a relation of a database; it may be left out where there is only one.
         """
+        if self.entity is not None:
+            raise UnsupportedError(
+                "A profile counts records, and the operator lets only persons be counted.", hint="ask risk or check."
+            )
         path = self.places.path(source, self.sources)
         return profile_answer(profile(str(path), table), self.sieve)
 
@@ -65,7 +76,9 @@ class Tools:
             entity: the column that says whose a record is, where a person may have several: persons are counted then.
         """
         path, least = self.places.path(source, self.sources), self._least(k)
-        return risk_answer(risk(str(path), quasi_identifiers, k=least, table=table, entity=entity), self.sieve)
+        return risk_answer(
+            risk(str(path), quasi_identifiers, k=least, table=table, entity=self._counted(entity)), self.sieve
+        )
 
     def check(
         self,
@@ -87,7 +100,9 @@ class Tools:
             entity: the column that says whose a record is, where a person may have several: persons are counted then.
         """
         path, least, models = self.places.path(source, self.sources), self._least(k), self._diversities(sensitive or [])
-        found = check(str(path), quasi_identifiers, k=least, sensitive=models, table=table, entity=entity)
+        found = check(
+            str(path), quasi_identifiers, k=least, sensitive=models, table=table, entity=self._counted(entity)
+        )
         return check_answer(found, self.sieve)
 
     def plan(self, policy: str, k: int | None = None, suppression_limit: float | None = None) -> dict[str, Any]:
@@ -139,7 +154,22 @@ class Tools:
                 "A policy with a ledger is judged together with earlier releases.",
                 hint="the operator's sqlanon run --dry-run does that.",
             )
+        if self.entity is not None and (found.entity or "").casefold() != self.entity.casefold():
+            raise UnsupportedError(
+                "The policy does not count the persons that the operator lets be counted.",
+                hint="give it the entity that the operator names.",
+            )
         return replace(found, output=None, report=None, certificate=None)
+
+    def _counted(self, entity: str | None) -> str | None:
+        """Return the column whose persons are counted: the operator's, or else the agent's.
+
+        Raises:
+            InputError: the agent names another one than the operator.
+        """
+        if self.entity is not None and entity is not None and entity.casefold() != self.entity.casefold():
+            raise InputError("The operator names another column of persons.", hint="leave entity out.")
+        return entity if self.entity is None else self.entity
 
     def _limited(self, policy: Policy, limit: float) -> Policy:
         """Return the policy with another limit, a multiple of k: limits that differ by less would tell one after the
