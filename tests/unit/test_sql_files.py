@@ -29,7 +29,7 @@ def test_named_files_are_bound_as_a_part() -> None:
     query = bind("audit/sizes_of_classes.sql", relations=relations, columns={"quasi_identifier": ["age"]})
     assert query.sql(comments=False) == (
         'SELECT sqlanon_records, COUNT(*) AS classes FROM (SELECT "age", COUNT(*) AS sqlanon_records FROM patients AS '
-        'release GROUP BY "age" HAVING COUNT(*) > 0) AS counted GROUP BY sqlanon_records'
+        '"release" GROUP BY "age" HAVING COUNT(*) > 0) AS counted GROUP BY sqlanon_records'
     )
 
 
