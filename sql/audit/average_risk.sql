@@ -13,15 +13,7 @@ FROM (
     sqlanon_records,
     COUNT(*) OVER () AS sqlanon_classes,
     SUM(sqlanon_records) OVER () AS sqlanon_all
-  FROM (
-    SELECT
-      COUNT(*) AS sqlanon_records
-    FROM release
-    GROUP BY
-      release.quasi_identifier
-  ) AS counted
-  WHERE
-    sqlanon_records > 0
+  FROM audit.classes AS counted
 ) AS classes
 WHERE
   CAST(classes.sqlanon_classes AS HUGEINT) * :denominator > CAST(classes.sqlanon_all AS HUGEINT) * :numerator

@@ -8,14 +8,6 @@
 -- 20  |
 SELECT
   COUNT(*) AS classes,
-  CAST(COALESCE(SUM(records), 0) AS BIGINT) AS records,
-  MIN(records) AS smallest_class
-FROM (
-  SELECT
-    COUNT(*) AS records
-  FROM release
-  GROUP BY
-    release.quasi_identifier
-  HAVING
-    COUNT(*) > 0
-) AS classes
+  CAST(COALESCE(SUM(sqlanon_records), 0) AS BIGINT) AS records,
+  MIN(sqlanon_records) AS smallest_class
+FROM audit.classes AS classes

@@ -10,26 +10,9 @@
 -- 20-29 | 1*  | flu           cold  | 5
 SELECT
   CAST(SUM(sqlanon_count) AS BIGINT) AS records
-FROM (
-  SELECT
-    quasi_identifier,
-    CAST(audited_column AS TEXT) AS sqlanon_value,
-    COUNT(*) AS sqlanon_count,
-    CAST(COUNT(*) AS DOUBLE) / SUM(COUNT(*)) OVER (PARTITION BY quasi_identifier) AS sqlanon_share
-  FROM release
-  GROUP BY
-    quasi_identifier,
-    CAST(audited_column AS TEXT)
-) AS counted
-LEFT JOIN (
-  SELECT
-    value AS sqlanon_text,
-    CAST(records AS DOUBLE) / SUM(records) OVER () AS sqlanon_overall
-  FROM reference
-) AS overall
-  ON overall.sqlanon_text IS NOT DISTINCT FROM counted.sqlanon_value
+FROM audit.shares_of_values AS compared
 GROUP BY
-  counted.quasi_identifier
+  compared.quasi_identifier
 HAVING
   COUNT(*) > 0
   AND MAX(

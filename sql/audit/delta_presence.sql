@@ -9,22 +9,12 @@
 -- 20-29 | 1*  | cold
 SELECT
   released.sqlanon_records AS records
-FROM (
-  SELECT
-    quasi_identifier,
-    COUNT(*) AS sqlanon_records
-  FROM release
-  GROUP BY
-    quasi_identifier
-) AS released
+FROM audit.classes AS released
 LEFT JOIN population AS everyone
   ON ALL_OF(CAST(released.quasi_identifier AS TEXT) IS NOT DISTINCT FROM CAST(everyone.quasi_identifier AS TEXT))
 WHERE
-  released.sqlanon_records > 0
-  AND (
-    released.sqlanon_records > COALESCE(everyone.sqlanon_count, 0)
-    OR CAST(released.sqlanon_records AS HUGEINT) * :max_denominator
-      > CAST(COALESCE(everyone.sqlanon_count, 0) AS HUGEINT) * :max_numerator
-    OR CAST(released.sqlanon_records AS HUGEINT) * :min_denominator
-      < CAST(COALESCE(everyone.sqlanon_count, 0) AS HUGEINT) * :min_numerator
-  )
+  released.sqlanon_records > COALESCE(everyone.sqlanon_count, 0)
+  OR CAST(released.sqlanon_records AS HUGEINT) * :max_denominator
+    > CAST(COALESCE(everyone.sqlanon_count, 0) AS HUGEINT) * :max_numerator
+  OR CAST(released.sqlanon_records AS HUGEINT) * :min_denominator
+    < CAST(COALESCE(everyone.sqlanon_count, 0) AS HUGEINT) * :min_numerator

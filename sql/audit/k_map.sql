@@ -8,16 +8,8 @@
 -- 20-29 | 1*  | cold
 SELECT
   released.sqlanon_records AS records
-FROM (
-  SELECT
-    quasi_identifier,
-    COUNT(*) AS sqlanon_records
-  FROM release
-  GROUP BY
-    quasi_identifier
-) AS released
+FROM audit.classes AS released
 LEFT JOIN population AS everyone
   ON ALL_OF(CAST(released.quasi_identifier AS TEXT) IS NOT DISTINCT FROM CAST(everyone.quasi_identifier AS TEXT))
 WHERE
-  released.sqlanon_records > 0
-  AND COALESCE(everyone.sqlanon_count, 0) < :k
+  COALESCE(everyone.sqlanon_count, 0) < :k

@@ -13,15 +13,7 @@ FROM (
     sqlanon_records,
     SUM(CASE WHEN sqlanon_records = 1 THEN 1 ELSE 0 END) OVER () AS sqlanon_alone,
     SUM(sqlanon_records) OVER () AS sqlanon_all
-  FROM (
-    SELECT
-      COUNT(*) AS sqlanon_records
-    FROM release
-    GROUP BY
-      release.quasi_identifier
-  ) AS counted
-  WHERE
-    sqlanon_records > 0
+  FROM audit.classes AS counted
 ) AS classes
 WHERE
   classes.sqlanon_records = 1

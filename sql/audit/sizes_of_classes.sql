@@ -8,14 +8,6 @@
 SELECT
   sqlanon_records,
   COUNT(*) AS classes
-FROM (
-  SELECT
-    COUNT(*) AS sqlanon_records
-  FROM release
-  GROUP BY
-    release.quasi_identifier
-) AS counted
-WHERE
-  sqlanon_records > 0
+FROM audit.classes AS counted
 GROUP BY
   sqlanon_records

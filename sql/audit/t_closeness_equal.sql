@@ -8,28 +8,11 @@
 -- 20-29 | 1*  | flu           cold  | 5
 SELECT
   CAST(SUM(sqlanon_count) AS BIGINT) AS records
-FROM (
-  SELECT
-    quasi_identifier,
-    CAST(audited_column AS TEXT) AS sqlanon_value,
-    COUNT(*) AS sqlanon_count,
-    SUM(COUNT(*)) OVER (PARTITION BY quasi_identifier) AS sqlanon_size
-  FROM release
-  GROUP BY
-    quasi_identifier,
-    CAST(audited_column AS TEXT)
-) AS counted
-LEFT JOIN (
-  SELECT
-    value AS sqlanon_text,
-    CAST(records AS DOUBLE) / SUM(records) OVER () AS sqlanon_share
-  FROM reference
-) AS overall
-  ON overall.sqlanon_text IS NOT DISTINCT FROM counted.sqlanon_value
+FROM audit.shares_of_values AS compared
 GROUP BY
-  counted.quasi_identifier
+  compared.quasi_identifier
 HAVING
   COUNT(*) > 0
   AND (
-    SUM(ABS(sqlanon_count / sqlanon_size - COALESCE(sqlanon_share, 0))) + 1 - SUM(COALESCE(sqlanon_share, 0))
+    SUM(ABS(sqlanon_share - COALESCE(sqlanon_overall, 0))) + 1 - SUM(COALESCE(sqlanon_overall, 0))
   ) / 2 > :t + 1e-11

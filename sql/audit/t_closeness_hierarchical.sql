@@ -26,17 +26,7 @@ FROM (
       SUM(counted.sqlanon_count) AS sqlanon_count,
       MAX(counted.sqlanon_size) AS sqlanon_size,
       MAX(sqlanon_share) AS sqlanon_share
-    FROM (
-      SELECT
-        quasi_identifier,
-        CAST(audited_column AS TEXT) AS sqlanon_value,
-        COUNT(*) AS sqlanon_count,
-        SUM(COUNT(*)) OVER (PARTITION BY quasi_identifier) AS sqlanon_size
-      FROM release
-      GROUP BY
-        quasi_identifier,
-        CAST(audited_column AS TEXT)
-    ) AS counted
+    FROM audit.values_of_classes AS counted
     LEFT JOIN (
       SELECT
         hierarchy.value AS sqlanon_text,

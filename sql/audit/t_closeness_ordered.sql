@@ -28,17 +28,7 @@ FROM (
       MAX(places.sqlanon_share) AS sqlanon_share,
       SUM(CASE WHEN places.sqlanon_text IS NOT DISTINCT FROM counted.sqlanon_value THEN counted.sqlanon_count ELSE 0 END)
         AS sqlanon_count
-    FROM (
-      SELECT
-        quasi_identifier,
-        CAST(audited_column AS TEXT) AS sqlanon_value,
-        COUNT(*) AS sqlanon_count,
-        SUM(COUNT(*)) OVER (PARTITION BY quasi_identifier) AS sqlanon_size
-      FROM release
-      GROUP BY
-        quasi_identifier,
-        CAST(audited_column AS TEXT)
-    ) AS counted
+    FROM audit.values_of_classes AS counted
     CROSS JOIN (
       SELECT
         value AS sqlanon_text,

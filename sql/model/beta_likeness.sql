@@ -9,73 +9,30 @@
 -- 30-39 | flu   | 3
 -- 30-39 | cold  | 1
 --
--- min_suppressed: the cap of a value, its largest share in a published class, in billionths rounded up. Values in the order
--- of falling held / cap: what is published of the class, most, is at most (n - held) / (1 - cap) with both summed over the
--- first values, for any number of them whose caps stay below 1; nothing, if those of all values do. And of each value at
--- most cap * most. See sqlanon/models/capped_shares.py.
-SELECT
-  class_key,
-  fails,
-  CASE
-    WHEN fails = 0
-    THEN 0
-    WHEN caps < 1000000000
-    THEN n
-    ELSE CAST(least AS BIGINT)
-  END AS min_suppressed
-FROM (
+-- min_suppressed: see capped_shares.sql; the cap of a value is its largest share that passes.
+WITH capped AS (
   SELECT
     class_key,
-    MAX(n) AS n,
-    MAX(differs) AS fails,
-    SUM(cap) AS caps,
-    SUM(GREATEST(held - cap * most // 1000000000, 0)) AS least
+    n,
+    held,
+    CASE WHEN CAST(held AS DOUBLE) / n > largest * (1 + 1e-12) THEN 1 ELSE 0 END AS differs,
+    CAST(CEIL(LEAST(largest * (1 + 1e-11), 1) * 1000000000) AS BIGINT) AS cap
   FROM (
     SELECT
       class_key,
-      n,
-      held,
-      differs,
-      cap,
-      MIN(
-        CASE
-          WHEN caps_so_far < 1000000000
-          THEN (n - held_so_far) * 1000000000 // (1000000000 - caps_so_far)
-          ELSE n
-        END
-      ) OVER (PARTITION BY class_key) AS most
-    FROM (
-      SELECT
-        class_key,
-        n,
-        held,
-        differs,
-        cap,
-        SUM(held) OVER (PARTITION BY class_key ORDER BY CAST(held AS DOUBLE) / cap DESC) AS held_so_far,
-        SUM(cap) OVER (PARTITION BY class_key ORDER BY CAST(held AS DOUBLE) / cap DESC) AS caps_so_far
-      FROM (
-        SELECT
-          class_key,
-          n,
-          held,
-          CASE WHEN CAST(held AS DOUBLE) / n > largest * (1 + 1e-12) THEN 1 ELSE 0 END AS differs,
-          CAST(CEIL(LEAST(largest * (1 + 1e-11), 1) * 1000000000) AS BIGINT) AS cap
-        FROM (
-          SELECT
-            class_key,
-            classes.n,
-            histogram.n AS held,
-            (1 + CASE WHEN :enhanced = 1 AND -LN(overall.share) < :beta THEN -LN(overall.share) ELSE :beta END)
-              * overall.share AS largest
-          FROM histogram
-          JOIN classes
-            USING (class_key)
-          JOIN overall
-            ON overall.value = histogram.value
-        ) AS capped
-      ) AS compared
-    ) AS added_up
-  ) AS bounded
-  GROUP BY
-    class_key
-) AS profile
+      classes.n,
+      histogram.n AS held,
+      (1 + CASE WHEN :enhanced = 1 AND -LN(overall.share) < :beta THEN -LN(overall.share) ELSE :beta END)
+        * overall.share AS largest
+    FROM histogram
+    JOIN classes
+      USING (class_key)
+    JOIN overall
+      ON overall.value = histogram.value
+  ) AS compared
+)
+SELECT
+  class_key,
+  fails,
+  min_suppressed
+FROM model.capped_shares

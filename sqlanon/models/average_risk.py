@@ -14,12 +14,11 @@ so the largest sum is that which is left when the smallest are taken away until 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from sqlanon.models.base import fraction, labelled
-from sqlanon.models.release import Bounded, SizeModel, Sizes
+from sqlanon.models.base import fraction
+from sqlanon.models.release import Bounded, Sizes, ThresholdModel
 from sqlanon.parameters import Parameter, choice, exact, option
 
 TIES_OPTION = option(
@@ -35,7 +34,7 @@ TIES_OPTION = option(
 
 
 @dataclass(frozen=True, slots=True)
-class AverageRisk(SizeModel):
+class AverageRisk(ThresholdModel):
     """See the module's docstring; the threshold is taken as the decimal fraction it was written as."""
 
     threshold: float | Decimal
@@ -51,14 +50,6 @@ class AverageRisk(SizeModel):
         TIES_OPTION,
     )
     monotone = False
-
-    @property
-    def label(self) -> str:
-        return labelled(None, self.type, threshold=f"{float(self.threshold):g}")
-
-    def audit_values(self, levels: int) -> Mapping[str, int]:
-        numerator, denominator = fraction(self.threshold)
-        return {"numerator": numerator, "denominator": denominator}
 
     def removed(self, sizes: Sizes) -> int:
         numerator, denominator = fraction(self.threshold)

@@ -37,7 +37,7 @@ class EntropyLDiversity(LDiversity):
     @property
     def size(self) -> int:
         """Entropy ln ℓ needs ℓ values, ℓ rounded up (less the tolerance of the definition)."""
-        return math.ceil(self.l - 1e-9)
+        return math.ceil(float(self.l) - 1e-9)
 
     @property
     def label(self) -> str:

@@ -8,13 +8,14 @@ are asked in turn, until none of them fails a class more. Its bound holds for ev
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
-from sqlanon.models.base import PrivacyModel
+from sqlanon.models.base import PrivacyModel, fraction, labelled
 
 if TYPE_CHECKING:  # arrays are handled where nodes are judged, and only there
     from sqlanon.models.classes import Flags, Whole
@@ -135,6 +136,21 @@ class SizeModel(PrivacyModel):
 
     def obstacle(self, catalog: Catalog) -> str | None:
         return None
+
+
+class ThresholdModel(SizeModel):
+    """A model of class sizes whose figure is at most a threshold, the decimal fraction that it was written as."""
+
+    __slots__ = ()
+    threshold: float | Decimal
+
+    @property
+    def label(self) -> str:
+        return labelled(None, self.type, threshold=f"{float(self.threshold):g}")
+
+    def audit_values(self, levels: int) -> Mapping[str, int]:
+        numerator, denominator = fraction(self.threshold)
+        return {"numerator": numerator, "denominator": denominator}
 
 
 def _bounded(classes: NodeClasses) -> list[tuple[int, int, int]]:

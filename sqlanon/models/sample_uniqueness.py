@@ -12,18 +12,17 @@ how many of them are certain. With θ = 0 every record that is alone fails, and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
 from sqlanon.models.average_risk import TIES_OPTION
-from sqlanon.models.base import fraction, labelled
-from sqlanon.models.release import Bounded, SizeModel, Sizes
+from sqlanon.models.base import fraction
+from sqlanon.models.release import Bounded, Sizes, ThresholdModel
 from sqlanon.parameters import Parameter, exact
 
 
 @dataclass(frozen=True, slots=True)
-class SampleUniqueness(SizeModel):
+class SampleUniqueness(ThresholdModel):
     """See the module's docstring; the threshold is taken as the decimal fraction it was written as."""
 
     threshold: float | Decimal
@@ -46,14 +45,6 @@ class SampleUniqueness(SizeModel):
     @property
     def size(self) -> int:
         return 2 if self.threshold == 0 else 1
-
-    @property
-    def label(self) -> str:
-        return labelled(None, self.type, threshold=f"{float(self.threshold):g}")
-
-    def audit_values(self, levels: int) -> Mapping[str, int]:
-        numerator, denominator = fraction(self.threshold)
-        return {"numerator": numerator, "denominator": denominator}
 
     def removed(self, sizes: Sizes) -> int:
         alone, records = sum(count for size, count in sizes if size == 1), sum(size * count for size, count in sizes)

@@ -34,9 +34,37 @@ def texts(folder: str) -> dict[str, str]:
     raise SqlanonError(f"The folder {folder!r} of SQL files is not installed.", hint="install sqlanon again.")
 
 
+def text_with_parts(relative: str) -> str:
+    """Return the text of a file, and of the files that it names."""
+    return read(relative) + "".join(text_with_parts(part) for part, _ in _parts(relative, _read_tree(relative)))
+
+
+@cache
+def _read_tree(relative: str) -> exp.Expr:
+    return sqlglot.parse_one(read(relative), dialect="duckdb")
+
+
+def _parts(relative: str, tree: exp.Expr) -> list[tuple[str, exp.Table]]:
+    """Return the files of its own folder that a file names, as ``audit.classes``, with the places of their names."""
+    folder = relative.rpartition("/")[0]
+    return [(f"{folder}/{place.name}.sql", place) for place in tree.find_all(exp.Table) if place.db == folder != ""]
+
+
 @cache
 def _parsed(relative: str) -> exp.Expr:
-    return sqlglot.parse_one(read(relative), dialect="duckdb")
+    """Return the tree of a file with the files that it names in their places.
+
+    What a file that names others declares by WITH stands for the tables of these names in them.
+    """
+    tree = _read_tree(relative).copy()
+    parts = _parts(relative, tree)
+    for part, place in parts:
+        place.replace(parse(part).subquery(place.alias_or_name))  # type: ignore[attr-defined]  # it is a query
+    if parts and "with_" in tree.args:
+        declared = {query.alias: query.this for query in tree.args.pop("with_").expressions}
+        for place in [place for place in tree.find_all(exp.Table) if place.name in declared]:
+            place.replace(declared[place.name].subquery(place.alias_or_name))
+    return tree
 
 
 def parse(relative: str) -> exp.Expr:

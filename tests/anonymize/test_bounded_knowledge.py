@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
 import random
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +15,12 @@ import duckdb
 import pytest
 from command_line import sqlanon as sqlanon_command
 from effort import Block, enough, seeds
-from random_worlds import document, load, ordered_models, random_world
+from random_worlds import document, load, random_world
 from tables import text_table
+from whole_runs import compare
 
 import sqlanon
 from sqlanon.evaluate import known_sets, settling_sets
-from sqlanon.lattice.nodes import leq
 from sqlanon.publish.proof_file import write_proof
 from sqlanon.search.base import Verdict
 
@@ -43,68 +41,9 @@ def known_world(seed: int) -> brute_models.World:
 @seeds(120)
 @pytest.mark.slow
 def test_verdicts_optimum_release_and_bounds_equal_brute_force(block: Block) -> None:
-    solved = compared = 0
-    for seed in block:
-        world, rng = known_world(seed), random.Random(seed)
-        policy = document(world, rng)
-        measure, aggregate = policy["quality"]["measure"], policy["quality"]["aggregate"]
-        weights = [c["weight"] for c in policy["columns"].values() if c["role"] == "quasi_identifier"]
-        population = len(world.members)
-        allowed = math.floor(policy["suppression_limit"] * population + 1e-9)
-        answers = {node: brute_knowledge.judge(world, node) for node in brute.nodes(world.trees)}
-        losses = {
-            n: brute_models.loss(world, n, a, measure, aggregate, weights) for n, a in answers.items() if population
-        }
-        feasible = [n for n, a in answers.items() if a.candidate and a.classes and a.suppressed <= allowed]
-        context = (seed, policy["privacy"], policy["columns"], policy["quality"], policy["suppression_limit"])
-        with duckdb.connect() as connection:
-            load(connection, world)
-            if not feasible:
-                with pytest.raises(sqlanon.NoSolutionError):
-                    sqlanon.plan(connection, sqlanon.Policy.from_dict(policy))
-                continue
-            solved += 1
-            best = min(losses[n] for n in feasible)
-            with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(policy)) as release:
-                plan = release.plan
-                assert plan.certificate.optimal, context
-                assert plan.certificate.loss == pytest.approx(best, rel=1e-9, abs=1e-9), context
-                other = sqlanon.Policy.from_dict({**policy, "search": {"strategy": "exhaustive"}})
-                assert plan.with_policy(other).certificate.loss == pytest.approx(best, rel=1e-9, abs=1e-9), context
-                nodes = list(answers)
-                verdicts = plan.evaluate_many([plan.catalog.levels(node) for node in nodes])
-                for node, verdict in zip(nodes, verdicts, strict=True):
-                    answer = answers[node]
-                    assert (verdict.suppressed, verdict.classes) == (answer.suppressed, answer.classes), (context, node)
-                    assert verdict.smallest == answer.smallest, (context, node)
-                    assert [count for _, count in verdict.by_model] == [
-                        answer.by_model[i] for i in ordered_models(world)
-                    ], (context, node)
-                    if all(model.monotone for model in plan.question.models):
-                        assert verdict.lower_bounds.suppressed == verdict.suppressed, (context, node)
-                    if answer.classes:
-                        assert verdict.loss == pytest.approx(losses[node], rel=1e-9, abs=1e-9), (context, node)
-                compared += check_bounds(plan, verdicts, answers, feasible, losses, context)
-                released = Counter(zip(*release.to_arrow().to_pydict().values(), strict=True))
-                assert released == answers[plan.node].released, context
-    assert enough(solved > 0 and compared > solved)
-
-
-def check_bounds(plan, verdicts, answers, feasible, losses, context) -> int:
-    """What a verdict says of every candidate below it: suppression and, with the facts of a third node, the loss."""
-    by_node = {verdict.node: verdict for verdict in verdicts}
-    compared = 0
-    for top in verdicts:
-        for node in feasible:
-            if not leq(node, top.node):
-                continue
-            compared += 1
-            assert not plan._problem.infeasible_below(top), (context, node, top)
-            assert top.lower_bounds.suppressed <= answers[node].suppressed, (context, node, top)
-            for bottom in (node, plan.catalog.bottom):
-                bound = plan._problem.bound(bottom, top, by_node[bottom].bottom_facts)
-                assert bound <= losses[node] * (1 + 1e-12) + 1e-9, (context, node, top, bottom)
-    return compared
+    results = [compare(known_world(seed), seed, brute_knowledge.judge) for seed in block]
+    solved = sum(found for found, _ in results)
+    assert enough(solved > 0 and sum(bounds for _, bounds in results) > solved)
 
 
 def counts_of(verdict: Verdict) -> Verdict:

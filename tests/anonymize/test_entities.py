@@ -24,8 +24,9 @@ from click.testing import CliRunner
 from effort import Block, enough, scaled, seeds
 from mistakes import classes_of_records
 from random_cases import random_tree
-from random_worlds import document, ordered_models, random_models
+from random_worlds import document, random_models
 from sqlglot import exp
+from whole_runs import check_bounds_of_persons, check_counts_of_persons, check_ledger_of_persons, losses_of
 
 import sqlanon
 from sqlanon.audit.check import check_relation
@@ -42,7 +43,6 @@ from sqlanon.errors import (
     UnsupportedError,
 )
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.lattice.nodes import leq
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import Output
 from sqlanon.publish.proof_file import write_proof
@@ -124,12 +124,10 @@ def compare(seed: int) -> tuple[bool, int]:
     owned, rng = random_owned(seed), random.Random(seed)
     world, entity = owned.world, rng.choice(NAMES)
     keys = document(world, rng) | {"entity": entity}
-    measure, aggregate = keys["quality"]["measure"], keys["quality"]["aggregate"]
-    weights = [c["weight"] for c in keys["columns"].values() if c["role"] == "quasi_identifier"]
     population = len(owned.people(world.members))
     allowed = math.floor(keys["suppression_limit"] * population + 1e-9)
     answers = {node: brute_entities.judge(owned, node) for node in brute.nodes(world.trees)} if population else {}
-    losses = {n: brute_models.loss(world, n, a.plain, measure, aggregate, weights) for n, a in answers.items()}
+    losses = losses_of(world, {node: answer.plain for node, answer in answers.items()}, keys)
     feasible = [n for n, a in answers.items() if a.plain.candidate and a.plain.classes and a.suppressed <= allowed]
     context = (seed, keys)
     with duckdb.connect() as connection:
@@ -148,21 +146,12 @@ def compare(seed: int) -> tuple[bool, int]:
                 check_strategy(plan, keys, strategy, best, context)
             verdicts = plan.evaluate_many([plan.catalog.levels(node) for node in answers])
             for (node, answer), verdict in zip(answers.items(), verdicts, strict=True):
-                plain = answer.plain
-                assert (verdict.suppressed, verdict.classes) == (plain.suppressed, plain.classes), (context, node)
-                assert (verdict.suppressed_entities, verdict.smallest_entities) == (
-                    answer.suppressed, answer.smallest,
-                ), (context, node)  # fmt: skip
-                assert verdict.smallest == plain.smallest, (context, node)
-                assert [count for _, count in verdict.by_model] == [plain.by_model[i] for i in ordered_models(world)], (
-                    context,
-                    node,
-                )
+                check_counts_of_persons(verdict, answer, world, (context, node))
                 assert verdict.feasible is (node in feasible), (context, node)
-                if plain.classes:
+                if answer.plain.classes:
                     assert verdict.loss == pytest.approx(losses[node], rel=1e-9, abs=1e-9), (context, node)
-            compared = check_bounds(plan, verdicts, answers, feasible, losses, context)
-            check_ledger(plan, owned, answers[plan.node])
+            compared = check_bounds_of_persons(plan, verdicts, answers, feasible, losses, context)
+            check_ledger_of_persons(plan, owned, answers[plan.node])
             if seed % 3 == 0:
                 check_proof(plan, keys, connection, context)
             released = Counter(zip(*release.to_arrow().to_pydict().values(), strict=True))
@@ -183,35 +172,6 @@ def check_strategy(plan: sqlanon.Plan, keys: dict[str, Any], strategy: str, best
     if certificate.optimal or strategy in ("exhaustive", "best_first", "flash_two_phase"):
         assert certificate.optimal, (context, strategy)
         assert certificate.loss == pytest.approx(best, rel=1e-9, abs=1e-9), (context, strategy)
-
-
-def check_bounds(plan, verdicts, answers, feasible, losses, context) -> int:
-    """What a verdict says of every node below it: records and persons that are lost, candidates, and their loss."""
-    by_node = {verdict.node: verdict for verdict in verdicts}
-    compared = 0
-    for top in verdicts:
-        for node, answer in answers.items():
-            if not leq(node, top.node):
-                continue
-            assert top.lower_bounds.suppressed <= answer.plain.suppressed, (context, node, top)
-            assert top.lower_bounds.counted_against_limit <= answer.suppressed, (context, node, top)
-            if node not in feasible:
-                continue
-            compared += 1
-            assert not plan.problem.infeasible_below(top), (context, node, top)
-            for bottom in (node, plan.catalog.bottom):
-                bound = plan.problem.bound(bottom, top, by_node[bottom].bottom_facts)
-                assert bound <= losses[node] * (1 + 1e-12) + 1e-9, (context, node, top, bottom)
-    return compared
-
-
-def check_ledger(plan: sqlanon.Plan, owned: brute_entities.Owned, answer: brute_entities.Answer) -> None:
-    world, entities = owned.world, plan.ledger.entities
-    everyone = owned.people([record for record in world.records if record[2]])
-    taking_part = owned.people(world.members)
-    assert entities is not None
-    assert (entities.total, entities.excluded) == (len(everyone), len(everyone - taking_part))
-    assert (entities.suppressed, entities.published) == (answer.suppressed, len(taking_part) - answer.suppressed)
 
 
 def check_proof(plan: sqlanon.Plan, keys: dict[str, Any], connection: Any, context: object) -> None:

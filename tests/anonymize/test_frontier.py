@@ -25,6 +25,7 @@ from effort import Block, enough, seeds
 from postgres_server import Server, execute
 from random_worlds import document, load, random_world
 from tables import text_table
+from whole_runs import losses_of
 
 import sqlanon
 from sqlanon.errors import InputError, UnsupportedError
@@ -53,8 +54,6 @@ def test_every_point_is_the_optimum_and_what_a_run_of_its_own_gives(block: Block
     for seed in block:
         world, rng = random_world(seed), random.Random(seed)
         keys = document(world, rng)
-        measure, aggregate = keys["quality"]["measure"], keys["quality"]["aggregate"]
-        weights = [c["weight"] for c in keys["columns"].values() if c["role"] == "quasi_identifier"]
         population = len(world.members)
         if rng.random() < 0.5:
             keys["search"] = {"where": "engine"}
@@ -66,7 +65,7 @@ def test_every_point_is_the_optimum_and_what_a_run_of_its_own_gives(block: Block
             for k in KS:
                 mine = at_k(world, k)
                 answers = {n: brute_models.judge(mine, n) for n in brute.nodes(world.trees)} if population else {}
-                losses = {n: brute_models.loss(mine, n, a, measure, aggregate, weights) for n, a in answers.items()}
+                losses = losses_of(mine, answers, keys)
                 for limit in LIMITS:
                     allowed = math.floor(float(limit) * population + 1e-9)
                     feasible = [n for n, a in answers.items() if a.candidate and a.classes and a.suppressed <= allowed]

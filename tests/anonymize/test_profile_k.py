@@ -22,15 +22,15 @@ import pyarrow as pa
 import pytest
 from effort import Block, enough, seeds
 from random_cases import random_tree
-from random_worlds import document, ordered_models
+from random_worlds import document
 from sqlglot import exp
+from whole_runs import check_bounds_of_persons, check_counts_of_persons, check_ledger_of_persons, losses_of
 
 import sqlanon
 from sqlanon.compiler import known_rows, profiles
 from sqlanon.errors import AuditError, NoSolutionError, PolicyError, UnsupportedError
 from sqlanon.evaluate import held_grains, person_grains
 from sqlanon.evaluate.person_grains import Rows
-from sqlanon.lattice.nodes import leq
 from sqlanon.models import profile_k
 from sqlanon.publish.proof_file import write_proof
 from sqlanon.scripts.warehouse import script_in
@@ -117,12 +117,10 @@ def compare(seed: int, proof: Path, where: str, *, bounded: bool = False) -> tup
         world.models[:] = [(None, model)]
     keys = keys_of(owned, rng)
     keys["search"] = {"where": where}
-    measure, aggregate = keys["quality"]["measure"], keys["quality"]["aggregate"]
-    weights = [c["weight"] for c in keys["columns"].values() if c["role"] == "quasi_identifier"]
     population = len(owned.people(world.members))
     allowed = math.floor(keys["suppression_limit"] * population + 1e-9)
     answers = {node: brute_profiles.judge(owned, node) for node in brute.nodes(world.trees)} if population else {}
-    losses = {n: brute_models.loss(world, n, a.plain, measure, aggregate, weights) for n, a in answers.items()}
+    losses = losses_of(world, {node: answer.plain for node, answer in answers.items()}, keys)
     feasible = [n for n, a in answers.items() if a.plain.classes and a.suppressed <= allowed]
     context = (seed, keys)
     with duckdb.connect() as connection:
@@ -141,12 +139,12 @@ def compare(seed: int, proof: Path, where: str, *, bounded: bool = False) -> tup
             assert plan.with_policy(exhaustive).certificate.loss == pytest.approx(best, rel=1e-9, abs=1e-9), context
             verdicts = plan.evaluate_many([plan.catalog.levels(node) for node in answers])
             for (node, answer), verdict in zip(answers.items(), verdicts, strict=True):
-                check_verdict(verdict, answer, world, (context, node))
+                check_counts_of_persons(verdict, answer, world, (context, node))
                 assert verdict.feasible is (node in feasible), (context, node)
                 if answer.plain.classes:
                     assert verdict.loss == pytest.approx(losses[node], rel=1e-9, abs=1e-9), (context, node)
-            compared = check_bounds(plan, verdicts, answers, feasible, losses, context)
-            check_ledger(plan, owned, answers[plan.node])
+            compared = check_bounds_of_persons(plan, verdicts, answers, feasible, losses, context)
+            check_ledger_of_persons(plan, owned, answers[plan.node])
             released = Counter(zip(*release.to_arrow().to_pydict().values(), strict=True))
             assert released == answers[plan.node].plain.released, context
             if seed % 3 == 0:
@@ -155,43 +153,6 @@ def compare(seed: int, proof: Path, where: str, *, bounded: bool = False) -> tup
                 verified = sqlanon.verify(proof, sqlanon.Policy.from_dict(keys), connection)
                 assert verified.holds, (context, verified.faults)
     return True, compared
-
-
-def check_verdict(verdict: Any, answer: brute_entities.Answer, world: brute_models.World, context: object) -> None:
-    plain = answer.plain
-    assert (verdict.suppressed, verdict.classes, verdict.smallest) == (
-        plain.suppressed, plain.classes, plain.smallest,
-    ), context  # fmt: skip
-    assert (verdict.suppressed_entities, verdict.smallest_entities) == (answer.suppressed, answer.smallest), context
-    assert [count for _, count in verdict.by_model] == [plain.by_model[i] for i in ordered_models(world)], context
-
-
-def check_bounds(plan: sqlanon.Plan, verdicts: Any, answers: Any, feasible: Any, losses: Any, context: object) -> int:
-    """What a verdict says of every node below it: records and persons that are lost, candidates, and their loss."""
-    by_node = {verdict.node: verdict for verdict in verdicts}
-    compared = 0
-    for top in verdicts:
-        for node, answer in answers.items():
-            if not leq(node, top.node):
-                continue
-            assert top.lower_bounds.suppressed <= answer.plain.suppressed, (context, node, top)
-            assert top.lower_bounds.counted_against_limit <= answer.suppressed, (context, node, top)
-            if node not in feasible:
-                continue
-            compared += 1
-            assert not plan.problem.infeasible_below(top), (context, node, top)
-            for bottom in (node, plan.catalog.bottom):
-                bound = plan.problem.bound(bottom, top, by_node[bottom].bottom_facts)
-                assert bound <= losses[node] * (1 + 1e-12) + 1e-9, (context, node, top, bottom)
-    return compared
-
-
-def check_ledger(plan: sqlanon.Plan, owned: brute_entities.Owned, answer: brute_entities.Answer) -> None:
-    world, entities = owned.world, plan.ledger.entities
-    everyone, taking_part = owned.people(world.records), owned.people(world.members)
-    assert entities is not None
-    assert (entities.total, entities.excluded) == (len(everyone), len(everyone - taking_part))
-    assert (entities.suppressed, entities.published) == (answer.suppressed, len(taking_part) - answer.suppressed)
 
 
 @pytest.mark.slow

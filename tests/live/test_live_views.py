@@ -178,19 +178,24 @@ def random_choice(world: World) -> str | None:
     return "C" if len(world.rows) % 2 else None
 
 
-@seeds(60, 20)
-def test_postgres_publishes_the_same_distributions(block: Block, postgres: Server) -> None:
+def check_on_postgres(postgres: Server, worlds: Iterable[World], collation: str | None = None) -> None:
+    """The SELECT publishes on PostgreSQL what it must."""
     module = pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
     engine = module.PostgresEngine(postgres.uri())
     try:
-        for world in worlds_of_distributions(block, 2):
+        for world in worlds:
             for name, data in tables_of(world).items():
                 engine.drop(name)
                 engine.load("load", name, data)
-            query = live_view(view_of(world, collation="C"))
+            query = live_view(view_of(world, collation=collation))
             assert Counter(engine.run("live view", query)) == published(world), world
     finally:
         engine.close()
+
+
+@seeds(60, 20)
+def test_postgres_publishes_the_same_distributions(block: Block, postgres: Server) -> None:
+    check_on_postgres(postgres, worlds_of_distributions(block, 2), collation="C")
 
 
 @seeds(40, 20)
@@ -219,16 +224,7 @@ def test_sqlite_publishes_the_same_records(block: Block) -> None:
 
 @seeds(60, 20)
 def test_postgres_publishes_the_same_records(block: Block, postgres: Server) -> None:
-    module = pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
-    engine = module.PostgresEngine(postgres.uri())
-    try:
-        for world in worlds(block, 2):
-            for name, data in tables_of(world).items():
-                engine.drop(name)
-                engine.load("load", name, data)
-            assert Counter(engine.run("live view", live_view(view_of(world)))) == published(world), world
-    finally:
-        engine.close()
+    check_on_postgres(postgres, worlds(block, 2))
 
 
 @seeds(60, 20)

@@ -29,6 +29,8 @@ from sqlanon.evaluate.problem import build_problem
 from sqlanon.evaluate.session import Session
 from sqlanon.evaluate.snapshots import SnapshotStore
 from sqlanon.plan.full_domain import Plan, search_plan
+from sqlanon.policy import Output
+from sqlanon.publish.ledger import Ledger
 from sqlanon.search.base import Problem, Request, Verdict
 from sqlanon.source.encoding import Encoding, encode_source
 from sqlanon.source.opening import Source
@@ -134,6 +136,32 @@ def planned(engine: Engine, data: pa.Table, document: dict[str, Any]) -> Plan:
     source = Source(engine, relation, dict(engine.columns(relation)), None, None)
     encoding = encode_source(engine, relation, policy, source.types)
     return search_plan(Session.begin(policy, policy, source, encoding, {"encode": 0.0}))
+
+
+def judged_as_by_duckdb(engine: Engine, data: pa.Table, document: dict[str, Any]) -> list[Verdict]:
+    """Hold what an engine encodes and says of some nodes against DuckDB; what it says."""
+    here = encoded(engine, data, document)
+    nodes = some_nodes(here.problem, 1)
+    verdicts = here.verdicts(nodes)
+    with duckdb() as other:
+        there = encoded(other, data, document)
+        assert here.problem.catalog == there.problem.catalog
+        assert verdicts == there.verdicts(nodes)
+    return verdicts
+
+
+def published_as_by_duckdb(engine: Engine, data: pa.Table, document: dict[str, Any]) -> Ledger:
+    """Hold the ledger and the released table of an engine against DuckDB; its ledger."""
+    engine.require("tables")
+    with planned(engine, data, document) as here:
+        try:
+            release = here.publish(Output("table", "released"))
+            with duckdb() as other, planned(other, data, document) as there:
+                assert here.ledger == there.ledger
+                assert rows_of_table(release.to_arrow()) == rows_of_table(there.publish(None).to_arrow())
+        finally:
+            forget(engine, "released")
+    return here.ledger
 
 
 def rows_of_table(data: pa.Table) -> Counter[tuple[Any, ...]]:

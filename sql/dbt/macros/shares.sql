@@ -1,5 +1,6 @@
 {#-
-The values of each class with their shares: class_share among the members of the class, reference_share among those of the
+The classes of a model that meet the condition of the call, and those whose records name no person. The condition is about the
+values of a class with their shares (shared): class_share among the members of the class, reference_share among those of the
 reference (the model itself, when there is none). Rows of values that only the reference has say is_reference = 1.
 
 model                       reference     shared
@@ -7,7 +8,7 @@ age   | zip | diagnosis     diagnosis     key_0 | key_1 | records | members | is
 20-29 | 1*  | flu           flu           20-29 | 1*    | 2       | 2       | 0            | 1           | 0.5
 20-29 | 1*  | flu           cold          NULL  | NULL  | 0       | 0       | 1            |             | 0.5
 -#}
-{% macro with_shares(model, quasi_identifiers, sensitive, reference, entity) %}
+{% macro classes_by_shares(model, quasi_identifiers, sensitive, reference, entity) %}
 WITH released AS (
   SELECT
     {{ sqlanon.named_keys(quasi_identifiers) }},
@@ -54,4 +55,15 @@ WITH released AS (
       / NULLIF(SUM(compared_members) OVER (), 0) AS reference_share
   FROM counted
 )
-{% endmacro %}
+SELECT
+  CAST(SUM(records) AS BIGINT) AS records,
+  CAST(SUM(members) AS BIGINT) AS members
+FROM shared
+WHERE
+  is_reference = 0
+GROUP BY
+  {{ sqlanon.key_columns(quasi_identifiers) }}
+HAVING
+  SUM(members) = 0
+  OR {{ caller() }}
+{%- endmacro %}

@@ -69,7 +69,7 @@ def _rows(engine: Engine, table: str, column_name: str) -> bytes:
 
 
 def _text(file: str) -> bytes:
-    return sqlfiles.read(file).encode()
+    return sqlfiles.text_with_parts(file).encode()
 
 
 def _hash(read: Callable[[], bytes]) -> str:

@@ -17,18 +17,8 @@ age   | zip | diagnosis     diagnosis     records | members
 {%- do sqlanon.expect_columns('beta_like', 'quasi_identifiers', quasi_identifiers) -%}
 {%- do sqlanon.expect_number('beta_like', 'beta', beta, 0, none) -%}
 {%- do sqlanon.expect_word('beta_like', 'enhanced', enhanced, [true, false]) %}
-{{ sqlanon.with_shares(model, quasi_identifiers, sensitive, reference, entity) }}
-SELECT
-  CAST(SUM(records) AS BIGINT) AS records,
-  CAST(SUM(members) AS BIGINT) AS members
-FROM shared
-WHERE
-  is_reference = 0
-GROUP BY
-  {{ sqlanon.key_columns(quasi_identifiers) }}
-HAVING
-  SUM(members) = 0
-  OR MAX(
+{% call sqlanon.classes_by_shares(model, quasi_identifiers, sensitive, reference, entity) %}
+  MAX(
     CASE
       WHEN members = 0
       THEN 0
@@ -44,4 +34,5 @@ HAVING
       ELSE 0
     END
   ) = 1
+{%- endcall %}
 {% endtest %}

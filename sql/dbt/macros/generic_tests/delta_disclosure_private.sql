@@ -16,18 +16,8 @@ age   | zip | diagnosis     diagnosis     records | members
 {%- do sqlanon.warn_of_increments('delta_disclosure_private') -%}
 {%- do sqlanon.expect_columns('delta_disclosure_private', 'quasi_identifiers', quasi_identifiers) -%}
 {%- do sqlanon.expect_number('delta_disclosure_private', 'delta', delta, 0, none) %}
-{{ sqlanon.with_shares(model, quasi_identifiers, sensitive, reference, entity) }}
-SELECT
-  CAST(SUM(records) AS BIGINT) AS records,
-  CAST(SUM(members) AS BIGINT) AS members
-FROM shared
-WHERE
-  is_reference = 0
-GROUP BY
-  {{ sqlanon.key_columns(quasi_identifiers) }}
-HAVING
-  SUM(members) = 0
-  OR MAX(
+{% call sqlanon.classes_by_shares(model, quasi_identifiers, sensitive, reference, entity) %}
+  MAX(
     CASE
       WHEN members = 0
       THEN 0
@@ -39,4 +29,5 @@ HAVING
       ELSE 0
     END
   ) = 1
+{%- endcall %}
 {% endtest %}

@@ -14,19 +14,7 @@ age   | zip         records | members
 {%- do sqlanon.warn_of_increments('sample_uniqueness') -%}
 {%- do sqlanon.expect_columns('sample_uniqueness', 'quasi_identifiers', quasi_identifiers) -%}
 {%- do sqlanon.expect_number('sample_uniqueness', 'threshold', threshold, 0, 1) %}
-WITH released AS (
-  SELECT
-    {{ sqlanon.named_keys(quasi_identifiers) }}
-    {{- sqlanon.entity_of(entity) }}
-  FROM {{ model }}
-), classes AS (
-  SELECT
-    COUNT(*) AS records,
-    {{ sqlanon.members(entity) }} AS members
-  FROM released
-  GROUP BY
-    {{ sqlanon.key_columns(quasi_identifiers) }}
-), compared AS (
+{{ sqlanon.with_classes(model, quasi_identifiers, entity) }}, compared AS (
   SELECT
     records,
     members,

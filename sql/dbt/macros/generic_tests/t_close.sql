@@ -18,18 +18,9 @@ age   | zip | diagnosis     diagnosis     records | members
 {%- do sqlanon.expect_columns('t_close', 'quasi_identifiers', quasi_identifiers) -%}
 {%- do sqlanon.expect_word('t_close', 'distance', distance, ['equal']) -%}
 {%- do sqlanon.expect_number('t_close', 't', t, 0, 1) %}
-{{ sqlanon.with_shares(model, quasi_identifiers, sensitive, reference, entity) }}
-SELECT
-  CAST(SUM(records) AS BIGINT) AS records,
-  CAST(SUM(members) AS BIGINT) AS members
-FROM shared
-WHERE
-  is_reference = 0
-GROUP BY
-  {{ sqlanon.key_columns(quasi_identifiers) }}
-HAVING
-  SUM(members) = 0
-  OR COUNT(reference_share) = 0
+{% call sqlanon.classes_by_shares(model, quasi_identifiers, sensitive, reference, entity) %}
+  COUNT(reference_share) = 0
   OR (SUM(ABS(class_share - reference_share)) + 1 - SUM(reference_share)) / 2
     > {{ sqlanon.double(t) }} + {{ sqlanon.double('1e-11') }}
+{%- endcall %}
 {% endtest %}
