@@ -101,7 +101,7 @@ class ModelAudit:
             if entity is None:
                 raise InputError(
                     f"The model {self.name} is about persons, and no entity is named.",
-                    hint="name the column that tells whose a record is: entity, or --entity COLUMN.",
+                    hint="name the column that identifies the person of a record: entity, or --entity COLUMN.",
                 )
             if self.rows_known is not None:
                 counted = counted_rows(relation, quasi_identifiers, entity)

@@ -46,7 +46,7 @@ class Released(NamedTuple):
     Attributes:
         name: what it is called; None of one table that is published alone.
         columns: its columns.
-        rows: how many rows were published, as the manifest tells it.
+        rows: how many rows were published, as the manifest states it.
     """
 
     name: str | None

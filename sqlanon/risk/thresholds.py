@@ -105,5 +105,5 @@ def _judged(cited: _Cited, smallest: int | None, unit: str, partial: bool) -> Ci
         else:
             sentence = f"The highest risk is {probability(1 / smallest)}: {relation} it."
         if met and partial:
-            met, sentence = None, f"{sentence} Of the records with a NULL in a quasi-identifier it cannot be told."
+            met, sentence = None, f"{sentence} For the records with a NULL in a quasi-identifier this is not known."
     return CitedThreshold(cited.key, cited.name, cited.about, cited.source, met, sentence)

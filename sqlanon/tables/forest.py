@@ -122,7 +122,7 @@ class Forest:
         return found
 
     def merged(self) -> tuple[Forest, Numbers]:
-        """Return a forest with one person for all that no node tells apart, and who stands for each person here."""
+        """Return a forest with one person for all that no node distinguishes, and who stands for each person here."""
         classes = self.classes(tuple(0 for places in self._places for _ in places))
         _, chosen = np.unique(classes.of_person, return_index=True)  # in the order of the classes
         place = np.full(self.tables[0].rows, -1, np.int64)

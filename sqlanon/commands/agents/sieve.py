@@ -41,7 +41,7 @@ class Sieve:
         return self._rounded(n)
 
     def size(self, n: int | None) -> int | str | None:
-        """Return the least size of classes, rounded down to a multiple of k, so that no class is smaller than is told.
+        """Return the least size of classes, rounded down to a multiple of k, so that no class is smaller than shown.
 
         It is rounded for it is part of the class that other columns make, and the difference may be small.
         """
@@ -52,7 +52,7 @@ class Sieve:
         return n // self.k * self.k
 
     def share(self, part: float | None, whole: float | None) -> float | str | None:
-        """Return part / whole of what ``count`` tells of both, with two digits; a text where it tells no number."""
+        """Return part / whole, both as ``count`` returns them, with two digits; a text where it returns no number."""
         if part is None or not whole:
             return None
         told = self.count(part, whole)
