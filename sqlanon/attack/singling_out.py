@@ -1,4 +1,4 @@
-"""Singling out: what a row of the release says, taken as a question to the source, has one record as its answer.
+"""Singling out: a row of the release, taken as a question to the source, has one record as its answer.
 
 The attacker takes a row of the release and asks who in the source is covered by its texts and has its values. Cohen and
 Nissim, "Towards formalizing the GDPR's notion of singling out" (PNAS 2020), call this a predicate that isolates. One

@@ -1,4 +1,4 @@
-"""What commands of two words take, as ``usage`` says it of the others."""
+"""The arguments and options of commands of two words; ``usage`` has those of the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Risk and utility as papers of a pack: exact for the operator; for a recipient, what the release and its manifest say.
+"""Risk and utility as papers of a pack: exact for the operator; for a recipient, as release and manifest show them.
 
 A recipient sees what the report for recipients has (``report.recipient``). Figures of the source, and those that
 compare it with the release, are functions of which records were suppressed. However coarse they are, and even which of

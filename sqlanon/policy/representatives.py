@@ -14,7 +14,7 @@ from sqlanon.policy.plain import set_plain
 BOUNDS = ("low", "high", "midpoint")
 """Values that follow from what is published and from the hierarchy, and from nothing else."""
 CLASS_MEAN = "class_mean"
-"""The mean of the records of a class: the one value that says something of them."""
+"""The mean of the records of a class: the one value that reveals something of them."""
 VALUES = (*BOUNDS, CLASS_MEAN)
 KEYS = (
     Parameter(

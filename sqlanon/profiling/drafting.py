@@ -28,7 +28,7 @@ from sqlanon.profiling.words import KNOWN
 from sqlanon.source.columns import is_scalar, without_enum
 
 MOST_QUASI_IDENTIFIERS = 10
-"""Quasi-identifiers that a draft asks for at most. With each more, classes of k records say less of every column."""
+"""Quasi-identifiers that a draft asks for at most. With each one, classes of k records keep less of every column."""
 K = 5
 LIMIT = 0.05
 MOST_KEPT = 20

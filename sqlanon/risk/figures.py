@@ -25,7 +25,7 @@ AT_RISK = {"0.05": Fraction(1, 20), "0.09": Fraction(9, 100), "0.2": Fraction(1,
 
 @dataclass(frozen=True, slots=True)
 class WeightedRisk:
-    """What the weights of a survey say of the classes of its records: see ``individual``.
+    """The risk of the classes of a survey, estimated by the weights of its records: see ``individual``.
 
     Attributes:
         highest: the greatest risk of a record.

@@ -83,7 +83,7 @@ CITED = (
 
 
 def thresholds(sizes: SizeHistogram, unit: str, *, partial: bool = False) -> tuple[CitedThreshold, ...]:
-    """Return the thresholds with what these classes say of them.
+    """Compare the classes with the thresholds that people cite.
 
     Args:
         partial: the relation has records that stand in no class: it may be beyond what its classes are within.

@@ -1,4 +1,4 @@
-"""What may be said of counts: none below k, and none that differs from its whole by fewer than k.
+"""What answers may contain of counts: none below k, and none that differs from its whole by fewer than k.
 
 An agent passes on what it reads, and asks as often as it likes. So counts are rounded to multiples of k, and shares are
 made of what is rounded; numbers in messages are left out.

@@ -1,4 +1,4 @@
-"""What is said about an import: what a policy cannot say, what means something else here, and what to look at."""
+"""The notes of an import: what a policy cannot express, what has another meaning here, and what to look at."""
 
 from __future__ import annotations
 
