@@ -165,7 +165,7 @@ def _few_kept(columns: Sequence[DraftedColumn], profile: Profile) -> list[Drafte
         if item.keys["role"] == "keep" and item.name not in staying:
             drafted = drafted_hierarchy(found, is_text=profile.is_text, records=profile.records)
             reason = f"{found.reason} Published as it is, it would distinguish the records of a class."
-            asked = "Can nobody outside know it? Then publish it as it is:"
+            asked = "Can nobody outside know it? Then publish it as it is (role: keep)."
             column = _quasi_identifier(found, drafted, ())
             questions = (*column.questions, asked)
             result.append(replace(column, reason=reason, questions=questions, instead={"role": "keep"}))

@@ -3,7 +3,8 @@
 **Profiles.** The profile of a row at a node is its generalized values together with, for each table below, the multiset
 of the profiles of its child rows. Whoever sees the published tables sees of each person the tree of her rows, linked by
 pseudonyms that reveal nothing else: what is known of a person is her profile. So persons with equal profiles are a
-class. (The rows of a join are not enough: visits with the diagnoses {x, y}, {x', y'} and {x, x'}, {y, y'} give the same ones.)
+class. (The rows of a join are not enough: visits with the diagnoses {x, y}, {x', y'} and {x, x'}, {y, y'} give the same
+ones.)
 
 **Monotone.** Let y generalize x. Generalizing is a function of the values at x, so by induction from the leaves the
 profile at y is a function of the profile at x: equal multisets have equal images. Hence each class at y is a union of
