@@ -81,7 +81,7 @@ def start() -> None:
     except SystemExit as done:
         if isinstance(done.code, int) and threading.active_count() == 1:
             atexit._run_exitfuncs()
-            with suppress(OSError):  # the interpreter says what it says of a pipe that nobody reads
+            with suppress(OSError):  # nobody may read the pipe; the interpreter reports that itself
                 for stream in (sys.stdout, sys.stderr):
                     if stream is not None:  # it was closed before the process began
                         stream.flush()

@@ -27,7 +27,7 @@ class Parameter:
     Attributes:
         check: returns what to give in place of a wrong value, None for a right one.
         required: it has no default.
-        about: what it says, in a sentence or two.
+        about: what it means, in a sentence or two.
         unit: of a number.
         example: how it is written, as a line of YAML.
         page: the page of the documentation, below ``docs``.

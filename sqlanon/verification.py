@@ -66,7 +66,7 @@ OTHER_POLICY = (
 CLAIMED = (
     "question_fingerprint", "measure", "aggregate", "optimal", "lattice_size", "attributes", "bottom", "top", "chosen",
 )  # fmt: skip
-"""What a recipient's certificate says of a proof, and the proof must say too."""
+"""The claims of a recipient's certificate about a proof, which the proof must make too."""
 OPERATOR, RECIPIENT = "operator", "recipient"
 UNKNOWN = ("smallest", "largest", "smallest_entities")
 """What is not 0 but unknown of a node without any class."""

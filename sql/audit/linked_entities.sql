@@ -1,4 +1,4 @@
--- One row about the entities whose records a reader of the release can tell from those of all others, because nobody else
+-- One row about the entities whose records a reader of the release can distinguish from all others, because nobody else
 -- agrees with them in some columns that are published (linking_column): how many there are, and how many of them stand
 -- in a set of classes that fewer than :k of them share. Who knows of some records of a person, and so of their classes,
 -- finds all of them by that set.
@@ -11,7 +11,7 @@
 -- 30-39  | A     | 7
 -- 20-29  | B     | 8
 -- 20-29  | 0     | 9
--- 30-39  | AB    | 5                                                     <- 5 and 6 agree: their records are not told apart
+-- 30-39  | AB    | 5                                                     <- 5 and 6 agree: their records are not distinguished
 -- 30-39  | AB    | 6
 SELECT
   COUNT(DISTINCT who) AS linked,

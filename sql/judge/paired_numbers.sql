@@ -3,7 +3,7 @@
 -- a hash. After as many rounds as double the places up to the most rows of a person, place 0 is left, and its number is that
 -- of all rows: the profile.
 --
--- :place: what tells the places of a pair apart. :pairs: the bits that they have in common.
+-- :place: what distinguishes the places of a pair. :pairs: the bits that they have in common.
 --
 -- numbered, :place = 1, :pairs = -2        paired
 -- node | entity | place | number           node | entity | place | number

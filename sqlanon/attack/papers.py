@@ -1,4 +1,4 @@
-"""What the papers beside a release say more than it: sums over all records, from which the suppressed ones are decoded.
+"""What the papers beside a release reveal beyond it: sums over all records, from which suppressed ones are decoded.
 
 A bound of generalization alone, as the operator's certificate holds it, is a weighted mean of the losses of the columns
 at the levels of its box, each the sum over *all* records of (leaves - 1) / (N (D - 1)). Many boxes make a system of

@@ -1,4 +1,4 @@
-"""Singling out: what a row of the release says, taken as a question to the source, has one record as its answer.
+"""Singling out: a row of the release, taken as a question to the source, has one record as its answer.
 
 The attacker takes a row of the release and asks who in the source is covered by its texts and has its values. Cohen and
 Nissim, "Towards formalizing the GDPR's notion of singling out" (PNAS 2020), call this a predicate that isolates. One
@@ -40,7 +40,7 @@ def by_all_columns(world: AttackWorld) -> Outcome:
     attack = "singling_out_all_columns"
     if not world.sensitive:
         return NotApplicable(attack, SINGLING_OUT, "The policy has no sensitive column whose values can be compared.")
-    return _singled(world, attack, world.beside, "columns, the sensitive ones included")
+    return _singled(world, attack, world.beside, "columns (the sensitive ones included)")
 
 
 def _singled(world: AttackWorld, attack: str, beside: Sequence[str], what: str) -> Outcome:
@@ -75,7 +75,7 @@ def _meaning(rows: int, found: int, what: str) -> str:
         return f"No row of the release singles a record of the source out by its {what}."
     return (
         f"{found:,} of {rows:,} rows of the release ({found / rows:.1%}) are about one record of the source, which "
-        f"whoever knows these {what} finds, and can tell apart from all others."
+        f"whoever knows these {what} finds and can distinguish from all others."
     )
 
 

@@ -331,7 +331,7 @@ def _with_likely(engine: Engine, relation: exp.Expr, columns: Sequence[SourceCol
 
 
 def _counted(engine: Engine, columns: Sequence[SourceColumn], relation: exp.Expr, entity: exp.Expr | None) -> list[Row]:
-    """Return what ``column_values`` says of each column, after its place."""
+    """Return the row of ``column_values`` for each column, after its place."""
     try:
         placed = [_with_place(place, _values_of(item, relation, entity)) for place, item in enumerate(columns)]
         return sorted(rows_of_all(engine, "values beside", placed))

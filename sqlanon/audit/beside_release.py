@@ -50,7 +50,7 @@ class BesideRelease:
         alone: (columns, records that nobody shares the quasi-identifiers and these columns with, records that fewer
             than k share them with) of each column that is counted, and at the end of all kept ones together.
         few: column -> (classes, those with fewer than k of its values), of columns that look like the entity.
-        linked: entities whose records the columns ``linking`` tell from those of all others.
+        linked: entities whose records the columns ``linking`` distinguish from those of all others.
         apart: those of them that stand in a set of classes which fewer than k of them share.
     """
 

@@ -1,7 +1,7 @@
 """The audit of releases that are judged together: the persons by their classes in all of them.
 
 It reads who is in which class, of the earlier releases from their ledger and of the new one from the rows that are
-about to be published, and knows nothing of the numbers by which a search tells joint cells apart.
+about to be published, and knows nothing of the numbers by which a search distinguishes joint cells.
 """
 
 from __future__ import annotations

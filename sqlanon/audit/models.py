@@ -34,8 +34,8 @@ class ModelAudit:
         references: what the file needs beside the release: ``reference``, ``hierarchy``, ``population``.
         of_persons: the model is about persons by all of their rows (``audit.profiles``).
         rows_known: of a model about persons, how many of a person's rows are known; None: all of them.
-        holds: says of (size, classes), ascending, what the file cannot: whether a release holds. It becomes the value
-            ``holds``, and until ``settled`` nothing holds.
+        holds: decides by (size, classes), ascending, whether a release holds, where the file cannot. It becomes the
+            value ``holds``, and until ``settled`` nothing holds.
     """
 
     file: str
@@ -50,7 +50,7 @@ class ModelAudit:
     def settled(
         self, engine: Engine, relation: exp.Expr, quasi_identifiers: list[str], entity: str | None = None
     ) -> ModelAudit:
-        """Return the audit with what ``holds`` says of the classes of a relation, if it is to be asked."""
+        """Return the audit with the answer of ``holds`` for the classes of a relation, if the audit has it."""
         if self.holds is None:
             return self
         seen = relation if entity is None else seen_once(relation, quasi_identifiers, entity)
@@ -101,7 +101,7 @@ class ModelAudit:
             if entity is None:
                 raise InputError(
                     f"The model {self.name} is about persons, and no entity is named.",
-                    hint="name the column that tells whose a record is: entity, or --entity COLUMN.",
+                    hint="name the column that identifies the person of a record: entity, or --entity COLUMN.",
                 )
             if self.rows_known is not None:
                 counted = counted_rows(relation, quasi_identifiers, entity)

@@ -3,8 +3,8 @@
 Every column is compared between all N records and the M kept ones, with n and m the records of a value, in the
 database and as counts. Two facts help to read the figures. The kept records are a part of all, so that no distance
 between the two exceeds the share excluded of the records compared, (N - M) / N. And an exclusion at random changes
-distributions too; what it would change is shown beside each figure (``…_by_chance``), so that bias can be told from
-chance.
+distributions too; what it would change is shown beside each figure (``…_by_chance``), so that bias can be distinguished
+from chance.
 
 - total variation distance: ½ Σ |n/N - m/M|. By chance at most, on average, ½ Σ √(Var m) / M with
   Var m = M n/N (1 - n/N) (N - M)/(N - 1), because m is hypergeometric and E|x| ≤ √E x².

@@ -69,14 +69,14 @@ class CheckOptions:
         return [value.strip() for name, _, value in pairs if name.strip() == "hierarchy" and value.strip()]
 
     def least(self) -> int:
-        """Return the least count that files tell: no model lets fewer records stand alone.
+        """Return the least count that files show: no model lets fewer records stand alone.
 
         Raises:
             PolicyError, InputError: as ``models``.
         """
         models: list[PrivacyModel] = [_built(model, column) for column, model in self.models()]
         least = least_count([*models, *([KAnonymity(self.k)] if self.k is not None else [])])
-        return least if (self.k or 1) > 1 else max(least, K)  # by k of 1 every count would be told
+        return least if (self.k or 1) > 1 else max(least, K)  # with k = 1 every count would be shown
 
     def models(self) -> list[tuple[str | None, Model]]:
         """Return the requested models, apart from --k, each with the column that it watches.

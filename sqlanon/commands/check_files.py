@@ -22,7 +22,7 @@ from sqlanon.report import checked_relation
 from sqlanon.report.checked_relation import CheckOutcome, RelationCheck, failing_text
 
 K = 5
-"""Counts below it are not told where the check names no k."""
+"""Counts below it are withheld where the check names no k."""
 QUOTED = re.compile(r"""(['"])([^'"\n]*[/\\][^'"\n]*)\1""")
 """A path in a message."""
 UNFINISHED = "The check did not come to its end."
@@ -35,7 +35,7 @@ class CheckFiles:
     Attributes:
         junit, sarif: are replaced; None: not asked for.
         summary: is added to, because the steps of a job share one; ``-`` is standard output.
-        least: counts below it are not told.
+        least: counts below it are withheld.
     """
 
     junit: str | None

@@ -38,7 +38,7 @@ def _execute_import(source: str, target: str, inline: bool, replace: bool, data:
         print(json.dumps(result))
     else:
         lacking = len(notes.found["unprotected"])
-        said = f"{target} says what {source} says, as far as the notes do not tell otherwise"
+        said = f"{target} says what {source} says, except where the notes say otherwise"
         say(f"{target} protects less than {source}: {lacking} notes say where." if lacking else f"{said}.")
         for name in imported.files:
             say(f"  {name}")

@@ -35,6 +35,6 @@ Its manifest: {released}{MANIFEST}
 Its proof:    {released}{CERTIFICATE}
 Its report:   {policy.report} (for you, not for those who get the release)
 
-Look at it:   python -c "import duckdb; say(duckdb.sql(\\"FROM '{released}' LIMIT 10\\"))"
+Look at it:   python -c "import duckdb; print(duckdb.sql(\\"FROM '{released}' LIMIT 10\\"))"
 Check it:     sqlanon check {released} --qi {columns} --k {policy.privacy[0].parameters["k"]}
 Prove it:     sqlanon verify {released}{CERTIFICATE} {path}"""

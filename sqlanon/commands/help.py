@@ -104,7 +104,7 @@ def _list(matches: Sequence[KeyEntry]) -> Iterator[str]:
 
 
 def _page(entry: KeyEntry, known: Sequence[KeyEntry]) -> Iterator[str]:
-    """Yield what there is to say of one entry."""
+    """Yield the lines that describe one entry."""
     yield entry.name
     yield ""
     yield from _wrapped(entry.about, 0)

@@ -47,10 +47,10 @@ class RiskOptions:
     as_json: bool
 
     def with_policy(self, policy: Policy | None) -> RiskOptions:
-        """Return the options with what the policy says of the relation.
+        """Complete the options by what the policy states about the relation.
 
         Raises:
-            InputError: an option says it too, or neither names the relation or its quasi-identifiers.
+            InputError: an option states it too, or neither names the relation or its quasi-identifiers.
         """
         if policy is None:
             if self.source is None:

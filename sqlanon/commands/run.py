@@ -36,8 +36,8 @@ if TYPE_CHECKING:  # loaded when they are asked for
 PROOF = ("optimal", "gap", "lower_bound")
 """What documents hold of a certificate."""
 BESIDE = (
-    "The operator's proof {!r} is in the folder of the release. It tells of suppressed records what the release does "
-    "not: keep it elsewhere, and hand on the certificate beside the release instead."
+    "The operator's proof {!r} is in the folder of the release. It reveals more about suppressed records than the "
+    "release does: keep it elsewhere, and hand on the certificate beside the release instead."
 )
 MOST_RULES = 20
 """The most rules of a recoding that are printed for a person; ``--json`` has all."""
@@ -84,7 +84,7 @@ def _earlier(manifest: str | None, policy: Policy) -> Earlier | None:
 
 
 def _lineage(path: Path | None, policy: Policy) -> Lineage | None:
-    """Return what tells a catalog of the run, if that is asked for."""
+    """Return what reports the run to a catalog, if that is asked for."""
     if path is None:
         return None
     from sqlanon.commands.run_lineage import Lineage
@@ -136,7 +136,7 @@ def run_policy(
 
     Args:
         files: what to write beside the release: ``script``, ``certificate``, and ``openlineage``, by which the run is
-            told to a catalog of lineage; one that fails, too.
+            reported to a catalog of lineage; one that fails, too.
         form: the format in which the release, a private file, is sent to standard output.
         since: an earlier release, to say what changed.
         taken: files of the run, which none of these may be; by default those of the policy.

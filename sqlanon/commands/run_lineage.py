@@ -25,7 +25,7 @@ ERROR = "1-0-1/ErrorMessageRunFacet.json#/$defs/ErrorMessageRunFacet"
 NAMESPACE = "OPENLINEAGE_NAMESPACE"
 """The variable by which clients of OpenLineage name the namespace of jobs."""
 UNNAMED = "source"
-"""What stands for a place that cannot be named without telling more, such as an address that may hold a password."""
+"""What stands for a place that cannot be named without revealing more, such as an address that may hold a password."""
 HARMLESS = frozenset({"sslmode", "sslrootcert", "connect_timeout", "application_name"})
 """What a URL of PostgreSQL may ask for without changing which database it names."""
 Datasets = list[dict[str, Any]]
@@ -33,7 +33,7 @@ Datasets = list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """A run that is told to a catalog of lineage.
+    """A run that is reported to a catalog of lineage.
 
     Attributes:
         path: the file of its events, one a line; it is written at the end of the run.

@@ -36,7 +36,7 @@ def run_tables(
 
     Args:
         lacking: options that ask for a file that there is for one table only.
-        openlineage: where the run is told to a catalog of lineage; one that fails, too.
+        openlineage: the file of events that report the run to a catalog of lineage; one that fails, too.
         diff: the manifest of an earlier release, to say what changed.
         search: options of its search to override; None leaves the policy's own.
 
@@ -72,7 +72,7 @@ def run_tables(
 
 
 def _tell_failure(lineage: Lineage | None, error: SqlanonError) -> None:
-    """Tell a catalog of a run that failed; where that fails too, it must not hide the first failure."""
+    """Report a run that failed to a catalog; where that fails too, it must not hide the first failure."""
     try:
         if lineage is not None:
             lineage.fail(error)
@@ -81,7 +81,7 @@ def _tell_failure(lineage: Lineage | None, error: SqlanonError) -> None:
 
 
 def _report(release: TablesRelease, lineage: Lineage | None, since: Earlier | None, *, as_json: bool) -> None:
-    """Print what came of a run, and tell it to a catalog."""
+    """Print what came of a run, and report it to a catalog."""
     changed: Mapping[str, Any] | None = None if since is None else since.changes(release.manifest)
     for warning in release.warnings:
         warn(warning)

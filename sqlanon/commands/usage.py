@@ -245,7 +245,7 @@ def dbt() -> Work:
 @click.argument("table", required=False)
 @optional_qi_option
 @click.option("--k", type=click.IntRange(min=1), help="Records (or entities) that every class must hold.")
-@click.option("--entity", help="A column that tells whom a record is of: count distinct entities instead of records.")
+@click.option("--entity", help="The column with the entity of each record: count distinct entities instead of records.")
 @click.option(
     "--sensitive",
     multiple=True,
@@ -298,9 +298,9 @@ def check() -> Work:
 def nulls() -> Work:
     """Audit the NULLs of a relation: class sizes when they are wildcards, and the bias of leaving them out.
 
-    The first part tells what an attacker gains who takes a NULL for a wildcard (maybe match, right maybe match). It is
+    The first part shows what an attacker gains who takes a NULL for a wildcard (maybe match, right maybe match). It is
     never used to justify a release: with NULLs as wildcards, records look safe that an attacker singles out who knows
-    of a NULL. The second part tells what the basic match, which excludes the records with a NULL in --qi, does to the
+    of a NULL. The second part shows what the basic match, which excludes the records with a NULL in --qi, does to the
     distribution of every column. Neither judges anything: exit 0 when they could be computed, 2 when not. For the
     operator: the counts are exact.
     """
@@ -315,7 +315,7 @@ def nulls() -> Work:
 @optional_qi_option
 @click.option("--k", type=click.IntRange(min=1), help="Classes of fewer are small: the policy's k, or 5, by default.")
 @click.option("--nulls", type=click.Choice(NULLS), help="How NULL is matched; by default it is a value (extended).")
-@click.option("--entity", help="A column that tells whom a record is of: count distinct entities instead of records.")
+@click.option("--entity", help="The column with the entity of each record: count distinct entities instead of records.")
 @click.option("--weights", metavar="COLUMN", help="How many people each record stands for, of a survey.")
 @click.option("--population", type=click.Path(), help="A table of the population, with the same --qi.")
 @click.option("--population-table", help="Its table, if it is a database; alone, a table of the source's database.")

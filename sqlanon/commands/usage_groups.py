@@ -1,4 +1,4 @@
-"""What commands of two words take, as ``usage`` says it of the others."""
+"""The arguments and options of commands of two words; ``usage`` has those of the others."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def policy() -> None:
 def policy_check() -> Work:
     """Find the faults of each POLICY and of its hierarchy files: exit 0 there are none, 2 there are.
 
-    No source is read, so it needs neither a database nor a right to it. Whether a policy can be met, `sqlanon run
-    --dry-run` tells.
+    No source is read, so it needs neither a database nor a right to it. `sqlanon run --dry-run`
+    finds out whether a policy can be met.
     """
     from sqlanon.commands.policy import execute
 

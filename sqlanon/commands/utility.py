@@ -1,4 +1,4 @@
-"""``sqlanon utility``: what the release of a policy still says of its source."""
+"""``sqlanon utility``: measure how well the release of a policy still describes its source."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def class_sizes(
 
 
 def all_class_sizes(catalog: Catalog, grain: str, node: Node) -> exp.Query:
-    """Return all classes of a node by ``risk_counters``, whatever the models say of them."""
+    """Return all classes of a node by ``risk_counters``, whether or not they meet the models."""
     by = risk_counters(catalog)
     masks = [number(mask) for mask in catalog.masks(node)]
     grouped = grouped_node(grain, number(0), masks, catalog.has_population, catalog.has_entity)

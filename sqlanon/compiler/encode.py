@@ -64,7 +64,7 @@ def record_counts(source: exp.Expr, taking_part: TakingPart) -> exp.Select:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """What the hierarchy of a column says of values that it does not list.
+    """How the values of a column are placed that its hierarchy does not list.
 
     Attributes:
         domain: the number of leaves.

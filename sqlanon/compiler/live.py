@@ -334,7 +334,7 @@ def _single(item: FrozenColumn | SensitiveColumn) -> exp.Select:
 
 
 def _told(item: FrozenColumn | SensitiveColumn) -> list[str]:
-    """Return the columns of a lookup that say something of a value."""
+    """Return the columns of a lookup that describe a value."""
     if isinstance(item, FrozenColumn):
         return [TEXT]
     return [*map(names.level, range(1, item.levels)), *([PLACE] if item.placed else [])]

@@ -93,7 +93,7 @@ class SensitiveColumn:
 
     Attributes:
         name, type: of the column of the source.
-        lookup: what its hierarchy says of its values, where a distance needs it: ``value``, with ``by_value`` also
+        lookup: the values of its hierarchy, where a distance needs them: ``value``, with ``by_value`` also
             ``key``, per level from 1 to the last below the root the text, and ``place`` where the hierarchy lists them.
         levels: how many levels lie below the root; 0: no distance is hierarchical.
         placed: the lookup has the places of an order.

@@ -67,7 +67,7 @@ def published_classes(question: Question) -> exp.Select:
     """
     catalog = question.catalog
     by_model = [f"fails_{i}" for i in range(len(question.models))] if question.by_model else []
-    # a model that counts no value in a class says nothing of it
+    # a model that counts no value in a class does not judge it
     by = [column("node"), column("fails"), *(or_zero(column(name)) for name in by_model)]
     parts = class_without_earlier(catalog)
     counters = [names.COUNT, *([] if question.monotone else ["min_suppressed"])]

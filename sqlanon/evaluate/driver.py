@@ -61,7 +61,7 @@ def run_search(
     counts as a limit where the options say so (``on_interrupt``).
 
     Raises:
-        Interrupted: the user interrupted the search, and the options do not say so, or no solution was found.
+        Interrupted: the user interrupted the search, which the options do not count as a limit, or nothing was found.
         NoSolutionError: it is proven that no node meets the policy.
         SearchStoppedError: no solution was found, and it is not proven that there is none.
     """

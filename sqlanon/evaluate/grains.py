@@ -28,7 +28,7 @@ class Rest:
     Attributes:
         shifted: per row, the number at its place in the key.
         strides: per attribute, what one more of its values adds to the number, and how many values there are.
-        first: per number, a row that has it; None where the strides say what a number means.
+        first: per number, a row that has it; None where the strides determine the values of a number.
     """
 
     shifted: Whole

@@ -403,7 +403,7 @@ class InProcessJudge:
     def _judgement(
         self, model: PrivacyModel, values: dict[str, Any], classes: _Classes, histograms: dict[str, _Histogram]
     ) -> Judgement:
-        """Return what a model says of each class; one without records of the subset fails no model of values."""
+        """Judge each class by a model; a class without records of the subset fails no model of values."""
         judge = model.judge  # type: ignore[attr-defined]  # built-in models have it (``can_judge``)
         if model.column is None:
             found: Judgement = judge(ClassArrays(classes.n, classes.population), values)

@@ -8,7 +8,7 @@ A node is judged in two steps (``models.bounded_knowledge`` has the definition a
 2. What is suppressed makes other classes on sets smaller. So the remaining records of every class on every set stand in
    tables; suppressed rows are subtracted, the rows of classes that became too small are suppressed, until none do.
 
-Classes on a set are told apart by the mixed-radix number of their values; where there are too many such numbers, by
+Classes on a set are identified by the mixed-radix number of their values; where there are too many such numbers, by
 their rank among those that occur. No number is a hash.
 """
 
@@ -173,7 +173,7 @@ class KnownSets:
         self.looked_at = 0
 
     def sets(self, node: Node) -> list[Set]:
-        """Return the maximal sets at a node, those of most values first; attributes at one value tell nothing."""
+        """Return the maximal sets at a node, those of most values first; attributes at one value are left out."""
         widths = [self._rows.widths[attribute][level] for attribute, level in enumerate(node)]
         active = [attribute for attribute, width in enumerate(widths) if width > 1]
         logs = [math.log(width) for width in widths]

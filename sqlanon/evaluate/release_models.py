@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SettledClasses:
-    """What all models together say of the classes of a node.
+    """The judgement of all models together on the classes of a node.
 
     Attributes:
         total: at least so many records are suppressed at every more special node.

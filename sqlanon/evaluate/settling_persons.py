@@ -13,10 +13,10 @@ from sqlanon.models.profile_k import ProfileK
 
 @dataclass(frozen=True, slots=True)
 class SettledPersons:
-    """The persons of one node, in a table that says who fails (``compiler.profiles.settled``).
+    """The persons of one node, in a table with who fails (``compiler.profiles.settled``).
 
     Attributes:
-        total: nothing beyond what the table says: whoever fails does so at every more special node.
+        total: nothing beyond the counts of the table: whoever fails does so at every more special node.
     """
 
     engine: Engine

@@ -1,8 +1,8 @@
-"""Risk and utility as papers of a pack: exact for the operator; for a recipient, what the release and its manifest say.
+"""Risk and utility as papers of a pack: exact for the operator; for a recipient, as release and manifest show them.
 
 A recipient sees what the report for recipients has (``report.recipient``). Figures of the source, and those that
 compare it with the release, are functions of which records were suppressed. However coarse they are, and even which of
-them are shown, they tell such records apart for whoever counts in the release; so none is given.
+them are shown, they reveal such records to whoever counts in the release; so none is given.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _row(first: Figure | None, second: Figure | None, k: int) -> dict[str, Any]:
 
 
 def _threshold(item: CitedThreshold) -> dict[str, Any]:
-    met = {True: "within", False: "beyond", None: "no figure of these tells"}[item.met]
+    met = {True: "within", False: "beyond", None: "none of these figures decides it"}[item.met]
     return {"key": item.key, "name": item.name, "about": item.about, "source": item.source, "release": met}
 
 

@@ -31,7 +31,7 @@ PUBLISHED, FOUND, DESCRIBED = "published", "found", "described"
 COMPARED = ("policy_fingerprint", "models", "columns", "rules", "entity", "ledger")
 """The keys of a manifest that a release shares with the plan of its policy; and of its certificate:"""
 CERTIFIED = ("measure", "aggregate", "loss")
-"""The loss where both tell it, because earlier versions told more of them."""
+"""The loss where both state it, because earlier versions stated it in more cases."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,7 @@ class Catalog:
         entities: distinct entities with a record that takes part; None when the policy names no entity.
         excluded_entities: entities none of whose records takes part.
         shares_of_records: how many entities have how many of the encoded records, as (records, entities), most first.
-        earlier: what tells the records apart that earlier releases put into other classes; None: there are none.
+        earlier: what distinguishes records that earlier releases put into other classes; None: there are none.
     """
 
     attributes: tuple[Attribute, ...]
@@ -208,7 +208,7 @@ class Catalog:
         )
 
     def hidden_bits(self, word: int) -> int:
-        """Return the bits of a word that tell the joint cells of one published class apart."""
+        """Return the bits of a word that distinguish the joint cells of one published class."""
         return self.earlier.mask if self.earlier is not None and self.earlier.word == word else 0
 
     def levels(self, node: Sequence[int]) -> dict[str, int]:

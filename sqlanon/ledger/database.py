@@ -237,7 +237,7 @@ class LedgerDatabase:
         return table_reference([ALIAS, "main", name])
 
     def facts(self) -> dict[str, str]:
-        """Return what the ledger says of itself; nothing where the file is none."""
+        """Return the facts that the ledger records about itself; none if the file is no ledger."""
         rows = exp.select(column("name"), column("value")).from_(self.table("ledger"))
         try:
             return {str(name): str(value) for name, value in self.engine.run("read ledger", rows)}

@@ -1,4 +1,4 @@
-"""What a ledger says of a release: frozen facts, which hold no value of a cell and no small count."""
+"""The records of a ledger about a release: frozen facts, which hold no value of a cell and no small count."""
 
 from __future__ import annotations
 

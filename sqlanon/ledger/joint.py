@@ -141,7 +141,7 @@ def label_source(
 
     Args:
         types: of the columns of the source.
-        record: the column that tells who a record is of; each record has a value of its own.
+        record: the column that identifies the person of a record; each record has a value of its own.
         persons: a relation with the values of that column (``EntityColumn.text``, as ``value``), and their ``person``.
         members: a relation an earlier release, with ``person`` and ``class``.
         former: what earlier releases show of sensitive columns.

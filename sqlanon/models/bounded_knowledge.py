@@ -7,8 +7,8 @@ with less it needs far less generalization, which is what tables of many columns
 attacker who knows more than L of the values: a record may well be the only one with all of its values.
 
 Only the maximal sets, of min(L, m) quasi-identifiers, are judged: the class of a record on a smaller set is a union of
-its classes on a maximal one, and holds them. A quasi-identifier at the top of its hierarchy tells nothing, so that sets
-of the others are enough.
+its classes on a maximal one, and holds them. A quasi-identifier at the top of its hierarchy distinguishes nothing, so
+that sets of the others are enough.
 
 *The least suppression.* A record that is suppressed makes its classes on all sets smaller, so k is about the published
 records P, not about all. Call P valid if every record of P has, on every S, at least k records of P in its class. The

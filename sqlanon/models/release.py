@@ -1,8 +1,9 @@
 """Release models: models that judge all classes of a node together, after those that judge each class alone.
 
-A release model is given what the other models say of the classes, and says which classes fail besides. Several of them
-are asked in turn, until none of them fails a class more. Its bound holds for every more special node: per class
-(``ReleaseJudgement.certain``), or for the release as a whole (``total``), where it is not known whose records they are.
+A release model is given the judgement of the other models on the classes, and returns which classes fail besides.
+Several of them are asked in turn, until none of them fails a class more. Its bound holds for every more special node:
+per class (``ReleaseJudgement.certain``), or for the release as a whole (``total``), where it is not known whose records
+they are.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class NodeClasses:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseJudgement:
-    """What a release model says of the classes of a node.
+    """The judgement of a release model on the classes of a node.
 
     Attributes:
         fails: the classes that fail it, beside those that failed before.

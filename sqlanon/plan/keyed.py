@@ -131,7 +131,7 @@ def keyed_warnings(policy: Policy, types: Mapping[str, str]) -> tuple[str, ...]:
     if kept and shift_of(policy) is not None:
         found.append(
             f"Dates are published as they are beside dates that are shifted: {', '.join(kept)}. Where both are of one "
-            "event, or of events that follow each other, they tell by how many days each person's dates are shifted. "
+            "event, or of events that follow each other, they reveal by how many days each person's dates are shifted. "
             "Shift them too, or drop them."
         )
     return tuple(found)

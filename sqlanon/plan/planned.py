@@ -444,7 +444,7 @@ class Planned(Representing, Closing):
 
         Counts of the plan stand for the records of files alone, which are compared by their stamps in the end: records
         of a database that are deleted meanwhile would be published otherwise. How many values a column has beside the
-        quasi-identifiers is known of all records: where some are suppressed, the order must not tell of theirs.
+        quasi-identifiers is known of all records: where some are suppressed, the order must not reveal theirs.
         """
         of_all = {found.name: found.values for found in self._session.beside.columns}
         values = {} if self.ledger.suppressed else of_all

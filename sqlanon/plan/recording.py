@@ -35,7 +35,7 @@ from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, table
 
 UNCONFIRMED = (
-    "The release was published, but the ledger could not be told so: it lists the release as pending, which counts as "
+    "The release was published, but the ledger could not record that: it lists the release as pending, which counts as "
     "published."
 )
 

@@ -81,7 +81,7 @@ class Release(WithCard, Closing):
 
     @property
     def recipient_certificate(self) -> str | None:
-        """The text of the certificate that travels with the release: it commits to the proof, and tells nothing of it.
+        """The text of the certificate that travels with the release: it commits to the proof and does not reveal it.
 
         None when there is no proof.
         """

@@ -14,7 +14,7 @@ from sqlanon.lattice.catalog import Catalog
 def travelling_at(session: Session, published_levels: Sequence[Sequence[int]]) -> dict[str, TravellingColumn]:
     """Return the columns that travel with a quasi-identifier, for what rules publish of it.
 
-    Two rules may publish one text at two levels. The column must not tell their records apart: its level is lowered
+    Two rules may publish one text at two levels. The column must not distinguish their records: its level is lowered
     until no text of the levels up to it stands on a published level above.
     """
     found = {}

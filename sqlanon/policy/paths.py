@@ -23,7 +23,7 @@ FLAT_ENDINGS = (".parquet", ".pq", ".csv", ".tsv", ".txt")
 """Of source files, other than databases, that the engine reads itself."""
 TEXT_ENDINGS = (".csv", ".tsv", ".txt")
 COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
-"""Endings that may follow those of texts, and what they say."""
+"""Endings that may follow those of texts -> the compression that they stand for."""
 TARGET_ENDINGS = (".duckdb", ".parquet", ".csv")
 """Of files that the engine writes itself."""
 REPORT_ENDINGS = (".html", ".txt", ".md", ".json")

@@ -14,7 +14,7 @@ from sqlanon.policy.plain import set_plain
 BOUNDS = ("low", "high", "midpoint")
 """Values that follow from what is published and from the hierarchy, and from nothing else."""
 CLASS_MEAN = "class_mean"
-"""The mean of the records of a class: the one value that says something of them."""
+"""The mean of the records of a class: the one value that reveals something of them."""
 VALUES = (*BOUNDS, CLASS_MEAN)
 KEYS = (
     Parameter(
@@ -166,7 +166,7 @@ def _check_means(faults: Faults, policy: Any) -> None:
         message = f"The mean of fewer than {LEAST_CLASS} records says too much of each of them."
         faults.add("publish", message, f"ask for k_anonymity with k of {LEAST_CLASS} at least, or for midpoint.")
     if any(model.type == "bounded_knowledge" for model in policy.privacy):
-        message = "A class mean tells records apart that agree in what bounded_knowledge lets an attacker know."
+        message = "A class mean distinguishes records that agree in what bounded_knowledge lets an attacker know."
         faults.add("publish", message, "ask for midpoint, which follows from the hierarchy, or for k_anonymity alone.")
     for given, message in (
         (policy.entity, "A class mean is one of records, and this policy counts entities with several of them."),
@@ -176,7 +176,7 @@ def _check_means(faults: Faults, policy: Any) -> None:
             faults.add("publish", message, "ask for midpoint, which follows from the hierarchy.")
     for asked in policy.publish:
         if asked.instead == CLASS_MEAN:
-            message = "Classes are told apart by the text, which would not be published."
+            message = "Classes are distinguished by the text, which would not be published."
             faults.add(f"publish.{asked.name}.as", message, f"write as: [{CLASS_MEAN}], which leaves the text.")
 
 

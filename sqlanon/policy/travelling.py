@@ -1,4 +1,4 @@
-"""``with``: columns that travel with a quasi-identifier, blank wherever they would say more than it does."""
+"""``with``: columns that travel with a quasi-identifier, blank wherever they would reveal more than it does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlanon.policy.transformation import Patterns
 
 
 def parse_travels(faults: Faults, key: str, value: Any) -> Travels | None:
-    """Return what ``with`` says: the name of a column, or a mapping with its level too."""
+    """Read the value of ``with``: the name of a column, or a mapping with its level too."""
     if value is None or isinstance(value, str | Travels):
         return Travels(value) if isinstance(value, str) else value
     keys = faults.mapping(key, value, names_of(TRAVEL_KEYS))

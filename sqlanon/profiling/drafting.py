@@ -28,12 +28,12 @@ from sqlanon.profiling.words import KNOWN
 from sqlanon.source.columns import is_scalar, without_enum
 
 MOST_QUASI_IDENTIFIERS = 10
-"""Quasi-identifiers that a draft asks for at most. With each more, classes of k records say less of every column."""
+"""Quasi-identifiers that a draft asks for at most. With each one, classes of k records keep less of every column."""
 K = 5
 LIMIT = 0.05
 MOST_KEPT = 20
 """Combinations of values, at most, of the columns that are published as they are before a person has said that they may
-be: each combination is one more way to tell the records of a class apart."""
+be: each combination is one more way to distinguish the records of a class."""
 PERSONS = ("identifier", "uuid", "email", "phone")
 """Looks of columns whose values name one person each."""
 LARGE = 200_000
@@ -164,8 +164,8 @@ def _few_kept(columns: Sequence[DraftedColumn], profile: Profile) -> list[Drafte
             continue
         if item.keys["role"] == "keep" and item.name not in staying:
             drafted = drafted_hierarchy(found, is_text=profile.is_text, records=profile.records)
-            reason = f"{found.reason} Published as it is, it would tell the records of a class apart."
-            asked = "Can nobody outside know it? Then publish it as it is:"
+            reason = f"{found.reason} Published as it is, it would distinguish the records of a class."
+            asked = "Can nobody outside know it? Then publish it as it is (role: keep)."
             column = _quasi_identifier(found, drafted, ())
             questions = (*column.questions, asked)
             result.append(replace(column, reason=reason, questions=questions, instead={"role": "keep"}))
@@ -185,7 +185,7 @@ def _has_rare_values(found: ColumnProfile) -> bool:
 def _limited(columns: Sequence[DraftedColumn], profile: Profile) -> list[DraftedColumn]:
     """Drop quasi-identifiers beyond the limit.
 
-    Those go first of which nothing but their values says that others know them, and of these what tells most apart.
+    Columns go first of which only the values suggest that others know them, and of these the most distinguishing ones.
     """
 
     def importance(item: DraftedColumn) -> tuple[int, float]:

@@ -28,7 +28,7 @@ FEW_TEXTS = 200
 REPEATS = 0.2
 """The share of the records that the values of a category are, at most."""
 SHAPED = ("uuid", "email", "url", "ip", "atc", "icd10", "coordinates", "phone")
-"""Shapes that speak for themselves, the most telling first."""
+"""Shapes that speak for themselves, the most specific first."""
 SHAPE_WORDS: Mapping[str, str] = {
     "uuid": "UUIDs", "email": "e-mail addresses", "url": "addresses of the web", "ip": "IP addresses",
     "atc": "ATC codes", "icd10": "ICD-10 codes", "coordinates": "pairs of coordinates", "phone": "telephone numbers",

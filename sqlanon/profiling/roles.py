@@ -58,14 +58,14 @@ def suggest(found: ColumnProfile) -> Suggestion:
     """Return the role that is suggested for a column, by what it looks like, its topic and its counts."""
     look = found.looks_like
     if look in ("empty", "constant"):
-        return Suggestion("keep", "It tells nobody apart.")
+        return Suggestion("keep", "It distinguishes nobody.")
     if look in DIRECT:
         return Suggestion("identifier", f"{_sentence(DIRECT[look])} ({found.because}).", _ask_dropped(look))
     if found.topic in SENSITIVE or look in ("icd10", "atc"):
         topic = SENSITIVE.get(found.topic or "", "health")
         if beside(found).singles_out:
-            return _by_values(found, f"it may tell of {topic}, and ")
-        return Suggestion("sensitive", f"It may tell of {topic} ({found.because}).", ASK_SENSITIVE)
+            return _by_values(found, f"it may reveal {topic}, and ")
+        return Suggestion("sensitive", f"It may reveal {topic} ({found.because}).", ASK_SENSITIVE)
     if look in KNOWABLE:
         asked = ASK_DATES if look in ("date", "moment") else None
         return Suggestion("quasi_identifier", f"{_sentence(KNOWABLE[look])} ({found.because}).", asked)

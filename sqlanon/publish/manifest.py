@@ -81,7 +81,7 @@ def public_certificate(policy: Policy, certificate: Certificate, ledger: Ledger,
 def tells_loss(policy: Policy, measure: str) -> bool:
     """Return whether a loss follows from the release, its levels, the hierarchies and the number of suppressed records.
 
-    Otherwise it tells of the records what the release does not: ``non_uniform_entropy`` how often the original values
+    Otherwise it reveals what the release does not: ``non_uniform_entropy`` how often the original values
     occur, ``loss`` how many of them a computed hierarchy was given, suppressed ones included. (A hierarchy of one level
     above the values costs nothing or all, however many they are.)
     """

@@ -1,4 +1,4 @@
-"""What a manifest says, as facets of OpenLineage (https://openlineage.io/docs/spec/facets): nothing that it withholds.
+"""A manifest as facets of OpenLineage (https://openlineage.io/docs/spec/facets), without anything that it withholds.
 
 They are made of the manifest alone. So they name no source and no column that is dropped, and hold no count that the
 manifest hides: a reader of the release learns nothing from them but their form.
@@ -46,7 +46,7 @@ class Released(NamedTuple):
     Attributes:
         name: what it is called; None of one table that is published alone.
         columns: its columns.
-        rows: how many rows were published, as the manifest tells it.
+        rows: how many rows were published, as the manifest states it.
     """
 
     name: str | None

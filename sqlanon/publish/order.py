@@ -107,7 +107,7 @@ def copies_of(columns: Iterable[str]) -> str:
 
 
 def repeats(engine: Engine, released: ReleasedRows, types: Mapping[str, str], total: int) -> bool:
-    """Return True if the rows stand ``REPEATS`` times on average, as far as can be told by one pass over them."""
+    """Return True if the rows stand ``REPEATS`` times on average, as far as one pass over them shows."""
     if released.counted is not None or (released.most is not None and released.most * REPEATS <= total):
         return True
     if released.least * REPEATS > total:
@@ -118,7 +118,7 @@ def repeats(engine: Engine, released: ReleasedRows, types: Mapping[str, str], to
 
 
 def can_be_counted(types: Mapping[str, str]) -> bool:
-    """Return True if of each type equal values are the same, or can be told apart."""
+    """Return True if of each type equal values are the same, or can be distinguished."""
     known = (*EXACT, *SIGNED_ZERO, "DECIMAL")
     return bool(types) and all(re.sub(r"\(\d+(,\d+)?\)$", "", kind.upper()) in known for kind in types.values())
 

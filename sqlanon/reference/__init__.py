@@ -1,1 +1,1 @@
-"""What is said of every key of a policy: its JSON Schema, and the entries of its reference."""
+"""The description of every key of a policy: its JSON Schema, and the entries of its reference."""

@@ -43,7 +43,7 @@ MODEL_PAGES = {"bounded_knowledge": "bounded-knowledge.md", "profile_k": "entiti
 
 @dataclass(frozen=True, slots=True)
 class KeyEntry:
-    """What a reference says of a key.
+    """The entry of a reference for a key.
 
     Attributes:
         path: the keys that lead to it; names of columns and tables and places in lists are left out.

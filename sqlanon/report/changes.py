@@ -1,7 +1,7 @@
-"""What changed from one release to the next, by their manifests: names, levels, and counts that tell of no few persons.
+"""What changed from one release to the next, by their manifests: names, levels, and counts that reveal no small group.
 
-Each manifest hides its small counts. Side by side they tell more than each: that three records more were published, or
-how many a count that the first hides was, if the second holds it. So a comparison has rules of its own (``_counts``).
+Each manifest hides its small counts. Side by side they reveal more: that three more records were published, or a
+count that the first hides, if the second holds it. So a comparison has rules of its own (``_counts``).
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from sqlanon.report.manifests import (
 from sqlanon.report.wording import visible
 
 WITHHELD = "withheld"
-"""What a person reads for a number that a manifest does not tell."""
+"""What a person reads for a number that a manifest withholds."""
 NOTHING = "none"
 """What a person reads where one of the manifests has no such entry."""
 HIDDEN = {"before": None, "after": None}
-"""What stands for two counts that differ by how much must not be told."""
+"""What stands for two counts whose difference must not be shown."""
 FEWER = re.compile(r"<(\d+)")
 LEAST = 3
-"""A difference that is not told is of fewer than so many at least: of fewer than two it would be one."""
+"""The least bound below which differences are withheld: one that is known to be below two would be known to be one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, An
     counts, hidden = _counts(before, after)
     certificates, versions = ((before[key], after[key]) for key in ("certificate", "versions"))
     proven = _differing(OF_CERTIFICATE, *certificates)
-    if hidden and "loss" in proven:  # with the release it tells how many records were suppressed
+    if hidden and "loss" in proven:  # with the release it reveals how many records were suppressed
         proven["loss"] = HIDDEN
     tables = {}
     if is_of_tables(after):
@@ -97,19 +97,19 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, An
 
 
 def _counts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """Return the counts that differ, and whether some are not told; such a pair is ``HIDDEN``.
+    """Return the counts that differ, and whether some are withheld; such a pair is ``HIDDEN``.
 
-    The account (records, published, suppressed, excluded; of several tables persons, and rows by table) is told as a
-    whole or not at all, because each of its counts follows from the others. It is not told if
+    The account (records, published, suppressed, excluded; of several tables persons, and rows by table) is shown as a
+    whole or not at all, because each of its counts follows from the others. It is withheld if
 
     1. two of its counts differ by fewer than k, the larger k of both manifests, and at least by ``LEAST - 1``: what
-       is not told then has two readings;
+       is withheld then has two readings;
     2. a manifest withholds one of its counts, and both sources may be of one size, or nearly: then the other manifest
-       tells that size, or bounds it;
+       reveals that size, or bounds it;
     3. it counts rows of persons: a difference of many rows may be that of one person. The persons of several tables
-       are counted apart, so that their rows are told where k persons more or fewer are published.
+       are counted apart, so that their rows are shown where k persons more or fewer are published.
 
-    Sizes of classes are told if they do not differ by fewer than k; the number of classes is no number of persons.
+    Sizes of classes are shown if they do not differ by fewer than k; the number of classes is no number of persons.
     """
     least = max(LEAST, least_crowd(before), least_crowd(after))
     if is_of_tables(after):
@@ -135,7 +135,7 @@ def _counts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[dict[s
 
 
 def _tells_of_few(names: Sequence[str], before: Mapping[str, Any], after: Mapping[str, Any], least: int) -> bool:
-    """Return whether counts of an account, side by side, tell of fewer than ``least``."""
+    """Return whether counts of an account, side by side, reveal a group of fewer than ``least``."""
     if not _differing(names, before, after):
         return False
     if any(_is_near(before.get(name), after.get(name), least) for name in names):
@@ -146,7 +146,7 @@ def _tells_of_few(names: Sequence[str], before: Mapping[str, Any], after: Mappin
 
 
 def _is_near(before: Any, after: Any, least: int) -> bool:
-    """Return whether two counts are told exactly, and differ by fewer than ``least``; equal ones do not."""
+    """Return whether two counts are exact, and differ by fewer than ``least``; equal ones do not."""
     return isinstance(before, int) and isinstance(after, int) and 0 < abs(after - before) < least
 
 

@@ -75,7 +75,7 @@ class RelationCheck:
 
 
 def failing_text(classes: int, members: int, whole: int, unit: str, k: int) -> str:
-    """Return how much of a relation fails a model; a count of fewer than k is not told.
+    """Return how much of a relation fails a model; a count of fewer than k is not shown.
 
     Members are rounded to multiples of k, because those that are left over, or fail one model and not another, may be
     fewer than k.

@@ -25,7 +25,7 @@ KINDS = (
 """What the template draws, each by a test of its name."""
 NUMBER = re.compile(r"-?[\d,.]+")
 HATCHED = ("earlier", "suppressed", "failing_class", "uncovered", "null")
-"""Colours that lie under a pattern too, so that what is not published is told apart without them."""
+"""Colours that lie under a pattern too, so that what is not published is distinguished without them."""
 
 
 def html_report(run: RunSummary, audience: str = "operator") -> str:

@@ -29,7 +29,7 @@ SIZES = ("classes", "smallest_class", "largest_class")
 OF_PERSONS = ("published", "suppressed", "excluded")
 OF_CERTIFICATE = ("measure", "aggregate", "strategy", "optimal", "loss")
 COARSE = re.compile(r"<=?(\d{1,18})(?: entities)?|\d{1,18}-\d{1,18}")
-"""A count that a manifest does not tell exactly."""
+"""A count that a manifest does not state exactly."""
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
 

@@ -35,7 +35,7 @@ class PublishedColumn:
 
     Attributes:
         levels: at which it is published, of ``height`` levels.
-        loss: its part of the loss; None where the manifest withholds the loss, or no part can be told.
+        loss: its part of the loss; None where the manifest withholds the loss, or no part may be shown.
     """
 
     name: str
@@ -212,7 +212,7 @@ def _column(a: AttributeSummary, run: RunSummary, *, hides: bool) -> PublishedCo
 
 
 def _rules(run: RunSummary) -> tuple[PublishedRule, ...]:
-    """Return the rules without their order, which would tell why a record has the one that it has."""
+    """Return the rules without their order, which would reveal why a record has the one that it has."""
     if run.recoding is None:
         return ()
     found = (PublishedRule(rule.description, rule.records, rule.classes) for rule in run.recoding.rules)

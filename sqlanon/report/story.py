@@ -112,7 +112,7 @@ def _not_promised(policy: Policy) -> Iterator[str]:
     if "profile_k" in types and kept:
         yield (
             f"What is published beside the quasi-identifiers ({_some(kept)}) adds up over a person's records: where "
-            "these are linked, it may tell a person from all others though each value alone is frequent."
+            "these are linked, it may single a person out although each value alone is frequent."
         )
     known = f", such as {_some(kept)}" if kept else ""
     yield (
@@ -174,7 +174,7 @@ def _not_promised_by_key(policy: Policy) -> Iterator[str]:
     if moved := [column.name for column in policy.columns if column.role == "shift"]:
         yield (
             f"Shifted dates ({_some(moved)}) hide when something was, not how long it took: days between a person's "
-            "dates are exact, and whoever knows them, or one of the dates, may tell the person and all other dates."
+            "dates are exact, and whoever knows them, or one of the dates, may find the person and all other dates."
         )
 
 

@@ -1,4 +1,4 @@
-"""The section about utility: what a release still says of its columns, in figures and in pictures without a value."""
+"""The section about utility: how well a release describes its columns, in figures and in charts without a value."""
 
 from __future__ import annotations
 

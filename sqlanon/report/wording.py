@@ -25,7 +25,7 @@ EVERYTHING = "everything (*)"
 LOSS_OF_ATTRIBUTE = {
     "loss": "0: every value as in the source, 1: nothing left of it; a suppressed record counts as 1 everywhere.",
     "precision": "0: level 0, 1: the top of the hierarchy; a suppressed record counts as 1 everywhere.",
-    "non_uniform_entropy": "Bits that it takes to tell the original values from what is published.",
+    "non_uniform_entropy": "Bits that it takes to determine the original values from what is published.",
     "weighted_information_loss": "What the level loses by its hierarchy, before the column's weight; "
     "suppressed records do not count.",
     "height": "The level itself; suppressed records do not count.",
@@ -88,8 +88,8 @@ RULES_FOR_RECIPIENTS = {
     "name stand at level 0. They are listed by name.",
 }
 """The same for recipients, who do not learn the order."""
-NO_LOSS = "not shown, because of suppressed records it would tell more than the release does"
-NO_NEARNESS = "How near this is to the optimum is not shown: a number would tell of suppressed records."
+NO_LOSS = "not shown, because with suppressed records it would reveal more than the release does"
+NO_NEARNESS = "How near this is to the optimum is not shown: a number would reveal suppressed records."
 NO_PARTS = "Records may differ in their levels, so that there is no loss by attribute."
 ROLES = {
     "drop": "left out",

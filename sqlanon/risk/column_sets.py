@@ -52,7 +52,7 @@ NEARLY_ALL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class ColumnSet:
-    """What a set of columns says of the records.
+    """How far a set of columns distinguishes the records.
 
     Attributes:
         combinations: distinct ones.

@@ -73,7 +73,7 @@ def count_differences(
     Args:
         earlier, later: relations with all these columns, in types that compare.
         quasi_identifiers: the columns that form classes; without any, all rows are one.
-        others: the other published columns, by which a row is told from others of its class.
+        others: the other published columns, which distinguish a row from others of its class.
         k: rows of a class that come or go with fewer than so many are counted as among few.
     """
     query = bind(

@@ -21,7 +21,7 @@ GROUPS = {
     "sample": "Records that stand alone, or in small classes",
     "population": "Records that stand alone in the population (estimates)",
     "individual": "Records that stand for others, by their weights",
-    "columns": "What the attributes tell apart",
+    "columns": "What the attributes distinguish",
 }
 """The groups of figures in their order, each with its title."""
 
@@ -120,7 +120,7 @@ class CitedThreshold:
         name: who set it, and to what.
         about: what it is about, in one sentence.
         source: the document.
-        met: whether the figure that comes nearest to it stays within it; None when no figure of these tells.
+        met: whether the figure that comes nearest to it stays within it; None when none of these figures decides it.
         sentence: the figure beside the threshold.
     """
 

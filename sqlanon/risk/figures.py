@@ -25,7 +25,7 @@ AT_RISK = {"0.05": Fraction(1, 20), "0.09": Fraction(9, 100), "0.2": Fraction(1,
 
 @dataclass(frozen=True, slots=True)
 class WeightedRisk:
-    """What the weights of a survey say of the classes of its records: see ``individual``.
+    """The risk of the classes of a survey, estimated by the weights of its records: see ``individual``.
 
     Attributes:
         highest: the greatest risk of a record.
@@ -157,7 +157,7 @@ def _left_out(records: int) -> str:
     verb, them = ("takes", "it") if records == 1 else ("take", "them")
     return (
         f"{counted(records, 'record')} with a NULL in a quasi-identifier {verb} no part (NULL match basic). These "
-        f"figures say nothing of {them}: whoever sees {them} may tell {them} apart."
+        f"figures say nothing of {them}: whoever sees {them} may single {them} out."
     )
 
 
@@ -378,7 +378,7 @@ def _columns(sizes: SizeHistogram, setting: Setting) -> Iterator[Figure]:
         sentence = sentence.replace(" have ", " has ").replace("combination", "value")
     yield _over_all(Figure("distinction", "columns", "share", value, value, sentence, records=sizes.classes), sizes)
     if sizes.records < 2:
-        sentence = f"There is only one {setting.unit}{setting.whom}, so no two to tell apart."
+        sentence = f"There is only one {setting.unit}{setting.whom}, so no two to distinguish."
         yield Figure("separation", "columns", "share", None, None, sentence)
         return
     apart = _pairs(sizes.records) - sizes.pairs()

@@ -98,7 +98,7 @@ class Sample:
         return checked_population(sizes, "record" if self.entity is None else "entity")
 
     def weighted(self, weight: str) -> WeightedRisk:
-        """Return what the weights of the records say of their classes.
+        """Estimate the risk of the classes by the weights of their records.
 
         Of each class come back its size and the sum of its weights.
 

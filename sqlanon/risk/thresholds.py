@@ -83,7 +83,7 @@ CITED = (
 
 
 def thresholds(sizes: SizeHistogram, unit: str, *, partial: bool = False) -> tuple[CitedThreshold, ...]:
-    """Return the thresholds with what these classes say of them.
+    """Compare the classes with the thresholds that people cite.
 
     Args:
         partial: the relation has records that stand in no class: it may be beyond what its classes are within.
@@ -105,5 +105,5 @@ def _judged(cited: _Cited, smallest: int | None, unit: str, partial: bool) -> Ci
         else:
             sentence = f"The highest risk is {probability(1 / smallest)}: {relation} it."
         if met and partial:
-            met, sentence = None, f"{sentence} Of the records with a NULL in a quasi-identifier it cannot be told."
+            met, sentence = None, f"{sentence} For the records with a NULL in a quasi-identifier this is not known."
     return CitedThreshold(cited.key, cited.name, cited.about, cited.source, met, sentence)

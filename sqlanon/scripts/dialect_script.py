@@ -133,7 +133,7 @@ def dialect_script(
         f"sqlanon: the SQL of a policy for {dialect.title}.",
         "For the operator: it holds the texts of hierarchies; it does not travel with the release.",
         *(
-            ["An entity is a person, say: " + f"{STAGED} tells whom a record is of, and is no part of the release."]
+            [f"{STAGED} holds the entity (a person, say) of each record, and is no part of the release."]
             if parts.staged is not None
             else []
         ),

@@ -1,7 +1,7 @@
 """A strategy from outside the package, kept to what it may do.
 
-It asks for nodes of the lattice and chooses the next ones; it does not say what is found or proven. Every verdict that
-it is sent counts, whether it accounts for it or not, and the proof is built from the nodes that were judged.
+It asks for nodes of the lattice and chooses the next ones; it does not decide what is found or proven. Every verdict
+that it is sent counts, whether it accounts for it or not, and the proof is built from the nodes that were judged.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Classes by size: the histogram, and what it says of how many records are unique in a population."""
+"""Classes by size: the histogram, and estimates from it of how many records are unique in a population."""

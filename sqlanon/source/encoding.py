@@ -227,7 +227,7 @@ def _counted(spec: Column, type_name: str) -> CountedColumn:
 def _matchings(
     engine: Engine, policy: Policy, specs: Sequence[Column], heights: Mapping[int, int], types: Mapping[str, str]
 ) -> list[encode.Matching]:
-    """Return what each hierarchy says of values that it does not list.
+    """Return per column how values are placed that its hierarchy does not list.
 
     Raises:
         HierarchyError: a hierarchy has no place for them, or its first row is a header.

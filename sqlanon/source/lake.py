@@ -149,7 +149,7 @@ def load_lake(engine: DuckDBEngine, source: Path | str, into: str) -> tuple[dict
         reads.
 
     Raises:
-        SourceError: there is nothing, it cannot be read, or its version cannot be told.
+        SourceError: there is nothing, it cannot be read, or its version cannot be determined.
         InputError: neither the package nor the extension is installed.
         SourceChangedError: files of an object store changed while they were read.
     """

@@ -54,7 +54,7 @@ def check_shifted(engine: Engine, relation: exp.Expr, policy: Policy, types: Map
         if near:
             raise InputError(
                 f"{near} values of the column {name!r} are within {window.days} days of the end of the calendar of "
-                f"{types[name]}. They are no dates of events, and shifted they would tell by how many days.",
+                f"{types[name]}. They are no dates of events, and shifted they would reveal by how many days.",
                 hint="make them NULL in a view of the source: NULLIF(discharged, DATE '9999-12-31').",
             )
 

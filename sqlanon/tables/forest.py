@@ -2,8 +2,9 @@
 
 **Profiles.** The profile of a row at a node is its generalized values together with, for each table below, the multiset
 of the profiles of its child rows. Whoever sees the published tables sees of each person the tree of her rows, linked by
-pseudonyms that say nothing else: what is known of a person is her profile. So persons with equal profiles are a class.
-(The rows of a join are not enough: visits with the diagnoses {x, y}, {x', y'} and {x, x'}, {y, y'} give the same ones.)
+pseudonyms that reveal nothing else: what is known of a person is her profile. So persons with equal profiles are a
+class. (The rows of a join are not enough: visits with the diagnoses {x, y}, {x', y'} and {x, x'}, {y, y'} give the same
+ones.)
 
 **Monotone.** Let y generalize x. Generalizing is a function of the values at x, so by induction from the leaves the
 profile at y is a function of the profile at x: equal multisets have equal images. Hence each class at y is a union of
@@ -122,7 +123,7 @@ class Forest:
         return found
 
     def merged(self) -> tuple[Forest, Numbers]:
-        """Return a forest with one person for all that no node tells apart, and who stands for each person here."""
+        """Return a forest with one person for all that no node distinguishes, and who stands for each person here."""
         classes = self.classes(tuple(0 for places in self._places for _ in places))
         _, chosen = np.unique(classes.of_person, return_index=True)  # in the order of the classes
         place = np.full(self.tables[0].rows, -1, np.int64)

@@ -1,4 +1,4 @@
-"""What the release says of each quasi-identifier: its levels, its loss, its distances, its chart."""
+"""The utility of each quasi-identifier: its levels, its loss, its distances, its chart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The facts of utility: what a release still says of its source. For the operator: counts are exact.
+"""The facts of utility: how well a release still describes its source. For the operator: counts are exact.
 
 A label of a bucket is a published value of the release, or two of them, each in at least ``least`` released records.
 """
@@ -137,7 +137,7 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class ColumnUtility:
-    """What the release says of one column.
+    """The utility of one column.
 
     Attributes:
         role: as in the policy.

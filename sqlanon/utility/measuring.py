@@ -26,7 +26,7 @@ from sqlanon.utility.queries import query_errors
 from sqlanon.utility.released import PublishedTypes, ReleasedTypes
 
 MOST_QUERIES = 100_000
-"""More queries are refused: they would take long, and tell no more."""
+"""More queries are refused: they would take long, and show no more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the release says of the columns that are no quasi-identifiers: published as they are, or not at all."""
+"""The utility of the columns that are no quasi-identifiers: published as they are, or not at all."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ LEARNERS = {
 
 
 def lines(found: Utility) -> list[str]:
-    """Return what a release still says of its source, line by line."""
+    """Return the text on the utility of a release, line by line."""
     counts = f"{found.records:,} records: {found.published:,} published, {found.suppressed:,} suppressed"
     excluded = f"; {found.excluded:,} more are excluded for a NULL" if found.excluded else ""
     text = [f"{counts}{excluded}. For the operator: counts are exact.", ""]

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -21,8 +25,21 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("demo") / "d"
     done = sqlanon("demo", folder, "--records", 4000)
     assert done.returncode == 0, done.stderr
-    assert "Check it" in done.stdout
+    (folder.parent / "printed.txt").write_text(done.stdout, encoding="utf-8")
     return folder
+
+
+@pytest.mark.slow
+def test_the_commands_that_the_demo_proposes_run(demo: Path) -> None:
+    printed = (demo.parent / "printed.txt").read_text(encoding="utf-8")
+    proposed = dict(re.findall(r"^([A-Z][a-z ]+ it): +(.+)$", printed, re.MULTILINE))
+    assert [*proposed] == ["Look at it", "Check it", "Prove it"]
+    look = shlex.split(proposed["Look at it"])
+    done = subprocess.run([sys.executable, *look[1:]], cwd=demo.parent, capture_output=True, text=True, check=False)
+    assert look[0] == "python" and done.returncode == 0, done.stderr
+    for name, shown in (("Check it", "k_anonymity(k=5) holds"), ("Prove it", "The certificate holds")):
+        done = sqlanon(*shlex.split(proposed[name])[1:])
+        assert done.returncode == 0 and shown in done.stdout, done.stderr
 
 
 def test_demo_refuses_to_overwrite(demo: Path) -> None:

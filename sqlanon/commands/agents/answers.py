@@ -1,4 +1,4 @@
-"""What an agent is told, of what is measured for the operator. Every key is chosen here; nothing passes by itself."""
+"""Answers to agents, made of what is measured for the operator. Every key is chosen here; nothing passes by itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlanon.publish.ledger import Entities
 from sqlanon.risk.facts import AT_RISK_OVER, Risk
 
 FIGURES = ("prosecutor_average", "sample_uniques", "sample_below_k", "distinction", "separation")
-"""Figures of risk that are told, beside the shares of records at risk."""
+"""Figures of risk that answers contain, beside the shares of records at risk."""
 OF_PERSONS = "entities_below_k"
 """The one that counts persons."""
 
@@ -42,7 +42,7 @@ def profile_answer(found: Profile, sieve: Sieve) -> dict[str, Any]:
 def risk_answer(found: Risk, sieve: Sieve) -> dict[str, Any]:
     """Return how many records stand in small classes, by the figures of ``sqlanon risk``, or how many persons do.
 
-    A record more in a class may be the same person's: of persons nothing is told that counts them once a class.
+    A record more in a class may be the same person's: no answer contains a figure that counts persons once a class.
     """
     n, figures = found.records if found.entities is None else found.entities, {}
     for item in found:

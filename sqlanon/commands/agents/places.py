@@ -12,7 +12,7 @@ POLICIES = (".yaml", ".yml", ".json", ".toml")
 SOURCES = (".duckdb", ".db", ".sqlite", ".parquet")
 """Files that name their columns."""
 TEXTS = (".csv", ".tsv", ".csv.gz", ".csv.zst")
-"""Files whose first line names the columns, or is a record: nobody can tell but who wrote it."""
+"""Files whose first line names the columns, or is a record: only their author knows which."""
 
 
 @dataclass(frozen=True, slots=True)

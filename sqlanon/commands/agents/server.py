@@ -52,7 +52,7 @@ def server_of(tools: Tools, log: TextIO) -> Any:
 
 
 def _guarded(tool: Callable[..., dict[str, Any]], log: TextIO, lock: Lock) -> Callable[..., dict[str, Any]]:
-    """Return the tool, one call at a time: logged, and with errors that tell no count and nothing unforeseen.
+    """Return the tool, one call at a time: logged, and with errors that contain no count and nothing unforeseen.
 
     What is asked is written before it is answered, so that a call that ends the process is in the log too.
     """

@@ -1,4 +1,4 @@
-"""What may be said of counts: none below k, and none that differs from its whole by fewer than k.
+"""What answers may contain of counts: none below k, and none that differs from its whole by fewer than k.
 
 An agent passes on what it reads, and asks as often as it likes. So counts are rounded to multiples of k, and shares are
 made of what is rounded; numbers in messages are left out.
@@ -41,7 +41,7 @@ class Sieve:
         return self._rounded(n)
 
     def size(self, n: int | None) -> int | str | None:
-        """Return the least size of classes, rounded down to a multiple of k, so that no class is smaller than is told.
+        """Return the least size of classes, rounded down to a multiple of k, so that no class is smaller than shown.
 
         It is rounded for it is part of the class that other columns make, and the difference may be small.
         """
@@ -52,7 +52,7 @@ class Sieve:
         return n // self.k * self.k
 
     def share(self, part: float | None, whole: float | None) -> float | str | None:
-        """Return part / whole of what ``count`` tells of both, with two digits; a text where it tells no number."""
+        """Return part / whole, both as ``count`` returns them, with two digits; a text where it returns no number."""
         if part is None or not whole:
             return None
         told = self.count(part, whole)

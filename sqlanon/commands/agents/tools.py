@@ -172,8 +172,8 @@ class Tools:
         return entity if self.entity is None else self.entity
 
     def _limited(self, policy: Policy, limit: float) -> Policy:
-        """Return the policy with another limit, a multiple of k: limits that differ by less would tell one after the
-        other how many records stand in small classes."""
+        """Return the policy with another limit, a multiple of k: limits that differ by less would reveal,
+        one after the other, how many records stand in small classes."""
         if not 0 <= limit <= 1:
             raise InputError("A limit is a share of the records.", hint="ask for one from 0 to 1.")
         with encoded_session(None, policy, None) as (session, _), closing(session):
@@ -183,7 +183,7 @@ class Tools:
     def _diversities(self, sensitive: list[str]) -> dict[str, list[Model]]:
         """Return the models of sensitive columns; only whether classes hold two values, or how many in steps of k.
 
-        A threshold that is as fine as the agent likes would tell, one after the other, how often a value stands in a
+        Thresholds as fine as the agent likes would reveal, one after the other, how often a value stands in a
         class: c of recursive l-diversity does, and l where few records have a value at all.
 
         Raises:

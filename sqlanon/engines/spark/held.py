@@ -51,7 +51,7 @@ class HeldTables(DuckDBEngine):
         return bool(read) and all(not node.db and (self.owns(node.name) or self.holds(node.name)) for node in read)
 
     def parts_of(self, statement: exp.Expr) -> tuple[exp.Expr, dict[str, exp.Query]]:
-        """Return a statement that joins the base with records as one that reads what the base says of them.
+        """Split a statement that joins the base with records into one that reads parts of the base, and these parts.
 
         Those of its CTEs that read tables that stand here alone, the base among them, are tables of their own: the
         classes that pass, say, are found here without a job, and the cluster joins them with the records.

@@ -50,7 +50,7 @@ class Columns:
 
 
 def columns_of(file: ProjectFile, project: Project, models: Models, notes: Notes) -> Columns:
-    """Return the columns of a policy; what it cannot say of them is noted.
+    """Return the columns of a policy, and note what it cannot express of them.
 
     Raises:
         InputError: two attributes have one name, or a hierarchy cannot be read.

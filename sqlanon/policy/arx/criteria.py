@@ -33,7 +33,7 @@ class Models:
     """The models of a policy: those of ``privacy``, and those of sensitive columns by their names.
 
     Attributes:
-        subset: what the policy says of the research subset, but for where it is; None when it has none.
+        subset: the policy's keys of the research subset, without its place; None when it has none.
     """
 
     privacy: list[dict[str, Any]] = field(default_factory=list)

@@ -42,7 +42,7 @@ LONGEST = 80
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import says: the notes, by kind, and the files that stand beside the policy."""
+    """The outcome of an import: the notes, by kind, and the files that stand beside the policy."""
 
     notes: Notes
     files: tuple[str, ...]

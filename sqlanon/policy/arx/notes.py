@@ -1,4 +1,4 @@
-"""What is said about an import: what a policy cannot say, what means something else here, and what to look at."""
+"""The notes of an import: what a policy cannot express, what has another meaning here, and what to look at."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HEADINGS = {
     "different": "Different from ARX",
     "note": "To look at",
 }
-"""Kinds of notes, in the order in which they are told."""
+"""Kinds of notes, in the order in which they are listed."""
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class Notes:
         return [f"{HEADINGS[kind]}: {text}" for kind, texts in self.found.items() for text in texts]
 
     def comment(self, first: str) -> Iterator[str]:
-        """Yield the lines of a comment that tells them."""
+        """Yield the lines of a comment that lists them."""
         yield f"# {first}"
         for kind, texts in self.found.items():
             if texts:

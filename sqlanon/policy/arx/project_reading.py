@@ -1,4 +1,4 @@
-"""What a project of ARX says, as facts: its XML, and of its serialized configuration what the XML leaves out.
+"""The facts of a project of ARX: its XML, and of its serialized configuration what the XML leaves out.
 
 ``WorkerSave`` of ARX writes a folder ``input/`` with the configuration that is edited, and ``output/`` with that of the
 last result, which is not read here. The XML names privacy models and measures by their texts alone, so the serialized
@@ -66,7 +66,7 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What a project says.
+    """The settings of a project.
 
     Attributes:
         metric_text, metric: the measure, like a criterion.
@@ -96,7 +96,7 @@ class Project:
 
 
 def read_project(file: ProjectFile) -> Project:
-    """Return what a project says.
+    """Read the settings of a project.
 
     Raises:
         InputError: an entry is missing or damaged, or the project is none that ARX writes.

@@ -2,7 +2,7 @@
 
 Of a computed hierarchy the text itself says it (``[20, 25)``, ``2024-Q1``); of one that lists its values, the least and
 the greatest of those that it lists below, whether they occur or not. So the bounds of a value are a function of the
-column, the hierarchy and the published text, and say nothing more of a record than that text does.
+column, the hierarchy and the published text, and reveal nothing more of a record than that text does.
 
 A value without bounds has NULL: the only root of a hierarchy (it stands for NULL too, and for what is not listed),
 NULL, ``far``, NaN and infinities, and what stands for a listed value that is no number or date (``90+``, NULL). The

@@ -88,7 +88,7 @@ def _frequent(spec: FrequentValues, value: exp.Expr) -> list[exp.Expr]:
     """Return levels: a value that enough records have, or the group of the others.
 
     A tree: thresholds rise, so that the values of a level are among those of the level below, and each text but the
-    group belongs to one value. A value that reads like the group would not be told from it: it has no levels.
+    group belongs to one value. A value that reads like the group could not be distinguished from it: it has no levels.
     """
     other = literal(spec.other)
     result: list[exp.Expr] = []

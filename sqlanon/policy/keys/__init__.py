@@ -1,1 +1,1 @@
-"""The keys of a policy: what each says, what it may be, and how it is written."""
+"""The keys of a policy: the meaning of each, its values, and how it is written."""

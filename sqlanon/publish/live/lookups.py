@@ -129,7 +129,7 @@ def _position(encoding: Encoding, name: str) -> int:
 
 
 def _listed_sensitive(position: int, told: Sequence[str], *, lone_null: bool) -> exp.Query:
-    """Return what a hierarchy says of its values; of a NULL that it does not list, that it stands alone."""
+    """Select the values of a hierarchy with its texts; a NULL that it does not list stands alone."""
     rows = exp.select(named(column(names.level(0)), VALUE), *map(column, told)).from_(table(names.LISTED))
     rows = rows.where(of_attribute(position))
     if not lone_null:
