@@ -169,9 +169,8 @@ def test_check_asks_once_which_columns_a_relation_has(engine: DuckDBEngine) -> N
         engine, RELATION, quasi_identifiers=["age"], models=[KAnonymity(2), *closeness], reference=RELATION
     )
     assert [item.failing_classes for item in found.models] == [0, 0, 0]
-    assert (
-        engine.journal.statements - before == 2 + 1 + 1 + 3
-    )  # columns of both, a record of the reference, classes, models
+    statements = engine.journal.statements - before
+    assert statements == 2 + 1 + 1 + 3  # columns of both, a record of the reference, classes, models
 
 
 def test_check_refuses_what_it_cannot_check(connection: duckdb.DuckDBPyConnection, engine: DuckDBEngine) -> None:
