@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlglot import exp
-from sqlglot.errors import ParseError
+from sqlglot.errors import SqlglotError
 
 DIALECT = "duckdb"
 
@@ -24,6 +24,10 @@ def data_type(name: str) -> exp.DataType:
 def as_texts(name: str, wanted: Sequence[str]) -> str:
     """Return a type with VARCHAR in place of the wanted ones, also where they are parts of it.
 
+    A type that cannot be read becomes VARCHAR as a whole.
+
+    >>> as_texts("ODD(ENUM('a'", ["ENUM"])
+    'VARCHAR'
     >>> as_texts("ENUM('a', 'b')[]", ["ENUM"]), as_texts("DECIMAL(10,2)", ["ENUM"])
     ('TEXT[]', 'DECIMAL(10,2)')
     """
@@ -31,8 +35,8 @@ def as_texts(name: str, wanted: Sequence[str]) -> str:
         return name
     try:
         whole = exp.DataType.build(name, dialect=DIALECT, udt=True)
-    except (ParseError, ValueError):
-        return name
+    except (SqlglotError, ValueError):  # its values must not stay
+        return "VARCHAR"
     replaced = {exp.DataType.build(word, dialect=DIALECT).this for word in wanted}
     changed = whole.transform(
         lambda part: exp.DataType.build("VARCHAR") if isinstance(part, exp.DataType) and part.this in replaced else part
