@@ -35,7 +35,9 @@ def as_texts(name: str, wanted: Sequence[str]) -> str:
         return name
     try:
         whole = exp.DataType.build(name, dialect=DIALECT, udt=True)
-    except (SqlglotError, ValueError):  # its values must not stay
+    except (SqlglotError, ValueError):
+        return "VARCHAR"
+    if whole.this == exp.DataType.Type.USERDEFINED:  # its text as it stands, values included
         return "VARCHAR"
     replaced = {exp.DataType.build(word, dialect=DIALECT).this for word in wanted}
     changed = whole.transform(
