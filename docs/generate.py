@@ -107,8 +107,9 @@ def _command_line() -> Iterator[str]:
         yield from ["", f"## {' '.join(words)}" if len(words) > 1 else "## sqlanon, for every command", ""]
         yield from ["```text", f"{' '.join(words)} {pieces}", "```"]
         yield from ["", *_paragraphs(command.help or "")]
-        options = [each for each in command.get_params(context) if isinstance(each, click.Option)]
-        records = [each.get_help_record(context) for each in options if each.name != "help"]
+        usual = command.get_help_option(context)
+        options = [each for each in command.get_params(context) if isinstance(each, click.Option) and each != usual]
+        records = [each.get_help_record(context) for each in options]
         if rows := [record for record in records if record is not None]:
             yield from ["| option | what it does |", "|---|---|"]
             yield from (f"| `{name.replace('|', chr(92) + '|')}` | {_text(about)} |" for name, about in rows)

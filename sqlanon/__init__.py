@@ -1,4 +1,4 @@
-"""sqlanon: anonymize a table where it lies, with a proof of optimality and an account of every record."""
+"""sqlanon: anonymize a table inside its database, with a proof of optimality and an account of every record."""
 
 import sys
 from importlib import import_module

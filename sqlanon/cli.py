@@ -4,18 +4,40 @@ Standard output holds the answer, and with ``--json`` exactly one JSON document;
 standard error.
 """
 
+# ruff: noqa: E402 -- an interrupt while the rest is imported must find its handler
+
 from __future__ import annotations
 
-import atexit
 import os
+import signal
 import sys
+from types import FrameType
+from typing import NoReturn
+
+
+def _leave(number: int, _: FrameType | None) -> NoReturn:
+    """End the process at an interrupt outside commands, which have nothing open then."""
+    os._exit(128 + number)
+
+
+def _begin() -> None:
+    """Let an interrupt end the process without a traceback, unless interrupts are ignored or somebody handles them."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _leave)
+
+
+if __name__ == "__main__" or os.path.basename(sys.argv[0]).split(".")[0].removesuffix("-script") == "sqlanon":
+    _begin()  # not where another program imports this module
+
+import atexit
 import threading
 from contextlib import suppress
 
 import click
 
 from sqlanon.commands import exit_codes
-from sqlanon.commands.usage import COMMANDS
+from sqlanon.commands.guarded import HELP_OPTIONS, HelpedGroup
+from sqlanon.commands.usage import TASKS
 from sqlanon.commands.verbosity import options
 from sqlanon.version import VERSION
 
@@ -23,8 +45,14 @@ GIVEN = "sqlanon.given"
 """The words of the command line, for ``--version -v``."""
 
 
-class CommandLine(click.Group):
-    """The group of all commands. Its help lists the exit codes, too."""
+class CommandLine(HelpedGroup):
+    """The group of all commands. Its help lists them by task, and the exit codes, too."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, self.commands))
+        for task, commands in TASKS.items():
+            with formatter.section(task):
+                formatter.write_dl([(f"{command.name:{width}}", about) for command, about in commands.items()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_epilog(ctx, formatter)
@@ -49,7 +77,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 
 @click.group(
     cls=CommandLine,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": HELP_OPTIONS},
     params=[
         click.Option(
             ["--version"],
@@ -63,11 +91,13 @@ def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     ],
 )
 def main() -> None:
-    """Anonymize a table where it lies: k-anonymous, with the least loss, and with a proof of both."""
+    """Anonymize a table inside its database: k-anonymous, with the least loss, and with a proof of both."""
 
 
-for command in COMMANDS:
-    main.add_command(command)
+for commands in TASKS.values():
+    for command, about in commands.items():
+        command.short_help = about  # of `sqlanon --help`, and of shells that complete commands
+        main.add_command(command)
 
 
 def start() -> None:
@@ -76,6 +106,7 @@ def start() -> None:
     The interpreter would free every object of every module that it drops, a tenth of the processor time of a small run.
     What must be done at the end is done: databases and files are closed by then, exit functions run, output is flushed.
     """
+    _begin()
     try:
         main()
     except SystemExit as done:

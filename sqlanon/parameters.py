@@ -7,6 +7,7 @@ policy, ``sqlanon help`` and the reference of all keys come from there.
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -187,12 +188,25 @@ def exact(least: float, most: float = math.inf, *, above: bool = False) -> Value
     return ValueCheck(check, _between(least, most, above), _limits(least, most, above), "exact")
 
 
+def suggest(value: object, known: Iterable[str], otherwise: str = "choose one of {}.") -> str:
+    """Return a hint for a name that is none of the known ones: the one that is most like it, or all of them.
+
+    >>> suggest("interval", ["dates", "intervals"]), suggest(7, ["dates", "intervals"])
+    ("did you mean 'intervals'?", 'choose one of dates, intervals.')
+    """
+    names = [*known]
+    close = difflib.get_close_matches(value, names, 1) if isinstance(value, str) else []
+    return f"did you mean {close[0]!r}?" if close else otherwise.format(", ".join(names))
+
+
 def text(*, empty: bool = False) -> ValueCheck:
     """Return a check for a text, that is not empty unless ``empty`` is set."""
 
     def check(value: Any) -> str | None:
         if isinstance(value, str) and (value or empty):
             return None
+        if isinstance(value, list | tuple):
+            return "give one text only; a list of texts is not taken."
         return "put the text in quotes." if empty else "give a text that is not empty."
 
     if empty:
@@ -227,6 +241,6 @@ def choice(*known: str, **described: str) -> ValueCheck:
     words = {**dict.fromkeys(known, ""), **described}
 
     def check(value: Any) -> str | None:
-        return None if isinstance(value, str) and value in words else f"choose one of {', '.join(words)}."
+        return None if isinstance(value, str) and value in words else suggest(value, words)
 
     return ValueCheck(check, {"enum": list(words)}, "one of " + ", ".join(words), "choice", words)

@@ -20,7 +20,7 @@ from sqlanon.engines.journal import Watcher
 from sqlanon.errors import EngineError
 from sqlanon.policy import Output, Policy, PolicyLike, as_policy
 from sqlanon.publish.live.epochs import EPOCH, EpochStep, advance, epoch_view, number_now, number_shown
-from sqlanon.publish.live.facts import Fact, facts_of, frozen_facts
+from sqlanon.publish.live.facts import Fact, facts_of, frozen_facts, levels_of
 from sqlanon.publish.live.view import KIND, check_live, counted_view, frozen_view, live_output, refuse_policy
 from sqlanon.source.columns import check_columns
 from sqlanon.source.joining import open_policy_source
@@ -231,7 +231,7 @@ def _next_state(opened: Source, policy: Policy, where: Place, found: Refresh) ->
 
 def _levels(facts: list[Fact]) -> dict[str, int]:
     """Return the frozen level of each quasi-identifier."""
-    return {name: int(value) for kind, name, value in facts if kind == "level"}
+    return {name: int(level) for name, level in levels_of(facts).items()}
 
 
 def _count_lost(opened: Source, policy: Policy, where: Place, facts: list[Fact], suppressed: int) -> tuple[int, int]:

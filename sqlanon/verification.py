@@ -8,7 +8,8 @@ values of the source and the lookups, with statements that a person can read (``
 Neither masks nor grains, snapshots, the evaluator, the judging statement (``sql/judge``) or any strategy take part.
 
 What is shared defines the claim: the policy, the choice of the records that take part, the hierarchies as loaded into
-lookups, the files of ``sql/model``, the formulas of the measures, and the arithmetic from the counts of a node to its
+lookups, the files of ``sql/model`` (how many classes a model of the whole release suppresses is found anew,
+``evaluate.verified_sizes``), the formulas of the measures, and the arithmetic from the counts of a node to its
 verdict (``search.verdicts``).
 """
 
@@ -31,7 +32,7 @@ from sqlanon.engines.base import Engine
 from sqlanon.engines.journal import Step, Watcher
 from sqlanon.errors import InputError
 from sqlanon.evaluate.problem import build_problem, measured
-from sqlanon.evaluate.verified_settling import prepare, settle_verified
+from sqlanon.evaluate.verified_settling import settle_verified
 from sqlanon.lattice.catalog import Attribute
 from sqlanon.lattice.nodes import Lattice, Node
 from sqlanon.measures.base import Counts, LowerBounds
@@ -411,7 +412,6 @@ class _Verifier:
             listed[names.level(position)] = [*levels]
         rows = pa.table({name: pa.array(numbers, pa.int32()) for name, numbers in listed.items()})
         self._engine.load("nodes", names.CERTIFIED, rows, replayed=False)
-        prepare(self._engine, self._catalog, self._models)
         if self._needs == "costs" and self._catalog.attributes:
             query = readable.least_costs(self._catalog.attributes)
             self._engine.create("least costs", names.LEAST_COSTS, query, replayed=False)
@@ -432,7 +432,7 @@ class _Verifier:
             )
         judged = readable_nodes.judged(catalog, self._models, nodes)
         engine.create("judged", names.JUDGED, judged, replayed=False)
-        totals = settle_verified(engine, catalog, self._models)
+        totals = settle_verified(engine, catalog, self._models, nodes, self._problem.measure)
         query = readable_nodes.node_counts(catalog, nodes, self._size, of_persons=of_persons)
         columns = query.named_selects
         counted = {row[0]: dict(zip(columns[1:], row[1:], strict=True)) for row in engine.run("node counts", query)}

@@ -6,8 +6,14 @@ The marks are given here: see ``MARKS``.
 
 from __future__ import annotations
 
+import os
+import random
+import shutil
 import signal
-from collections.abc import Iterator
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +22,7 @@ import effort
 import hypothesis
 import pytest
 from engine_kinds import Kind
+from left_behind import nothing_left_behind
 from postgres_server import Server, server
 from spark_cluster import cluster
 from tables import text_table
@@ -26,8 +33,16 @@ import sqlanon
 hypothesis.settings.register_profile("no deadlines", deadline=None)  # a machine may be busy
 hypothesis.settings.load_profile("no deadlines")
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared"
+ORDER = os.environ.get("SQLANON_ORDER", "")
+"""A seed: modules, and the tests in each, run in the order that it gives."""
 FAST = "fast"
+LONGEST = (
+    "test_pages", "test_interrupts", "test_fuzz", "test_disk_and_memory", "test_killed_ledger", "test_packages",
+    "test_notebooks", "test_strategies", "test_linked_tables", "test_frontier", "test_beside", "test_publication",
+)  # fmt: skip
+"""Modules that several workers begin with, so that none is left with one of them at the end."""
 MARKS = {
     "postgres": "needs a PostgreSQL server and its driver",
     "spark": "needs PySpark and Java",
@@ -46,10 +61,32 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, reason in MARKS.items():
         config.addinivalue_line("markers", f"{name}: {reason}")
     heed_signals()
+    keep_bytecode()
+    keep_state_apart(config)
+    config.option.loadscopereorder = False  # the order is that of the items: see LONGEST
     fast = config.option.markexpr == FAST
     effort.set_effort(fast)
     if not fast and config.option.durations is None:
         config.option.durations, config.option.durations_min = 10, 5.0
+
+
+def keep_state_apart(config: pytest.Config) -> None:
+    """Let no test write into the folder of the user's programs, where the heads of ledgers stand."""
+    folder = tempfile.mkdtemp(prefix="sqlanon-state-")
+    os.environ["XDG_STATE_HOME"] = os.environ["LOCALAPPDATA"] = folder
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+def keep_bytecode() -> None:
+    """Let this process, and those that it starts, compile each module once, where the environment forbids to keep it.
+
+    A process that compiles the package anew needs twice the time of a small run.
+    """
+    if sys.dont_write_bytecode:
+        sys.dont_write_bytecode = False
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        sys.pycache_prefix = os.environ.get("PYTHONPYCACHEPREFIX") or str(ROOT / "build" / "bytecode")
+        os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 
 def heed_signals() -> None:
@@ -64,7 +101,7 @@ def heed_signals() -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark every test by what it needs, before pytest selects by marks."""
     for item in items:
         names = {*item.path.stem.split("_"), *getattr(item, "fixturenames", ())}
@@ -74,6 +111,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(name)
         if not any(item.get_closest_marker(name) for name in MARKS):
             item.add_marker(FAST)
+    if ORDER:
+        shuffle(items, ORDER)
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: item.path.stem not in LONGEST)
+
+
+def shuffle(items: list[pytest.Item], seed: str) -> None:
+    """Put modules, and the tests in each, into an order that a seed gives, the same on every worker."""
+    modules: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        modules.setdefault(item.path, []).append(item)
+    drawn = random.Random(seed)
+    groups = [*modules.values()]
+    drawn.shuffle(groups)
+    for group in groups:
+        drawn.shuffle(group)
+    items[:] = [item for group in groups for item in group]
+
+
+def pytest_report_header() -> str | None:
+    """Say which order was asked for."""
+    return f"order of tests: SQLANON_ORDER={ORDER}" if ORDER else None
 
 
 def pytest_runtest_setup() -> None:
@@ -104,6 +163,26 @@ class Scheduler(LoadScopeScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduler:
     """Return the scheduler that gives tests to workers."""
     return Scheduler(config, log)
+
+
+def _in_process(items: Iterable[pytest.Item]) -> bool:
+    """Return whether no test needs an engine of its own, whose driver may change its process when it starts."""
+    return not any(item.get_closest_marker(name) for item in items for name in MARKS if name != "slow")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _module_leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail the last test of a module whose fixtures change what other modules share."""
+    items = (item for item in request.session.items if item.path == request.path)
+    with nothing_left_behind(names=True) if _in_process(items) else nullcontext():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _test_leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test that changes what other tests share."""
+    with nothing_left_behind() if _in_process([request.node]) else nullcontext():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -48,7 +48,7 @@ def anonymized_release() -> None:
 
     @task
     def check(release: str) -> bool:
-        """Check the release for k-anonymity, and that its papers belong to it."""
+        """Check the release for k-anonymity, and that its accompanying files belong to it."""
         holds: bool = sqlanon("check", release, "--qi", QI, "--k", K, "--manifest")["holds"]
         return holds
 

@@ -1,13 +1,14 @@
 -- One row about the values that a column of the source holds, NULL not among them: how many there are, the records that
--- hold one, those whose value nobody else has, the records of the most frequent value, and those that hold a whole
--- number.
+-- hold one, those whose value nobody else has, those whose value fewer than :k owners have, and how many such values there
+-- are; those whose value at most :of_a_person owners have; the records of the most frequent value, and those that hold a
+-- whole number.
 --
 -- owners: COUNT(*), or with an entity COUNT(DISTINCT its column): how many have a value.
 -- whole: 1 where sqlanon_value is a whole number, otherwise 0.
 --
--- source              column_values
--- email               distinct_values | records | alone | most | whole_numbers
--- a@x                 2               | 3       | 1     | 2    | 0
+-- source              column_values, :k = 3, :of_a_person = 2
+-- email               distinct_values | records | alone | few | few_values | scarce | most | whole_numbers
+-- a@x                 2               | 3       | 1     | 3   | 2          | 3      | 2    | 0
 -- b@x
 -- b@x
 --
@@ -15,6 +16,9 @@ SELECT
   COUNT(*) AS distinct_values,
   CAST(COALESCE(SUM(sqlanon_records), 0) AS BIGINT) AS records,
   CAST(COALESCE(SUM(CASE WHEN sqlanon_owners = 1 THEN sqlanon_records ELSE 0 END), 0) AS BIGINT) AS alone,
+  CAST(COALESCE(SUM(CASE WHEN sqlanon_owners < :k THEN sqlanon_records ELSE 0 END), 0) AS BIGINT) AS few,
+  CAST(COALESCE(SUM(CASE WHEN sqlanon_owners < :k THEN 1 ELSE 0 END), 0) AS BIGINT) AS few_values,
+  CAST(COALESCE(SUM(CASE WHEN sqlanon_owners <= :of_a_person THEN sqlanon_records ELSE 0 END), 0) AS BIGINT) AS scarce,
   CAST(COALESCE(MAX(sqlanon_records), 0) AS BIGINT) AS most,
   CAST(COALESCE(SUM(sqlanon_records * whole), 0) AS BIGINT) AS whole_numbers
 FROM (

@@ -23,6 +23,7 @@ from sqlanon.lattice.nodes import Node
 from sqlanon.models.distinct_l_diversity import DistinctLDiversity
 from sqlanon.models.k_anonymity import KAnonymity
 from sqlanon.policy import LocalRecoding, Patterns
+from sqlanon.policy.transformation import LEAST_HOLD
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import (
     as_keys,
@@ -259,10 +260,13 @@ def _rules_of(world: AttackWorld, manifest: Mapping[str, Any]) -> Reasoned | Non
 
 
 def _held(world: AttackWorld, manifest: Mapping[str, Any], asked: LocalRecoding) -> float:
-    """Return the share of the records that was held back: as the manifest says, or where it does not, the policy."""
+    """Return the share of the records that was held back: as the manifest says, or where it does not, the policy.
+
+    Less than a policy may ask for protects nobody, and counts as none.
+    """
     said = manifest.get("hold")
     if isinstance(said, int | float) and 0 <= said < 1:
-        return float(said)
+        return float(said) if said >= LEAST_HOLD else 0.0
     return float(asked.hold) if _by_this_policy(world) else 0.0
 
 

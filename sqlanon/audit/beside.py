@@ -2,8 +2,9 @@
 
 Three questions about a column that is published as it is (docs/beside.md gives the reasons):
 
-- How many of its records hold a value that nobody else has? (Motwani and Xu, "Efficient algorithms for masking and
-  finding quasi-identifiers", 2007, measure how near columns are to a key by the share of such values.)
+- How many of its records hold a value that fewer than k persons have, and that so stands for them? (Motwani and Xu,
+  "Efficient algorithms for masking and finding quasi-identifiers", 2007, measure how near columns are to a key by the
+  share of the values that nobody else has.)
 - How well does the value of a quasi-identifier follow from it? The share of errors that it spares who guesses the
   value: lambda of Goodman and Kruskal, "Measures of association for cross classifications", 1954. 0 helps nobody, 1
   gives the value away.
@@ -14,7 +15,7 @@ The database counts; only counts come back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,8 +27,8 @@ from sqlanon.errors import UnsupportedError
 from sqlanon.sqltrees.binding import bind
 from sqlanon.sqltrees.trees import column, count_distinct, count_rows, equal, named, number, total, when
 
-UNIQUE_TEXTS = 0.5
-"""A text, a UUID or a document whose value is nobody else's in at least this share of its records identifies persons:
+FEW_TEXTS = 0.5
+"""A text, a UUID or a document whose value fewer than k have in at least this share of its records identifies persons:
 it points to most of whom it names. Codes and categories repeat; names, addresses and notes do not."""
 UNIQUE_NUMBERS = 0.95
 """The same for whole numbers. A number that is given (a social security number, an account) occurs once however large
@@ -48,6 +49,12 @@ SEVERAL = 1.1
 """Records that a value of an entity holds on average, at least."""
 COPIES = 200
 """Pairs of columns that one statement compares."""
+MANY_TEXTS = 100
+"""Texts that repeat evenly, at least, to look like keys."""
+OF_A_PERSON = 20
+"""Records that a value which names a person has on average, at most."""
+EVEN = 5
+"""No value of a key has more than so many times the mean's records, while categories have a head."""
 AT_ONCE = 20
 """Columns whose distinct values one statement counts."""
 LIKELY = 20
@@ -64,6 +71,7 @@ class SourceColumn:
         value: what its values are compared by; None is the column.
         generalized: of a quasi-identifier: it may be published at a level above its values.
         travels: the quasi-identifier that it travels with, and does not give away: it is blank where it would.
+        parts: the columns that it joins, whose values are judged as one.
     """
 
     name: str
@@ -72,6 +80,7 @@ class SourceColumn:
     value: exp.Expr | None = None
     generalized: bool = True
     travels: str | None = None
+    parts: tuple[str, ...] = ()
 
     @property
     def compared(self) -> exp.Expr:
@@ -87,12 +96,18 @@ class JudgedColumn:
         values: distinct values.
         records: with a value.
         alone: records whose value nobody else has; with an entity, no other entity.
+        few: records whose value fewer than ``k`` records have; with an entity, fewer than ``k`` entities.
+        few_values: how many such values there are.
+        scarce: records whose value at most ``OF_A_PERSON`` records (or entities) have.
         whole: its values are whole numbers.
         most: records with the most frequent value.
         determines: quasi-identifier -> the share of errors in guessing its value that the column spares, where that is
             at least ``NEARLY``.
         entity_like: it looks like the entity of the records: several records a value, and most quasi-identifiers
             follow from it.
+        known: what its name and the shapes of its values say that it names persons by; empty for others.
+        parts: the columns that it joins, where several are judged as one.
+        unit: what ``k`` counts.
     """
 
     name: str
@@ -101,10 +116,22 @@ class JudgedColumn:
     values: int
     records: int
     alone: int
+    few: int = 0
+    few_values: int = 0
+    scarce: int = 0
     whole: bool = False
     most: int = 0
     determines: dict[str, float] = field(default_factory=dict)
     entity_like: bool = False
+    known: str = ""
+    parts: tuple[str, ...] = ()
+    k: int = 2
+    unit: str = "records"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that it is about."""
+        return self.parts or (self.name,)
 
     @property
     def unique(self) -> float:
@@ -119,11 +146,30 @@ class JudgedColumn:
 
     @property
     def singles_out(self) -> bool:
-        """Whether it identifies persons by values that nobody else has."""
-        limit = {"text": UNIQUE_TEXTS, "bytes": UNIQUE_TEXTS, "number": UNIQUE_NUMBERS if self.whole else None}.get(
-            self.kind
-        )
-        return limit is not None and self.alone >= FEWEST and self.unique >= limit
+        """Whether it identifies persons by values that fewer than k have.
+
+        Amounts that are measured are rare too. So whole numbers identify where nobody else has them, or where they
+        repeat like the key of a person.
+        """
+        if self.few_values < FEWEST:
+            return False
+        if self.kind in ("text", "bytes"):
+            return self.few >= FEW_TEXTS * self.telling
+        return self.kind == "number" and self.whole and self.alone >= max(FEWEST, UNIQUE_NUMBERS * self.telling)
+
+    @property
+    def repeats_like_a_key(self) -> bool:
+        """Whether it repeats like the key of a person: few records a value, which agree in most quasi-identifiers, or
+        a hundred texts of which nearly none has many records, as that of a category would."""
+        texts = self.kind in ("text", "bytes") and self.values >= MANY_TEXTS and self.unit == "records"
+        evenly = texts and _repeats(self.values, self.telling) and self.scarce >= DETERMINES * self.telling
+        return evenly or (self.entity_like and self.may_name)
+
+    @property
+    def may_name(self) -> bool:
+        """Whether it may name persons: a value has few records on average, or many values have about as many."""
+        even = self.values >= MANY_TEXTS and self.most * self.values <= EVEN * self.records
+        return even or self.values * OF_A_PERSON >= self.records
 
     @property
     def gives_away(self) -> dict[str, float]:
@@ -133,15 +179,22 @@ class JudgedColumn:
     @property
     def identifies(self) -> bool:
         """Whether it identifies persons when it is published."""
-        return self.role != "drop" and (self.singles_out or bool(self.gives_away))
+        return self.role != "drop" and bool(self.explained or self.gives_away)
+
+    @property
+    def explained(self) -> str:
+        """How it identifies persons by itself, with figures; empty if it does not."""
+        if self.singles_out and self.few == self.alone:
+            return f"{self.alone} of {self.telling} values are nobody else's"
+        if self.singles_out:
+            return f"in {self.few} of {self.telling} records it has a value of fewer than {self.k} {self.unit}"
+        why = self.known or ("it repeats like the key of a person" if self.repeats_like_a_key else "")
+        return f"{self.values} values in {self.records} records: {why}" if why else ""
 
     def described(self) -> str:
         """Return in words, with figures, how it identifies persons."""
-        found = []
-        if self.singles_out:
-            found.append(f"{self.alone} of {self.telling} values are nobody else's")
-        found += [f"it gives {name!r} away to {share:.1%}" for name, share in self.gives_away.items()]
-        return f"{self.name!r} ({'; '.join(found)})"
+        given = [f"it gives {name!r} away to {share:.1%}" for name, share in self.gives_away.items()]
+        return f"{self.name!r} ({'; '.join(filter(None, [self.explained, *given]))})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
@@ -151,6 +204,8 @@ class JudgedColumn:
             "values": self.values,
             "records": self.records,
             "alone": self.alone,
+            "few": self.few,
+            "known_by": self.known or None,
             "determines": {name: round(share, 6) for name, share in self.determines.items()},
             "identifies": self.identifies,
             "entity_like": self.entity_like,
@@ -164,6 +219,7 @@ def judge_columns(
     quasi_identifiers: Sequence[SourceColumn],
     *,
     entity: exp.Expr | None = None,
+    k: int = 2,
 ) -> tuple[JudgedColumn, ...]:
     """Judge columns of a source beside its quasi-identifiers; a statement holds some tens of the questions.
 
@@ -171,6 +227,7 @@ def judge_columns(
         relation: the records that take part.
         columns: those that are published as they are, and those that are not published.
         entity: identifies the entity of a record; None counts records.
+        k: a value that fewer have stands for persons.
 
     Returns:
         The published columns, and those of the others that may look like the entity.
@@ -184,12 +241,15 @@ def judge_columns(
     if not columns:
         return ()
     every = (*columns, *quasi_identifiers)
-    rows = _counted(engine, every, relation, entity)
+    rows = _counted(engine, every, relation, entity, k)
+    unit = "records" if entity is None else "persons"
     facts = [
         JudgedColumn(
-            item.name, item.role, item.kind, int(values), int(held), int(alone), 0 < WHOLE * held <= whole, int(most)
+            item.name, item.role, item.kind, values, held, alone, few, few_values, scarce, 0 < WHOLE * held <= whole,
+            most, parts=item.parts, k=k, unit=unit,
         )
-        for item, (_, values, held, alone, most, whole) in zip(every, rows, strict=True)
+        for item, row in zip(every, rows, strict=True)
+        for _, values, held, alone, few, few_values, scarce, most, whole in [map(int, row)]
     ]  # fmt: skip
     judged = facts[: len(columns)]
     varying = [
@@ -330,15 +390,17 @@ def _with_likely(engine: Engine, relation: exp.Expr, columns: Sequence[SourceCol
     return [item for item in columns if item.role != "drop" or item.name in likely]
 
 
-def _counted(engine: Engine, columns: Sequence[SourceColumn], relation: exp.Expr, entity: exp.Expr | None) -> list[Row]:
+def _counted(
+    engine: Engine, columns: Sequence[SourceColumn], relation: exp.Expr, entity: exp.Expr | None, k: int
+) -> list[Row]:
     """Return the row of ``column_values`` for each column, after its place."""
     try:
-        placed = [_with_place(place, _values_of(item, relation, entity)) for place, item in enumerate(columns)]
+        placed = [_with_place(place, _values_of(item, relation, entity, k)) for place, item in enumerate(columns)]
         return sorted(rows_of_all(engine, "values beside", placed))
     except UnsupportedError:
         for item in columns:
             try:
-                engine.run("values beside", _values_of(item, relation, entity))
+                engine.run("values beside", _values_of(item, relation, entity, k))
             except UnsupportedError as error:
                 raise UnsupportedError(f"Column {item.name!r}: {error.message}", hint=error.hint) from None
         raise
@@ -360,7 +422,7 @@ def _with_shares(found: JudgedColumn, shares: dict[str, float], varying: Sequenc
     return replace(
         found,
         determines={name: share for name, share in shares.items() if share >= NEARLY and name in generalized},
-        entity_like=_repeats(found.values, found.records) and 2 * follow > len(varying),
+        entity_like=not found.parts and _repeats(found.values, found.records) and 2 * follow > len(varying),
     )
 
 
@@ -374,7 +436,7 @@ def _owners(entity: exp.Expr | None) -> exp.Expr:
     return count_rows() if entity is None else count_distinct(entity.copy())
 
 
-def _values_of(item: SourceColumn, relation: exp.Expr, entity: exp.Expr | None) -> exp.Select:
+def _values_of(item: SourceColumn, relation: exp.Expr, entity: exp.Expr | None, k: int) -> exp.Select:
     whole: exp.Expr = number(0)
     if item.kind == "number":
         # towards 0: the greatest DECIMAL cannot be rounded, nor the least BIGINT be given without its sign
@@ -386,6 +448,7 @@ def _values_of(item: SourceColumn, relation: exp.Expr, entity: exp.Expr | None) 
         "audit/column_values.sql",
         relations={"source": relation},
         columns={"audited_column": [item.compared], "owners": [_owners(entity)], "whole": [whole]},
+        values={"k": k, "of_a_person": OF_A_PERSON},
     )
 
 
@@ -433,8 +496,3 @@ def _copies(
         [row] = engine.run("copies beside", exp.select(*counts).from_(relation.copy()))
         answers += zip(asked, map(int, row[::2]), map(int, row[1::2]), strict=True)
     return answers
-
-
-def in_words(found: Iterable[JudgedColumn]) -> str:
-    """Return how columns identify persons, with figures."""
-    return ", ".join(item.described() for item in found)

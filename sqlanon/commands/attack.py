@@ -9,6 +9,7 @@ from sqlanon.attack.facts import RISKS, AttackReport, Finding
 from sqlanon.commands.common import read_policy, warn
 from sqlanon.commands.progress import progress
 from sqlanon.errors import InputError
+from sqlanon.report.wording import share
 
 TITLES = {"singling_out": "Singling out", "linkability": "Linkability", "inference": "Inference"}
 
@@ -38,37 +39,43 @@ def execute(
         print("\n".join(_lines(found)))
         if fail_over is not None:
             names = ", ".join(item.attack for item in above)
-            print(f"Above {fail_over:.1%}: {names or 'none'}.")
+            print(f"Attacks above {fail_over:.1%}: {names or 'none'}.")
     return 1 if above else 0
 
 
 def _lines(found: AttackReport) -> list[str]:
-    lines = [f"{found.release}: {found.published:,} rows, of {found.records:,} records of the source."]
+    lines = [f"{found.release}: {found.published:,} records, of {found.records:,} records of the source."]
     lines.append(f"Control group: {found.control}")
     for risk in RISKS:
         own = [item for item in found.findings if item.risk == risk]
         others = [item for item in found.not_applicable if item.risk == risk]
         lines += [TITLES[risk], *(line for item in own for line in _finding(item))]
         lines += [f"  {item.attack}: not tried. {item.reason}" for item in others]
-        lines += [] if own or others else ["  nothing is tried"]
+        lines += [] if own or others else ["  no attack was tried"]
     return lines
 
 
 def _finding(item: Finding) -> list[str]:
     title = f"  {item.attack}: {item.successes:,} of {item.attempts:,} attempts succeed"
     if item.rate is not None and item.interval is not None:
-        title += f" ({item.rate:.1%}; {_span(item.interval)})"
+        title += f" ({share(item.rate)}; {_span(item.interval)})"
     lines = [title]
     if item.baseline is not None:
-        lines.append(f"    baseline: {item.baseline:.1%}")
+        lines.append(f"    baseline (a guess without the release): {share(item.baseline)}")
     if item.control is not None:
         counts = f"{item.control.control_successes:,} of {item.control.control_attempts:,}"
         interval = item.control.interval
-        excess = "not known" if item.excess is None or interval is None else f"{item.excess:.1%} ({_span(interval)})"
-        lines.append(f"    control: {counts} succeed; excess {excess}")
+        excess = (
+            "not known" if item.excess is None or interval is None else f"{_points(item.excess)} ({_span(interval)})"
+        )
+        lines.append(f"    control group: {counts} attempts succeed; excess over it {excess}")
     return [*lines, f"    {item.meaning}"]
+
+
+def _points(excess: float) -> str:
+    return f"{round(100 * excess, 1) + 0.0:g} %"
 
 
 def _span(interval: tuple[float, float]) -> str:
     low, high = (round(100 * value, 2) + 0.0 for value in interval)
-    return f"95 %: {low:g}% to {high:g}%"
+    return f"95 % interval: {low:g} % to {high:g} %"

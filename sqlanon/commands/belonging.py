@@ -1,4 +1,4 @@
-"""``sqlanon check --manifest``: whether a release and its papers belong together."""
+"""``sqlanon check --manifest``: whether a release and its accompanying files belong together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BESIDE = "*"
 
 
 def find_belonging(release: str, manifest: str) -> Belonging:
-    """Compare a release with its papers, after a publication to it that was interrupted is settled.
+    """Compare a release with its accompanying files, after a publication to it that was interrupted is settled.
 
     Raises:
         InputError: one cannot be read, or the manifest holds no digests.
@@ -30,8 +30,8 @@ def find_belonging(release: str, manifest: str) -> Belonging:
 def belonging_lines(found: Belonging) -> list[str]:
     """Return what to print."""
     if found.holds:
-        return [f"The release and its papers belong together (SHA-256 {found.sha256})."]
-    return ["The release and its papers do not belong together.", *(f"  {fault}" for fault in found.faults)]
+        return [f"The release and its accompanying files belong together (SHA-256 {found.sha256})."]
+    return ["The release and its accompanying files do not belong together.", *(f"  {fault}" for fault in found.faults)]
 
 
 def belonging_document(found: Belonging) -> dict[str, Any]:

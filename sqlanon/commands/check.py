@@ -29,6 +29,7 @@ from sqlanon.policy.checks import check_model
 from sqlanon.policy.extensions import NOTHING
 from sqlanon.policy.faults import Faults
 from sqlanon.policy.hierarchy.readers import check_rows, read_rows
+from sqlanon.risk.words import counted
 from sqlanon.source.files import Reading
 from sqlanon.source.lookups import list_ancestors
 from sqlanon.source.opening import Source, other_records, tables_hint
@@ -51,7 +52,7 @@ class CheckOptions:
     model: tuple[str, ...]
     reference: str | None
     reference_table: str | None
-    delimiter: str | None
+    csv: tuple[str, ...]
     manifest: str | None
     as_json: bool
 
@@ -128,19 +129,21 @@ def execute(**given: Any) -> int:
 
 
 def _print(found: CheckResult, judged: Judged) -> None:
-    of_entities = "" if found.entities is None else f" of {found.entities} entities"
-    say(f"{found.records} records{of_entities} in {found.classes} classes, the smallest has {found.smallest_class}.")
+    of_entities = "" if found.entities is None else f" of {counted(found.entities, 'entity')}"
+    classes = f"{counted(found.records, 'record')}{of_entities} in {counted(found.classes, 'class')}"
+    say(f"{classes}, the smallest has {counted(found.smallest_class, 'entity' if of_entities else 'record')}.")
     for line in judged.lines():
         say(f"  {line}")
     for item in found.models:
-        failing = f": {item.failing_classes} classes ({item.failing_records} {found.unit}) fail"
+        verb = "fails" if item.failing_classes == 1 else "fail"
+        failing = f": {counted(item.failing_classes, 'class')} ({item.failing_records:,} {found.unit}) {verb}"
         say(f"  {item.model} {'holds' if item.holds else 'does not hold' + failing}")
 
 
 def check_named(options: CheckOptions) -> tuple[CheckResult, Judged]:
     """Check the relation that the options name, and return what was judged of it."""
     requested = options.models()
-    reading = reading_with(options.delimiter)
+    reading = reading_with(options.csv)
     with open_relation(options.source, options.table, reading) as opened:
         watched = [column for column, _ in requested]
         judged = Judged.of(opened, (options.source, options.table), options.qi, watched, options.entity)
@@ -188,8 +191,8 @@ def _beside(opened: Source, options: CheckOptions) -> exp.Expr:
         )
     if not name:
         raise SourceError("The reference is a database, and no table of it is named.", hint="give --reference-table.")
-    relation: exp.Expr = opened.engine.source_table(name)
     try:
+        relation: exp.Expr = opened.engine.source_table(name)
         opened.engine.columns(relation)
     except EngineError as error:
         failure = error.kind

@@ -99,8 +99,10 @@ class CheckFiles:
 
     def _facts(self, found: CheckResult, judged: Judged) -> list[str]:
         shown = {name: coarse(getattr(found, name), self.least) for name in ("records", "classes", "smallest_class")}
+        unit = "records" if found.entities is None else "entities"
+        classes = f"{shown['records']} records in {shown['classes']} classes"
         return [
-            f"{shown['records']} records in {shown['classes']} classes, the smallest has {shown['smallest_class']}.",
+            f"{classes}, the smallest has {shown['smallest_class']} {unit}.",
             *judged.lines(),
         ]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.audit.nulls import printable
+from sqlanon.commands.csv_options import read_csv_options
 from sqlanon.commands.guarded import concealed, concealing, pick
 from sqlanon.commands.standard_streams import STANDARD, read_standard_policy, spool_standard_input
 from sqlanon.commands.verbosity import label
@@ -108,9 +109,13 @@ def open_relation(source: str, table: str | None, reading: Reading) -> Source:
     return opened
 
 
-def reading_with(delimiter: str | None) -> Reading:
-    """Return how to read files, with the delimiter of CSV if one is given."""
-    return Reading({"delimiter": delimiter} if delimiter else {}, needs_records=True)
+def reading_with(csv: Sequence[str]) -> Reading:
+    """Return how to read files, with the options of ``--csv``.
+
+    Raises:
+        InputError: one cannot be used.
+    """
+    return Reading(read_csv_options(csv), needs_records=True, finds_delimiter=True)
 
 
 def read_policy(path: str, **search: Any) -> Policy:

@@ -25,7 +25,7 @@ def execute(directory: str, records: int, as_json: bool) -> int:
 
 def _guide(policy: Policy, path: Path) -> str:
     """Return where the files of the demo are, and commands to try on them."""
-    released = policy.output.target if policy.output else ""
+    released = path.parent / Path(policy.output.target if policy.output else "").name
     columns = ",".join(column.name for column in policy.quasi_identifiers)
     return f"""
 The source:   {path.parent / "hospital.duckdb"} (table {policy.table})
@@ -33,7 +33,7 @@ The policy:   {path}
 The release:  {released}
 Its manifest: {released}{MANIFEST}
 Its proof:    {released}{CERTIFICATE}
-Its report:   {policy.report} (for you, not for those who get the release)
+Its report:   {path.parent / Path(policy.report or "").name} (internal: do not share with recipients)
 
 Look at it:   python -c "import duckdb; print(duckdb.sql(\\"FROM '{released}' LIMIT 10\\"))"
 Check it:     sqlanon check {released} --qi {columns} --k {policy.privacy[0].parameters["k"]}

@@ -62,10 +62,10 @@ def _lines(found: Frontier) -> Iterator[str]:
     """Yield what is printed for a person."""
     effort = found.effort
     proven = sum(point.optimal for point in found.points)
-    grouped = "" if effort.formed is None else f", {effort.formed} grouped"
-    yield f"{found.measure}: {len(found.points)} points, {proven} of them proven optima"
+    counted = "; suppressed and risk count entities" if found.unit == "entities" else ""
+    yield f"{found.measure}: {len(found.points)} points, {proven} of them proven optima{counted}"
     yield (
-        f"  {effort.evaluated} verdicts, {effort.judged} of them judged anew{grouped}; "
+        f"  nodes judged: {effort.evaluated:,}, {effort.evaluated - effort.judged:,} of them known from other points; "
         + ", ".join(f"{name} {value:.2f} s" for name, value in effort.seconds.items())
     )
     rows = [HEAD, *(_row(found, point) for point in found.points)]
@@ -98,13 +98,12 @@ def _row(found: Frontier, point: FrontierPoint) -> tuple[str, ...]:
     ledger, certificate = point.ledger, point.certificate
     if ledger is None or certificate is None or point.levels is None:
         return (str(point.k), percent(point.limit), "none", *[""] * (len(HEAD) - 3))
-    counted = ledger.suppressed if ledger.entities is None else ledger.entities.suppressed
     average = point.average_risk
     return (
         str(point.k),
         percent(point.limit),
         f"{point.loss:.6f}",
-        f"{counted:,}",
+        f"{point.suppressed:,}",
         f"{ledger.classes:,}",
         shown_risk(point),
         "" if average is None else f"{average:.4f}",

@@ -21,6 +21,7 @@ from sqlanon.errors import (
     NoSolutionError,
     PolicyError,
     SqlanonError,
+    UncoveredValuesError,
 )
 
 Work = Callable[..., int]
@@ -43,10 +44,12 @@ class Answers:
 
 
 CONCEALING = "sqlanon.concealing"
+TABLE, CSV = "sqlanon.table", "sqlanon.csv"
+"""What ``--table`` names, and what options that stand for keys of ``--csv`` say."""
 
 
 def concealing(conceal: Callable[[str], str]) -> None:
-    """Let a policy hide, in messages from now on, what its variables of the environment stand for."""
+    """Rewrite messages from now on: hide what variables of a policy stand for, or name an option instead of a key."""
     context = click.get_current_context(silent=True)
     if context is not None:
         context.meta.setdefault(CONCEALING, []).append(conceal)
@@ -77,7 +80,21 @@ def answer(document: dict[str, Any]) -> None:
         several.documents.append({**several.about, **document})
 
 
-class GuardedCommand(click.Command):
+HELP_OPTIONS = ["-h", "--help"]
+
+
+class Helped(click.Command):
+    """A command with ``-h`` and ``--help``, in whichever context it is asked first: click keeps its first answer."""
+
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:
+        return [*HELP_OPTIONS]
+
+
+class HelpedGroup(Helped, click.Group):
+    """A group of commands, with the same two options."""
+
+
+class GuardedCommand(Helped):
     """A command whose function returns the work. It prints an error of ours and exits with that error's code.
 
     An option that is given twice, and a text that is empty because a variable was not set, are errors of usage: what
@@ -109,6 +126,7 @@ class GuardedCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         given = [*args]
         rest = super().parse_args(ctx, args)
+        _merge(ctx)
         if ctx.resilient_parsing:  # of a shell that completes what is not yet written
             return rest
         _, _, order = self.make_parser(ctx).parse_args(args=given)
@@ -153,6 +171,21 @@ class GuardedCommand(click.Command):
 
 
 _COMMON = verbosity.options()
+
+
+def _merge(ctx: click.Context) -> None:
+    """Put what ``--table`` and the short options of ``--csv`` say where the argument TABLE and ``--csv`` stand.
+
+    Raises:
+        click.UsageError: TABLE and ``--table`` name two tables.
+    """
+    named = ctx.meta.pop(TABLE, None)
+    if named is not None and ctx.params.setdefault("table", None) not in (None, named):
+        raise click.UsageError("TABLE and --table name two tables; name one of them.", ctx)
+    if named is not None:
+        ctx.params["table"] = named
+    if said := ctx.meta.pop(CSV, None):
+        ctx.params["csv"] = (*ctx.params["csv"], *said)
 
 
 def attempt(work: Callable[[], int], *, as_json: bool) -> int:
@@ -221,9 +254,11 @@ def _fail(error: SqlanonError, *, as_json: bool) -> int:
             document["faults"] = [pick(fault, "key", "message", "hint") for fault in error.faults]
         if isinstance(error, IdentifyingColumnError):
             document["columns"] = error.columns
+        if isinstance(error, UncoveredValuesError):
+            document["queries"] = error.queries
         if error.hint:
             document["hint"] = error.hint
-        said = {key: concealed(document[key]) for key in ("message", "faults", "hint") if key in document}
+        said = {key: concealed(document[key]) for key in ("message", "faults", "hint", "queries") if key in document}
         answer({**document, **said})
     return error.exit_code
 

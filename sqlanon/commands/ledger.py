@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 from sqlanon.commands.common import warn
 from sqlanon.errors import InputError
 from sqlanon.ledger.facts import PENDING
 from sqlanon.ledger.review import (
     CHANGED,
+    NOT_CHECKED,
+    STATE,
     LedgerReview,
     ReviewedGroup,
     ReviewedRelease,
+    accept_release,
+    accept_state,
     check_ledger_file,
     forget_release,
     ledger_file,
@@ -27,7 +32,7 @@ FORGOTTEN = (
 
 def show(ledger: str, as_json: bool) -> int:
     """Carry ``ledger show`` out, and return the exit code."""
-    found = show_ledger(ledger_file(ledger))
+    found = show_ledger(ledger_file(ledger)[0])
     if as_json:
         print(json.dumps(found.to_dict(checked=False)))
     else:
@@ -35,34 +40,52 @@ def show(ledger: str, as_json: bool) -> int:
     return 0
 
 
-def check(ledger: str, as_json: bool) -> int:
+def check(ledger: str, accept: str | None, as_json: bool) -> int:
     """Carry ``ledger check`` out, and return the exit code."""
-    found = check_ledger_file(ledger_file(ledger))
+    path, policy = ledger_file(ledger, missing=accept == STATE)
+    if accept == STATE:
+        accept_state(path, policy)
+        warn("the ledger is taken as it is, and so is what stands at the target of the policy.")
+    elif accept is not None:
+        accepted = accept_release(path, policy, accept)
+        warn(f"release {accepted.number}: it is accepted that its persons are other ones than those of later releases.")
+    found = check_ledger_file(path, policy)
     if as_json:
         print(json.dumps(found.to_dict(checked=True)))
     else:
         print("\n".join([*_lines(found), *map(_group, found.groups)]))
         if found.releases:
             print("The releases are safe together." if found.holds else "The releases are NOT safe together.")
+    for fault in found.faults:
+        warn(f"the ledger {fault}.")
+    if found.sealed == NOT_CHECKED:
+        warn("whether somebody edited the ledger was not checked: name the policy, whose key seals its entries.")
     for item in found.releases:
         if item.file == CHANGED:
             warn(f"the file of release {item.release.number} is not what was published.")
+    for one, other in (pair for group in found.groups for pair in group.strangers):
+        warn(
+            f"hardly anybody of release {one} is in release {other}: if keys were given anew between them, the two "
+            f"show more together than is counted here. If they are other persons, say --accept {one}."
+        )
     return 0 if found.holds else 1
 
 
 def forget(ledger: str, release: str, yes: bool, as_json: bool) -> int:
     """Carry ``ledger forget`` out, and return the exit code."""
-    path = ledger_file(ledger)
+    path, policy = ledger_file(ledger)
     if not yes:
         raise InputError(
             f"Nothing was forgotten. {FORGOTTEN}",
             hint="if it was never handed on, or all copies are destroyed, say --yes.",
         )
-    found = forget_release(path, release)
+    found = forget_release(path, policy, release)
     if as_json:
         print(json.dumps({"file": str(path), "forgotten": found.to_dict()}))
     else:
         print(f"Release {found.number} ({found.entry.release}) was forgotten. {FORGOTTEN}")
+    if (file := found.entry.output.get("file")) is not None and Path(file).exists():
+        warn(f"a file stands at its target still ({file}): remove it, or the next run to there is refused.")
     return 0
 
 
@@ -90,5 +113,5 @@ def _release(item: ReviewedRelease) -> Iterator[str]:
 def _group(group: ReviewedGroup) -> str:
     counts, numbers = group.counts, ", ".join(map(str, group.releases))
     smallest = f"the smallest holds {counts.smallest}" if counts.smallest is not None else "nobody is in them"
-    verdict = "holds" if group.holds else f"FAILS: {counts.small_persons} persons are in {counts.small} smaller cells"
+    verdict = f"FAILS: {counts.small_persons} persons are in {counts.small} smaller cells" if counts.small else "holds"
     return f"together {numbers}: {counts.cells} joint cells, {smallest}; k {group.k} {verdict}"

@@ -10,10 +10,10 @@ from sqlanon.commands.common import Judged, open_relation, reading_with
 
 
 def execute(
-    source: str, table: str | None, qi: tuple[str, ...], k: int | None, delimiter: str | None, as_json: bool
+    source: str, table: str | None, qi: tuple[str, ...], k: int | None, csv: tuple[str, ...], as_json: bool
 ) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
-    with open_relation(source, table, reading_with(delimiter)) as opened:
+    with open_relation(source, table, reading_with(csv)) as opened:
         opened.engine.require("null_audit")
         judged = Judged.of(opened, (source, table), qi)
         columns = judged.quasi_identifiers

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from sqlanon.commands.guarded import concealed, concealing, pick
 from sqlanon.commands.verbosity import say
-from sqlanon.errors import PolicyError, SqlanonError
+from sqlanon.errors import Fault, PolicyError, SqlanonError
 from sqlanon.policy import Policy
+from sqlanon.policy.documents import read_document
 from sqlanon.policy.hierarchy.readers import check_rows, read_hierarchy
 from sqlanon.policy.hierarchy.specs import FileHierarchy
+from sqlanon.policy.parsing import file_hierarchies
+from sqlanon.policy.variables import expand
+from sqlanon.policy.written_places import conceal
 from sqlanon.report.wording import visible
 from sqlanon.tables.policy import TablesPolicy, is_tables_file
 
@@ -41,20 +47,52 @@ def _check(path: Path) -> int:
     """Read a policy and the files of its hierarchies, and return how many these are.
 
     Raises:
-        SqlanonError: a file cannot be read, or has faults.
+        SqlanonError: a file cannot be read, or has faults. Those of the policy and of all files are raised together.
     """
-    if is_tables_file(path):
-        policies = [table.policy for table in TablesPolicy.from_file(path).tables]
-    else:
-        policies = [Policy.from_file(path)]
-    hierarchies = 0
-    for policy in policies:
+    try:
+        if is_tables_file(path):
+            policies = {f"tables.{table.name}.": table.policy for table in TablesPolicy.from_file(path).tables}
+        else:
+            policies = {"": Policy.from_file(path)}
+    except PolicyError as error:
+        document, base = read_document(path), path.absolute().parent
+        if isinstance(document, Mapping):
+            with suppress(PolicyError):  # a variable is not set, which is among the faults
+                document, places = expand(document)
+                concealing(lambda text: conceal(text, places, base))
+        tables = document.get("tables") if isinstance(document, Mapping) else None
+        parts = {f"tables.{name}.": item for name, item in tables.items()} if isinstance(tables, Mapping) else {}
+        named = {p: file_hierarchies(item, base) for p, item in (parts or {"": document}).items()}
+        others = [Fault(key, e.message, e.hint or "correct the file.") for key, e in _faulty_files(named)]
+        raise PolicyError([*error.faults, *others]) if others else error from None
+    for policy in policies.values():
         concealing(policy.conceal)
-        for column in policy.columns:
-            if isinstance(column.hierarchy, FileHierarchy):
-                check_rows(read_hierarchy(column.hierarchy), column.name)
-                hierarchies += 1
-    return hierarchies
+    files = {
+        prefix: {c.name: c.hierarchy for c in policy.columns if isinstance(c.hierarchy, FileHierarchy)}
+        for prefix, policy in policies.items()
+    }
+    errors = _faulty_files(files)
+    if len(errors) == 1:
+        raise errors[0][1]
+    if errors:
+        raise PolicyError([Fault(key, error.message, error.hint or "correct the file.") for key, error in errors])
+    return sum(map(len, files.values()))
+
+
+def _faulty_files(files: Mapping[str, Mapping[str, FileHierarchy]]) -> list[tuple[str, SqlanonError]]:
+    """Return the errors of hierarchy files by the keys of the policy that name them.
+
+    Args:
+        files: column -> its file, by what stands before ``columns`` in a key.
+    """
+    errors = []
+    for prefix, specs in files.items():
+        for name, spec in specs.items():
+            try:
+                check_rows(read_hierarchy(spec), name)
+            except SqlanonError as error:
+                errors.append((f"{prefix}columns.{name}.hierarchy", error))
+    return errors
 
 
 def _described(error: SqlanonError) -> dict[str, Any]:

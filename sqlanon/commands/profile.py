@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.commands.common import warn
+from sqlanon.commands.csv_options import read_csv_options
 from sqlanon.disk.writing import require_directory, write_text
 from sqlanon.errors import InputError, TargetError
 from sqlanon.profiling.drafting import draft
@@ -20,8 +21,7 @@ WRITTEN = (".yaml", ".yml")
 def execute(
     source: str,
     table: str | None,
-    delimiter: str | None,
-    no_header: bool,
+    csv: tuple[str, ...],
     write: str | None,
     replace_it: bool,
     as_json: bool,
@@ -30,8 +30,7 @@ def execute(
     target = None if write is None else Path(write)
     if target is not None:
         _check_target(target, replace_it)
-    csv: dict[str, Any] = {"delimiter": delimiter} if delimiter else {}
-    found = profile(source, table, csv={**csv, "header": False} if no_header else csv)
+    found = profile(source, table, csv=read_csv_options(csv))
     for warning in found.warnings:
         warn(warning)
     document = found.to_dict()
@@ -46,7 +45,7 @@ def execute(
         return 0
     print("\n".join(profile_lines(found)))
     if target is not None:
-        print(f"\nThe draft of a policy is in {target}. A person must decide of it:")
+        print(f"\nThe draft of a policy is in {target}. Decisions that it leaves to you:")
         for decision in decisions:
             print(f"  {'' if decision.column is None else decision.column + ': '}{decision.sentence}")
         print(f"It runs as it stands: sqlanon run {target}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,7 +43,7 @@ class RiskOptions:
     compare: str | None
     compare_table: str | None
     policy: str | None
-    delimiter: str | None
+    csv: tuple[str, ...]
     column_sets: bool
     as_json: bool
 
@@ -89,7 +90,9 @@ def execute(**given: Any) -> int:
         before = measure_relation(sample, setting, _beside(opened, judged, options))
         if policy is not None and policy.subset is not None:
             before = with_notes(before, ALL_RECORDS)
-        compared = None if options.compare is None else _compared(options, sample, setting, before)
+        csv = options.csv if own_source else ()  # of SOURCE, if it is named; a release is written in its own form
+        compared = None if options.compare is None else _compared(options, sample, setting, before, csv)
+        before = before if compared is None else compared.before
     if options.as_json:
         found: dict[str, Any] = {"risk": before.to_dict()}
         if compared is not None:
@@ -117,7 +120,7 @@ def _open(options: RiskOptions, policy: Policy | None) -> Source:
     """Open the relation, or the source of the policy where no other is named."""
     if policy is None:
         assert options.source is not None
-        return open_relation(options.source, options.table, reading_with(options.delimiter))
+        return open_relation(options.source, options.table, reading_with(options.csv))
     opened = open_policy_source(None, policy)
     for warning in opened.warnings:
         warn(warning)
@@ -144,7 +147,7 @@ def _beside(opened: Source, judged: Judged, options: RiskOptions) -> Beside:
     """Open what is read beside the relation."""
     population = None
     if options.population is not None or options.population_table is not None:
-        place = PopulationTable(options.population, options.population_table, reading_with(options.delimiter))
+        place = PopulationTable(options.population, options.population_table, reading_with(options.csv))
         population = population_sample(
             opened.engine,
             place.records(opened),
@@ -155,14 +158,16 @@ def _beside(opened: Source, judged: Judged, options: RiskOptions) -> Beside:
     return Beside(population, judged.watched[0], options.column_sets)
 
 
-def _compared(options: RiskOptions, source: Sample, setting: Setting, before: Risk) -> RiskComparison:
+def _compared(
+    options: RiskOptions, source: Sample, setting: Setting, before: Risk, csv: Sequence[str]
+) -> RiskComparison:
     """Return the figures of the source beside those of a release of its records.
 
     Raises:
         InputError: the release has none of the quasi-identifiers, or more records than the source.
     """
     assert options.compare is not None
-    with open_relation(options.compare, options.compare_table, reading_with(options.delimiter)) as opened:
+    with open_relation(options.compare, options.compare_table, reading_with(csv)) as opened:
         sample, notes = _released_sample(opened, source, setting)
         if sample.entity is None:
             setting = replace(setting, unit="record")
@@ -182,8 +187,23 @@ def _compared(options: RiskOptions, source: Sample, setting: Setting, before: Ri
                 f"The release has {-suppressed} more records than the source, so it is no release of it.",
                 hint="check which relations are compared; with --policy, a release of the policy's own source.",
             )
-        after = measure_relation(sample, setting, Beside(None, found, options.column_sets), suppressed=suppressed)
-        return RiskComparison(before, with_notes(after, *notes))
+        beside = Beside(None, found, options.column_sets)
+        after = with_notes(measure_relation(sample, setting, beside, suppressed=suppressed), *notes)
+        if sample.entity == source.entity:
+            return RiskComparison(before, after)
+        rows = measure_relation(replace(source, entity=None), setting, replace(beside, weights=weights))
+        rows = with_notes(rows, *[note for note in before.notes if note == ALL_RECORDS])
+        return RiskComparison(_of_rows(rows), _of_rows(after))
+
+
+def _of_rows(risk: Risk) -> Risk:
+    """Return figures of rows as such where an entity is named: classes of its rows may hold fewer entities."""
+    unknown = ", by its records; by its entities this is not known."
+    thresholds = tuple(
+        replace(item, met=None, sentence=item.sentence.removesuffix(": within it.") + unknown) if item.met else item
+        for item in risk.thresholds
+    )
+    return replace(risk, thresholds=thresholds)
 
 
 def _released_sample(opened: Source, source: Sample, setting: Setting) -> tuple[Sample, list[str]]:
@@ -208,8 +228,9 @@ def _released_sample(opened: Source, source: Sample, setting: Setting) -> tuple[
     entity = None if source.entity is None else _column_of(opened, source.entity)
     if source.entity is not None and entity is None:
         notes.append(
-            f"The release has no column {source.entity!r}: its classes are counted in records, of which an entity may "
-            "have several, so that its risk may be higher than these figures. Release.risk() counts entities."
+            f"The release has no column {source.entity!r}, so that both sides count records. An entity may have "
+            "several records in a class: its risk may be higher than these figures, and no threshold is shown to be "
+            "met. Release.risk() and the report of the run (run --report) count entities on both sides."
         )
     relation = opened.relation
     if present:

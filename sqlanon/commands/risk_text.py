@@ -20,7 +20,7 @@ VALUE = 20
 BAR = 30
 """The cells of the longest bar."""
 JUDGED = {True: "within", False: "beyond", None: "cannot tell"}
-NO_COMPLIANCE = "Thresholds that people cite; being within one proves no compliance with anything"
+NO_COMPLIANCE = "Commonly cited thresholds (no proof of compliance)"
 
 
 def risk_lines(risk: Risk) -> Iterator[str]:

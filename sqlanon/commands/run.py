@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from decimal import ROUND_CEILING, Context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +24,11 @@ from sqlanon.plan.recoding.recoded_plan import RecodedPlan
 from sqlanon.plan.release import Release
 from sqlanon.policy import Policy
 from sqlanon.policy.paths import same_file
+from sqlanon.publish.ledger import Ledger
 from sqlanon.publish.proof_file import write_proof
 from sqlanon.report.files import check_report, write_report
 from sqlanon.report.summary import summarize, summarize_failure
-from sqlanon.report.wording import describe_proof, search_extent
+from sqlanon.report.wording import counted, describe_proof, search_extent
 from sqlanon.tables.policy import TablesPolicy, is_tables_file, names_tables
 
 if TYPE_CHECKING:  # loaded when they are asked for
@@ -253,13 +255,14 @@ def result(release: Release) -> dict[str, Any]:
         "report": plan.policy.report,
         "warnings": [plan.policy.conceal(warning) for warning in release.warnings],
         "beside": plan.beside,
+        "at_root": plan.catalog.at_root,
         "nothing_left": [_nothing_left(plan, name) for name in plan.nothing_left],
     }
     return document | {"transformation": _recoding(plan)} if isinstance(plan, RecodedPlan) else document
 
 
 def _nothing_left(plan: Planned, name: str) -> dict[str, Any]:
-    """Return a column of which nothing is left, and a node that keeps something of it (``cost_to_keep``)."""
+    """Return a column that is fully suppressed, and a node that keeps some detail of it (``cost_to_keep``)."""
     keeping = plan.cost_to_keep(name)
     if keeping is None:
         return {"column": name, "keeping": None}
@@ -269,21 +272,27 @@ def _nothing_left(plan: Planned, name: str) -> dict[str, Any]:
 
 
 def _describe_nothing_left(plan: Planned, name: str) -> str:
-    """Return in words that nothing is left of a column, and what keeping something of it would cost."""
-    text = f"{name}: nothing of it is left"
+    """Return a sentence that a column is fully suppressed, and what keeping some detail would cost."""
+    text = f"{name}: fully suppressed"
     keeping = plan.cost_to_keep(name)
     if keeping is None:
         return text
     if keeping.feasible:
         more = keeping.loss - plan.certificate.loss
         return (
-            f"{text}; to keep something of it costs {more:.6f} more at most (the best such node that was found "
-            f"loses {keeping.loss:.6f})"
+            f"{text}; keeping some detail would raise the loss by at most {_rounded_up(more)} "
+            f"(the best such node found loses {keeping.loss:.6f})"
         )
     return (
-        f"{text}; no node was found that keeps something of it: even with all other columns generalized, "
-        f"{keeping.counted_against_limit} {plan.catalog.unit} would be suppressed, and {plan.catalog.allowed} may be"
+        f"{text}; no node was found that keeps some detail: even with all other columns fully generalized, "
+        f"{keeping.counted_against_limit:,} {plan.catalog.unit} would be suppressed; the limit is "
+        f"{plan.catalog.allowed:,}"
     )
+
+
+def _rounded_up(loss: float) -> str:
+    """Return an upper bound of a loss in two significant digits."""
+    return format(Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(loss), "f")
 
 
 def _recoding(plan: RecodedPlan) -> dict[str, Any]:
@@ -305,6 +314,12 @@ def _recoding(plan: RecodedPlan) -> dict[str, Any]:
     return document | {"rules": rules}
 
 
+def _classes(ledger: Ledger) -> str:
+    smallest = ledger.smallest_class
+    least = "" if smallest is None else f", the smallest has {counted(smallest, 'record')}"
+    return counted(ledger.classes, "class") + least
+
+
 def _print_release(release: Release) -> None:
     ledger, certificate, plan = release.ledger, release.certificate, release.plan
     recoded = plan if isinstance(plan, RecodedPlan) else None
@@ -313,23 +328,31 @@ def _print_release(release: Release) -> None:
     if recoded is not None and recoded.candidates:
         extent += f" alone, {recoded.candidates} sets of nodes"
     say(f"{certificate.measure} {certificate.loss:.6f}, {certificate.nearness} ({certificate.strategy})")
-    say(f"  {noun}: {extent}; {plan.statements} statements")
+    say(f"  {noun}: {extent}; {plan.statements:,} statements")
     say(
-        f"  {ledger.records} records = {ledger.published} published + {ledger.suppressed} suppressed "
-        f"+ {ledger.excluded} excluded; {ledger.classes} classes, the smallest has {ledger.smallest_class}"
+        f"  {ledger.records:,} records = {ledger.published:,} published + {ledger.suppressed:,} suppressed "
+        f"+ {ledger.excluded:,} excluded; {_classes(ledger)}"
     )
     if (entities := ledger.entities) is not None:
         say(
-            f"  {entities.total} entities = {entities.published} published whole + {entities.suppressed} with a "
-            f"suppressed record + {entities.excluded} excluded; the smallest class has {entities.smallest_class}"
+            f"  {entities.total:,} entities = {entities.published:,} published whole + {entities.suppressed:,} with a "
+            f"suppressed record + {entities.excluded:,} excluded"
+            + (
+                ""
+                if entities.smallest_class is None
+                else f"; the smallest class has {entities.smallest_class:,} entities"
+            )
         )
     for label, count in plan.suppressed_by_model:
-        say(f"  {label}: {count} records are in classes that fail it")
+        say(f"  {label}: {count:,} records are in classes that fail it")
     if recoded is not None:
         _print_rules(recoded)
     for attribute in plan.catalog.attributes:
         if attribute.name in release.levels:
-            say(f"  {attribute.name}: level {release.levels[attribute.name]} of {attribute.height - 1}")
+            unread = plan.catalog.at_root.get(attribute.name, 0)
+            fully = f"{unread:,} of {plan.catalog.encoded:,} values are not in the hierarchy, and fully suppressed"
+            more = f"; {fully}" if unread else ""
+            say(f"  {attribute.name}: level {release.levels[attribute.name]} of {attribute.height - 1}{more}")
     for name in plan.nothing_left:
         say(f"  {_describe_nothing_left(plan, name)}")
     say("  " + ", ".join(f"{name} {value:.2f} s" for name, value in release.seconds.items()))
@@ -347,13 +370,13 @@ def _print_rules(plan: RecodedPlan) -> None:
             say(f"  {describe_proof(plan.full_domain_certificate)} (of that node)")
     if (quality := plan.quality) is not None:
         say(
-            f"  {quality.suppressions} cells suppressed; usefulness {quality.usefulness:.3f}, {quality.row_types} row "
-            f"types of {quality.average:.3f} records on average and {quality.largest} at most"
+            f"  {quality.suppressions:,} cells suppressed; usefulness {quality.usefulness:.3f}, "
+            f"{quality.row_types:,} row types of {quality.average:.3f} records on average and {quality.largest} at most"
         )
     largest = sorted(plan.rules, key=lambda rule: -rule.records)[:MOST_RULES]
     for rule in plan.rules:
         if rule in largest:
-            say(f"  {rule.records} records in {rule.classes} classes: {plan.describe(rule)}")
+            say(f"  {rule.records:,} records in {counted(rule.classes, 'class')}: {plan.describe(rule)}")
     if len(plan.rules) > len(largest):
         say(f"  … and {len(plan.rules) - len(largest)} rules that publish fewer (run --json names them)")
 

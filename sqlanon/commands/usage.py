@@ -6,14 +6,24 @@ for the version or for help waits for no database driver.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import click
 
 from sqlanon.commands.guarded import GuardedCommand, Work
-from sqlanon.commands.usage_groups import hierarchy, json_option, ledger, mcp, policy
+from sqlanon.commands.usage_groups import (
+    csv_option,
+    hierarchy,
+    json_option,
+    ledger,
+    mcp,
+    no_header_option,
+    policy,
+    table_argument,
+)
 from sqlanon.commands.usage_reference import help_command, schema
-from sqlanon.commands.usage_shell import MODELS, STRATEGIES, complete_policies, completing, completion, versions
+from sqlanon.commands.usage_shell import MODELS, STRATEGIES, clean, complete_policies, completing, completion, versions
 
 ON_INTERRUPT = ("discard", "publish")
 DIALECTS = ("snowflake", "bigquery", "databricks", "clickhouse", "trino", "postgres", "spark", "sqlite", "duckdb")
@@ -84,9 +94,9 @@ def demo() -> Work:
 
 @click.command(cls=GuardedCommand)
 @click.argument("source", type=click.Path())
-@click.option("--table", help="The relation of a database; it may be left out where there is one only.")
-@click.option("--delimiter", default=None, help="Of a CSV source; by default a comma, or the one that fits all lines.")
-@click.option("--no-header", is_flag=True, help="The first line of a CSV source is a record and names no columns.")
+@table_argument
+@csv_option
+@no_header_option
 @click.option(
     "--write", type=click.Path(), help="Write a draft of a policy here (.yaml), with the reasons as comments."
 )
@@ -242,7 +252,7 @@ def dbt() -> Work:
 
 @click.command(cls=GuardedCommand)
 @click.argument("source", type=click.Path())
-@click.argument("table", required=False)
+@table_argument
 @optional_qi_option
 @click.option("--k", type=click.IntRange(min=1), help="Records (or entities) that every class must hold.")
 @click.option("--entity", help="The column with the entity of each record: count distinct entities instead of records.")
@@ -267,7 +277,7 @@ def dbt() -> Work:
 @click.option("--delta-presence", metavar="min=…,max=…", help="Share of the reference's records, with the same --qi.")
 @click.option("--reference", type=click.Path(), help="What models of shares (t-closeness, …) are judged against.")
 @click.option("--reference-table", help="Its table, if it is a database.")
-@click.option("--delimiter", default=None, help="Of a CSV source or reference.")
+@csv_option
 @manifest_option
 @click.option("--junit", type=click.Path(), help="Write the outcome here as JUnit XML, a test case for each model.")
 @click.option("--sarif", type=click.Path(), help="Write the outcome here as SARIF 2.1.0, for code scanning.")
@@ -281,7 +291,7 @@ def dbt() -> Work:
 def check() -> Work:
     """Test whether a relation, as it stands, meets privacy models on --qi: exit 0 holds, 1 does not, 2 cannot say.
 
-    With --manifest, test whether a release and its papers belong together.
+    With --manifest, test whether a release and its accompanying files belong together.
     """
     from sqlanon.commands.check import execute
 
@@ -290,10 +300,10 @@ def check() -> Work:
 
 @click.command(cls=GuardedCommand)
 @click.argument("source", type=click.Path())
-@click.argument("table", required=False)
+@table_argument
 @qi_option
 @click.option("--k", type=click.IntRange(min=1), help="Count the records that only wildcards would call safe at k.")
-@click.option("--delimiter", default=None, help="Of a CSV source.")
+@csv_option
 @json_option
 def nulls() -> Work:
     """Audit the NULLs of a relation: class sizes when they are wildcards, and the bias of leaving them out.
@@ -311,7 +321,7 @@ def nulls() -> Work:
 
 @click.command(cls=GuardedCommand)
 @click.argument("source", type=click.Path(), required=False)
-@click.argument("table", required=False)
+@table_argument
 @optional_qi_option
 @click.option("--k", type=click.IntRange(min=1), help="Classes of fewer are small: the policy's k, or 5, by default.")
 @click.option("--nulls", type=click.Choice(NULLS), help="How NULL is matched; by default it is a value (extended).")
@@ -328,7 +338,7 @@ def nulls() -> Work:
     shell_complete=complete_policies,
     help="Take the source, --qi, --nulls and --entity from this policy.",
 )
-@click.option("--delimiter", default=None, help="Of CSV files.")
+@csv_option
 @click.option(
     "--column-sets/--no-column-sets", default=True, help="Look at which sets of columns single out (the default)."
 )
@@ -369,6 +379,7 @@ def utility() -> Work:
 
 @click.command(cls=GuardedCommand)
 @click.argument("release", type=click.Path())
+@table_argument
 @click.option(
     "--policy",
     required=True,
@@ -376,7 +387,6 @@ def utility() -> Work:
     shell_complete=complete_policies,
     help="The policy that the release was published by.",
 )
-@click.option("--table", help="The table of the release, if it is in a database.")
 @click.option(
     "--holdout",
     type=float,
@@ -439,44 +449,40 @@ def convert() -> Work:
     return execute
 
 
-@click.command(cls=GuardedCommand)
-@click.argument("place", type=click.Path(), default=".")
-@click.option("--dry-run", is_flag=True, help="List what was left behind; remove nothing.")
-@json_option
-def clean() -> Work:
-    """Remove what killed runs left in PLACE, a directory or the target of a release, and where databases spill to.
-
-    Only what is provably ours is touched: private folders that no living process holds. A release that was being put in
-    place is completed, or the old one gets its papers back.
-    """
-    from sqlanon.commands.clean import execute
-
-    return execute
-
-
-COMMANDS: tuple[click.Command, ...] = (
-    demo,
-    profile,
-    run,
-    frontier,
-    refresh,
-    evidence,
-    explain,
-    dbt,
-    check,
-    nulls,
-    risk,
-    attack,
-    utility,
-    verify,
-    policy,
-    hierarchy,
-    ledger,
-    convert,
-    help_command,
-    schema,
-    clean,
-    mcp,
-    completion,
-    versions,
-)
+TASKS: Mapping[str, Mapping[click.Command, str]] = {
+    "Start": {
+        demo: "Make an invented hospital with a policy, and run it.",
+        profile: "Show what a table holds, and draft a policy for it.",
+        help_command: "Explain a key of a policy, a model or a command.",
+        schema: "Print the JSON Schema of policies, for editors.",
+    },
+    "Publish": {
+        run: "Search, publish and audit the release of a policy.",
+        refresh: "Bring a live view up to date.",
+        explain: "Print the SQL of a policy, also for warehouses.",
+        dbt: "Write a release as a dbt model with seeds and tests.",
+    },
+    "Judge": {
+        risk: "Measure how far a table singles people out.",
+        check: "Test whether a table meets privacy models.",
+        nulls: "Show how the NULLs of a table matter.",
+        attack: "Attack a release beside its source, and count.",
+        utility: "Measure what a release still says of its source.",
+        frontier: "Find the best release for every k and limit of a grid.",
+    },
+    "Prove": {
+        verify: "Run the proof in a certificate again.",
+        evidence: "Write an evidence pack for those who review a release.",
+        ledger: "Show and check what was released to whom.",
+    },
+    "Work with": {
+        policy: "Find the faults of policies.",
+        hierarchy: "Check hierarchy files.",
+        convert: "Convert policies, ANON definitions and ARX projects.",
+        clean: "Remove what killed runs left behind.",
+        mcp: "Answer agents about policies and their sources.",
+        completion: "Complete commands in bash, zsh and fish.",
+        versions: "Print the versions of sqlanon, databases and drivers.",
+    },
+}
+"""The commands by task, each with the sentence that `sqlanon --help` has of it."""

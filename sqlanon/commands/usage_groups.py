@@ -2,14 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import click
 
-from sqlanon.commands.guarded import GuardedCommand, Work
+from sqlanon.commands.guarded import CSV, TABLE, GuardedCommand, HelpedGroup, Work
+
+Decorated = Callable[..., Any]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document.")
 
 
-@click.group()
+def _note_table(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        ctx.meta[TABLE] = value
+
+
+def _note_delimiter(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value == "":
+        raise click.BadParameter("It is empty; is a variable not set?", ctx, param)
+    if value is not None:
+        ctx.meta.setdefault(CSV, []).append(f"delimiter={value}")
+
+
+def _note_no_header(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.meta.setdefault(CSV, []).append("header=false")
+
+
+def table_argument(command: Decorated) -> Decorated:
+    """Let a command take a table of a database, as TABLE or with ``--table``."""
+    about = "The same as TABLE: the relation of a database."
+    option = click.option("--table", "table_named", expose_value=False, callback=_note_table, help=about)
+    return click.argument("table", required=False)(option(command))
+
+
+def csv_option(command: Decorated) -> Decorated:
+    """Let a command that takes a source say how CSV files are read."""
+    about = "How CSV files are read, as in a policy: encoding=latin-1,skip=2; see `sqlanon help csv`."
+    delimiter = "The same as --csv delimiter=…; by default the one that fits all lines."
+    short = click.option("--delimiter", expose_value=False, callback=_note_delimiter, help=delimiter)
+    return click.option("--csv", multiple=True, metavar="KEY=VALUE,…", help=about)(short(command))
+
+
+no_header_option = click.option(
+    "--no-header",
+    is_flag=True,
+    expose_value=False,
+    callback=_note_no_header,
+    help="The same as --csv header=false: the first line is a record and names no columns.",
+)
+
+
+@click.group(cls=HelpedGroup)
 def hierarchy() -> None:
     """Work with hierarchy files."""
 
@@ -26,7 +72,7 @@ def hierarchy_check() -> Work:
     return execute
 
 
-@click.group()
+@click.group(cls=HelpedGroup)
 def policy() -> None:
     """Work with policies."""
 
@@ -48,7 +94,7 @@ def policy_check() -> Work:
 ledger_argument = click.argument("ledger", type=click.Path(), metavar="LEDGER|POLICY")
 
 
-@click.group()
+@click.group(cls=HelpedGroup)
 def ledger() -> None:
     """Show and check a ledger of releases, or forget a release."""
 
@@ -65,6 +111,11 @@ def ledger_show() -> Work:
 
 @ledger.command("check", cls=GuardedCommand)
 @ledger_argument
+@click.option(
+    "--accept",
+    metavar="RELEASE|state",
+    help="Its persons are others than those of later releases; state: take the ledger as it is, or begin a new one.",
+)
 @json_option
 def ledger_check() -> Work:
     """Check that the releases are safe together, for all who may share them, and that no file of one was changed:
@@ -92,6 +143,7 @@ def ledger_forget() -> Work:
 @click.option("--log", type=click.Path(), help="Append what was asked to this file; by default to standard error.")
 @click.option("--headers", is_flag=True, help="The first line of every CSV file names its columns: serve them too.")
 @click.option("--entity", help="Count persons by this column; refuse what would count their records.")
+@click.option("--allow-elsewhere", is_flag=True, help="A policy may read what lies outside FOLDER, such as a server.")
 def mcp() -> Work:
     """Answer agents about the policies and sources in FOLDER, by the Model Context Protocol, until input ends.
 

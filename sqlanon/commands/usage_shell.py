@@ -1,4 +1,4 @@
-"""What a shell completes, and the usage of ``completion`` and ``versions``."""
+"""What a shell completes, and the usage of ``completion``, ``versions`` and ``clean``."""
 
 from __future__ import annotations
 
@@ -55,5 +55,20 @@ def completion() -> Work:
 def versions() -> Work:
     """Print the versions of sqlanon, Python, databases and drivers that are installed."""
     from sqlanon.commands.versions import execute
+
+    return execute
+
+
+@click.command(cls=GuardedCommand)
+@click.argument("place", type=click.Path(), default=".")
+@click.option("--dry-run", is_flag=True, help="List what was left behind; remove nothing.")
+@json_option
+def clean() -> Work:
+    """Remove what killed runs left in PLACE, a directory or the target of a release, and where databases spill to.
+
+    Only what is provably ours is touched: private folders that no living process holds. A release that was being put in
+    place is completed, or the old one gets its accompanying files back.
+    """
+    from sqlanon.commands.clean import execute
 
     return execute

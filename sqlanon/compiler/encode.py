@@ -39,6 +39,7 @@ from sqlanon.sqltrees.trees import (
     equal,
     equal_columns,
     is_null,
+    keys,
     masked_keys,
     named,
     not_null,
@@ -267,6 +268,23 @@ def numbered(query: exp.Select, tallest: int) -> exp.Select:
         rank = exp.Window(this=exp.DenseRank(), partition_by=[column("attribute")], order=order)
         ranks.append(named(exp.cast(rank, "INTEGER"), names.text_number(level)))
     return with_id(query.select(*ranks, copy=False))
+
+
+def value_places(domains: Sequence[int], tallest: int, words: int) -> exp.Select:
+    """Return per attribute, level and generalized key what suppressing a record costs, and the place of the text.
+
+    Texts are in the order of their bytes, NULL being last. For the args see ``leaf_rows``.
+    """
+    level = column("level", "m")
+    texts = [exp.Min(this=column(names.level(i), "l")) for i in range(tallest)]
+    text = exp.Case(ifs=[exp.If(this=equal(level.copy(), number(i)), true=own) for i, own in enumerate(texts)])
+    rows = leaf_rows(domains, tallest, words).select(named(text, "text"))
+    by_text = exp.Ordered(this=exp.cast(column("text"), "VARCHAR"), nulls_first=False)
+    of_level = [column("attribute"), column("level")]
+    order = exp.Order(expressions=[by_text])
+    place = exp.Window(this=exp.DenseRank(), partition_by=[part.copy() for part in of_level], order=order)
+    known = exp.select(*of_level, *keys(words), column("cost"), named(bigint(place), names.PLACE))
+    return known.from_(rows.subquery("texts"))
 
 
 def leaf_rows(domains: Sequence[int], tallest: int, words: int) -> exp.Select:

@@ -376,6 +376,17 @@ def listed_facts(heights: Mapping[int, int], topped: Sequence[int]) -> exp.Selec
     )
 
 
+def unlisted(positions: Sequence[int]) -> exp.Select:
+    """Return those of some columns that hold a value without a listed row, as ``attribute``."""
+    same_column = equal(column("attribute", "v"), column("attribute", "h"))
+    met = exp.and_(same_column, equal(column("value", "v"), column(names.level(0), "h")), copy=False)
+    query = exp.select(column("attribute", "v")).distinct().from_(table(names.VALUES, "v"))
+    query = query.join(table(names.LISTED, "h"), on=met, join_type="left")
+    has_records = exp.GT(this=column(names.COUNT, "v"), expression=number(0))
+    lacks_row = is_null(column("attribute", "h"))
+    return query.where(among(list(positions), "v"), not_null(column("value", "v")), has_records, lacks_row)
+
+
 def header_rows(position: int, height: int) -> exp.Select:
     """Count the listed row that comes first if it shares no text with other rows, nor its value with the source."""
     first, other = "first", "other"

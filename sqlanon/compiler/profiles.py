@@ -115,9 +115,9 @@ def folded(rows: exp.Query, key_names: Sequence[str], *, monotone: bool, models:
 
 
 def settled(grouped: exp.Query, persons: str, key_names: Sequence[str], *, models: int) -> list[exp.CTE]:
-    """Return the relations up to ``judged`` where each person was judged by herself (``compiler.known_rows``).
+    """Return the relations up to ``judged`` where each person was judged alone (``compiler.known_rows``).
 
-    A person is a profile of her own.
+    A person is a profile of their own.
 
     Args:
         grouped: the grouped grain of the node.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
-from sqlanon.measures.base import Need
+from sqlanon.measures.base import Measure, Need
 from sqlanon.models.base import PrivacyModel, judges_persons
 
 
@@ -22,6 +22,7 @@ class Question:
         by_model: also count what each model suppresses alone; of release models, which SQL judges one by one, 0.
         settled: the working table of the judged classes of the one node that is asked about (``compiler.settled``);
             None: they are judged where they are read, which is not enough where there are release models.
+        measure: decides which of equal classes release models suppress; None: only how many matters.
     """
 
     catalog: Catalog
@@ -31,6 +32,11 @@ class Question:
     limit: int | None = None
     by_model: bool = False
     settled: str | None = None
+    measure: Measure | None = None
+
+    def beyond(self, suppressed: int) -> bool:
+        """Return whether a node is no candidate: then which of equal classes are suppressed does not matter."""
+        return self.limit is not None and suppressed > self.limit
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The statements by which a verification lets release models settle the classes of its nodes (``models.release``).
 
-They read ``names.JUDGED``: the classes of several nodes by the numbers of their texts. What is shared with the search
-is the definition alone: how many of the smallest classes fail, and in which order (``SizeModel``).
+They read ``names.JUDGED``: the classes of several nodes by the numbers of their texts. How many classes fail is found
+by ``evaluate.verified_sizes``, and which of them by ``evaluate.verified_order``; neither is shared with the search.
 """
 
 from __future__ import annotations
@@ -11,28 +11,27 @@ from sqlglot import exp
 from sqlanon.compiler.encoded_source import COVERED, leaves
 from sqlanon.compiler.readable_nodes import NODE, text_of
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.measures.loss import record_factors
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import (
     bigint,
     both,
     column,
     count_rows,
-    cte,
     equal,
     lookup_rows,
-    masked,
     named,
+    not_null,
     number,
-    row_number,
     table,
+    total,
     union_all,
     when,
-    with_ctes,
 )
 
 CUTS = names.PREFIX + "cuts"
-"""The table of what is cut off each node: its number, the size of the largest classes that fail, and how many do."""
+"""The table of what is cut off each node: its number, and the size below which all classes fail."""
+CHOSEN = names.PREFIX + "chosen"
+"""The classes of this size that fail, by their nodes and texts."""
 
 
 def counted_classes() -> exp.Select:
@@ -44,25 +43,15 @@ def counted_classes() -> exp.Select:
     return query.where(has_records).group_by(*[item.copy() for item in by])
 
 
-def ranked_texts(catalog: Catalog) -> exp.Query:
-    """Return per attribute, level and number of a text what suppressing it costs (D - leaves), and its code."""
+def costs_of_texts(catalog: Catalog) -> exp.Query:
+    """Return per attribute, level and number of a text what suppressing it costs (D - leaves)."""
     rows: list[exp.Query] = []
     for position, attribute in enumerate(catalog.attributes):
         for level in range(attribute.height):
             text = column(names.text_number(level))
             cost = exp.Sub(this=number(attribute.domain), expression=exp.Max(this=column(leaves(level))))
-            codes = [
-                exp.Min(this=masked(column(names.key(word)), number(attribute.mask(level, word))))
-                for word in range(catalog.words)
-            ]
             rows.append(
-                exp.select(
-                    named(number(position), "position"),
-                    named(number(level), "level"),
-                    named(text, "text"),
-                    named(bigint(cost), "cost"),
-                    *[named(bigint(code), names.key(word)) for word, code in enumerate(codes)],
-                )
+                exp.select(number(position), number(level), text, bigint(cost))
                 .from_(lookup_rows(position))
                 .where(equal(column(COVERED), number(1)))
                 .group_by(text.copy())
@@ -70,11 +59,36 @@ def ranked_texts(catalog: Catalog) -> exp.Query:
     return union_all(rows)
 
 
-def without_smallest(catalog: Catalog, *, greatest: bool, lasts: bool) -> exp.Query:
-    """Return the judged classes when those that ``CUTS`` names fail, too.
+def _of_node(catalog: Catalog, node: int) -> exp.Select:
+    """Return the judged classes of a node that have records."""
+    texts = [text_of(position) for position in range(len(catalog.attributes))]
+    query = exp.select(*map(column, texts), column(names.COUNT), column("fails")).from_(table(names.JUDGED))
+    has_records = exp.GT(this=column(names.COUNT), expression=number(0))
+    return query.where(equal(column(NODE), number(node))).where(has_records)
+
+
+def passing(catalog: Catalog, node: int, size: int) -> exp.Select:
+    """Return the texts of the classes of a size at a node that do not fail."""
+    texts = [text_of(position) for position in range(len(catalog.attributes))]
+    passes = both([equal(column("fails"), number(0)), equal(column(names.COUNT), number(size))])
+    return exp.select(*map(column, texts)).from_(_of_node(catalog, node).subquery("judged")).where(passes)
+
+
+def suppressed_texts(catalog: Catalog, node: int, size: int) -> exp.Query:
+    """Return per attribute and text how many records fail at a node, or are in classes below a size."""
+    gone = exp.or_(equal(column("fails"), number(1)), exp.LT(this=column(names.COUNT), expression=number(size)))
+    parts: list[exp.Query] = []
+    for position in range(len(catalog.attributes)):
+        text = column(text_of(position))
+        query = exp.select(number(position), text, bigint(total(column(names.COUNT))))
+        parts.append(query.from_(_of_node(catalog, node).subquery("judged")).where(gone.copy()).group_by(text.copy()))
+    return union_all(parts)
+
+
+def without_smallest(catalog: Catalog, *, lasts: bool) -> exp.Query:
+    """Return the judged classes when those fail, too, that are smaller than ``CUTS`` says, and those of ``CHOSEN``.
 
     Args:
-        greatest: of classes of one size, those whose values have lost most come first.
         lasts: a class that fails is suppressed whole at every more special node.
     """
     texts = [text_of(position) for position in range(len(catalog.attributes))]
@@ -84,52 +98,15 @@ def without_smallest(catalog: Catalog, *, greatest: bool, lasts: bool) -> exp.Qu
         exp.GT(this=column(names.COUNT, "judged"), expression=number(0)),
     ]
     smaller = exp.LT(this=column(names.COUNT, "judged"), expression=column("size", "cuts"))
-    first = exp.LTE(this=column("place", "ranked"), expression=column("classes", "cuts"))
-    falls = both([*passed, exp.paren(exp.or_(smaller, first))])
+    is_chosen = not_null(column(NODE, "chosen"))
+    falls = both([*passed, exp.paren(exp.or_(smaller, is_chosen))])
     failed = exp.or_(equal(column("fails", "judged"), number(1)), falls)
     certain = column(names.COUNT, "judged") if lasts else number(0)
     least = when(falls.copy(), certain, column("min_suppressed", "judged"))
     query = query.select(
         named(when(failed, number(1), number(0)), "fails"), named(bigint(least), "min_suppressed"), copy=False
     )
-    same_class = both(equal(column(name, "judged"), column(name, "ranked")) for name in (NODE, *texts))
+    same_class = both(equal(column(name, "judged"), column(name, "chosen")) for name in (NODE, *texts))
     query = query.from_(table(names.JUDGED, "judged"))
     query = query.join(table(CUTS, "cuts"), on=equal(column(NODE, "judged"), column(NODE, "cuts")), join_type="left")
-    query = query.join(table("ranked"), on=same_class, join_type="left")
-    return with_ctes(query, [cte("ranked", _ranked(catalog, texts, greatest=greatest))])
-
-
-def _ranked(catalog: Catalog, texts: list[str], *, greatest: bool) -> exp.Select:
-    """Return the classes of just the size of a cut, with their places in the order in which they are suppressed."""
-    keys = [column(name, "judged") for name in (NODE, *texts)]
-    cost: exp.Expr = bigint(number(0))
-    codes: list[list[exp.Expr]] = [[] for _ in range(catalog.words)]
-    query = exp.select(*keys).from_(table(names.JUDGED, "judged"))
-    tied = [
-        equal(column(NODE, "judged"), column(NODE, "cuts")),
-        equal(column(names.COUNT, "judged"), column("size", "cuts")),
-        equal(column("fails", "judged"), number(0)),
-    ]
-    query = query.join(table(CUTS, "cuts"), on=both(tied))
-    query = query.join(table(names.CERTIFIED, "nodes"), on=equal(column(NODE, "nodes"), column(NODE, "judged")))
-    for position, factor in enumerate(record_factors(catalog)):
-        own = f"text_of_{position}"
-        met = [
-            equal(column("position", own), number(position)),
-            equal(column("level", own), column(names.level(position), "nodes")),
-            equal(column("text", own), column(text_of(position), "judged")),
-        ]
-        query = query.join(table(names.RANKED_TEXTS, own), on=both(met))
-        cost = exp.Add(this=cost, expression=exp.Mul(this=bigint(number(factor)), expression=column("cost", own)))
-        for word, parts in enumerate(codes):
-            parts.append(column(names.key(word), own))
-    order = [cost if greatest else exp.Neg(this=exp.paren(cost)), *[_summed(parts) for parts in codes]]
-    return query.select(named(row_number(*order, partition=[column(NODE, "judged")]), "place"))
-
-
-def _summed(parts: list[exp.Expr]) -> exp.Expr:
-    """Return the sum of the codes of all attributes in a word, which have no bit in common."""
-    found: exp.Expr = bigint(number(0))
-    for part in parts:
-        found = exp.Add(this=found, expression=part)
-    return found
+    return query.join(table(CHOSEN, "chosen"), on=same_class, join_type="left")

@@ -32,12 +32,14 @@ from sqlanon.sqltrees.trees import (
     sum_if,
     table,
     total,
+    union_all,
     when,
     with_ctes,
 )
 
-PLACE = "place"
-"""Column: the place of a class in the order in which those of its size are suppressed, from 1 on."""
+PLACE = names.PLACE
+BEFORE, TURN = "before", "turn"
+"""Columns of ``names.GO_FIRST``: a place in the order by cost and values, and by the order in which classes go."""
 
 
 def judged_node(question: Question, node: Node, grain: str) -> exp.Query:
@@ -63,20 +65,22 @@ def counted_classes(question: Question, settled: str) -> exp.Select:
 
 
 def without_smallest(
-    question: Question, node: Node, settled: str, cut: SizeCut, *, greatest: bool, lasts: bool
+    question: Question, node: Node, settled: str, cut: SizeCut, *, greatest: bool, lasts: bool, turns: bool = False
 ) -> exp.Query:
     """Return the settled classes of a node when its smallest passing classes fail, too (``smallest_classes.sql``).
 
     Args:
         greatest: of classes of one size, those whose values have lost most come first (``ties``).
         lasts: a class that fails is suppressed whole at every more special node.
+        turns: ``names.GO_FIRST`` says which of them go.
     """
     key_names = [names.key(word) for word in range(question.catalog.words)]
+    ranks = ranked(question.catalog, node, settled, cut.size, greatest=greatest)
     found = bind(
         "model/smallest_classes.sql",
         relations={
             "judged": _with_certain(question, settled),
-            "ranked": ranked(question.catalog, node, settled, cut.size, greatest=greatest),
+            "ranked": in_turn(ranks, question.catalog.words) if turns else ranks,
         },
         columns={"class_key": key_names},
         values={"size": cut.size, "classes": cut.classes, "lasts": int(lasts)},
@@ -148,29 +152,63 @@ def _with_certain(question: Question, settled: str) -> exp.Expr:
     return exp.select("*", named(column(names.COUNT), "min_suppressed")).from_(table(settled))
 
 
-def ranked(catalog: Catalog, node: Node, settled: str, size: int, *, greatest: bool) -> exp.Select:
+def ranked(catalog: Catalog, node: Node, settled: str, size: int, *, greatest: bool, facts: bool = False) -> exp.Select:
     """Return the passing classes of a size with their place in the order in which they are suppressed.
 
     First those of which suppressing a record costs most by the weighted measure ``loss`` (``greatest``: least), because
-    their values have lost least; then by the words of their keys.
+    their values have lost least; then by their generalized values, in the order of the columns.
+
+    Args:
+        facts: return their costs and the places of their values in place of the words of their keys.
     """
-    tied = exp.select(*keys(catalog.words)).from_(table(settled))
+    words = catalog.words
+    tied = exp.select(*keys(words)).from_(table(settled))
     tied = tied.where(equal(column("fails"), number(0))).where(equal(column(names.COUNT), number(size)))
     cost: exp.Expr = bigint(number(0))
-    joined = exp.select(*keys(catalog.words, "tied")).from_(tied.subquery("tied"))
-    for position, (factor, level) in enumerate(zip(record_factors(catalog), node, strict=True)):
-        if not factor:
-            continue
-        leaf = f"leaf_{position}"
-        met = [equal(column("attribute", leaf), number(position)), equal(column("level", leaf), number(level))]
-        for word in range(catalog.words):
-            mask = catalog.attributes[position].mask(level, word)
-            own = masked(column(names.key(word), "tied"), number(mask)) if mask else number(0)
-            met.append(equal(column(names.key(word), leaf), own))
-        joined = joined.join(table(names.LEAF, leaf), on=both(met))
-        cost = exp.Add(this=cost, expression=exp.Mul(this=bigint(number(factor)), expression=column("cost", leaf)))
+    joined = exp.select(*keys(words, "tied")).from_(tied.subquery("tied"))
+    attributes = range(len(node))
+    for position, factor in enumerate(record_factors(catalog)):
+        own = f"value_{position}"
+        joined = joined.join(table(names.VALUE_PLACES, own), on=_value_of(catalog, position, node, "tied", own))
+        cost = exp.Add(this=cost, expression=exp.Mul(this=bigint(number(factor)), expression=column("cost", own)))
+        joined = joined.select(named(column(PLACE, own), own), named(column("cost", own), f"cost_{position}"))
     joined = joined.select(named(cost, "cost"))
-    words = keys(catalog.words, "priced")
     own_cost = column("cost", "priced")
-    place = row_number(own_cost if greatest else exp.Neg(this=own_cost), *words)
-    return exp.select(*[word.copy() for word in words], named(place, PLACE)).from_(joined.subquery("priced"))
+    order = [own_cost if greatest else exp.Neg(this=own_cost), *[column(f"value_{i}", "priced") for i in attributes]]
+    place = row_number(*order)
+    of_class = [column(f"{kind}_{i}", "priced") for kind in ("value", "cost") for i in attributes]
+    wanted = [own_cost.copy(), *of_class] if facts else keys(words, "priced")
+    return exp.select(*wanted, named(place, PLACE)).from_(joined.subquery("priced"))
+
+
+def _value_of(catalog: Catalog, position: int, node: Node, classes: str, values: str) -> exp.Expr:
+    """Return the condition that a row of ``names.VALUE_PLACES`` is the value of an attribute in a class."""
+    level = node[position]
+    met = [equal(column("attribute", values), number(position)), equal(column("level", values), number(level))]
+    for word in range(catalog.words):
+        mask = catalog.attributes[position].mask(level, word)
+        own = masked(column(names.key(word), classes), number(mask)) if mask else number(0)
+        met.append(equal(column(names.key(word), values), own))
+    return both(met)
+
+
+def gone_values(catalog: Catalog, node: Node, settled: str, size: int) -> exp.Query:
+    """Return per attribute and place of a generalized value what suppressing a record costs, and how many records are
+    suppressed with it before any of a size: those that fail, and all smaller classes."""
+    parts = []
+    for position in range(len(node)):
+        met = _value_of(catalog, position, node, "judged", "value")
+        by = [column(PLACE, "value"), column("cost", "value")]
+        query = exp.select(named(number(position), "position"), *by, bigint(total(column(names.COUNT, "judged"))))
+        gone = exp.or_(equal(column("fails"), number(1)), exp.LT(this=column(names.COUNT), expression=number(size)))
+        some = exp.select("*").from_(table(settled)).where(gone)
+        some = some.where(exp.GT(this=column(names.COUNT), expression=number(0)))
+        query = query.from_(some.subquery("judged")).join(table(names.VALUE_PLACES, "value"), on=met)
+        parts.append(query.group_by(*[item.copy() for item in by]))
+    return union_all(parts)
+
+
+def in_turn(ranks: exp.Select, words: int) -> exp.Select:
+    """Return ranked classes with the places that ``names.GO_FIRST`` gives them; without those it does not name."""
+    query = exp.select(*keys(words, "before"), named(column(TURN, "turns"), PLACE)).from_(ranks.subquery("before"))
+    return query.join(table(names.GO_FIRST, "turns"), on=equal(column(PLACE, "before"), column(BEFORE, "turns")))

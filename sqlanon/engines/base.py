@@ -469,14 +469,14 @@ class Engine(ABC):
             self.require("roles")
 
     def write_folder(self, name: str, query: exp.Query, folder: Path) -> exp.Expr:
-        """Write the rows of a query as a folder of Parquet files and return the relation that reads them back.
-
-        Raises:
-            UnsupportedError: the engine writes none.
-        """
+        """Write the rows of a query as a folder of Parquet files and return the relation that reads them back."""
         raise UnsupportedError(
             f"{self.capabilities.name} writes no folders.", hint="publish to a file: output: {file: release.parquet}."
         )
+
+    def read_folder(self, folder: Path) -> exp.Expr:
+        """Return the relation that reads a folder which ``write_folder`` wrote earlier."""
+        raise UnsupportedError(f"{self.capabilities.name} reads no folders.", hint="read its files.")
 
     def file_type(self, type_name: str) -> str:
         """Return the type of a column in a file that an embedded DuckDB writes: text if DuckDB lacks the type."""

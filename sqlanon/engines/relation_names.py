@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from sqlanon.errors import InputError
+from sqlanon.errors import EngineError, InputError
 
 
 def relation_parts(name: str, dialect: str, *, alone: bool = True) -> list[str]:
@@ -25,7 +25,7 @@ def relation_parts(name: str, dialect: str, *, alone: bool = True) -> list[str]:
     read: exp.Expr | None = None
     try:
         read = exp.to_table(name, dialect=dialect)
-    except SqlglotError:
+    except (SqlglotError, ValueError):  # sqlglot unpacks three parts, and there may be more
         read = None
     # a function, an alias or a sample is no part of a name, and would be left out silently
     # what cannot be parsed is taken apart at its dots
@@ -55,3 +55,17 @@ def written_name(parts: Sequence[str], dialect: str) -> str:
     bare = [part.isidentifier() and part == part.lower() for part in parts]
     quotes = [exp.to_identifier(part, quoted=not plain) for part, plain in zip(parts, bare, strict=True)]
     return ".".join(part.sql(dialect=dialect) for part in quotes)
+
+
+def unlisted(kind: str) -> EngineError:
+    """Return the error of a name that the database does not list, whatever files there are.
+
+    Args:
+        kind: what the database calls it.
+    """
+    return EngineError(
+        "The database lists no table or view of this name; a file is named as a source, not as a table.",
+        hint="name a table or view that the database lists.",
+        statement="relations",
+        kind=kind,
+    )

@@ -119,6 +119,7 @@ class CodeArrays:
         attributes: the values of the quasi-identifiers.
         sensitive: those of the sensitive columns, in the order of the catalog.
         fetched: the tables that this was read from.
+        orders: per attribute and level, the places of its values in the order of their texts; None: not asked for.
     """
 
     catalog: Catalog
@@ -129,6 +130,7 @@ class CodeArrays:
     sensitive: dict[str, SensitiveValues] = field(default_factory=dict)
     fetched: tuple[Transferred, ...] = ()
     owners: Whole | None = None
+    orders: tuple[tuple[Whole, ...], ...] | None = None
 
     def close(self) -> None:
         """Forget the rows of the base."""
@@ -159,7 +161,25 @@ def fetch(engine: Engine, catalog: Catalog) -> CodeArrays:
     population = _whole(base[names.POPULATION]) if catalog.has_population else None
     owners = _whole(base[names.ENTITY]) if catalog.has_entity else None
     n = _whole(base[names.COUNT])
-    return CodeArrays(catalog, keys, n, population, attributes, sensitive, tuple(fetched), owners)
+    arrays = CodeArrays(catalog, keys, n, population, attributes, sensitive, tuple(fetched), owners)
+    if catalog.ordered:
+        fetch_orders(engine, arrays)
+    return arrays
+
+
+def fetch_orders(engine: Engine, arrays: CodeArrays) -> None:
+    """Add the order of the values, from ``names.VALUE_PLACES``."""
+    data = as_plain(names.VALUE_PLACES, engine.arrow("transfer", exp.select("*").from_(table(names.VALUE_PLACES))))
+    places = {field.name: _whole(numpy_column(data.column(field.name))) for field in data.schema}
+    orders = []
+    for number, attribute in enumerate(arrays.attributes):
+        rows = np.flatnonzero(places["attribute"] == number)
+        keys = [places[names.key(word)][rows] for word in range(arrays.catalog.words)]
+        order = np.lexsort((attribute.place.code(keys), places["level"][rows]))
+        ends = np.cumsum(attribute.widths)[:-1]
+        orders.append(tuple(np.split(places["place"][rows][order], ends)))
+    arrays.orders = tuple(orders)
+    arrays.fetched += (Transferred(names.VALUE_PLACES, data.num_rows, data.nbytes),)
 
 
 def _whole(column: NDArray[np.generic]) -> Whole:

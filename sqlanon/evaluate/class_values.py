@@ -9,8 +9,10 @@ import numpy as np
 
 from sqlanon.evaluate.grains import Grain, Grains, Rest
 from sqlanon.evaluate.key_layout import Whole
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
-from sqlanon.measures.loss import record_factors
+from sqlanon.measures.base import Measure
+from sqlanon.measures.loss import decides, record_factors
 
 
 @dataclass(frozen=True)
@@ -36,21 +38,55 @@ class ClassValues:
             return self.grains.rest_values(self.grain, self.node, self.rest, attribute, self._rest_numbers)
         return values.numbers((self.keys >> place.shift) & place.mask(0), self.node[attribute])
 
-    def ranked(self, places: Whole, greatest: bool) -> Whole:
-        """Return the places of some classes in the order of ``compiler.settled.ranked``.
+    def first_to_go(
+        self, places: Whole, many: int, n: Whole, *, catalog: Catalog, measure: Measure | None, greatest: bool
+    ) -> Whole:
+        """Return the places of those of some classes of one size that go first (``tied_classes``), in that order.
 
-        That is what suppressing one of their records costs by the measure ``loss``, the most first, or for ``greatest``
-        the least; then the words of their keys, as the source has them.
+        Args:
+            n: the records of those of all classes that are suppressed before, and of these; 0 of the others.
+            measure: of the policy; None: only the number matters.
+            greatest: of classes of one size, those whose values have lost most go first.
         """
-        some = self._of(places)
-        arrays = self.grains.arrays
+        some, orders = self._of(places), self.grains.arrays.orders
+        assert orders is not None  # fetched where there are models of sizes
+        attributes = range(len(self.node))
+        numbers = [some.numbers(i) for i in attributes]
+        costs = [self._costs(i)[numbers[i]] for i in attributes]
         cost = np.zeros(len(places), np.int64)
-        for attribute, factor in enumerate(record_factors(arrays.catalog)):
-            numbers, level = some.numbers(attribute), arrays.attributes[attribute].levels[self.node[attribute]]
-            cost += factor * level.costs[-1][numbers].astype(np.int64)
-        order = np.lexsort((*reversed(some.words()), cost if greatest else -cost))
-        ordered: Whole = places[order]
-        return ordered
+        for factor, own in zip(record_factors(catalog), costs, strict=True):
+            cost += factor * own
+        texts = [orders[i][self.node[i]][numbers[i]] for i in attributes]
+        order = np.lexsort((*reversed(texts), cost if greatest else -cost))
+        equal = np.flatnonzero(cost[order] == cost[order[many - 1]])
+        start, end = int(equal[0]), int(equal[-1]) + 1
+        if not decides(measure) or measure is None or end == many:
+            first: Whole = places[order[:many]]
+            return first
+        from sqlanon.evaluate.tied_classes import TiedClasses, first_to_go  # few policies need it
+
+        gone = n.copy()
+        gone[places[order[start:]]] = 0
+        where = np.flatnonzero(gone)
+        others, records = self._of(where), gone[where]
+        tied, counted = order[start:end], [others.numbers(i) for i in attributes]
+        facts = TiedClasses(
+            int(n[places[0]]),
+            [own[tied] for own in numbers],
+            [own[tied] for own in costs],
+            int(records.sum()),
+            [int((self._costs(i)[counted[i]] * records).sum()) for i in attributes],
+            [np.bincount(counted[i], records, len(self._costs(i))).astype(np.int64) for i in attributes],
+        )
+        goes = first_to_go(measure, catalog, self.node, facts, many - start)
+        chosen: Whole = places[np.concatenate((order[:start], tied[goes]))]
+        return chosen
+
+    def _costs(self, attribute: int) -> Whole:
+        """Return per value of an attribute what suppressing it costs: D - leaves."""
+        costs = self.grains.arrays.attributes[attribute].levels[self.node[attribute]].costs[-1]
+        found: Whole = costs.astype(np.int64, copy=False)
+        return found
 
     def words_of(self, places: Whole) -> list[Whole]:
         """Return the words of the keys of some classes, as the source has them, without the earlier classes."""

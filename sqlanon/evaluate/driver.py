@@ -68,18 +68,17 @@ def run_search(
     name, strategy = extensions.strategy(options.strategy)
     progress = Progress()
     generator = strategy(problem, progress, gap=float(options.gap))
-    stopped = ""
     try:
         requests = next(generator)
         while True:
-            stopped = _limit(options, progress)
-            if stopped:
+            progress.stopped = _limit(options, progress)
+            if progress.stopped:
                 break
             room = (options.max_evaluations or len(requests) + progress.evaluated) - progress.evaluated
             if room < len(requests):
                 for verdict in evaluator.judge(requests[:room]):
                     progress.see(verdict)
-                stopped = "max_evaluations"
+                progress.stopped = "max_evaluations"
                 break
             verdicts = evaluator.judge(requests)
             requests = generator.send(verdicts)
@@ -89,13 +88,13 @@ def run_search(
     except StopIteration:
         evaluator.report(progress)
     except KeyboardInterrupt:
-        stopped = "interrupt"
-    proof = _proof(problem, evaluator, progress, interrupted=stopped == "interrupt")
+        progress.stopped = "interrupt"
+    proof = _proof(problem, evaluator, progress, interrupted=progress.stopped == "interrupt")
     best = progress.incumbent
     if best is None:
-        _give_up(problem, evaluator, progress, proof, name, stopped)
+        _give_up(problem, evaluator, progress, proof, name)
     certificate = _certify(problem, best, progress, proof, name)
-    if stopped == "interrupt" and options.on_interrupt == "discard":
+    if progress.stopped == "interrupt" and options.on_interrupt == "discard":
         raise interrupted(f"{progress.evaluated} evaluations", certificate, problem.catalog.levels(best.node))
     return SearchResult(best, certificate, progress, proof)
 
@@ -178,14 +177,14 @@ def _certify(
 
 
 def _give_up(
-    problem: Problem, evaluator: NodeJudge, progress: Progress, proof: Proof | None, strategy: str, stopped: str
+    problem: Problem, evaluator: NodeJudge, progress: Progress, proof: Proof | None, strategy: str
 ) -> NoReturn:
     """Raise the error of a search without a solution: NoSolutionError if it is proven that there is none."""
-    if stopped == "interrupt":
+    if progress.stopped == "interrupt":
         raise interrupted(f"{progress.evaluated} evaluations")
     if not progress.finished:
         raise SearchStoppedError(
-            f"The search was stopped ({stopped}) after {progress.evaluated} evaluations, before any solution.",
+            f"The search was stopped ({progress.stopped}) after {progress.evaluated} evaluations, before any solution.",
             hint="raise time_limit or max_evaluations.",
         )
     if proof is None:

@@ -19,6 +19,7 @@ from sqlanon.evaluate.snapshots import Snapshot, SnapshotStore
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
 from sqlanon.measures.base import Counts
+from sqlanon.measures.loss import decides
 from sqlanon.models import least_size
 from sqlanon.models.base import PrivacyModel, is_of_release
 from sqlanon.search.base import Problem, Progress, Request, Verdict
@@ -85,7 +86,8 @@ class Evaluator:
         self._snapshots = snapshots
         self._problem = problem
         limit = catalog.allowed - catalog.uncovered
-        self._question = Question(catalog, tuple(models), least_size(models), problem.measure.needs, limit)
+        measure = problem.measure
+        self._question = Question(catalog, tuple(models), least_size(models), measure.needs, limit, measure=measure)
         self._full = replace(self._question, limit=None, by_model=True)
         self._most = most
         self._lanes = engine.lanes if lanes is None else min(lanes, engine.lanes)
@@ -172,6 +174,9 @@ class Evaluator:
         """Remember the verdict of a node that was judged, and share its counts; those of the search only."""
         self._memo[node] = verdict_of(self._problem, self._question.models, node, counts, exact=has_costs)
         if self.shared is not None and not exact:
+            beyond = self._question.beyond(counts.suppressed - self._catalog.uncovered)
+            if beyond and self._of_release and decides(self._question.measure):
+                return  # which of equal classes are suppressed was not asked for
             self.shared.keep(node, counts, has_costs=has_costs)
 
     def _judge_locally(self, judge: InProcessJudge | PersonsJudge, wanted: Mapping[Node, Node], exact: bool) -> None:

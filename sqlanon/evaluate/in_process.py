@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sqlanon.compiler.question import Question
-from sqlanon.evaluate.arrays import CodeArrays
+from sqlanon.engines.base import Engine
+from sqlanon.evaluate.arrays import CodeArrays, fetch_orders
 from sqlanon.evaluate.class_values import ClassValues
 from sqlanon.evaluate.grains import Grain, Grains, Rest, group_starts, sums
 from sqlanon.evaluate.key_layout import KeyLayout, Whole
@@ -202,6 +203,11 @@ class InProcess:
             self._known[k, at_most] = KnownSets(BaseRows.of(self._arrays), at_most, k, self._of_sets)
         return self._known[k, at_most]
 
+    def with_orders(self, engine: Engine) -> None:
+        """Fetch the order of the values, unless that was done."""
+        if self._arrays.orders is None:
+            fetch_orders(engine, self._arrays)
+
     @property
     def fetched(self) -> tuple[Transferred, ...]:
         """The tables that were fetched."""
@@ -321,8 +327,10 @@ class InProcessJudge:
         )
         return counts, total, failing
 
-    def _as_seen(self, formed: _Formed, node: Node, fails: Flags, certain: Whole, exact: bool) -> NodeClasses:
-        """Return the classes of a node as release models see them."""
+    def _as_seen(
+        self, formed: _Formed, node: Node, fails: Flags, certain: Whole, exact: bool, *, chooses: bool = True
+    ) -> NodeClasses:
+        """Return the classes of a node as release models see them; not ``chooses``: only how many fail counts."""
         classes = formed.classes
         values = ClassValues(self.grains, formed.grain, node, classes.keys, classes.rest)
         # only of nodes whose costs are not asked for beyond the limit may be counted less than all that is suppressed
@@ -332,16 +340,25 @@ class InProcessJudge:
             assert classes.of_base is not None
             return NodeSets(self._known_sets(k, at_most), node, classes.of_base, len(classes.n), limit)
 
+        def first_to_go(places: Whole, many: int, gone: Flags, greatest: bool) -> Whole:
+            n = np.where(gone, classes.n, 0)
+            n[places] = classes.n[places]
+            catalog, measure = self._question.catalog, self._question.measure
+            many_records = int(classes.n[gone].sum()) + many * int(classes.n[places[0]])
+            if not chooses or (not exact and self._question.beyond(many_records)):
+                measure = None
+            return values.first_to_go(places, many, n, catalog=catalog, measure=measure, greatest=greatest)
+
         layout, earlier = self.grains.layout, None
         if self._joint is not None:
             earlier = (classes.keys >> layout.class_shift) & ((1 << layout.earlier_bits) - 1)
-        of_classes = values.numbers, values.ranked, known_sets, values.words_of
+        of_classes = values.numbers, first_to_go, known_sets, values.words_of
         return NodeClasses(node, classes.n, fails, certain, *of_classes, earlier)
 
     def _alone(self, model: PrivacyModel, formed: _Formed, node: Node) -> int:
         """Return how many records of a node a release model suppresses, were it alone."""
         nobody = np.zeros(len(formed.classes.n), np.int64)
-        return suppressed_alone(model, self._as_seen(formed, node, nobody.astype(bool), nobody, True))
+        return suppressed_alone(model, self._as_seen(formed, node, nobody.astype(bool), nobody, True, chooses=False))
 
     def _formed(self, grain: Grain, node: Node) -> _Formed:
         """Return the classes of a node: those that are kept, or formed from a grain."""

@@ -1,6 +1,6 @@
 """Profiles: persons with the same rows, whatever their order, get the same number. Pure functions over arrays.
 
-Who sees several rows of a person sees all of them together, so that what must not be rare is the multiset of her
+Who sees several rows of a person sees all of them together, so that what must not be rare is the multiset of their
 generalized rows. Numbers are equal exactly when what they stand for is equal: lists are compared, never their hashes.
 """
 

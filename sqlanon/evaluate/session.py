@@ -6,17 +6,20 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
+from sqlanon.compiler.encode import value_places
 from sqlanon.engines.base import Engine
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.errors import UnsupportedError
 from sqlanon.evaluate.snapshots import SnapshotStore
-from sqlanon.evaluate.transfer import Transferred, transfer
+from sqlanon.evaluate.transfer import Transferred, carry, transfer
 from sqlanon.ledger.releases import ReleaseLedger
+from sqlanon.models.release import SizeModel
 from sqlanon.policy import EngineOptions, Policy
 from sqlanon.source.beside import BesideSource, judge_source, judged_for, rewarned
 from sqlanon.source.encoding import Encoding
 from sqlanon.source.opening import Source
 from sqlanon.source.shifting import check_shifted
+from sqlanon.sqltrees import names
 
 if TYPE_CHECKING:  # arrays are imported where they are used
     from sqlanon.evaluate.in_process import InProcess
@@ -28,11 +31,13 @@ LOCAL_LANES = 2
 
 @dataclass(slots=True)
 class _Shared:
-    """What sessions over one encoded source share: whether it is closed, the embedded engines, and the arrays."""
+    """What sessions over one encoded source share: whether it is closed, the embedded engines, the arrays, and the
+    engines that have ``names.VALUE_PLACES``."""
 
     closed: bool = False
     embedded: list[Engine] = field(default_factory=list)
     local: InProcess | PersonsInProcess | None = None
+    ordered: list[Engine] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,7 @@ class Session:
         beside = judge_source(engine, encoding, policy)
         snapshots = SnapshotStore(engine, encoding.catalog)
         session = cls(policy, encoded_policy, source, encoding, seconds, snapshots, engine, (), beside, releases)
-        return session._with_engine()
+        return session._with_engine()._with_order()
 
     def under(self, policy: Policy) -> Self:
         """Return a session under another policy that needs the same encoding; closing either closes both.
@@ -105,7 +110,7 @@ class Session:
         else:
             beside = judge_source(self.engine, self.encoding, policy)
         session = replace(self, policy=policy, encoded_policy=policy, seconds={"encode": 0.0}, beside=beside)
-        return session._with_engine()
+        return session._with_engine()._with_order()
 
     def _with_engine(self) -> Self:
         """Return the session with an embedded engine if its nodes are to be judged there, and it has none yet."""
@@ -125,6 +130,21 @@ class Session:
         self._shared.embedded.append(embedded)
         return replace(self, snapshots=snapshots, judging=embedded, copied=copied)
 
+    def _with_order(self) -> Self:
+        """Return the session with the order of the values where models suppress classes by it."""
+        catalog, has = self.encoding.catalog, self._shared.ordered
+        if not catalog.attributes or not any(isinstance(model, SizeModel) for model in self.encoded_policy.models):
+            return self
+        if self.engine not in has:
+            if not catalog.ordered:  # the source was encoded for a policy without such models
+                query = value_places([a.domain for a in catalog.attributes], max(catalog.top) + 1, catalog.words)
+                self.engine.create("order of values", names.VALUE_PLACES, query)
+            has.append(self.engine)
+        if self.judging in has:
+            return self
+        has.append(self.judging)
+        return replace(self, copied=(*self.copied, carry(self.engine, self.judging, names.VALUE_PLACES)))
+
     @property
     def judged_in_process(self) -> bool:
         """Whether nodes are judged from arrays, not by SQL."""
@@ -140,14 +160,17 @@ class Session:
         """Return what judges nodes in the process, fetched once for all sessions over the source; None: SQL does."""
         if not self.judged_in_process:
             return None
+        from sqlanon.evaluate.in_process import InProcess
+
         if self._shared.local is None:
             from sqlanon.evaluate.arrays import fetch
-            from sqlanon.evaluate.in_process import InProcess
             from sqlanon.evaluate.person_judging import PersonsInProcess
 
             arrays, threads = fetch(self.engine, self.encoding.catalog), self.policy.engine.threads
             kind = PersonsInProcess if self.encoding.catalog.has_entity else InProcess
             self._shared.local = kind(arrays, threads=threads)
+        if self.engine in self._shared.ordered and isinstance(self._shared.local, InProcess):
+            self._shared.local.with_orders(self.engine)
         return self._shared.local
 
     @property

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.compiler import settled as compiler
@@ -19,10 +20,11 @@ from sqlanon.engines.base import Engine
 from sqlanon.evaluate.settling_persons import SettledPersons, settle_persons
 from sqlanon.evaluate.settling_sets import JudgedTable, settle_known
 from sqlanon.lattice.nodes import Node
+from sqlanon.measures.loss import decides
 from sqlanon.models.base import PrivacyModel, is_of_release
 from sqlanon.models.bounded_knowledge import BoundedKnowledge
 from sqlanon.models.joint_cells import JointCells
-from sqlanon.models.release import SizeModel, cut_of
+from sqlanon.models.release import SizeCut, SizeModel, cut_of
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, masked
 
@@ -94,10 +96,51 @@ def settle_sizes(found: SettledNode, model: PrivacyModel) -> bool:
         return False
     cut = cut_of(listed, removed)
     greatest = model.ties == "greatest_loss"
+    suppressed = sum(n * classes for n, fails, _, classes in counted if fails or n < cut.size) + cut.size * cut.classes
+    chooses = cut.classes < sizes[cut.size] and not found.question.beyond(suppressed)
+    turns = chooses and _choose(found, cut, greatest=greatest)
     query = compiler.without_smallest(
-        found.question, found.node, found.table, cut, greatest=greatest, lasts=model.monotone
+        found.question, found.node, found.table, cut, greatest=greatest, lasts=model.monotone, turns=turns
     )
     found.replace(query)
+    if turns:
+        found.engine.drop(names.GO_FIRST)
+    return True
+
+
+def _choose(found: SettledNode, cut: SizeCut, *, greatest: bool) -> bool:
+    """Load which classes of the size of a cut go (``names.GO_FIRST``), where the measure decides it; return whether."""
+    import numpy as np
+
+    from sqlanon.evaluate.tied_classes import TiedClasses, first_to_go
+
+    catalog, node, measure, run = found.question.catalog, found.node, found.question.measure, found.engine.run
+    if measure is None or not decides(measure) or not node:
+        return False
+    ranks = compiler.ranked(catalog, node, found.table, cut.size, greatest=greatest, facts=True)
+    by_place = sorted(run("tied classes", ranks), key=lambda row: row[-1])
+    tied = np.array(by_place, np.int64).T  # cost, values, costs of the attributes, place
+    equal = np.flatnonzero(tied[0] == tied[0, cut.classes - 1])
+    start, end = int(equal[0]), int(equal[-1]) + 1
+    if end == cut.classes:
+        return False
+    attributes = range(len(node))
+    values, costs = tied[1 : 1 + len(node)], tied[1 + len(node) : -1]
+    gone = [np.bincount(values[i, :start], minlength=int(values[i].max()) + 1) * cut.size for i in attributes]
+    spent = [int(costs[i, :start].sum()) * cut.size for i in attributes]
+    for row in run("suppressed values", compiler.gone_values(catalog, node, found.table, cut.size)):
+        position, place, cost, n = map(int, row)
+        gone[position] = np.pad(gone[position], (0, max(place + 1 - len(gone[position]), 0)))
+        gone[position][place] += n
+        spent[position] += cost * n
+    equals = TiedClasses(
+        cut.size, list(values[:, start:end]), list(costs[:, start:end]), int(gone[0].sum()), spent, gone
+    )
+    goes = [start + place for place in first_to_go(measure, catalog, node, equals, cut.classes - start)]
+    turns = {compiler.BEFORE: [*range(1, start + 1), *[place + 1 for place in goes]]}
+    turns[compiler.TURN] = [*range(1, cut.classes + 1)]
+    data = pa.table({name: pa.array(numbers, pa.int64()) for name, numbers in turns.items()})
+    found.engine.load("go first", names.GO_FIRST, data, replayed=found.replayed)
     return True
 
 
@@ -172,7 +215,7 @@ def _settle_classes(
 
 def suppressed_alone(engine: Engine, question: Question, node: Node, grain: str, model: PrivacyModel) -> int:
     """Return how many records of a node a release model suppresses where there is no other model."""
-    alone = replace(question, models=(model,), by_model=False)
+    alone = replace(question, models=(model,), by_model=False, measure=None)
     found = _settle_classes(engine, alone, node, grain, f"{names.SETTLED}_alone")
     suppressed = sum(n * classes for n, fails, _, classes in found.counted() if fails)
     found.drop()

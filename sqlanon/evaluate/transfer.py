@@ -1,8 +1,9 @@
 """What a search needs of an encoded source, carried to another engine: codes and counts, no record and no value.
 
-The tables are those that ``evaluate`` reads (``transferred_tables``). Lookups stay behind, and with them every text of
-the source: what is carried reveals how many records share which codes, but not, without the lookups, what the codes
-mean. With an entity it also reveals which of them belong to one entity, by its place in the order of all.
+The tables are those that ``evaluate`` reads (``transferred_tables``), and the order of the values where models of
+sizes suppress classes by it. Lookups stay behind, and with them every text of the source: what is carried reveals how
+many records share which codes, but not, without the lookups, what the codes mean. With an entity it also reveals which
+of them belong to one entity, by its place in the order of all.
 """
 
 from __future__ import annotations
@@ -55,12 +56,14 @@ def transfer(giving: Engine, taking: Engine, catalog: Catalog) -> tuple[Transfer
     Raises:
         EngineError: one of the engines refused a statement, or a count does not fit.
     """
-    carried = []
-    for name in transferred_tables(catalog):
-        data = as_plain(name, giving.arrow("transfer", exp.select("*").from_(table(name))))
-        taking.load("transfer", name, data, replayed=False)
-        carried.append(Transferred(name, data.num_rows, data.nbytes))
-    return tuple(carried)
+    return tuple(carry(giving, taking, name) for name in transferred_tables(catalog))
+
+
+def carry(giving: Engine, taking: Engine, name: str) -> Transferred:
+    """Copy one table; for errors see ``transfer``."""
+    data = as_plain(name, giving.arrow("transfer", exp.select("*").from_(table(name))))
+    taking.load("transfer", name, data, replayed=False)
+    return Transferred(name, data.num_rows, data.nbytes)
 
 
 def as_plain(name: str, data: pa.Table) -> pa.Table:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
+import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
@@ -15,11 +16,15 @@ from sqlanon.compiler.classes_on_sets import part_of_set
 from sqlanon.compiler.readable_nodes import NODE, text_of
 from sqlanon.engines.base import Engine
 from sqlanon.evaluate.settling_sets import JudgedTable, settle_known
+from sqlanon.evaluate.verified_order import Gone, Texts, falling
+from sqlanon.evaluate.verified_sizes import least_removed
 from sqlanon.lattice.catalog import Catalog
+from sqlanon.lattice.nodes import Node
+from sqlanon.measures.base import Measure
 from sqlanon.models.base import PrivacyModel, is_of_release
 from sqlanon.models.bounded_knowledge import BoundedKnowledge
 from sqlanon.models.profile_k import ProfileK
-from sqlanon.models.release import SizeModel, cut_of
+from sqlanon.models.release import SizeCut, SizeModel, cut_of
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, equal, number, table, when
 
@@ -32,12 +37,17 @@ class VerifiedClasses:
     """The classes of some nodes, in ``names.JUDGED``, while release models settle them.
 
     Attributes:
+        nodes: by their numbers.
+        costs: what suppressing a record costs by position, level and text (``compiler.costs_of_texts``).
         totals: by the number of a node, at least so many encoded records are suppressed at every more special node.
     """
 
     engine: Engine
     catalog: Catalog
+    nodes: Mapping[int, Node]
+    measure: Measure
     totals: dict[int, int] = field(default_factory=dict)
+    costs: dict[tuple[int, int, int], int] = field(default_factory=dict)
 
     def replace(self, query: exp.Query) -> None:
         """Put the rows of a query, which reads ``names.JUDGED``, in its place."""
@@ -61,7 +71,8 @@ def settle_sizes(found: VerifiedClasses, model: PrivacyModel) -> bool:
     counted: dict[int, list[tuple[int, ...]]] = {}
     for node, *row in found.engine.run("classes by size", compiler.counted_classes()):
         counted.setdefault(int(node), []).append(tuple(map(int, row)))
-    cuts: dict[str, list[int]] = {NODE: [], "size": [], "classes": []}
+    smaller: dict[int, int] = {}
+    chosen: list[Texts] = []
     for node, rows in counted.items():
         found.bound(node, model.least([(n, certain, classes) for n, _, certain, classes in rows]))
         sizes: dict[int, int] = {}
@@ -69,19 +80,53 @@ def settle_sizes(found: VerifiedClasses, model: PrivacyModel) -> bool:
             if not fails:
                 sizes[n] = sizes.get(n, 0) + classes
         listed = sorted(sizes.items())
-        removed = model.removed(listed)
+        removed = least_removed(model, listed)
         if removed:
             cut = cut_of(listed, removed)
-            for name, value in ((NODE, node), ("size", cut.size), ("classes", cut.classes)):
-                cuts[name].append(value)
-    if not cuts[NODE]:
+            suppressed = sum(n * classes for n, fails, _, classes in rows if fails or n < cut.size)
+            smaller[node] = cut.size + (cut.classes == sizes[cut.size])
+            if cut.classes < sizes[cut.size]:
+                texts = _fall(found, node, cut, suppressed, greatest=model.ties == "greatest_loss")
+                chosen.append(np.insert(texts, 0, node, axis=0))
+    if not smaller:
         return False
-    data = pa.table({name: pa.array(values, pa.int64()) for name, values in cuts.items()})
-    found.engine.load("cuts", compiler.CUTS, data, replayed=False)
-    greatest = model.ties == "greatest_loss"
-    found.replace(compiler.without_smallest(found.catalog, greatest=greatest, lasts=model.monotone))
+    key_names = [NODE, *map(text_of, range(len(found.catalog.attributes)))]
+    fallen = np.concatenate([np.zeros((len(key_names), 0), np.int64), *chosen], axis=1)
+    for name, table_name, columns in (
+        ("cuts", compiler.CUTS, {NODE: [*smaller], "size": [*smaller.values()]}),
+        ("chosen", compiler.CHOSEN, dict(zip(key_names, fallen, strict=True))),
+    ):
+        data = pa.table({key: pa.array(values, pa.int64()) for key, values in columns.items()})
+        found.engine.load(name, table_name, data, replayed=False)
+    found.replace(compiler.without_smallest(found.catalog, lasts=model.monotone))
     found.engine.drop(compiler.CUTS)
+    found.engine.drop(compiler.CHOSEN)
     return True
+
+
+def _fall(found: VerifiedClasses, number: int, cut: SizeCut, suppressed: int, *, greatest: bool) -> Texts:
+    """Return which classes of the size of a cut fall at a node, by the numbers of their texts.
+
+    Args:
+        suppressed: the encoded records that are suppressed before. Beyond the limit, it does not matter which follow.
+    """
+    catalog, run, node = found.catalog, found.engine.run, found.nodes[number]
+    classes = np.array(run("classes of a size", compiler.passing(catalog, number, cut.size)), np.int64).T
+    if not found.costs:
+        found.costs |= {(p, level, text): c for p, level, text, c in run("costs", compiler.costs_of_texts(catalog))}
+    beyond = suppressed + cut.size * cut.classes > catalog.allowed - catalog.uncovered
+
+    def gone() -> Gone:
+        by_text: list[dict[int, int]] = [{} for _ in node]
+        for position, text, n in run("suppressed texts", compiler.suppressed_texts(catalog, number, cut.size)):
+            by_text[position][int(text)] = int(n)
+        return Gone(by_text)
+
+    def cost(position: int, text: int) -> int:
+        return int(found.costs[position, node[position], text])
+
+    measure = None if beyond else found.measure
+    return falling(catalog, measure, node, classes, cut, cost, gone, greatest=greatest)
 
 
 def settle_sets(found: VerifiedClasses, model: PrivacyModel) -> bool:
@@ -141,15 +186,11 @@ VERIFIED: dict[type, VerifiedSettler] = {
 """By the class of a model, or one that it inherits from, what settles it."""
 
 
-def prepare(engine: Engine, catalog: Catalog, models: Sequence[PrivacyModel]) -> None:
-    """Write what the order of classes of one size is read from, if there are release models."""
-    if any(map(is_of_release, models)) and catalog.attributes:
-        engine.create("ranked texts", names.RANKED_TEXTS, compiler.ranked_texts(catalog), replayed=False)
-
-
-def settle_verified(engine: Engine, catalog: Catalog, models: Sequence[PrivacyModel]) -> dict[int, int]:
+def settle_verified(
+    engine: Engine, catalog: Catalog, models: Sequence[PrivacyModel], nodes: Mapping[int, Node], measure: Measure
+) -> dict[int, int]:
     """Let the release models settle the classes in ``names.JUDGED``, and return the bounds of the nodes by number."""
-    found = VerifiedClasses(engine, catalog)
+    found = VerifiedClasses(engine, catalog, nodes, measure)
     of_release = [model for model in models if is_of_release(model)]
     settlers = [next(VERIFIED[kind] for kind in type(model).__mro__ if kind in VERIFIED) for model in of_release]
     changed = bool(of_release)

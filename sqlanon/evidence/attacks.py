@@ -24,7 +24,7 @@ from sqlanon.report.recipient import NONE, SOME, coarse_parts
 Figures = dict[str, Any]
 Found = tuple[str, str, Figures]
 """What an attack came to: its outcome, the key of its result, its figures."""
-WITHSTOOD, OPEN, NOT_APPLICABLE, NOT_RUN = "withstood", "open", "not_applicable", "not_run"
+NO_FINDING, NEEDS_REVIEW, NOT_APPLICABLE, NOT_RUN = "no_finding", "needs_review", "not_applicable", "not_run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Attack:
 
     Attributes:
         knows: what the attacker is taken to know.
-        outcome: ``withstood``, ``open``, ``not_applicable`` or ``not_run``.
+        outcome: ``no_finding``, ``needs_review``, ``not_applicable`` or ``not_run``.
         result: one or two sentences with the figures.
         figures: by name; coarsened where the pack is for a recipient.
     """
@@ -106,8 +106,8 @@ def _class_sizes(plan: Planned, recounted: Recount) -> Found:
         "smallest_class": found.smallest_class,
         "k": k,
     }
-    outcome = WITHSTOOD if found.smallest_class >= k > 1 else OPEN
-    by_person = outcome == WITHSTOOD and plan.catalog.has_entity  # whose records they are is not in the release
+    outcome = NO_FINDING if found.smallest_class >= k > 1 else NEEDS_REVIEW
+    by_person = outcome == NO_FINDING and plan.catalog.has_entity  # whose records they are is not in the release
     return outcome, "persons" if by_person else outcome, counted
 
 
@@ -119,7 +119,7 @@ def _models(plan: Planned, recounted: Recount) -> Found:
     again = [] if recounted.found is None else [item.model for item in recounted.found.models]
     once = [model.label for model in plan.models if model.label not in again]
     listed: Figures = {"again": ", ".join(again), "once": ", ".join(once), "failing_classes": 0}
-    return WITHSTOOD, WITHSTOOD, listed
+    return NO_FINDING, NO_FINDING, listed
 
 
 def _null_wildcards(plan: Planned) -> Found:
@@ -143,17 +143,20 @@ def _wildcards(audit: NullAudit) -> Found:
     smallest = audit.smallest
     found = {"extended": smallest.extended, "right_maybe": smallest.right_maybe, "maybe": smallest.maybe}
     only = audit.only_wildcards
-    outcome = OPEN if only is not None and (only.right_maybe or only.maybe) else WITHSTOOD
+    outcome = NEEDS_REVIEW if only is not None and (only.right_maybe or only.maybe) else NO_FINDING
     return outcome, outcome, found
 
 
 def _identifying(plan: Planned) -> Found:
     """Return whether a column identifies persons: a policy that does not accept it would have been refused."""
+    keys = ", ".join(name for name, _, few in plan.beside_release.few if few)
+    if keys:
+        return NEEDS_REVIEW, "keys", {"keys": keys, "accepted": ", ".join(plan.policy.accept)}
     published = [column for column in plan.policy.columns if column.role in ("keep", "sensitive")]
     if not published:
         return NOT_APPLICABLE, NOT_APPLICABLE, {}
     accepted = ", ".join(plan.policy.accept)
-    outcome = OPEN if accepted else WITHSTOOD
+    outcome = NEEDS_REVIEW if accepted else NO_FINDING
     return outcome, outcome, {"columns": len(published), "accepted": accepted}
 
 
@@ -170,7 +173,7 @@ def _kept(plan: Planned, recounted: Recount, *, for_operator: bool) -> Found:
         first, second = _beside(counts, plan.ledger, least, plan, for_operator=for_operator)
         listed.append({"columns": list(columns), "alone": first, "in_groups_below_k": second})
     nothing = all(item[name] in (0, NONE) for item in listed for name in ("alone", "in_groups_below_k"))
-    outcome = WITHSTOOD if nothing else OPEN
+    outcome = NO_FINDING if nothing else NEEDS_REVIEW
     return outcome, outcome, {"least": least, "by_column": listed}
 
 
@@ -192,7 +195,7 @@ def _alike(plan: Planned, recounted: Recount) -> Found:
     if recounted.found is None:
         return NOT_RUN, recounted.reason, {}
     listed = [{"column": name, "classes": n, "records": count} for name, (n, count) in recounted.alike.items()]
-    outcome = OPEN if any(item["classes"] for item in listed) else WITHSTOOD
+    outcome = NEEDS_REVIEW if any(item["classes"] for item in listed) else NO_FINDING
     return outcome, outcome, {"of_one_value": listed}
 
 
@@ -203,7 +206,7 @@ def _linked(plan: Planned, *, for_operator: bool) -> Found:
     counts: Figures = {"linked": found.linked, "apart": found.apart}
     figures: Figures = {"least": least, "columns": ", ".join(found.linking)}
     figures |= counts if for_operator else {"apart": _word(found.apart)}
-    outcome = OPEN if found.apart else WITHSTOOD
+    outcome = NEEDS_REVIEW if found.apart else NO_FINDING
     return outcome, outcome, figures
 
 

@@ -14,7 +14,7 @@ from sqlanon.report.recipient import RecipientSummary
 from sqlanon.report.risk_section import title
 from sqlanon.report.summary import RunSummary
 from sqlanon.report.wording import figure, share
-from sqlanon.risk.facts import CitedThreshold, Figure, RiskComparison
+from sqlanon.risk.facts import CitedThreshold, Figure, Risk, RiskComparison
 from sqlanon.risk.words import probability
 from sqlanon.utility.facts import DEFINITIONS
 
@@ -43,7 +43,7 @@ def risk_paper(run: RunSummary, visible: RecipientSummary | None) -> dict[str, A
         "left_out": risk.before.left_out and f"Before: {risk.before.left_out}",
         "unit": risk.before.unit,
         "k": risk.before.k,
-        "figures": [_row(first, second, risk.before.k) for first, second in risk.pairs()],
+        "figures": [_row(first, second, risk.before) for first, second in risk.pairs()],
         "sentences": sentences,
         "thresholds": [_threshold(item) for item in risk.after.thresholds],
         "notes": list(dict.fromkeys((*risk.before.other_notes, *risk.after.other_notes))),
@@ -82,10 +82,10 @@ _SAID = ("prosecutor_highest", "prosecutor_average", "sample_uniques")
 """The figures whose sentences are shown."""
 
 
-def _row(first: Figure | None, second: Figure | None, k: int) -> dict[str, Any]:
+def _row(first: Figure | None, second: Figure | None, risk: Risk) -> dict[str, Any]:
     known = first or second
     assert known is not None
-    return {"key": known.key, "name": title(known, k), "before": _text(first), "after": _text(second)}
+    return {"key": known.key, "name": title(known, risk.k, risk.unit), "before": _text(first), "after": _text(second)}
 
 
 def _threshold(item: CitedThreshold) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class EvidencePack:
         release: its name; None where nothing was written.
         release_sha256: of a file.
         files: name -> SHA-256, of every file of the pack.
-        outcomes: attack -> ``withstood``, ``open``, ``not_applicable`` or ``not_run``.
+        outcomes: attack -> ``no_finding``, ``needs_review``, ``not_applicable`` or ``not_run``.
         warnings: what the user should know of the release.
     """
 
@@ -67,7 +67,7 @@ def evidence(
     audience: str = "recipient",
     watch: Watcher | None = None,
 ) -> EvidencePack:
-    """Run a policy and write an evidence pack: its papers, attacks, limits and annexes, in a folder.
+    """Run a policy and write an evidence pack: documents, attacks, limits and annexes, in a folder.
 
     The policy is run as ``anonymize`` runs it. A file release that is there already is left as it is, unless the policy
     says ``if_exists: replace``: it must belong to its papers and to the policy, which is planned again.

@@ -1,4 +1,4 @@
-"""The papers of a pack: facts as JSON, and the same in words as Markdown, from templates beside this module."""
+"""The documents of a pack: facts as JSON, and the same in words as Markdown, from templates beside this module."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ANNEXES = (
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What the papers are made of.
+    """What the documents are made of.
 
     Attributes:
         run: the facts of the run, exact.
@@ -113,7 +113,7 @@ def _certificate(material: Material) -> str | None:
 
 
 def _documents(material: Material) -> dict[str, dict[str, Any]]:
-    """Return the papers as documents for JSON, each marked with its audience."""
+    """Return the documents as JSON, each marked with its audience."""
     run, release = material.run, material.evidenced.release
     mark = _mark(material)
     exact = {"exact_ledger": release.ledger.to_dict()} if material.for_operator else {}

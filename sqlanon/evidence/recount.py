@@ -45,7 +45,7 @@ def recount(evidenced: Evidenced) -> Recount:
     """Count the classes of what was written, and judge them by those models that need nothing else.
 
     Raises:
-        AuditError: the release does not hold what its papers say.
+        AuditError: the release does not hold what its accompanying files say.
     """
     release = evidenced.release
     if not evidenced.is_written:
@@ -80,11 +80,11 @@ def _counted(engine: Engine, relation: exp.Expr, evidenced: Evidenced) -> Recoun
     except InputError as error:  # it is empty, or lacks a column
         failure: SqlanonError = error
     if found is None:
-        raise AuditError(f"The release is not what its papers say. {failure.message}", hint=_HINT)
+        raise AuditError(f"The release is not what its accompanying files say. {failure.message}", hint=_HINT)
     if not found.holds or found.records != release.ledger.published:
         raise AuditError(
-            "The release is not what its papers say: counted again where it stands, it has another number of records, "
-            "or classes that fail a model.",
+            "The release is not what its accompanying files say: counted again where it stands, it has another number "
+            "of records, or classes that fail a model.",
             hint=_HINT,
         )
     beside = [column.name for column in policy.columns if column.role in ("keep", "sensitive")]

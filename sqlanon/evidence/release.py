@@ -1,7 +1,7 @@
 """The release that a pack is about: published now, as ``sqlanon run`` does, or there already and found to belong.
 
-A release that is there belongs to a policy when its papers name its digest, the policy's fingerprint is theirs, and
-planning the policy again gives the same levels, rules, models, counts and loss.
+A release that is there belongs to a policy when its accompanying files name its digest, the policy's fingerprint is
+theirs, and planning the policy again gives the same levels, rules, models, counts and loss.
 """
 
 from __future__ import annotations

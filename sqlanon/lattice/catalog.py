@@ -123,6 +123,7 @@ class Catalog:
         excluded_entities: entities none of whose records takes part.
         shares_of_records: how many entities have how many of the encoded records, as (records, entities), most first.
         earlier: what distinguishes records that earlier releases put into other classes; None: there are none.
+        ordered: the source was encoded with the order of its generalized values (``names.VALUE_PLACES``).
     """
 
     attributes: tuple[Attribute, ...]
@@ -138,6 +139,7 @@ class Catalog:
     excluded_entities: int = 0
     shares_of_records: tuple[tuple[int, int], ...] = ()
     earlier: EarlierClasses | None = None
+    ordered: bool = False
 
     @property
     def has_entity(self) -> bool:
@@ -173,6 +175,25 @@ class Catalog:
     def encoded(self) -> int:
         """Records in the base."""
         return self.population - self.uncovered
+
+    @property
+    def at_root(self) -> dict[str, int]:
+        """The encoded records that hold a value which the hierarchy does not list, so that it stands at the root at
+        every level (``uncovered: top``), by the columns that have any.
+
+        At level 0 a listed value keeps D - 1, and the root nothing.
+        """
+        found = {
+            a.name: self.encoded - a.costs[0] // (a.domain - 1)
+            for a in self.attributes
+            if a.height > 1 and a.domain > 1
+        }
+        return {name: records for name, records in found.items() if records}
+
+    def fully_suppressed(self, attribute: Attribute, levels: Sequence[int]) -> bool:
+        """Return whether a column with several values, or unlisted ones, has one value in all that is published."""
+        several = attribute.widths[0] > 1 or attribute.name in self.at_root
+        return bool(levels) and attribute.widths[min(levels)] <= 1 and several
 
     @property
     def bottom(self) -> Node:

@@ -11,7 +11,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -32,8 +32,10 @@ from sqlanon.sqltrees.trees import column, equal
 
 ALIAS = names.PREFIX + "ledger"
 """The name under which the file is attached."""
-FORMAT = "sqlanon ledger 1"
-"""What the table ``ledger`` says that a file is."""
+FORMS = "sqlanon ledger "
+"""What the table ``ledger`` says that a file is, before the number of its form."""
+FORMAT, UNSEALED = FORMS + "2", FORMS + "1"
+"""The form that is written, and that of builds before seals, which is read, and becomes this one with a write."""
 OTHERS = 0o077
 """Permissions of those who do not own the file."""
 TABLES: Mapping[str, Mapping[str, str]] = {
@@ -44,6 +46,8 @@ TABLES: Mapping[str, Mapping[str, str]] = {
     },
     "members": {"number": "BIGINT", "person": "UUID", "class": "BIGINT"},
     "sensitive": {"number": "BIGINT", "person": "UUID", "attribute": "VARCHAR", "value": "UUID"},
+    "contents": {"number": "BIGINT", "digest": "VARCHAR"},
+    "seals": {"write": "BIGINT", "what": "VARCHAR", "state": "VARCHAR", "seal": "VARCHAR"},
 }  # fmt: skip
 """The tables of a ledger and their columns. ``facts`` is all of a ``ReleaseEntry`` as JSON."""
 
@@ -130,8 +134,16 @@ class LedgerDatabase:
         if failure:
             raise self._foreign(f"DuckDB does not open it: {failure}")
         self.attached = True
-        if self.facts().get("format") != FORMAT:
-            raise self._foreign("it has another content")
+        form = self.facts().get("format", "")
+        if form in (FORMAT, UNSEALED):
+            return
+        if form.startswith(FORMS) and form.removeprefix(FORMS).isdigit():
+            raise InputError(
+                f"The ledger {self.path.name!r} was written by a newer sqlanon: its form is {form!r}, and this version "
+                f"knows forms up to {FORMAT!r}.",
+                hint="use that version, or a newer one: pip install --upgrade sqlanon.",
+            )
+        raise self._foreign("it has another content")
 
     def _check_file(self) -> None:
         failure, mode = "", 0
@@ -170,15 +182,19 @@ class LedgerDatabase:
             sync(self.path.parent)
         self.attach()
 
-    def rewrite(self, without: int) -> None:
+    def rewrite(self, without: int, facts: Mapping[str, str], seal: Sequence[Any]) -> None:
         """Write the file anew without a release, so that no byte of it stays in the file.
+
+        Args:
+            facts: of the ledger, from now on.
+            seal: a row that is added to its seals.
 
         Raises:
             InputError: it cannot be written; the old file stands.
         """
         partial = self._folder.path / self.path.name
         with self._as_unwritable():
-            self._write(partial, self.facts(), [exp.NEQ(this=column("number"), expression=exp.convert(without))])
+            self._write(partial, facts, [exp.NEQ(this=column("number"), expression=exp.convert(without))], seal)
             self.engine.detach(ALIAS)
             self.attached = False
             os.replace(partial, self.path)
@@ -198,22 +214,23 @@ class LedgerDatabase:
         if failure:
             raise self._unwritable(failure)
 
-    def _write(self, path: Path, facts: Mapping[str, str], copied: Sequence[exp.Expr]) -> None:
-        """Write a new file with the tables; where there are conditions, with the rows of the old that meet them."""
+    def _write(
+        self, path: Path, facts: Mapping[str, str], copied: Sequence[exp.Expr], seal: Sequence[Any] = ()
+    ) -> None:
+        """Write a new file with the tables; where there are conditions, with the rows of the old that meet them, and
+        with all its seals and one more."""
         new = names.PREFIX + "new_ledger"
         discard(path)
         self.engine.attach(path, new, read_only=False, replayed=False, unlogged=True)
         try:
             for name, columns in TABLES.items():
-                kinds = [
-                    exp.ColumnDef(this=exp.to_identifier(item, quoted=True), kind=exp.DataType.build(kind))
-                    for item, kind in columns.items()
-                ]
-                schema = exp.Schema(this=table_reference([new, "main", name]), expressions=kinds)
-                self.engine.run("create ledger", exp.Create(this=schema, kind="TABLE"))
+                self._make_table(new, name)
                 if copied and name != "ledger":
-                    rows = exp.select(*map(column, columns)).from_(self.table(name)).where(*copied)
+                    rows = exp.select(*map(column, columns)).from_(self.table(name))
+                    rows = rows if name == "seals" else rows.where(*copied)
                     self.engine.run("copy ledger", exp.insert(rows, table_reference([new, "main", name])))
+            if seal:
+                self._insert(table_reference([new, "main", "seals"]), seal)
             for item in facts.items():
                 self._insert(table_reference([new, "main", "ledger"]), item)
             self.engine.checkpoint(new)
@@ -223,6 +240,19 @@ class LedgerDatabase:
         if sys.platform != "win32":
             path.chmod(PRIVATE)
         sync(path)
+
+    def _make_table(self, catalog: str, name: str) -> None:
+        kinds = [
+            exp.ColumnDef(this=exp.to_identifier(item, quoted=True), kind=exp.DataType.build(kind))
+            for item, kind in TABLES[name].items()
+        ]
+        schema = exp.Schema(this=table_reference([catalog, "main", name]), expressions=kinds)
+        self.engine.run("create ledger", exp.Create(this=schema, kind="TABLE"))
+
+    def make_tables(self, new: Iterable[str]) -> None:
+        """Create tables that a ledger of an older form lacks."""
+        for name in new:
+            self._make_table(ALIAS, name)
 
     def _unwritable(self, failure: str) -> InputError:
         return InputError(
@@ -244,6 +274,12 @@ class LedgerDatabase:
         except EngineError:
             return {}
 
+    def set_fact(self, name: str, value: str) -> None:
+        """Write a fact of the ledger about itself, in place of what it was."""
+        old = exp.Where(this=equal(column("name"), exp.Literal.string(name)))
+        self.engine.run("write ledger", exp.Delete(this=self.table("ledger"), where=old))
+        self.insert("ledger", (name, value))
+
     def insert(self, name: str, values: Sequence[Any]) -> None:
         """Add a row to a table."""
         self._insert(self.table(name), values)
@@ -252,9 +288,9 @@ class LedgerDatabase:
         row = exp.Values(expressions=[exp.Tuple(expressions=[exp.Placeholder() for _ in values])])
         self.engine.run("write ledger", exp.Insert(this=where, expression=row), list(values))
 
-    def delete(self, number: int) -> None:
+    def delete(self, number: int, of: Iterable[str] = ("releases", "members", "sensitive", "contents")) -> None:
         """Delete a release and its members."""
-        for name in ("releases", "members", "sensitive"):
+        for name in of:
             found = equal(column("number"), exp.convert(number))
             self.engine.run("write ledger", exp.Delete(this=self.table(name), where=exp.Where(this=found)))
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sqlanon.sqltrees.trees import normal_text
+
 PENDING, PUBLISHED = "pending", "published"
 """States of a release. A pending one was about to be put in place when its run ended: it counts as published."""
 
@@ -31,6 +33,8 @@ class ReleaseEntry:
         k: the least size of a class that its models allow.
         classes, persons: how many were published.
         person_type: of the values of ``person_column`` (``identity.kind_of_key``); empty: not known.
+        person_form: ``normal`` where the normal forms of these values were digested (``trees.normal_text``), ``exact``
+            where they were as they stood; empty in entries that are older than normal forms: as they stood.
     """
 
     release: str
@@ -50,6 +54,7 @@ class ReleaseEntry:
     classes: int
     persons: int
     person_type: str = ""
+    person_form: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys of a JSON document."""
@@ -71,6 +76,7 @@ class ReleaseEntry:
             "classes": self.classes,
             "persons": self.persons,
             "person_type": self.person_type,
+            "person_form": self.person_form,
         }
 
 
@@ -118,9 +124,9 @@ class Recorded:
 def collude(one: ReleaseEntry, other: ReleaseEntry) -> bool:
     """Return True if somebody may have both releases: one recipient, or two of whom either's policy says so.
 
-    Names are the same in whatever case they are written.
+    Names are compared in their normal form (``same_name``).
     """
-    if one.recipient is not None and other.recipient is not None and _same(one.recipient, other.recipient):
+    if one.recipient is not None and other.recipient is not None and same_name(one.recipient, other.recipient):
         return True
     return _shares(one, other) or _shares(other, one)
 
@@ -134,8 +140,9 @@ def _shares(one: ReleaseEntry, other: ReleaseEntry) -> bool:
     if one.recipient is None or one.colludes == "all":
         return True
     named = one.colludes if isinstance(one.colludes, tuple) else ()
-    return other.recipient is not None and any(_same(name, other.recipient) for name in named)
+    return other.recipient is not None and any(same_name(name, other.recipient) for name in named)
 
 
-def _same(one: str, other: str) -> bool:
-    return one.casefold() == other.casefold()
+def same_name(one: str, other: str) -> bool:
+    """Return whether two names are one: blanks at their ends, capitals and the width of letters are all the same."""
+    return normal_text(one) == normal_text(other)

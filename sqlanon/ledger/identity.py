@@ -15,6 +15,8 @@ WHOLE_NUMBERS = (
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "INT", "INT2", "INT4", "INT8", "SERIAL", "BIGSERIAL",
 )  # fmt: skip
 """Types whose values read alike, whatever their width; with a U before them, unsigned."""
+TEXT_KEYS = "text"
+"""What ``kind_of_key`` calls texts."""
 TEXTS = ("VARCHAR", "TEXT", "CHAR", "CHARACTER", "CHARACTER VARYING", "BPCHAR", "STRING")
 
 
@@ -64,4 +66,4 @@ def kind_of_key(type_name: str) -> str:
     base = name.split("(")[0].strip()
     if base.removeprefix("U") in WHOLE_NUMBERS:
         return "integer"
-    return "text" if base in TEXTS else name
+    return TEXT_KEYS if base in TEXTS else name

@@ -1,7 +1,8 @@
 """The ledger of releases of a run: who had which class in earlier releases, and what is written down of a new one.
 
-A person is known by the first 32 digits of HMAC-SHA-256 of the canonical text of the entity or of the record key, under
-a key of the ledger's own purpose, computed in the database of the source. A class has a number, and no value.
+A person is known by the first 32 digits of HMAC-SHA-256 of the canonical text of the entity or of the record key, by
+a key of the ledger's own purpose, computed in the database of the source. Of texts it is of the normal form, unless
+two persons of a source have one. A class has a number, and no value.
 
 A release is written down before it takes its place, as ``pending``, and confirmed after. So a release that is out is
 in the ledger, wherever its run was killed. One that is in the ledger may not be out: it counts all the same, until it
@@ -11,10 +12,10 @@ is seen at its place (``settle``) or forgotten by a person (``sqlanon ledger for
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -23,18 +24,47 @@ from sqlanon.compiler.encoded_source import EntityColumn
 from sqlanon.compiler.keyed import MEMBER, MEMBER_VALUE, persons_by_key, pseudonym, release_key
 from sqlanon.engines.base import Engine
 from sqlanon.errors import InputError
-from sqlanon.ledger.database import FORMAT, LedgerDatabase
-from sqlanon.ledger.facts import PENDING, PUBLISHED, EarlierRelease, ReleaseEntry, in_one_hand
+from sqlanon.ledger.database import LedgerDatabase
+from sqlanon.ledger.facts import PENDING, PUBLISHED, EarlierRelease, ReleaseEntry, in_one_hand, same_name
+from sqlanon.ledger.identity import TEXT_KEYS, kind_of_key
 from sqlanon.ledger.settling import NEVER_STOOD, STANDS, fates
+from sqlanon.policy import Output
 from sqlanon.policy.key import Key
 from sqlanon.source.release_key import ReleaseKey
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import column, count_distinct, count_if, count_rows, equal, is_null, named, table
+from sqlanon.sqltrees.trees import (
+    NORMAL,
+    aliased,
+    canonical,
+    column,
+    count_distinct,
+    count_if,
+    count_rows,
+    equal,
+    is_null,
+    named,
+    table,
+)
+
+if TYPE_CHECKING:
+    from sqlanon.ledger.seals import Seals
 
 CONTEXT = "sqlanon ledger of releases"
 """The keys of a ledger are derived with it, so that they are the same for every release, and those of no pseudonym."""
 CHECK = "ledger check"
 """The purpose of the key whose digits a ledger holds, to know its key again."""
+IN_NORMAL_FORM, AS_IT_STANDS = "normal", "exact"
+"""What of a key is digested (``ReleaseEntry.person_form``)."""
+RESPELLED = names.PREFIX + "respelled"
+"""Table of the ledger's own engine: the digests of keys as they stand (``exact``) and in normal form (``person``)."""
+KNOWN_AGAIN = 0.1
+"""The least share of an earlier release's persons to be met again; with fewer, their keys may have changed."""
+ACCEPTED = "accepted"
+"""The fact of a ledger that holds the ids of releases whose persons are others now, as JSON."""
+KNOWN = "known targets"
+"""The fact of a ledger that holds ``known_targets``, as JSON."""
+DIGESTS, HELD = ("person", "value"), "held"
+"""Columns of a ledger that hold digests, and the alias of a table of it."""
 LOADED = names.PREFIX + "loaded_"
 """Tables of the ledger's own engine from which rows are written: this, and what the ledger calls them."""
 
@@ -48,6 +78,7 @@ class ReleaseLedger:
         source: the name of the source that is released of.
         person_column: the column by which its persons are known.
         recipient, colludes: of the new release.
+        person_form: what of a key is digested, once the persons are loaded.
     """
 
     database: LedgerDatabase
@@ -56,7 +87,11 @@ class ReleaseLedger:
     recipient: str | None
     colludes: str | tuple[str, ...]
     _key: ReleaseKey
+    _seals: Seals
+    person_form: str = AS_IT_STANDS
     _loaded: set[tuple[int, str]] = field(default_factory=set)
+    _notes: list[str] = field(default_factory=list)
+    _respelled: bool = False
 
     @classmethod
     def open(
@@ -75,15 +110,18 @@ class ReleaseLedger:
             InputError: the key cannot be read, the file is no ledger, others may read it, it was written with another
                 key, another run works with it, or it knows the persons of this source by another column.
         """
-        own = ReleaseKey(key.secret(), CONTEXT)
-        database = LedgerDatabase.claim(path)
+        from sqlanon.ledger.seals import refuse_missing
+
+        database, seals, own = open_sealed(path, key)
         try:
-            found = cls(database, source, person_column, recipient, colludes, own)
-            if database.exists:
-                database.attach()
-                found._check_key()
+            found = cls(database, source, person_column, recipient, colludes, own, seals)
+            if database.attached:
+                seals.check()
+                found._check_counts()
                 found._check_column()
                 found._settle()
+            else:
+                refuse_missing(database.path)
             return found
         except BaseException:
             database.close()
@@ -93,19 +131,18 @@ class ReleaseLedger:
         """Free the ledger; what was recorded is on the disk."""
         self.database.close()
 
-    def _digits_of_key(self) -> str:
-        return self._key.key_for(CHECK).hex()
+    def _check_counts(self) -> None:
+        from sqlanon.ledger.seals import miscounted
 
-    def _check_key(self) -> None:
-        if self.database.facts().get("key") != self._digits_of_key():
+        if wrong := miscounted(self.database, {item.number: item.entry.persons for item in self.releases()}):
             raise InputError(
-                f"The ledger {self.database.path.name!r} was written with another key, so that no person would be "
-                "known again.",
-                hint="give the key of its first release; a ledger whose key is lost cannot be continued.",
+                f"The ledger holds more or fewer persons of release {wrong[0]} than its entry states.",
+                hint="restore the newest copy of the ledger; or forget that release (sqlanon ledger forget), if nobody "
+                "has it.",
             )
 
     def _check_column(self) -> None:
-        others = {item.entry.person_column for item in self.releases() if item.entry.source == self.source}
+        others = {item.entry.person_column for item in self.of_source()}
         if others - {self.person_column}:
             raise InputError(
                 f"The ledger knows the persons of this source by the column {min(others)!r}, and the policy by "
@@ -115,8 +152,7 @@ class ReleaseLedger:
 
     def check_kind(self, kind: str) -> None:
         """Raise InputError if earlier releases of the source knew its persons by keys of another kind."""
-        own = [item.entry.person_type for item in self.releases() if item.entry.source == self.source]
-        if others := {before for before in own if before} - {kind}:
+        if others := {item.entry.person_type for item in self.of_source()} - {kind, ""}:
             raise InputError(
                 f"The column {self.person_column!r} is of type {kind}, and was of type {min(others)} in an earlier "
                 "release: equal keys would read differently, and nobody would be known again.",
@@ -132,16 +168,26 @@ class ReleaseLedger:
                 self.withdraw(number)
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What was noticed of its keys and its seals."""
+        return (*self._notes, *self._seals.notes)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What the user should know of the ledger."""
         releases, earlier = self.releases(), self.earlier()
-        found = []
+        found = [*self.notes]
+        if self.database.attached and not self._seals.sealed:
+            found.append(
+                "The ledger was written by a build without seals, so that nobody would notice if it was edited. The "
+                "next release seals it."
+            )
         if pending := [item for item in earlier if item.state == PENDING]:
             found.append(
                 f"{len(pending)} releases in the ledger are pending: their runs ended before it was confirmed that "
                 "they took their place. They count as published; `sqlanon ledger forget` drops what never was."
             )
-        others = {item.entry.source for item in releases} - {self.source}
+        others = {item.entry.source for item in releases} - {item.entry.source for item in self.of_source()}
         if others:
             found.append(
                 f"The ledger holds releases of {len(others)} other sources, which this one is not judged together "
@@ -149,15 +195,36 @@ class ReleaseLedger:
             )
         return tuple(found)
 
+    @property
+    def accepted(self) -> frozenset[str]:
+        """The ids of releases whose persons are other ones than those of the source, as a person said."""
+        return accepted_releases(self.database)
+
+    def holds_target(self, output: Output, digest: str | None) -> bool:
+        """Return whether a release that stands at a target is in the ledger, or was accepted.
+
+        Args:
+            digest: of the file that stands there; None for a table or a view, of which the name has to do.
+        """
+        known, entries = known_targets(self.database), [item.entry for item in self.releases()]
+        if digest is not None:  # by whatever path: folders are moved
+            return digest in {*known.values(), *(entry.digest for entry in entries)}
+        found = {target_of(Output(*pair)) for entry in entries for pair in entry.output.items()}
+        return target_of(output) in {*found, *known}
+
     # -- what was released ---------------------------------------------------------------------------------------------
 
     def releases(self) -> tuple[EarlierRelease, ...]:
         """Return all releases of the ledger, in the order in which they were recorded."""
         return read_releases(self.database)
 
+    def of_source(self) -> tuple[EarlierRelease, ...]:
+        """Return all releases of this source; pending ones count."""
+        return tuple(item for item in self.releases() if same_name(item.entry.source, self.source))
+
     def earlier(self) -> tuple[EarlierRelease, ...]:
         """Return the releases of this source that somebody may have beside the new one; pending ones count."""
-        own = [item for item in self.releases() if item.entry.source == self.source]
+        own = self.of_source()
         return tuple(item for item in own if self._meets(item.entry, [other.entry for other in own]))
 
     def _meets(self, entry: ReleaseEntry, among: Iterable[ReleaseEntry]) -> bool:
@@ -189,11 +256,50 @@ class ReleaseLedger:
 
         ``value`` is what ``EntityColumn(person_column, type_name).text()`` is equal to.
         """
-        query = persons_by_key(relation, EntityColumn(self.person_column, type_name), MEMBER)
-        shown = exp.select(column("value"), named(column("pseudonym"), "person")).from_(query.subquery("keyed"))
+        entity = EntityColumn(self.person_column, type_name)
+        self.person_form = self._form_of_keys(engine, relation, entity)
+        normal = self.person_form == IN_NORMAL_FORM
+        query = persons_by_key(relation, entity, MEMBER, normal=normal)
+        shown = exp.select(column("value"), named(column("pseudonym"), "person"))
+        shown = (shown.select(column("exact")) if normal else shown).from_(query.subquery("keyed"))
         with self._key.loaded(engine, [MEMBER]):
             engine.create("persons of the ledger", names.LEDGER_PERSONS, shown, replayed=False)
+        if normal and any(not item.entry.person_form for item in self.of_source()):
+            both = exp.select(column("exact"), column("person")).from_(table(names.LEDGER_PERSONS))
+            spelled = engine.arrow(
+                "keys as they stand", both.where(exp.NEQ(this=column("exact"), expression=column("person")))
+            )
+            self.database.engine.load("keys as they stand", RESPELLED, spelled, replayed=False)
+            self._respelled = True
         return table(names.LEDGER_PERSONS)
+
+    def _form_of_keys(self, engine: Engine, relation: exp.Expr, entity: EntityColumn) -> str:
+        """Return what of the keys of a source is digested: of texts the normal form, unless it is that of two persons.
+
+        Raises:
+            InputError: it is, and earlier releases know persons by it.
+        """
+        forms = {item.entry.person_form for item in self.of_source()}
+        if kind_of_key(entity.type) != TEXT_KEYS or AS_IT_STANDS in forms:
+            return AS_IT_STANDS
+        normal = exp.Anonymous(this=NORMAL, expressions=[canonical(entity.name, entity.type)])
+        counts = [named(count_distinct(text), name) for name, text in (("own", entity.text()), ("normal", normal))]
+        different, forms_of_keys = engine.run("forms of keys", exp.select(*counts).from_(relation.copy()))[0]
+        if different <= forms_of_keys:
+            return IN_NORMAL_FORM
+        merged = f"{different - forms_of_keys} values of the column {entity.name!r} differ from others only in blanks, "
+        merged += "capitals or the width of letters"
+        if IN_NORMAL_FORM in forms:
+            raise InputError(
+                f"{merged}, and in earlier releases of the ledger these are one person.",
+                hint="correct these keys in a view of the source, or leave such records out; if they are persons of "
+                "their own, begin another ledger.",
+            )
+        self._notes.append(
+            f"{merged}: the ledger takes them for persons of their own, and knows a person again by the same text "
+            "only. If they are the same persons, correct their keys in a view of the source."
+        )
+        return AS_IT_STANDS
 
     def load_members(self, engine: Engine, release: EarlierRelease) -> exp.Expr:
         """Load the members of an earlier release into an engine, and return the table: ``person`` and ``class``.
@@ -207,10 +313,16 @@ class ReleaseLedger:
         ``attribute`` and ``value`` (NULL is NULL)."""
         return self._carry(engine, names.ledger_sensitive(release.number), "sensitive", release, ["attribute", "value"])
 
-    def _carry(self, engine: Engine, into: str, name: str, release: EarlierRelease, columns: Iterable[str]) -> exp.Expr:
+    def _carry(self, engine: Engine, into: str, name: str, release: EarlierRelease, columns: Sequence[str]) -> exp.Expr:
         if (id(engine), into) not in self._loaded:
-            texts = [_digits(item) if item in ("person", "value") else column(item) for item in ("person", *columns)]
-            query = exp.select(*texts).from_(self.database.table(name))
+            person, *others = (
+                _digits(item) if item in DIGESTS else column(item, HELD) for item in ("person", *columns)
+            )
+            query = exp.select().from_(aliased(self.database.table(name), HELD))
+            if self._respelled and not release.entry.person_form:
+                person = exp.Coalesce(this=column("person", "known"), expressions=[person])
+                query = query.join(table(RESPELLED, "known"), on=_as_it_stood(), join_type="left")
+            query = query.select(named(person, "person"), *map(named, others, columns))
             data = self.database.engine.arrow("read ledger", query.where(_of(release.number)))
             engine.load("members of a release", into, data, replayed=False)
             self._loaded.add((id(engine), into))
@@ -245,7 +357,7 @@ class ReleaseLedger:
             InputError: the ledger cannot be written; then nothing may be published.
         """
         if not self.database.attached:
-            self.database.create({"format": FORMAT, "key": self._digits_of_key()})
+            self.database.create(self._seals.facts())
         number = 1 + max((item.number for item in self.releases()), default=0)
         shown = (entry.release, entry.time, entry.source, entry.recipient, entry.policy_fingerprint, entry.digest)
         tables = {"members": members} | ({} if values is None else {"sensitive": values})
@@ -253,17 +365,29 @@ class ReleaseLedger:
         for name, rows in tables.items():  # before: a transaction of DuckDB writes to one database
             engine.load("members of a release", LOADED + name, rows, replayed=False)
         try:
-            with self.database.writing():
+            older = [item.number for item in self.of_source() if not item.entry.person_form] if self._respelled else []
+            with self._seals.writing(f"begin {number}", [number, *older]):
                 self.database.insert("releases", (number, PENDING, *shown, json.dumps(entry.to_dict())))
                 for name, rows in tables.items():
                     query = exp.select(exp.convert(number), *map(_stored, rows.schema.names)).from_(
                         table(LOADED + name)
                     )
                     engine.run("write ledger", exp.insert(query, self.database.table(name)))
+                self._respell(older)
         finally:
             for name in tables:
                 engine.drop(LOADED + name)
         return number
+
+    def _respell(self, older: Sequence[int]) -> None:
+        """Write the digests of normal forms where older releases have those of keys as they stood."""
+        new = equal(column("person"), exp.cast(column("person", "known"), "UUID"))
+        for name in ("members", "sensitive") if older else ():
+            rows = aliased(self.database.table(name), HELD)
+            met = exp.and_(_as_it_stood(), column("number", HELD).isin(*older))
+            changed = exp.Update(this=rows, expressions=[new], where=exp.Where(this=met))
+            changed.set("from_", exp.From(this=table(RESPELLED, "known")))
+            self.database.engine.run("write ledger", changed)
 
     def confirm(self, number: int) -> None:
         """Write down that a pending release took its place.
@@ -276,13 +400,56 @@ class ReleaseLedger:
             expressions=[equal(column("state"), exp.Literal.string(PUBLISHED))],
             where=exp.Where(this=_of(number)),
         )
-        with self.database.writing():
+        with self._seals.writing(f"confirm {number}"):
             self.database.engine.run("write ledger", changed)
 
     def withdraw(self, number: int) -> None:
         """Forget a pending release that certainly did not take its place."""
-        with self.database.writing():
+        with self._seals.writing(f"withdraw {number}"):
             self.database.delete(number)
+
+
+def open_sealed(path: Path, key: Key) -> tuple[LedgerDatabase, Seals, ReleaseKey]:
+    """Lock a ledger, attach it if its file is there, and return it with its seals, which were not checked, and its key.
+
+    Raises:
+        InputError: see ``ReleaseLedger.open``.
+    """
+    from sqlanon.ledger.seals import PURPOSE, Seals
+
+    own = ReleaseKey(key.secret(), CONTEXT)
+    database = LedgerDatabase.claim(path)
+    try:
+        if database.exists:
+            database.attach()
+        digits = own.key_for(CHECK).hex()
+        if database.attached and database.facts().get("key") != digits:
+            raise InputError(
+                f"The ledger {database.path.name!r} was written with another key, so that no person would be known "
+                "again.",
+                hint="give the key of its first release; a ledger whose key is lost cannot be continued.",
+            )
+        return database, Seals(database, own.key_for(PURPOSE), digits), own
+    except BaseException:
+        database.close()
+        raise
+
+
+def known_targets(database: LedgerDatabase) -> dict[str, str]:
+    """Return the digests of files that stood at targets when a person accepted the state of the ledger; of a table or a
+    view it is empty."""
+    found: dict[str, str] = json.loads(database.facts().get(KNOWN, "{}")) if database.attached else {}
+    return found
+
+
+def target_of(output: Output) -> str:
+    """Return by what a target is known again."""
+    return str(Path(output.target).resolve()) if output.kind == "file" else f"{output.kind} {output.target}"
+
+
+def accepted_releases(database: LedgerDatabase) -> frozenset[str]:
+    """Return the ids of releases whose persons are others now, as a person said."""
+    return frozenset(json.loads(database.facts().get(ACCEPTED, "[]"))) if database.attached else frozenset()
 
 
 def read_releases(database: LedgerDatabase) -> tuple[EarlierRelease, ...]:
@@ -311,13 +478,17 @@ def _of(number: int) -> exp.EQ:
     return equal(column("number"), exp.convert(number))
 
 
+def _as_it_stood() -> exp.EQ:
+    """Return the condition that a row is of a person whose key stood there in another than its normal form."""
+    return equal(column("person", HELD), exp.cast(column("exact", "known"), "UUID"))
+
+
 def _stored(name: str) -> exp.Expr:
     """Return a column as the ledger stores it."""
-    return exp.cast(column(name), "UUID") if name in ("person", "value") else column(name)
+    return exp.cast(column(name), "UUID") if name in DIGESTS else column(name)
 
 
 def _digits(name: str) -> exp.Expr:
     """Return a digest as it was loaded: 32 digits, without the dashes that DuckDB writes."""
-    text = exp.cast(column(name), "VARCHAR")
-    dashless = exp.Replace(this=text, expression=exp.Literal.string("-"), replacement=exp.Literal.string(""))
-    return named(dashless, name)
+    text = exp.cast(column(name, HELD), "VARCHAR")
+    return exp.Replace(this=text, expression=exp.Literal.string("-"), replacement=exp.Literal.string(""))

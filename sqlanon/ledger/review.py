@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +15,27 @@ from sqlglot import exp
 from sqlanon.disk.digests import digest_of
 from sqlanon.errors import InputError
 from sqlanon.ledger.database import LedgerDatabase
-from sqlanon.ledger.facts import EarlierRelease, collude
+from sqlanon.ledger.facts import EarlierRelease, collude, same_name
 from sqlanon.ledger.joint import JointCounts, count_joint
-from sqlanon.ledger.releases import read_releases
+from sqlanon.ledger.releases import (
+    ACCEPTED,
+    KNOWN,
+    KNOWN_AGAIN,
+    accepted_releases,
+    known_targets,
+    open_sealed,
+    read_releases,
+    target_of,
+)
+from sqlanon.ledger.seals import Seals, miscounted, refuse_missing
 from sqlanon.policy import Policy
-from sqlanon.sqltrees.trees import column, equal
+from sqlanon.sqltrees.trees import column, count_distinct, equal, named
 
 SAME, CHANGED, MISSING, REPLACED, UNKNOWN = "same", "changed", "missing", "replaced", "unknown"
 """What became of the file of a release: a later one took its place (``replaced``), or it is no file (``unknown``)."""
+CHECKED, NO_SEALS, NOT_CHECKED = "checked", "none", "no policy"
+STATE = "state"
+"""What ``--accept`` takes beside releases: the ledger as it is."""
 POLICIES = (".yaml", ".yml", ".json", ".toml")
 
 
@@ -45,6 +60,7 @@ class ReviewedGroup:
         recipients: who received them, as far as they are named.
         k: each joint cell has to hold so many persons, or none: the smallest k of them.
         counts: of their joint cells.
+        strangers: pairs of releases, one after the other, of which hardly anybody is in both, and nobody accepted that.
     """
 
     source: str
@@ -52,11 +68,12 @@ class ReviewedGroup:
     recipients: tuple[str, ...]
     k: int
     counts: JointCounts
+    strangers: tuple[tuple[int, int], ...] = ()
 
     @property
     def holds(self) -> bool:
-        """Whether no joint cell holds fewer."""
-        return not self.counts.small
+        """Whether no joint cell holds fewer, and persons were known again."""
+        return not self.counts.small and not self.strangers
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys of a JSON document; for the operator."""
@@ -66,6 +83,7 @@ class ReviewedGroup:
             "recipients": list(self.recipients),
             "k": self.k,
             **self.counts.to_dict(),
+            "hardly_anybody_in_both": [list(pair) for pair in self.strangers],
             "holds": self.holds,
         }
 
@@ -78,64 +96,95 @@ class LedgerReview:
         file: the ledger.
         releases: all that it holds.
         groups: which of them were looked at together.
+        sealed: whether its seals were checked: ``checked``, ``none`` (an older build wrote it), or ``no policy``, whose
+            key they are made with, was given.
+        faults: how it differs from what was written, as sentences.
     """
 
     file: str
     releases: tuple[ReviewedRelease, ...]
     groups: tuple[ReviewedGroup, ...] = ()
+    sealed: str = NOT_CHECKED
+    faults: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
-        """Whether no joint cell is too small, and no file of a release was changed."""
-        return all(group.holds for group in self.groups) and all(item.file != CHANGED for item in self.releases)
+        """Whether no joint cell is too small, persons were known again, and no file and no entry was changed."""
+        return (
+            not self.faults
+            and all(group.holds for group in self.groups)
+            and all(item.file != CHANGED for item in self.releases)
+        )
 
     def to_dict(self, *, checked: bool) -> dict[str, Any]:
         """Return the keys of a JSON document; for the operator."""
         document: dict[str, Any] = {"file": self.file, "releases": [item.to_dict() for item in self.releases]}
-        return document | ({"groups": [g.to_dict() for g in self.groups], "holds": self.holds} if checked else {})
+        if not checked:
+            return document
+        groups = [group.to_dict() for group in self.groups]
+        return document | {"groups": groups, "seals": self.sealed, "faults": list(self.faults), "holds": self.holds}
 
 
-def ledger_file(place: str) -> Path:
-    """Return the file of a ledger, given it or a policy that names it.
+def ledger_file(place: str, *, missing: bool = False) -> tuple[Path, Policy | None]:
+    """Return the file of a ledger, given it or a policy that names it, and that policy.
+
+    Args:
+        missing: it need not be there.
 
     Raises:
         InputError: the policy names none, or there is no such file.
     """
-    path = Path(place)
+    path, policy = Path(place), None
     if path.suffix.lower() in POLICIES:
-        spec = Policy.from_file(path).ledger
+        policy = Policy.from_file(path)
+        spec = policy.ledger
         if spec is None or spec.file is None:
             raise InputError(f"The policy {path.name!r} names no ledger.", hint="name the file of the ledger itself.")
         path = Path(spec.file)
-    if not path.exists():
+    if not missing and not path.exists():
+        refuse_missing(path)
         raise InputError(
             f"There is no ledger {path.name!r}.", hint="check the path; the first release of a policy creates it."
         )
-    return path
+    return path, policy
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[LedgerDatabase]:
-    """Yield a ledger, locked; its key is not needed, because no person is looked up.
+def opened(path: Path, policy: Policy | None = None) -> Iterator[tuple[LedgerDatabase, Seals | None]]:
+    """Yield a ledger, locked, and its seals, which the key of a policy opens; no person is looked up.
 
     Raises:
-        InputError: it is no ledger, others may read it, or a run works with it.
+        InputError: it is no ledger, others may read it, a run works with it, or it has another key.
     """
-    database = LedgerDatabase.claim(path)
+    key = None if policy is None or policy.ledger is None else policy.ledger.key or policy.key
+    seals: Seals | None = None
+    if key is not None:
+        database, seals, _ = open_sealed(path, key)
+    else:
+        database = LedgerDatabase.claim(path)
     try:
-        database.attach()
-        yield database
+        if not database.attached and database.exists:
+            database.attach()
+        yield database, seals
     finally:
         database.close()
 
 
+def _required(seals: Seals | None) -> Seals:
+    if seals is None:
+        raise InputError(
+            "To change a ledger takes the key of its seals.", hint="name the policy in place of the ledger's file."
+        )
+    return seals
+
+
 def show_ledger(path: Path) -> LedgerReview:
     """Return what a ledger holds."""
-    with opened(path) as database:
+    with opened(path) as (database, _):
         return LedgerReview(str(database.path), _reviewed(read_releases(database)))
 
 
-def check_ledger_file(path: Path) -> LedgerReview:
+def check_ledger_file(path: Path, policy: Policy | None = None) -> LedgerReview:
     """Count the joint cells of all releases that somebody may have together, and compare files with their digests.
 
     Groups are as large as they can be: cells of fewer releases are unions of cells of more, so they hold if these do.
@@ -143,30 +192,81 @@ def check_ledger_file(path: Path) -> LedgerReview:
     Raises:
         UnsupportedError: see ``count_joint``.
     """
-    with opened(path) as database:
+    with opened(path, policy) as (database, seals):
         releases = read_releases(database)
         groups = [_counted(database, group) for group in groups_of(releases)]
-        return LedgerReview(str(database.path), _reviewed(releases), tuple(groups))
+        wrong = miscounted(database, {item.number: item.entry.persons for item in releases})
+        faults = [f"holds more or fewer persons of release {number} than its entry states" for number in wrong]
+        if seals is not None and (fault := seals.fault()):
+            faults.append(fault)
+        sealed = NOT_CHECKED if seals is None else CHECKED if seals.sealed else NO_SEALS
+        return LedgerReview(str(database.path), _reviewed(releases), tuple(groups), sealed, tuple(faults))
 
 
-def forget_release(path: Path, release: str) -> EarlierRelease:
+def forget_release(path: Path, policy: Policy | None, release: str) -> EarlierRelease:
     """Forget a release for good: its file is written anew without it. Return what was forgotten.
 
     Args:
+        policy: whose key seals the ledger.
         release: its number or its id.
 
     Raises:
-        InputError: the ledger does not hold it, or cannot be written.
+        InputError: the ledger does not hold it, is not what was written, or cannot be written.
     """
-    with opened(path) as database:
-        found = [item for item in read_releases(database) if release in (str(item.number), item.entry.release)]
-        if not found:
-            raise InputError(
-                f"The ledger {database.path.name!r} holds no release {release!r}.",
-                hint="`sqlanon ledger show` lists the numbers and ids of its releases.",
-            )
-        database.rewrite(found[0].number)
-        return found[0]
+    with opened(path, policy) as (database, seals):
+        found = _find(database, release)
+        _required(seals).check()
+        accepted = sorted(accepted_releases(database) - {found.entry.release})
+        facts = database.facts() | ({ACCEPTED: json.dumps(accepted)} if ACCEPTED in database.facts() else {})
+        _required(seals).rewrite(f"forget {found.number}", found.number, facts)
+        return found
+
+
+def accept_release(path: Path, policy: Policy | None, release: str) -> EarlierRelease:
+    """Write down that the persons of a release are other ones than those of later releases. Return the release.
+
+    Args:
+        policy: whose key seals the ledger.
+        release: its number or its id.
+
+    Raises:
+        InputError: the ledger does not hold it, is not what was written, or cannot be written.
+    """
+    with opened(path, policy) as (database, seals):
+        found = _find(database, release)
+        _required(seals).check()
+        accepted = accepted_releases(database) | {found.entry.release}
+        with _required(seals).writing(f"accept {found.number}"):
+            database.set_fact(ACCEPTED, json.dumps(sorted(accepted)))
+        return found
+
+
+def accept_state(path: Path, policy: Policy | None) -> None:
+    """Take a ledger as it is, and what stands at the target of the policy: somebody looked at both.
+
+    One that is missing begins anew, empty.
+
+    Raises:
+        InputError: it cannot be read or written.
+    """
+    with opened(path, policy) as (database, seals):
+        known, output = known_targets(database), None if policy is None else policy.output
+        if output is not None:
+            there = output.kind == "file" and Path(output.target).exists()
+            known[target_of(output)] = digest_of(Path(output.target)) if there else ""
+        if not database.attached:
+            database.create(_required(seals).facts())
+        _required(seals).restart({KNOWN: json.dumps(known)})
+
+
+def _find(database: LedgerDatabase, release: str) -> EarlierRelease:
+    for item in read_releases(database):
+        if release in (str(item.number), item.entry.release):
+            return item
+    raise InputError(
+        f"The ledger {database.path.name!r} holds no release {release!r}.",
+        hint="`sqlanon ledger show` lists the numbers and ids of its releases.",
+    )
 
 
 def groups_of(releases: Sequence[EarlierRelease]) -> list[list[EarlierRelease]]:
@@ -175,7 +275,7 @@ def groups_of(releases: Sequence[EarlierRelease]) -> list[list[EarlierRelease]]:
         {
             other.number
             for other in releases
-            if other.entry.source == item.entry.source and (other is item or collude(item.entry, other.entry))
+            if same_name(other.entry.source, item.entry.source) and (other is item or collude(item.entry, other.entry))
         }
         for item in releases
     ]
@@ -198,7 +298,21 @@ def _counted(database: LedgerDatabase, group: Sequence[EarlierRelease]) -> Revie
         tuple(sorted({item.entry.recipient for item in group if item.entry.recipient is not None})),
         k,
         count_joint(database.engine, members, k),
+        tuple((one.number, other.number) for one, other in pairwise(group) if _strangers(database, one, other)),
     )
+
+
+def _strangers(database: LedgerDatabase, one: EarlierRelease, other: EarlierRelease) -> bool:
+    """Return whether hardly anybody of a release is in the next, and nobody said that they are other persons."""
+    if one.entry.release in accepted_releases(database):
+        return False
+    found = [exp.select(column("person")).from_(database.table("members")) for _ in range(2)]
+    mine, yours = (
+        q.where(equal(column("number"), exp.convert(i.number))) for q, i in zip(found, (one, other), strict=True)
+    )
+    both = exp.select(named(count_distinct(column("person")), "n")).from_(mine.subquery("mine"))
+    both = both.where(exp.In(this=column("person"), query=exp.Subquery(this=yours)))
+    return int(database.engine.run("persons in both", both)[0][0]) < KNOWN_AGAIN * one.entry.persons
 
 
 def _reviewed(releases: Sequence[EarlierRelease]) -> tuple[ReviewedRelease, ...]:

@@ -11,16 +11,32 @@ from sqlglot import exp
 from sqlanon.compiler.encoded_source import EntityColumn
 from sqlanon.compiler.members import member_values, sensitive_texts
 from sqlanon.engines.base import Engine
-from sqlanon.errors import UnsupportedError
+from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.ledger.facts import EarlierRelease, in_one_hand
 from sqlanon.ledger.joint import OF_EQUAL_VALUES, FormerValues, LabelledSource, former_policy, label_source
-from sqlanon.ledger.releases import ReleaseLedger
+from sqlanon.ledger.releases import KNOWN_AGAIN, ReleaseLedger
 from sqlanon.policy import Policy
 from sqlanon.policy.representatives import CLASS_MEAN
 from sqlanon.source.opening import Source
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import both, column, count_if, count_rows, equal, named, same, table
+from sqlanon.sqltrees.trees import (
+    aliased,
+    both,
+    canonical,
+    column,
+    count_if,
+    count_rows,
+    equal,
+    named,
+    number,
+    same,
+    table,
+    union_all,
+)
 
+ENOUGH_PERSONS, LIKE_CHANCE, DEVIATIONS = 200, 1.05, 4
+"""From how many persons on their classes are compared with their records; how much more often than by chance persons of
+one class have to agree, and by how many standard deviations of independent pairs."""
 OF_CLASSES = ("k_anonymity", *OF_EQUAL_VALUES, "t_closeness", "beta_likeness")
 """Models that a class meets if it is a union of classes that do: what is published is a union of joint cells."""
 
@@ -50,18 +66,20 @@ def judge_together(ledger: ReleaseLedger, policy: Policy, encoded: Policy, opene
         encoded: what the source would be encoded with alone.
 
     Raises:
+        InputError: hardly anybody of an earlier release is known again, and nobody accepted that.
         UnsupportedError: the policy asks for what is not judged together with other releases.
     """
     earlier = ledger.earlier()
     if not earlier:
         return None
+    _refuse_strangers(ledger, opened, earlier)
     refuse_together(policy)
     _refuse_unwatched(policy, earlier)
     engine, types = opened.engine, opened.types
     persons, members = table(names.LEDGER_PERSONS), [ledger.load_members(engine, release) for release in earlier]
     former = _former_values(ledger, policy, opened, earlier)
     labelled = label_source(engine, opened.relation, types, ledger.person_column, persons, members, former)
-    _refuse_apart(policy, ledger.releases(), earlier, labelled.members)
+    _refuse_apart(policy, ledger.of_source(), earlier, labelled.members)
     readable = {**opened.readable, **{item.name: "VARCHAR" for item in former}}
     return JudgedTogether(labelled, former_policy(encoded, former), readable, earlier)
 
@@ -86,6 +104,71 @@ def refuse_together(policy: Policy) -> None:
             f"The ledger holds earlier releases, and {limit} not judged together with them.",
             hint=f"{instead}; or take another ledger, if nobody has both releases.",
         )
+
+
+def _refuse_strangers(ledger: ReleaseLedger, opened: Source, earlier: Sequence[EarlierRelease]) -> None:
+    """Raise InputError if hardly anybody of an earlier release is in the source, or others are under their keys.
+
+    Such a release would be judged as one of other persons, whatever the two show together.
+    """
+    for release in earlier:
+        if release.entry.release in ledger.accepted:
+            continue
+        met = equal(column("person", "then"), column("person", "now"))
+        members = ledger.load_members(opened.engine, release)
+        persons = exp.select(column("value", "now"), column("class", "then")).from_(aliased(members, "then"))
+        persons = persons.join(table(names.LEDGER_PERSONS, "now"), on=met)
+        count = exp.select(named(count_rows(), "persons")).from_(persons.copy().subquery("known"))
+        known = int(opened.engine.run("persons known again", count)[0][0])
+        reason = ""
+        if known < KNOWN_AGAIN * release.entry.persons:
+            reason = f"fewer than a tenth of the {release.entry.persons} persons of release {release.number} are in it"
+        elif known >= ENOUGH_PERSONS and _as_by_chance(ledger, opened, release, persons):
+            reason = (
+                f"the records of the persons of release {release.number} have no more to do with its classes than by "
+                "chance, as if other persons had their keys now"
+            )
+        if reason:
+            raise InputError(
+                f"By the column {ledger.person_column!r} of the source, {reason}. If keys were given anew, nobody is "
+                "judged together with that release, although they are in both.",
+                hint="take the column that identifies persons as before. If they are other persons indeed, say so: "
+                f"sqlanon ledger check POLICY --accept {release.number}.",
+            )
+
+
+def _as_by_chance(ledger: ReleaseLedger, opened: Source, release: EarlierRelease, persons: exp.Select) -> bool:
+    """Return whether persons of one class of a release agree in no quasi-identifier of it more often than any persons.
+
+    Args:
+        persons: ``value`` and ``class`` of those who are in the source.
+    """
+    shown = [name for name in release.entry.levels if name in opened.types]
+    key = EntityColumn(ledger.person_column, opened.types[ledger.person_column]).text("records")
+    for name in shown:
+        own = exp.select(named(canonical(name, opened.types[name], "records"), "text"), column("class", "known"))
+        own = own.from_(exp.select("*").from_(opened.relation.copy()).subquery("records"))
+        own = own.join(persons.copy().subquery("known"), on=equal(key.copy(), column("value", "known")))
+        parts = (("class", "text"), ("class",), ("text",), ())
+        pairs = [_pairs(own, number_, columns) for number_, columns in enumerate(parts)]
+        found = {
+            int(part): float(count or 0) for part, count in opened.engine.run("pairs of persons", union_all(pairs))
+        }
+        both_agree, of_classes, of_texts, every = (found[part] for part in range(len(parts)))
+        if of_classes == every:
+            return False  # one class says nothing
+        chance = of_classes * of_texts / every
+        if both_agree > LIKE_CHANCE * chance and both_agree - chance > DEVIATIONS * (2 * chance) ** 0.5:
+            return False
+    return bool(shown)
+
+
+def _pairs(rows: exp.Select, part: int, columns: Sequence[str]) -> exp.Select:
+    """Return how many ordered pairs of rows agree in some columns, with the number of the part."""
+    groups = exp.select(named(count_rows(), "n")).from_(rows.copy().subquery("rows")).group_by(*map(column, columns))
+    n = exp.cast(column("n"), "DOUBLE")
+    pairs = exp.Sum(this=exp.Mul(this=n, expression=exp.paren(exp.Sub(this=n.copy(), expression=number(1)))))
+    return exp.select(named(number(part), "part"), named(pairs, "pairs")).from_(groups.subquery("groups"))
 
 
 def _refuse_unwatched(policy: Policy, earlier: Sequence[EarlierRelease]) -> None:
@@ -120,14 +203,13 @@ def _refuse_apart(
     not share with each other.
 
     Args:
-        every: the releases of the ledger, in order.
+        every: the releases of the source, in order.
         members: the persons by the numbers of their earlier classes.
     """
-    own = [item for item in every if item.entry.source == earlier[0].entry.source]
     apart = [
         (a, b)
         for a, b in combinations(earlier, 2)
-        if not in_one_hand(a.entry, b.entry, [item.entry for item in own if item.number < b.number])
+        if not in_one_hand(a.entry, b.entry, [item.entry for item in every if item.number < b.number])
     ]
     if not apart:
         return

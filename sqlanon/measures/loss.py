@@ -18,7 +18,7 @@ from fractions import Fraction
 
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.lattice.nodes import Node
-from sqlanon.measures.base import AttributeMeasure, Need
+from sqlanon.measures.base import AttributeMeasure, Measure, Need
 
 
 def record_factors(catalog: Catalog) -> tuple[int, ...]:
@@ -30,7 +30,7 @@ def record_factors(catalog: Catalog) -> tuple[int, ...]:
     most = max((attribute.weight for attribute in catalog.attributes), default=0.0)
     scale = 1 << (62 - len(catalog.attributes).bit_length())
     shares = [
-        Fraction(a.weight) / Fraction(most) / (a.domain - 1) if most > 0 and a.domain > 1 else Fraction(0)
+        Fraction(str(a.weight)) / Fraction(str(most)) / (a.domain - 1) if most > 0 and a.domain > 1 else Fraction(0)
         for a in catalog.attributes
     ]
     whole = math.lcm(*[share.denominator for share in shares])
@@ -76,3 +76,11 @@ class Loss(AttributeMeasure):
                 for per, scale, level in zip(costs, self._scale, node, strict=True)
             ]
         )
+
+
+def decides(measure: Measure | None) -> bool:
+    """Return whether classes of one size may add unlike amounts to a measure though their values have lost as much by
+    the weighted ``loss``: which of them are suppressed is then for the measure to decide (SPEC-risk)."""
+    if measure is None or measure.needs not in ("costs", "surprisals"):
+        return False  # it depends on sizes
+    return type(measure) is not Loss or measure.aggregate not in ("arithmetic_mean", "sum")

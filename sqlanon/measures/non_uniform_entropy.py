@@ -44,4 +44,4 @@ class NonUniformEntropy(AttributeMeasure):
 def _difference(larger: float, smaller: float) -> float:
     """Return the difference of two large sums; 0 where it is only the noise of adding up in another order."""
     difference = larger - smaller
-    return difference if difference > NOISE * abs(larger) else 0.0
+    return difference * (difference > NOISE * abs(larger))  # of arrays, too

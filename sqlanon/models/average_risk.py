@@ -27,7 +27,8 @@ TIES_OPTION = option(
         least_loss="those whose values have lost least by generalization",
         greatest_loss="those whose values have lost most by generalization",
     ),
-    about="Which of the classes of one size are suppressed first.",
+    about="Which of the classes of one size are suppressed first; of those still equal, the ones that add least to the "
+    "policy's measure, then by their values.",
     example="greatest_loss",
 )
 """Which of classes of one size are suppressed first: those whose generalized values have lost least, or most."""

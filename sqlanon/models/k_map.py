@@ -59,7 +59,7 @@ class KMap(PrivacyModel):
     Attributes:
         population: N, from which the size of a class in the population is estimated; None, or ``source``: its records
             in the population are counted.
-        records: n, the records (or entities) of the sample; None until a source is known (``for_source``).
+        records: n, all records (or entities) of the source, excluded ones too; None until a source is known.
     """
 
     k: int
@@ -89,7 +89,8 @@ class KMap(PrivacyModel):
         option(
             "estimator",
             choice(POISSON, ZERO_TRUNCATED),
-            about="How the size of a class is estimated, where the population is a number.",
+            about="How the size of a class is estimated, where the population is a number; its sample is all records "
+            "of the source, excluded ones too.",
             example="privacy: [{type: k_map, k: 5, population: 317238626, estimator: zero_truncated_poisson}]",
         ),
         option(

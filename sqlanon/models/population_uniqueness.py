@@ -5,18 +5,25 @@ of Pitman (Hoshino 2001) with their formulas. Who is not alone in the sample is 
 where nobody is alone among the published records, the share of those at risk is 0 whatever the population. Where
 Pitman's equations have no solution nothing is known, and the model does not hold, unless nobody is alone.
 
-A release model: records that are alone in their class are suppressed, as many as it takes. The number is found by
-halving: with so many the estimate is at most the threshold, and with one less it is not.
+A release model: records that are alone in their class are suppressed, the least number with which it holds.
 
-The bound. No estimate is monotone: what is suppressed at a node says nothing of more special ones, where more
-records are alone, but other classes besides. So no record is certain, and a node that suppresses nothing may have a
-generalization that does (``closes_upward``). With θ = 0 every record that is alone fails, and stays
-so, because neither estimate is 0.
+- Zayatz' share ``c_1/n · c_1/(c_1 + Σ c_i h(i)/h(1))``, i > 1, falls with each of them, so that the number is found by
+  halving. The first factor does, because c_1 <= n. With a record less in the sample each
+  ``h(i)/h(1) = i Π (N-n-j)/(N-1-j)``, j < i - 1, is at least as large, and c_1 is less: so the second factor does.
+- Pitman's equations may have a solution for some numbers and none for larger ones. So every number counts, in turn:
+  ``sizes.population.may_meet_pitman`` solves the equations for all of them side by side, and those that may hold by it
+  are judged one by one.
+
+The bound. Neither estimate is monotone in the node: what is suppressed at a node says nothing of more special ones,
+where more records are alone, but other classes besides; nor of more general ones, where the equations may lose their
+solution. So no record is certain, the lower bound is that of the other models (``least`` is 0), and a node that
+suppresses nothing may have a generalization that does (``closes_upward``). With θ = 0 every record that is alone fails,
+and stays so, because neither estimate is 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -29,6 +36,8 @@ from sqlanon.parameters import Parameter, choice, exact, whole
 from sqlanon.sizes.histogram import SizeHistogram
 
 ESTIMATORS = ("pitman", "zayatz")
+FEWEST_AT_ONCE, MOST_AT_ONCE = 256, 8192
+"""Numbers of records for which Pitman's equations are solved side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +100,8 @@ class PopulationUniqueness(SizeModel):
         alone = sum(count for size, count in sizes if size == 1)
         if not alone or self.threshold == 0 or self._holds(sizes, 0):
             return alone if self.threshold == 0 else 0
+        if self.estimator == "pitman":
+            return next((number for number in self._worth_solving(sizes, alone) if self._holds(sizes, number)), alone)
         fails, holds = 0, alone
         while holds - fails > 1:
             middle = (fails + holds) // 2
@@ -99,6 +110,20 @@ class PopulationUniqueness(SizeModel):
             else:
                 fails = middle
         return holds
+
+    def _worth_solving(self, sizes: Sizes, alone: int) -> Iterator[int]:
+        """Yield in ascending order the numbers of records with which Pitman's estimate may hold, before ``alone``."""
+        import numpy as np
+
+        from sqlanon.sizes.population import may_meet_pitman
+
+        histogram, first = SizeHistogram(tuple(sizes)), 1
+        while first < alone:
+            some = np.arange(first, min(max(FEWEST_AT_ONCE, 4 * first), first + MOST_AT_ONCE, alone), dtype=np.float64)
+            found = may_meet_pitman(histogram, self.population, float(self.threshold), some)
+            yield from some[found].astype(int).tolist()
+            # what follows one that surely meets the threshold, but is not taken, is asked for anew
+            first = int(some[found[-1]]) + 1 if len(found) else first + len(some)
 
     def _holds(self, sizes: Sizes, removed: int) -> bool:
         return self.holds([(size, count - removed if size == 1 else count) for size, count in sizes])

@@ -17,24 +17,24 @@ records than the model lets pass, all of those parts fail too, and as each perso
 them, all persons of the profile are suppressed. Of any other failure nothing is certain.
 
 **At most a rows are known** (``at_most``). Every sub-multiset of at most a generalized rows of a published person is
-contained in the rows of at least k published persons, she included: k^m-anonymity (Terrovitis, Mamoulis, Kalnis 2008)
-with the rows of a person as the items of a transaction, as multisets. The published persons are to be as many as
+contained in the rows of at least k published persons, that person included: k^m-anonymity (Terrovitis, Mamoulis, Kalnis
+2008) with the rows of a person as the items of a transaction, as multisets. The published persons are to be as many as
 possible. Call a set of persons valid if it can be published so.
 
 *The least suppression.* The union of valid sets is valid: every sub-multiset keeps the k persons that it has in a set
 of its own. So there is a greatest valid set, which holds all others. It is reached by rounds that drop every person
 with a sub-multiset which fewer than k of the remaining persons contain, until nobody is dropped: what is left is
-valid then, and by induction nobody of a valid set is ever dropped, because the k persons of her set remain.
+valid then, and by induction nobody of a valid set is ever dropped, because the k persons of that set remain.
 
 *Monotone.* Let y be a generalization of x, and P be valid at x. A sub-multiset of a person's rows at y is the image of
-one of as many of her rows at x. At least k persons of P contain that, and the image of their rows contains its image,
+one of as many of their rows at x. At least k persons of P contain that, and the image of their rows contains its image,
 counted as often. So P is valid at y, too, and the greatest valid set at y holds that of x: whoever is suppressed at y
 is so at x, with all records (``min_suppressed`` = n), and a node that suppresses nothing has no generalization that
 does.
 
 All sizes from 1 to a are looked at, so that persons with fewer rows than a need no rule of their own. (Those of min(a,
 rows of the person) would do: who contains a multiset contains its parts.) Nothing is promised against whoever knows
-more rows of a person, or how many there are: hers may be the only ones as a whole. Other models beside it are not
+more rows of a person, or how many there are: theirs may be the only ones as a whole. Other models beside it are not
 defined: they have no class of persons to be judged in.
 """
 

@@ -38,7 +38,8 @@ class NodeClasses:
         values: gives, for the position of a quasi-identifier, the number of its generalized value in each class.
         known_sets: gives, for a k and an L, the classes on sets of at most L quasi-identifiers
             (``evaluate.known_sets.NodeSets``).
-        ranked: orders some classes, given by their places, by what suppressing them gives up (``Ties``).
+        first_to_go: gives those of some classes of one size, by their places, that are suppressed first: how many there
+            are of them, the classes that are suppressed before, and whether those that have lost most go first.
         words: gives the words of the keys of some classes, given by their places.
         earlier: of joint cells, the number of their classes in earlier releases (``EarlierClasses``).
     """
@@ -48,7 +49,7 @@ class NodeClasses:
     fails: Flags
     certain: Whole
     values: Callable[[int], Whole]
-    ranked: Callable[[Whole, bool], Whole]
+    first_to_go: Callable[[Whole, int, Flags, bool], Whole]
     known_sets: Callable[[int, int], Any]
     words: Callable[[Whole], list[Whole]]
     earlier: Whole | None = None
@@ -93,8 +94,9 @@ def cut_of(sizes: Sizes, removed: int) -> SizeCut:
 class SizeModel(PrivacyModel):
     """A release model of class sizes: classes are suppressed in ascending size until a figure of the others holds.
 
-    Of classes of one size, those come first whose values are generalized least, so that suppressing them loses most
-    (``ties``: or least), then by their keys.
+    Of classes of one size, those go first whose values are generalized least, so that suppressing them loses most
+    (``ties``: or least); of those that are still equal, the ones that add least to the policy's measure; then by
+    their generalized values in the order of the columns.
     """
 
     __slots__ = ()
@@ -131,7 +133,7 @@ class SizeModel(PrivacyModel):
         fails = passing & (n < cut.size)
         tied = np.flatnonzero(passing & (n == cut.size)) if cut.classes else np.zeros(0, np.int64)
         if cut.classes < len(tied):
-            tied = classes.ranked(tied, self.ties == "greatest_loss")[: cut.classes]
+            tied = classes.first_to_go(tied, cut.classes, classes.fails | fails, self.ties == "greatest_loss")
         fails[tied] = True
         return ReleaseJudgement(fails, np.where(fails, n, 0) if self.monotone else None, self.least(_bounded(classes)))
 

@@ -11,6 +11,7 @@ from sqlanon.audit.beside_release import BesideRelease, ReleasedColumns, judge_r
 from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.models import least_count
+from sqlanon.search.certificate import Certificate
 from sqlanon.source.beside import compared
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, named, own_text, table
@@ -22,6 +23,10 @@ MOST_NAMED = 6
 NEARLY_UNIQUE = 0.8
 """A sensitive column is reported when at least this share of its records hold a value that nobody else has: classes are
 diverse in it whatever they hold."""
+WORTH_A_WARNING = 0.01
+"""A column is reported when more than this share of the records hold values of it that its hierarchy cannot read."""
+LEVELS_ALONE = ("precision", "height", "weighted_information_loss")
+"""Measures that look at levels, and so not at values that stand at the root below the last one."""
 NOTHING_VARIES = (
     "Each quasi-identifier holds one value in all records: they are one class, and the privacy models protect nobody "
     "against whoever knows a column that is published."
@@ -41,7 +46,7 @@ def judge_release(session: Session, rows: Rows, released: Mapping[str, str], rec
     policy, engine = session.policy, session.engine
     quasi = [item.name for item in policy.quasi_identifiers]
     beside = [item.name for item in policy.columns if item.role in ("keep", "sensitive")]
-    identifies = {found.name for found in session.beside.columns if found.identifies}
+    identifies = {name for found in session.beside.columns if found.identifies for name in found.names}
     accepted = {name for name in policy.accept if name in identifies or name == policy.entity}
     split = {item.name for item in policy.columns if item.role == "keep" and item.travels is None}  # others split none
     kept = [item.name for item in policy.columns if item.name in split - accepted]
@@ -90,8 +95,8 @@ def warnings_of(found: BesideRelease, session: Session, catalog: Catalog) -> tup
         ranked = sorted(kept, key=lambda item: (-len(item[0]), -item[1], -item[2]))[:MOST_LISTED]
         listed = [f"by {_listed(names)}: {_in_words(alone, few, k)}" for names, alone, few in ranked if few]
         warnings.append(
-            "Columns that are kept single records out for whoever knows them besides the quasi-identifiers. Of "
-            f"{found.records} published records so many agree with no other, or with few: {'; '.join(listed)}."
+            f"Among {found.records:,} published records, these columns make some unique or rare for whoever knows them "
+            f"besides the quasi-identifiers: {'; '.join(listed)}."
         )
     for (name, *_), alone, few in found.alone:
         if name in unique:
@@ -100,7 +105,7 @@ def warnings_of(found: BesideRelease, session: Session, catalog: Catalog) -> tup
         if few:
             warnings.append(
                 f"The column {name!r} looks like the person that a record is about, and the policy names no entity: "
-                f"{few} of {classes} classes hold fewer than {k} of its values. Say entity: {name} to count persons."
+                f"{few:,} of {classes:,} classes hold fewer than {k} of its values. Say entity: {name}."
             )
     linking = [item.name for item in session.policy.columns if item.role == "pseudonym"]
     beside = tuple(item.name for item in session.policy.columns if item.role in ("keep", "sensitive"))
@@ -120,11 +125,32 @@ def warnings_of(found: BesideRelease, session: Session, catalog: Catalog) -> tup
             )
     if found.apart:
         warnings.append(
-            f"The records of a person are linked by {_listed(found.linking)}, the same in all of them: {found.apart} "
-            f"of {found.linked} persons stand in a set of classes that fewer than {k} share, and whoever knows of some "
-            "of their records finds all. Drop the column, or publish one record per person."
+            f"The records of a person are linked by {_listed(found.linking)}, the same in all of them: "
+            f"{found.apart:,} of {found.linked:,} persons stand in a set of classes that fewer than {k} share, and "
+            "whoever knows of some of their records finds all. Drop the column, or publish one record per person."
         )
     return tuple(warnings)
+
+
+def root_warnings(catalog: Catalog, certificate: Certificate) -> tuple[str, ...]:
+    """Return which columns hold values that no hierarchy lists, published as the root (``uncovered: top``).
+
+    A measure of levels leaves them out of the loss, however few they are.
+    """
+    left_out = certificate.measure in LEVELS_ALONE
+    listed = [
+        f"{name!r}: {records:,} of {catalog.encoded:,}"
+        for name, records in catalog.at_root.items()
+        if left_out or records > catalog.encoded * WORTH_A_WARNING
+    ]
+    if not listed:
+        return ()
+    measured = f"The measure {certificate.measure} counts levels, and leaves them out of the loss. " if left_out else ""
+    return (
+        "Hierarchies cannot read values of the source, which are fully suppressed whatever the level (uncovered: top): "
+        f"records by column {', '.join(listed)}. {measured}List the values, repair them in the source, or choose "
+        "another hierarchy.",
+    )
 
 
 def _nearly_unique(session: Session) -> list[JudgedColumn]:
@@ -141,13 +167,13 @@ def _of_sensitive(column: JudgedColumn, records: int, counts: str) -> str:
         f"The sensitive column {column.name!r} has nearly as many values as records: "
         f"{column.unique:.0%} of the records hold one that nobody else has. So nearly any class is "
         "diverse in it, and whoever knows the value finds the record: by it and the quasi-identifiers, of "
-        f"{records} published records {counts}. Round it in the source, or drop it."
+        f"{records:,} published records {counts}. Round it in the source, or drop it."
     )
 
 
 def _in_words(alone: int, few: int, k: int) -> str:
-    """Return how many records are alone, and how many in small groups, where that is something else."""
-    return f"{alone} alone" if k == 2 else f"{alone} alone, {few} in groups of fewer than {k}"
+    """Return how many records are unique, and how many in small groups, where that is something else."""
+    return f"{alone:,} unique" if k == 2 else f"{alone:,} unique, {few:,} in groups of fewer than {k}"
 
 
 def _listed(columns: tuple[str, ...]) -> str:

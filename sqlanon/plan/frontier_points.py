@@ -22,6 +22,7 @@ from typing import Any
 
 from sqlanon.display.cards import WithCard
 from sqlanon.publish.ledger import Ledger
+from sqlanon.risk.words import share
 from sqlanon.search.certificate import Certificate
 
 NEAR = 1e-9
@@ -93,9 +94,19 @@ class FrontierPoint:
         return self.ledger.classes / self.ledger.published
 
     @property
+    def suppressed(self) -> int:
+        """What counts against the limit: suppressed records, or entities that lose any; 0 without a solution."""
+        if self.ledger is None:
+            return 0
+        return self.ledger.suppressed if self.ledger.entities is None else self.ledger.entities.suppressed
+
+    @property
     def suppressed_share(self) -> float:
-        """The suppressed records as a share of all; 0 without a solution."""
-        return self.ledger.suppressed / self.ledger.records if self.ledger is not None else 0.0
+        """These as a share of all records, or entities; 0 without a solution."""
+        if self.ledger is None:
+            return 0.0
+        whole = self.ledger.records if self.ledger.entities is None else self.ledger.entities.total
+        return self.suppressed / whole
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts of the point, for the operator: counts are exact. Without a solution they are None."""
@@ -244,7 +255,7 @@ class Frontier(WithCard):
         own = [knee.limit for knee in self.knees if knee.point.place == point.place]
         parts = ["knee" if None in own or len(self.limits) == 1 else "knee of its limit"] if own else []
         if (better := self.dominated.get(point.place)) is not None:
-            parts.append(f"dominated by k = {better.k}, {percent(better.limit)}")
+            parts.append(f"dominated by k = {better.k}, limit {percent(better.limit)}")
         if point.certificate is not None and not point.optimal:
             parts.append(point.certificate.nearness)
         if point.carried:
@@ -321,13 +332,13 @@ def _steps(points: Sequence[FrontierPoint], unit: str) -> Iterable[FrontierStep]
     for limit in sorted({point.limit for point in found}):
         line = [point for point in found if point.limit == limit]
         for before, after in pairwise(line):
-            start = f"At a limit of {percent(limit)}, from k = {before.k} to k = {after.k}"
-            yield _step(before, after, f"{start} {_cost(before, after)}, and {_risk(before, after)}.")
+            start = f"At a limit of {percent(limit)}, going from k = {before.k} to k = {after.k}"
+            yield _step(before, after, f"{start} {_cost(before, after)} and {_risk(before, after)}.")
     for k in sorted({point.k for point in found}):
         line = [point for point in found if point.k == k]
         for before, after in pairwise(line):
-            start = f"At k = {k}, from a limit of {percent(before.limit)} to {percent(after.limit)}"
-            yield _step(before, after, f"{start} {_cost(before, after)}, and {_suppression(before, after, unit)}.")
+            start = f"At k = {k}, going from a limit of {percent(before.limit)} to {percent(after.limit)}"
+            yield _step(before, after, f"{start} {_cost(before, after)} and {_suppression(before, after, unit)}.")
 
 
 def _step(before: FrontierPoint, after: FrontierPoint, sentence: str) -> FrontierStep:
@@ -338,11 +349,11 @@ def _step(before: FrontierPoint, after: FrontierPoint, sentence: str) -> Frontie
 def _cost(before: FrontierPoint, after: FrontierPoint) -> str:
     """Return in words what a step loses more or less; where one end is not proven to be optimal, that it may differ."""
     more = after.loss - before.loss
-    open_ended = "" if before.optimal and after.optimal else " (as far as is known: not all of it is proven)"
+    open_ended = "" if before.optimal and after.optimal else " (not proven: one of the two may be no optimum)"
     if abs(more) <= NEAR * max(abs(before.loss), abs(after.loss)):
-        return f"costs no loss{open_ended}"
-    share = f" ({abs(more) / before.loss:.1%})" if before.loss else ""
-    return f"{'costs' if more > 0 else 'spares'} {abs(more):.4g} of loss{share}{open_ended}"
+        return f"leaves the loss as it is{open_ended}"
+    part = f" ({share(abs(more) / before.loss)} of it)" if before.loss else ""
+    return f"{'raises' if more > 0 else 'lowers'} the loss by {abs(more):.4g}{part}{open_ended}"
 
 
 def _risk(before: FrontierPoint, after: FrontierPoint) -> str:
@@ -350,7 +361,7 @@ def _risk(before: FrontierPoint, after: FrontierPoint) -> str:
     old, new = before.highest_risk, after.highest_risk
     change = f"from {shown_risk(before)} to {shown_risk(after)}"
     if new == old:
-        return f"the highest risk stays at {shown_risk(after)}"
+        return f"leaves the highest risk at {shown_risk(after)}"
     if 2 * new == old:
         return f"halves the highest risk, {change}"
     return f"{'lowers' if new < old else 'raises'} the highest risk {change}"
@@ -358,17 +369,10 @@ def _risk(before: FrontierPoint, after: FrontierPoint) -> str:
 
 def _suppression(before: FrontierPoint, after: FrontierPoint, unit: str) -> str:
     """Return in words what a step to another limit suppresses more."""
-    more = _counted(after) - _counted(before)
+    more = after.suppressed - before.suppressed
     if not more:
         return f"suppresses as many {unit}"
-    return f"suppresses {abs(more):,} {unit} {'more' if more > 0 else 'fewer'}"
-
-
-def _counted(point: FrontierPoint) -> int:
-    """Return what counts against the limit: suppressed records, or entities."""
-    assert point.ledger is not None
-    entities = point.ledger.entities
-    return point.ledger.suppressed if entities is None else entities.suppressed
+    return f"suppresses {abs(more):,} {'more' if more > 0 else 'fewer'} {unit}"
 
 
 def shown_risk(point: FrontierPoint) -> str:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -227,10 +228,8 @@ class Plan(PublishablePlan):
             suppressed = SizeHistogram.of(self._sizes(self.node, published=False, by=by)).records + catalog.uncovered
         rows = self._sizes(self.node, published=True, by=by)
         classes, population = read_sizes(rows, suppressed=suppressed, excluded=catalog.excluded)
-        return PublishedClasses(classes, population, self._rows_with, self.generalized, self.node)
-
-    def _rows_with(self, published: Mapping[str, str]) -> exp.Query:
-        return self._generalized_query(published)
+        read = partial(self._generalized_query, of_source=True)
+        return PublishedClasses(classes, population, read, self.generalized, self.node)
 
     def solutions(self, limit: int = 20) -> list[Solution]:
         """Return the best feasible nodes that were judged, best first."""
@@ -310,9 +309,14 @@ class Plan(PublishablePlan):
         return tuple(levels.get(name, 0) for name in heights)
 
     def _generalized_query(
-        self, published: Mapping[str, str], *, entities: bool = False, values: Mapping[str, str] = NO_VALUES
+        self,
+        published: Mapping[str, str],
+        *,
+        entities: bool = False,
+        values: Mapping[str, str] = NO_VALUES,
+        of_source: bool = False,
     ) -> exp.Query:
-        source, held_by = keyed_source(self._session, published)
+        source, held_by = keyed_source(self._session, {} if of_source else published)
         instead = {
             name: item.value(column(name, SOURCE), published[name], [self.node[item.position]])
             for name, item in self.travelling.items()
@@ -378,9 +382,9 @@ class Plan(PublishablePlan):
             claim=replace(claim, lookups=lookups),
             verify_source=source.verify,
             output=output,
+            replacing=self._replacing(target),
         )
-        warnings = publish_live(engine, where, draft)
-        return Publication({output.kind: output.target}, None, warnings=warnings)
+        return Publication({output.kind: output.target}, None, warnings=publish_live(engine, where, draft))
 
     def _readable(self) -> list[tuple[str, exp.Query]]:
         return [("classes of the chosen node", compiler.readable_grain(self._session.encoding.source, self.node))]
@@ -473,13 +477,8 @@ def _ignored_aggregate(policy: Policy, measure: Measure) -> tuple[str, ...]:
 
 
 def _solution(catalog: Catalog, verdict: Verdict) -> Solution:
-    return Solution(
-        levels=catalog.levels(verdict.node),
-        loss=verdict.loss,
-        suppressed=verdict.suppressed,
-        classes=verdict.classes,
-        smallest_class=verdict.smallest,
-    )
+    levels, suppressed, smallest = catalog.levels(verdict.node), verdict.suppressed, verdict.smallest
+    return Solution(levels, loss=verdict.loss, suppressed=suppressed, classes=verdict.classes, smallest_class=smallest)
 
 
 def _encoded_for(policy: Policy) -> tuple[object, ...]:
@@ -495,5 +494,5 @@ def _encoded_for(policy: Policy) -> tuple[object, ...]:
     foreign = (dict(policy.extensions.hierarchies), dict(policy.extensions.formats))
     published = tuple(sorted(policy.publish, key=lambda asked: asked.name))
     travels = tuple((c.name, c.travels) for c in policy.columns if c.travels is not None)
-    by_records = (policy.entity, policy.nulls, policy.subset, policy.population)
-    return (*origin, columns, travels, *by_records, published, foreign, policy.ledger)
+    people = (policy.entity, policy.nulls, policy.subset, policy.population, policy.ledger)
+    return (*origin, columns, travels, *people, published, foreign)

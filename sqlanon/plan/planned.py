@@ -26,7 +26,7 @@ from sqlanon.evaluate.session import Session
 from sqlanon.lattice.catalog import Catalog
 from sqlanon.models import for_source, least_count
 from sqlanon.models.base import PrivacyModel
-from sqlanon.plan.beside import judge_release, warnings_of
+from sqlanon.plan.beside import judge_release, root_warnings, warnings_of
 from sqlanon.plan.closing import Closing
 from sqlanon.plan.keyed import claim_of_keyed, keyed_persons, keyed_warnings, note_keyed, without_keyed
 from sqlanon.plan.recording import Recording, recorded_rows
@@ -144,9 +144,9 @@ class Planned(Representing, Closing):
     def nothing_left(self) -> tuple[str, ...]:
         """The quasi-identifiers with several values in the source of which the release keeps none apart."""
         return tuple(
-            attribute.name
-            for attribute, levels in zip(self.catalog.attributes, self.published_levels, strict=True)
-            if attribute.widths[0] > 1 and levels and all(attribute.widths[level] <= 1 for level in levels)
+            a.name
+            for a, levels in zip(self.catalog.attributes, self.published_levels, strict=True)
+            if self.catalog.fully_suppressed(a, levels)
         )
 
     def cost_to_keep(self, name: str) -> Verdict | None:
@@ -296,7 +296,7 @@ class Planned(Representing, Closing):
     def all_warnings(self) -> tuple[str, ...]:
         """What the user should know, of the release too."""
         found = warnings_of(self.beside_release, self._session, self.catalog)
-        found += self._blank_warnings + mean_warnings(self.policy)
+        found += self._blank_warnings + mean_warnings(self.policy) + root_warnings(self.catalog, self.certificate)
         return self.warnings + found + keyed_warnings(self.policy, self._session.encoding.types)
 
     def null_bias(self) -> NullBias | None:

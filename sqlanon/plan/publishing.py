@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from sqlanon.compiler.live_models import SNAPSHOT
 from sqlanon.display.cards import WithCard
@@ -25,6 +26,9 @@ from sqlanon.publish.papers import Papers
 from sqlanon.publish.publication import Publication, publish
 from sqlanon.publish.recipient_certificate import recipient_document, sealed
 from sqlanon.publish.targets import Target
+
+if TYPE_CHECKING:  # loaded where a release is replaced
+    from sqlanon.publish.replaced import Replacing
 
 NOWHERE = Publication({}, None)
 """What was published of a plan without an output."""
@@ -120,7 +124,7 @@ class PublishablePlan(WithCard, Planned):
         with taking_back(recording), self._audited_rows(recording) as (rows, claim):
             return publish(
                 self.engine,
-                replace(target, recorder=recording),
+                replace(target, recorder=recording, replacing=self._replacing(target)),
                 self._rows(rows),
                 claim,
                 redacted=self.ledger.suppressed if self.policy.suppressed == "redact" else None,
@@ -128,6 +132,17 @@ class PublishablePlan(WithCard, Planned):
                 copied=self.catalog.has_entity,
                 papers=papers if target.output.kind == "file" else None,
             )
+
+    def _replacing(self, target: Target) -> Replacing | None:
+        """Return what compares the release with one that it replaces; None where a ledger judges them together."""
+        policy, output = self.policy, target.output
+        is_new = output.kind == "file" and not os.path.lexists(output.target)
+        if policy.ledger is not None or target.if_exists != "replace" or is_new:
+            return None
+        from sqlanon.publish.replaced import Replacing
+
+        sensitive = tuple(item.name for item in policy.sensitive)
+        return Replacing(self._threshold, sensitive, persons=self.catalog.has_entity)
 
     def _publish_live(self, target: Target) -> Publication:
         """Put a live view in place of the release."""

@@ -31,6 +31,7 @@ from sqlanon.models import for_source, least_count, least_size
 from sqlanon.policy import Output
 from sqlanon.policy.writing import canonical, document
 from sqlanon.publish.live.facts import file_facts
+from sqlanon.publish.targets import place
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, table
 
@@ -59,6 +60,7 @@ class Recording:
         output: where the release goes.
         describe: returns what is written down, given the digest of a file, and the numbers of classes and persons.
         members, values: who is in which class, and the digests of their sensitive values; read from the source before.
+        said: what the ledger noted before.
         number: of the release in the ledger, once it is pending.
         release: its id.
     """
@@ -68,6 +70,7 @@ class Recording:
     describe: Callable[[str, str | None, int, int], ReleaseEntry]
     members: pa.Table | None = None
     values: pa.Table | None = None
+    said: tuple[str, ...] = ()
     release: str = field(default_factory=lambda: token_hex(16))
     number: int | None = None
     digest: str | None = None
@@ -92,6 +95,7 @@ class Recording:
             self.ledger.confirm(self.number)
         except InputError:
             self.warnings = (UNCONFIRMED,)
+        self.warnings += tuple(note for note in self.ledger.notes if note not in self.said)
 
     def failed(self, error: BaseException) -> None:
         """Take a pending release back, if it is certain that it did not take its place."""
@@ -186,16 +190,46 @@ def refuse_other_plans(session: Session) -> None:
         )
 
 
+def refuse_unrecorded(session: Session, ledger: ReleaseLedger, output: Output) -> None:
+    """Raise InputError if what stands at the target of a release is in the ledger under no release.
+
+    It was published without the ledger, or the ledger is another one or a copy of an earlier day: nobody judges the new
+    release together with it.
+    """
+    digest, path = None, Path(output.target)
+    if output.kind == "file":
+        if not path.exists():
+            return
+        try:
+            digest = digest_of(path)
+        except OSError as error:
+            raise InputError(
+                f"The target {path.name!r} cannot be read ({error.strerror or error}).", hint="check its permissions."
+            ) from None
+    elif not session.engine.existing(place(session.engine, output.target, session.source.target_catalog)):
+        return
+    if not ledger.holds_target(output, digest):
+        raise InputError(
+            f"A {output.kind} stands at the target {path.name!r} that is no release of the ledger "
+            f"{ledger.database.path.name!r}: it was published without it or changed since, or the ledger is missing or "
+            "a copy of an earlier day.",
+            hint="restore the newest copy of the ledger. If nobody has what stands there, move it away; if it does not "
+            "matter, `sqlanon ledger check POLICY --accept state` says so.",
+        )
+
+
 def recording_of(session: Session, plan: Recordable, output: Output, manifest: Mapping[str, Any]) -> Recording | None:
     """Return the recording of a release; None where its policy has no ledger.
 
     Raises:
         UnsupportedError: see ``refuse_other_plans``.
+        InputError: see ``refuse_unrecorded``.
     """
     ledger, policy = session.releases, session.policy
     if ledger is None:
         return None
     refuse_other_plans(session)
+    refuse_unrecorded(session, ledger, output)
     names_ = [attribute.name for attribute in plan.catalog.attributes]
     levels = dict(zip(names_, plan.published_levels, strict=True))
     hierarchies, k = _hierarchies(session), least_count(for_source(policy.models, plan.catalog))
@@ -219,9 +253,10 @@ def recording_of(session: Session, plan: Recordable, output: Output, manifest: M
             classes=classes,
             persons=persons,
             person_type=kind_of_key(session.source.types[ledger.person_column]),
+            person_form=ledger.person_form,
         )
 
-    return Recording(ledger, output, describe)
+    return Recording(ledger, output, describe, said=ledger.notes)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from sqlanon.evaluate.session import Session
 from sqlanon.lattice.nodes import Node
 from sqlanon.models.base import is_of_release, judges_persons
 from sqlanon.risk.facts import Risk, RiskComparison, with_notes
-from sqlanon.risk.figures import DEFAULT_K, Setting, assess
+from sqlanon.risk.figures import DEFAULT_K, Setting, assess, with_entities
 from sqlanon.risk.measure import Sample, member_key
 from sqlanon.risk.population_table import PopulationTable, population_sample
 from sqlanon.risk.relation import with_column_sets
@@ -118,7 +118,8 @@ def _before(session: Session, setting: Setting, beside: _Beside) -> Risk:
     if beside.population is not None:
         population = sample.in_population(_population(session, beside.population, setting).members())
     weighted = None if beside.weight is None else sample.weighted(beside.weight)
-    risk = assess(classes, setting, population=population, weighted=weighted)
+    setting, below = _with_entities(sample, setting)
+    risk = with_entities(assess(classes, setting, population=population, weighted=weighted), setting, below)
     return with_column_sets(risk, sample) if beside.column_sets else risk
 
 
@@ -128,7 +129,8 @@ def _after(session: Session, setting: Setting, beside: _Beside, published: Publi
     released = {name: published.types[name] for name in setting.quasi_identifiers}
     extra = [name for name in (session.policy.entity, beside.weight) if name is not None]
     types = {**released, **{name: session.encoding.types[name] for name in extra if name not in released}}
-    rows = _sample(session, published.rows(types).subquery("release"), types, setting) if beside != _NOTHING else None
+    read = beside != _NOTHING or session.policy.entity is not None
+    rows = _sample(session, published.rows(types).subquery("release"), types, setting) if read else None
     if rows is not None and beside.population is not None and published.classes.records:
         if published.node is None:
             raise UnsupportedError(
@@ -146,14 +148,25 @@ def _after(session: Session, setting: Setting, beside: _Beside, published: Publi
                 hint="leave the weights out.",
             )
         weighted = rows.weighted(beside.weight)
+    below = 0
+    if rows is not None and published.classes.records:
+        setting, below = _with_entities(rows, setting)
     found = assess(published.classes, setting, population=population, weighted=weighted, released=True)
-    risk = with_notes(found, *notes)
+    risk = with_notes(with_entities(found, setting, below), *notes)
     if judges_persons(session.policy.models):
         risk = with_notes(risk, OF_FEW_ROWS if any(map(is_of_release, session.policy.models)) else OF_ROWS)
     return with_column_sets(risk, rows) if rows is not None and beside.column_sets else risk
 
 
 _NOTHING = _Beside()
+
+
+def _with_entities(sample: Sample, setting: Setting) -> tuple[Setting, int]:
+    """Return the setting with the distinct entities of a relation, and how many of them stand in a small class."""
+    if sample.entity is None:
+        return setting, 0
+    entities, below = sample.entities(setting.k)
+    return replace(setting, entities=entities), below
 
 
 def _sample(session: Session, relation: exp.Expr, types: Mapping[str, str], setting: Setting) -> Sample:

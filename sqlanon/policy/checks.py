@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
 from decimal import Decimal
 from typing import Any
 
 from sqlanon.errors import InputError, SqlanonError
 from sqlanon.models.base import closes_upward
+from sqlanon.parameters import suggest
 from sqlanon.policy.epochs import check_epoch_fits
 from sqlanon.policy.extensions import Extensions
 from sqlanon.policy.facts import (
@@ -45,6 +47,8 @@ LISTED = {
     "publish": (Publish, 'sqlanon.Publish("age", ["low", "high"])'),
 }
 """Fields that hold tuples of parts, with an example of a part."""
+RELATED = {"privacy", "accept", "entity", "key", "publish", "ledger", "transformation"}
+"""Keys whose faults may follow from a column that is left out."""
 SINGLE = {
     "key": (Key | None, 'sqlanon.Key(file="secret.key")'),
     "ledger": (LedgerSpec | None, 'sqlanon.LedgerSpec("anon_ledger.duckdb")'),
@@ -58,9 +62,19 @@ SINGLE = {
 
 def check(policy: PolicyFacts) -> None:
     """Raise PolicyError with all faults of a policy."""
-    faults = Faults()
-    _check_kinds(faults, policy)
-    faults.finish()  # the checks below rely on the kinds
+    kinds, faults = Faults(), Faults()
+    _check_kinds(kinds, policy)
+    if kinds.items:  # the checks below rely on the kinds
+        policy = _of_their_kinds(policy)
+    _check_parts(faults, policy)
+    wrong = {fault.key.partition("[")[0].partition(".")[0] for fault in kinds.items}
+    wrong |= {fault.key for fault in kinds.items} | (RELATED if "columns" in wrong else set())
+    kinds.items += [fault for fault in faults.items if fault.key not in wrong]
+    kinds.finish()
+
+
+def _check_parts(faults: Faults, policy: PolicyFacts) -> None:
+    """Note the faults of a policy whose parts are objects of their classes."""
     for key in CHOICES:
         faults.value(key, getattr(policy, key), TOP_KEYS)
     check_sources(faults, policy)
@@ -89,7 +103,6 @@ def check(policy: PolicyFacts) -> None:
         check_report(faults, policy.report)
     if policy.certificate is not None:
         faults.value("certificate", policy.certificate, TOP_KEYS)
-    faults.finish()
 
 
 def _check_kinds(faults: Faults, policy: PolicyFacts) -> None:
@@ -111,6 +124,20 @@ def _check_kinds(faults: Faults, policy: PolicyFacts) -> None:
     for key, (known, example) in SINGLE.items():
         if not isinstance(getattr(policy, key), known):
             faults.add(key, "This is not an object of its class.", f"write {example}, say; {reading}")
+
+
+def _of_their_kinds(policy: PolicyFacts) -> PolicyFacts:
+    """Return the policy without the parts that are no objects of their classes."""
+    values = {item.name: getattr(policy, item.name) for item in fields(PolicyFacts)}
+    for key, (kind, _) in LISTED.items():
+        parts = values[key] if isinstance(values[key], tuple) else ()
+        values[key] = tuple(part for part in parts if isinstance(part, kind))
+    named = [column for column in values["columns"] if isinstance(column.name, str)]
+    values["columns"] = tuple(c if _are_models(c.models) else replace(c, models=()) for c in named)
+    for key, (known, _) in SINGLE.items():
+        if not isinstance(values[key], known):
+            values[key] = PolicyFacts.__dataclass_fields__[key].default
+    return PolicyFacts(**values)
 
 
 def _are_models(models: object) -> bool:
@@ -266,7 +293,8 @@ def _check_column(faults: Faults, column: Column, extensions: Extensions, *, pat
     if not column.name or "\0" in column.name or not is_unicode(column.name):
         faults.add("columns", "A column has no name that a table can have.", "name it as in the source.")
     if column.role not in ROLES:
-        faults.add(f"{key}.role", "This role is not known.", f"choose one of {', '.join(ROLES)}.")
+        message = "The role is missing." if column.role is None else "This role is not known."
+        faults.add(f"{key}.role", message, suggest(column.role, ROLES))
     if column.role == "quasi_identifier" and column.hierarchy is None and not patterns:
         hint = "add one, e.g. hierarchy: {suppress: {}}."
         faults.add(f"{key}.hierarchy", "A quasi-identifier needs a hierarchy.", hint)

@@ -5,14 +5,13 @@ Messages name keys, columns and numbers, never values of a hierarchy.
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from sqlanon.errors import Fault, PolicyError, attempt
-from sqlanon.parameters import Parameter, ValueCheck, find, is_number, names_of
+from sqlanon.parameters import Parameter, ValueCheck, find, is_number, names_of, suggest
 from sqlanon.policy.plain import is_unicode
 
 
@@ -42,8 +41,7 @@ class Faults:
         pairs = named(value)
         for name in pairs:
             if name not in allowed:
-                close = difflib.get_close_matches(name, allowed, 1)
-                hint = f"did you mean {close[0]!r}?" if close else f"the keys are {', '.join(allowed)}."
+                hint = suggest(name, allowed, "the keys are {}.")
                 self.add(f"{key}.{name}" if key else name, "This key is not known.", hint)
         return {name: item for name, item in pairs.items() if name in allowed}
 
@@ -79,9 +77,7 @@ class Faults:
     def choice(self, key: str, value: Any, known: Sequence[str]) -> None:
         """Note a fault unless ``value`` is one of ``known``."""
         if not isinstance(value, str) or value not in known:
-            close = difflib.get_close_matches(str(value), known, 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"choose one of {', '.join(known)}."
-            self.add(key, "This is not a known choice.", hint)
+            self.add(key, "This is not a known choice.", suggest(value, known))
 
     def integer(self, key: str, value: Any, least: int) -> bool:
         """Return True if ``value`` is a whole number of at least ``least``."""

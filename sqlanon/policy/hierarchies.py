@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.errors import InputError
-from sqlanon.parameters import names_of
+from sqlanon.parameters import names_of, suggest
 from sqlanon.policy.extensions import Extensions
 from sqlanon.policy.faults import Faults, named
 from sqlanon.policy.hierarchy import specs
@@ -34,7 +34,8 @@ def parse_hierarchy(
     known = tuple(dict.fromkeys((*specs.KINDS, *extensions.names("hierarchies"))))
     kinds = [kind for kind in known if isinstance(value, Mapping) and kind in value]
     if len(kinds) != 1:
-        faults.add(key, "This does not name exactly one kind of hierarchy.", f"choose one of {', '.join(known)}.")
+        meant = next(iter(named(value)), None) if isinstance(value, Mapping) and not kinds else None
+        faults.add(key, "This does not name exactly one kind of hierarchy.", suggest(meant, known))
         return None
     [kind] = kinds
     if kind == "file" and "file" not in extensions.names("hierarchies"):

@@ -12,6 +12,7 @@ from sqlanon.policy.faults import Faults
 from sqlanon.policy.key import KEYS as OWN_KEYS
 from sqlanon.policy.key import Key, check_key, parse_key, written_key
 from sqlanon.policy.plain import set_plain
+from sqlanon.sqltrees.trees import normal_text
 
 _WORDS = choice(
     all="those of all recipients",
@@ -135,7 +136,6 @@ def check_ledger(faults: Faults, policy: Any) -> None:
     _check_recipients(faults, spec)
     if not isinstance(spec.hold, bool):
         faults.add("ledger.hold", "This is neither true nor false.", "write hold: true, or leave it out.")
-    faults.value("ledger.source", spec.source, KEYS)
     if policy.output is not None and policy.output.kind == "live_view":
         message = (
             "A live view shows other records on every read, so that no list says whom it has shown in which class."
@@ -190,7 +190,12 @@ def _check_person(faults: Faults, policy: Any, spec: LedgerSpec) -> None:
 
 
 def _check_recipients(faults: Faults, spec: LedgerSpec) -> None:
-    faults.value("ledger.recipient", spec.recipient, KEYS)
+    for name in ("recipient", "source"):
+        given = getattr(spec, name)
+        if isinstance(given, str) and not normal_text(given):  # an empty one too
+            faults.add(f"ledger.{name}", "This name has nothing but blanks.", "give a name, or leave the key out.")
+        else:
+            faults.value(f"ledger.{name}", given, KEYS)
     if isinstance(spec.colludes, str):
         faults.choice("ledger.colludes", spec.colludes, (ALL, NONE))
     elif not isinstance(spec.colludes, tuple) or not spec.colludes:

@@ -13,17 +13,17 @@ from typing import Any
 
 from sqlanon.parameters import names_of
 from sqlanon.policy.documents import shape_fault
-from sqlanon.policy.extensions import Extensions
-from sqlanon.policy.facts import ROLES, Column, EngineOptions, Model, PolicyFacts, Quality, SearchOptions
+from sqlanon.policy.extensions import NOTHING, Extensions
+from sqlanon.policy.facts import Column, EngineOptions, Model, PolicyFacts, Quality, SearchOptions
 from sqlanon.policy.faults import Faults
-from sqlanon.policy.hierarchies import parse_hierarchy
-from sqlanon.policy.hierarchy.specs import HierarchySpec, is_list
+from sqlanon.policy.hierarchies import check_hierarchy, parse_hierarchy
+from sqlanon.policy.hierarchy.specs import FileHierarchy, HierarchySpec, Suppress, is_list
 from sqlanon.policy.key import parse_key
 from sqlanon.policy.keys.columns import COLUMN_KEYS
 from sqlanon.policy.keys.policy import CHOICES, TOP_KEYS
 from sqlanon.policy.keys.search import ENGINE_KEYS, QUALITY_KEYS, SEARCH_KEYS
 from sqlanon.policy.ledger import parse_ledger
-from sqlanon.policy.paths import is_database, is_server
+from sqlanon.policy.paths import is_database, is_file, is_server
 from sqlanon.policy.plain import plain
 from sqlanon.policy.representatives import parse_publish
 from sqlanon.policy.sources import parse_join, parse_options, parse_output
@@ -104,10 +104,7 @@ def _columns(faults: Faults, value: Any, base_directory: Path, extensions: Exten
         if isinstance(item, Column):
             columns.append(replace(item, name=name))
             continue
-        keys = faults.mapping(key, item, names_of(COLUMN_KEYS))
-        if "role" not in keys:
-            faults.add(f"{key}.role", "The role is missing.", f"choose one of {', '.join(ROLES)}.")
-            continue
+        keys = {"role": None, **faults.mapping(key, item, names_of(COLUMN_KEYS))}
         own = {name: value for name, value in keys.items() if name != "with"}
         travels = parse_travels(faults, f"{key}.with", keys.get("with"))
         columns.append(Column(name, **{**own, "models": keys.get("models") or ()}, travels=travels))
@@ -129,13 +126,26 @@ def _read_columns(
         if losses is not None:
             changes["information_loss"] = losses
         if hierarchy is not None and not isinstance(hierarchy, HierarchySpec):
-            changes["hierarchy"] = parse_hierarchy(faults, f"{key}.hierarchy", hierarchy, base_directory, extensions)
-            if changes["hierarchy"] is None:
-                continue  # its faults are noted
+            read = parse_hierarchy(faults, f"{key}.hierarchy", hierarchy, base_directory, extensions)
+            changes["hierarchy"] = read or Suppress()  # a fault is noted: this lets the rest of the column be checked
         if not isinstance(column.models, tuple) or _is_document(column.models):
             changes["models"] = _models(faults, f"{key}.models", column.models)
         found.append(replace(column, **changes) if changes else column)
     return tuple(found)
+
+
+def file_hierarchies(document: Any, base_directory: Path) -> dict[str, FileHierarchy]:
+    """Return, by its column, each sound hierarchy of a file that a document names, whatever other faults it has."""
+    columns = (
+        plain(document).get("columns") if isinstance(document, Mapping) and shape_fault(document) is None else None
+    )
+    found = {}
+    for column in _columns(Faults(), columns, base_directory, NOTHING):
+        faults, spec = Faults(), column.hierarchy
+        check_hierarchy(faults, "hierarchy", spec or Suppress(), NOTHING)
+        if isinstance(spec, FileHierarchy) and not faults.items and is_file(base_directory / spec.path):
+            found[column.name] = replace(spec, path=(base_directory / spec.path).absolute())
+    return found
 
 
 def _hierarchy_with_losses(value: Any) -> tuple[Any, Any]:

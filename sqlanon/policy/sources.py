@@ -28,6 +28,18 @@ def parse_options(keys: Mapping[str, Any], extensions: Extensions) -> dict[str, 
     return {"csv": read.get("csv", {}), "formats": formats}
 
 
+def csv_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of CSV files of a source that no policy names, after the checks of the key ``csv``.
+
+    Raises:
+        PolicyError: one is not known, or cannot be used.
+    """
+    faults = Faults("The option csv")
+    options = faults.parameters("csv", given, CSV_OPTIONS, owner="csv")
+    faults.finish()
+    return options
+
+
 def parse_join(faults: Faults, value: Any, extensions: Extensions) -> tuple[Join, ...]:
     """Return further sources that are joined by key, in order."""
     if value is None:

@@ -15,10 +15,10 @@ from sqlanon.parameters import (
     choice,
     flag,
     names_of,
-    number,
     option,
     or_nothing,
     shaped,
+    suggest,
     whole,
     words_of,
 )
@@ -107,6 +107,8 @@ MOST_NODES = 16
 """How many nodes local recoding chooses at most, unless the policy sets another number."""
 HOLD = 0.1
 """The share of the records that local recoding holds back, unless the policy sets another."""
+LEAST_HOLD = 0.05
+"""The least share that may be held back, but for none: with fewer, nearly all that an attacker claims is right."""
 MOST_HOLD = 0.9
 """The largest share that may be held back: what is not held back begins at the first node."""
 RECODING_KEYS = (
@@ -123,9 +125,14 @@ RECODING_KEYS = (
     ),
     option(
         "hold",
-        or_nothing(number(0, MOST_HOLD)),
+        or_nothing(
+            shaped(
+                {"anyOf": [{"const": 0}, {"type": "number", "minimum": LEAST_HOLD, "maximum": MOST_HOLD}]},
+                f"0, or a number from {LEAST_HOLD} to {MOST_HOLD}",
+            )
+        ),
         about="Which share of the records chance lets begin at a later node than the first, so that the node of a "
-        "record excludes nothing.",
+        "record excludes nothing. 0 holds none back, and protects from no conclusion.",
         unit="a share of the records",
         example="transformation: {type: local_recoding, hold: 0}",
     ),
@@ -187,7 +194,7 @@ class LocalRecoding:
 
     Attributes:
         nodes: how many are chosen at most; or the nodes themselves, in order, as column -> level (0 if not named).
-        hold: the share of the records that chance lets begin at a later node than the first; 0: none.
+        hold: the share of the records that chance lets begin at a later node than the first, 0.05 at least; 0: none.
         seed: of what is left to chance; None: another one every time.
     """
 
@@ -214,7 +221,7 @@ def parse_transformation(faults: Faults, value: Any) -> Transformation | None:
         return None
     kind = value.get("type") if isinstance(value, Mapping) else None
     if kind not in TYPES:
-        hint = f"choose one of {', '.join(TYPES)}; write transformation: {{type: patterns}}, say."
+        hint = suggest(kind, TYPES, "choose one of {}; write transformation: {{type: patterns}}, say.")
         faults.add("transformation.type", "This transformation is not known.", hint)
         return None
     given = faults.mapping("transformation", value, (TYPE.name, *names_of(KEYS[kind])))
@@ -232,7 +239,10 @@ def check_transformation(faults: Faults, transformation: object, quasi_identifie
         _check_patterns(faults, transformation, quasi_identifiers)
     elif isinstance(transformation, LocalRecoding):
         _check_nodes(faults, transformation.nodes, quasi_identifiers)
-        faults.number("transformation.hold", transformation.hold, 0, MOST_HOLD)
+        hold = transformation.hold
+        if faults.number("transformation.hold", hold, 0, MOST_HOLD) and 0 < hold < LEAST_HOLD:
+            message = "So small a share protects hardly anybody: nearly all that an attacker concludes is right."
+            faults.add("transformation.hold", message, f"give at least {LEAST_HOLD:g}; or 0, which promises nothing.")
     elif transformation is not None:
         faults.add("transformation", "This is no transformation.", f"choose one of {', '.join(TYPES)}.")
         return

@@ -15,6 +15,7 @@ from typing import Any
 from sqlanon.policy.hierarchy.calendar_specs import format_faults
 from sqlanon.profiling.facts import ColumnProfile, Spread
 from sqlanon.source.columns import without_enum
+from sqlanon.source.words import kinds_of, parts_of
 
 Keys = Mapping[str, Any]
 INTERVALS = 20
@@ -25,6 +26,10 @@ OLDEST = 90
 """From this age on there is one label: HIPAA Safe Harbor (45 CFR 164.514(b)(2)(i)(C))."""
 FEWEST_KEPT = 20
 """The least threshold of ``frequent``: values that fewer records have make small classes."""
+CODES = {"id", "code", "concept", "key"}
+"""Parts of the names of columns whose numbers are codes, without an order."""
+DATED = 0.1
+"""The share of the values from which on those that look like dates are not cut to their first characters."""
 KNOWN_CODES = {"icd10": "block and chapter of ICD-10", "atc": "groups of ATC codes"}
 
 
@@ -61,6 +66,8 @@ def drafted_hierarchy(found: ColumnProfile, *, is_text: bool, records: int) -> D
     texts = without_enum(found.type).upper() == "VARCHAR"
     if found.distinct <= 2:
         return DraftedHierarchy(SUPPRESS, "two values: published, or suppressed")
+    if 2 * found.no_codes > found.filled:  # a hierarchy of codes would publish most records as *
+        return _codes_or_values(found, records)
     if found.looks_like == "zip":
         return _zip(found)
     if found.looks_like in KNOWN_CODES:
@@ -73,7 +80,8 @@ def drafted_hierarchy(found: ColumnProfile, *, is_text: bool, records: int) -> D
         question = "Are these codes of ISO 3166? Otherwise take frequent."
         return DraftedHierarchy({"codes": "countries"}, "sub-regions and regions of UN M49", question)
     is_number = found.reads_as in ("whole", "number") and (texts or not found.misfits)
-    if is_number and found.spread is not None and found.looks_like != "postcode" and found.distinct > 3:
+    is_code = found.looks_like in ("postcode", "place") or bool(CODES & {*parts_of(found.name)})
+    if is_number and found.spread is not None and not is_code and found.distinct > 3:
         return _intervals(found, found.spread)
     if found.looks_like == "age":
         keys = {"width": 5, "fanouts": [2, 2], "lower": 20, "upper": OLDEST}
@@ -181,6 +189,13 @@ def _number(value: Decimal) -> int | float:
 def _codes_or_values(found: ColumnProfile, records: int) -> DraftedHierarchy:
     """Return prefixes of codes of one length that are many, or frequent values; suppression where neither helps."""
     lengths = found.lengths
+    if found.looks_like != "postcode" and (found.shapes.get("date_like", 0) > DATED or _is_called_a_date(found)):
+        question = (
+            "Are these dates? Write them in one way where they are made; then dates: [month, quarter, year] reads them."
+        )
+        thresholds = _thresholds(found, records)  # first characters would hide the year of some and keep their day
+        keys = {"frequent": thresholds} if thresholds else SUPPRESS
+        return DraftedHierarchy(keys, _kept(found) if thresholds else "published, or suppressed", question)
     coded = found.looks_like == "postcode" or found.shapes.get("code", 0) > 0.95
     many = found.distinct > 50 and not _thresholds(found, records, at_most=0.5)
     if lengths is not None and lengths.longest >= 3 and (found.looks_like == "postcode" or (coded and many)):
@@ -193,6 +208,10 @@ def _codes_or_values(found: ColumnProfile, records: int) -> DraftedHierarchy:
         )
         return DraftedHierarchy({"frequent": thresholds}, _kept(found), question if found.distinct > 8 else None)
     return DraftedHierarchy(SUPPRESS, "published, or suppressed; values: " + _how_many(found))
+
+
+def _is_called_a_date(found: ColumnProfile) -> bool:
+    return bool({"date", "birth_date"} & {*kinds_of(found.name)}) and found.reads_as == "text"
 
 
 def _how_many(found: ColumnProfile) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +21,12 @@ from sqlanon.errors import InputError
 from sqlanon.policy import Policy
 from sqlanon.policy.paths import is_connection_text, is_url
 from sqlanon.policy.schema_line import schema_line
-from sqlanon.profiling.drafted_hierarchies import DraftedHierarchy, Keys, drafted_hierarchy
+from sqlanon.profiling.drafted_hierarchies import SUPPRESS, DraftedHierarchy, Keys, drafted_hierarchy
 from sqlanon.profiling.facts import ColumnProfile, Profile
-from sqlanon.profiling.roles import KNOWABLE
-from sqlanon.profiling.words import KNOWN
-from sqlanon.source.columns import is_scalar, without_enum
+from sqlanon.profiling.roles import K
+from sqlanon.source.columns import is_scalar
 
-MOST_QUASI_IDENTIFIERS = 10
-"""Quasi-identifiers that a draft asks for at most. With each one, classes of k records keep less of every column."""
-K = 5
 LIMIT = 0.05
-MOST_KEPT = 20
-"""Combinations of values, at most, of the columns that are published as they are before a person has said that they may
-be: each combination is one more way to distinguish the records of a class."""
 PERSONS = ("identifier", "uuid", "email", "phone")
 """Looks of columns whose values name one person each."""
 LARGE = 200_000
@@ -104,10 +97,11 @@ def draft(
     """
     base = Path(os.path.abspath(folder or "."))
     columns = [_column(item, profile) for item in profile.columns]
-    columns = _few_kept(columns, profile)
-    columns = _limited(columns, profile)
-    if not any(column.keys["role"] != "drop" for column in columns):
-        columns = _something_left(columns, profile)
+    if all(column.keys["role"] == "drop" for column in columns):
+        raise InputError(
+            "No column of the source has values that could be published.",
+            hint="profile another table, or a view of it.",
+        )
     columns = _dropped_last(columns)
     decisions = _decisions(columns, profile, k)
     text = _text(profile, columns, decisions, k=k, output=output, base=base)
@@ -117,114 +111,29 @@ def draft(
 
 def _column(found: ColumnProfile, profile: Profile) -> DraftedColumn:
     """Return a column with the role that the profile suggests."""
-    asked = (found.question,) if found.question else ()
-    if not is_scalar(without_enum(found.type)):
-        reason = f"{found.reason} Its type has no text that could be generalized."
-        return DraftedColumn(found.name, {"role": "drop"}, reason.strip(), questions=asked)
-    if found.looks_like == "empty":
-        return DraftedColumn(found.name, {"role": "drop"}, "It holds no value.")
-    if found.role == "identifier":
-        return DraftedColumn(found.name, {"role": "drop"}, found.reason, questions=asked)
-    if found.role == "sensitive" and found.distinct >= 2:
-        models = [{"type": "distinct_l_diversity", "l": 2}]
-        return DraftedColumn(found.name, {"role": "sensitive", "models": models}, found.reason, questions=asked)
-    if found.role != "quasi_identifier":
-        return DraftedColumn(found.name, {"role": "keep"}, found.reason, questions=asked)
-    return _quasi_identifier(found, drafted_hierarchy(found, is_text=profile.is_text, records=profile.records), asked)
+    keys, drafted = _keys(found, found.policy_role, profile)
+    other = found.otherwise
+    instead = None if other is None or other == "drop" else _keys(found, other, profile)[0]
+    reason = found.reason
+    if not is_scalar(found.type):
+        reason = f"{reason} Its type has no text that could be generalized.".strip()
+    asked = [drafted.question if drafted is not None else None, found.question]
+    questions = tuple(item for item in (asked if found.otherwise else asked[::-1]) if item)
+    remark, nodes = ("", 1) if drafted is None else (drafted.remark, drafted.nodes)
+    return DraftedColumn(found.name, keys, reason, remark, questions, nodes, instead)
 
 
-def _quasi_identifier(found: ColumnProfile, drafted: DraftedHierarchy, asked: tuple[str, ...]) -> DraftedColumn:
-    keys = {"role": "quasi_identifier", "hierarchy": dict(drafted.keys)}
-    questions = (*asked, *([drafted.question] if drafted.question else []))
-    return DraftedColumn(found.name, keys, found.reason, drafted.remark, questions, drafted.nodes)
-
-
-def _few_kept(columns: Sequence[DraftedColumn], profile: Profile) -> list[DraftedColumn]:
-    """Make quasi-identifiers of columns that would be published as they are, unless these have few values together.
-
-    Those of the fewest values stay first, and none with a value of few records. What follows from a column that is
-    published as it is, is dropped.
-    """
-    kept = [profile.column(item.name) for item in columns if item.keys["role"] == "keep"]
-    kept = [found for found in kept if not _has_rare_values(found)]
-    combinations, staying = 1, set()
-    for found in sorted(kept, key=lambda found: found.distinct):
-        combinations *= max(1, found.distinct)
-        if combinations <= MOST_KEPT:
-            staying.add(found.name)
-    published = staying | {item.name for item in columns if item.keys["role"] == "sensitive"}
-    result = []
-    for item in columns:
-        found = profile.column(item.name)
-        givers = [name for name in found.follows_from if name in published]
-        if item.keys["role"] == "keep" and item.name not in staying and givers:
-            reason = f"It follows from {givers[0]!r}, which is published as it is."
-            asked = "May it be published as it is too?"
-            result.append(replace(item, keys={"role": "drop"}, reason=reason, questions=(asked,), instead=item.keys))
-            continue
-        if item.keys["role"] == "keep" and item.name not in staying:
-            drafted = drafted_hierarchy(found, is_text=profile.is_text, records=profile.records)
-            reason = f"{found.reason} Published as it is, it would distinguish the records of a class."
-            asked = "Can nobody outside know it? Then publish it as it is (role: keep)."
-            column = _quasi_identifier(found, drafted, ())
-            questions = (*column.questions, asked)
-            result.append(replace(column, reason=reason, questions=questions, instead={"role": "keep"}))
-            continue
-        result.append(item)
-    return result
-
-
-def _has_rare_values(found: ColumnProfile) -> bool:
-    """Return whether fewer than k records have one of the values of a column, NULL included."""
-    frequent = next((item.values for item in found.frequent if item.at_least >= K), 0)
-    if found.distinct == 1 and found.filled >= K:
-        frequent = 1
-    return frequent < found.distinct or 0 < found.nulls < K
-
-
-def _limited(columns: Sequence[DraftedColumn], profile: Profile) -> list[DraftedColumn]:
-    """Drop quasi-identifiers beyond the limit.
-
-    Columns go first of which only the values suggest that others know them, and of these the most distinguishing ones.
-    """
-
-    def importance(item: DraftedColumn) -> tuple[int, float]:
-        found = profile.column(item.name)
-        known = found.looks_like in KNOWABLE or found.topic in KNOWN
-        return (0 if known else 1, found.separation or 0.0)
-
-    quasi = sorted((c for c in columns if c.keys["role"] == "quasi_identifier"), key=importance)
-    beyond = {item.name for item in quasi[MOST_QUASI_IDENTIFIERS:]}
-    question = (
-        f"Left out by the draft, because classes of more than {MOST_QUASI_IDENTIFIERS} quasi-identifiers say little of "
-        "each. Is it needed more than another? Then give the other the role drop, and take this line instead:"
-    )
-    result = []
-    for item in columns:
-        if item.name in beyond:
-            item = replace(item, keys={"role": "drop"}, remark="", questions=(question,), nodes=1, instead=item.keys)
-        result.append(item)
-    return result
-
-
-def _something_left(columns: Sequence[DraftedColumn], profile: Profile) -> list[DraftedColumn]:
-    """Return the columns with one that is published, since a release has one at least.
-
-    Raises:
-        InputError: there is no column that could be.
-    """
-    for place, item in enumerate(columns):
-        found = profile.column(item.name)
-        if is_scalar(without_enum(found.type)) and found.looks_like != "empty":
-            question = (
-                "Every column looks as if it identified persons. This one is published only when generalized to *."
-            )
-            keys = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
-            kept = DraftedColumn(item.name, keys, item.reason, "suppressed where it singles out", (question,), 2)
-            return [*columns[:place], kept, *columns[place + 1 :]]
-    raise InputError(
-        "No column of the source has values that could be published.", hint="profile another table, or a view of it."
-    )
+def _keys(found: ColumnProfile, role: str, profile: Profile) -> tuple[dict[str, Any], DraftedHierarchy | None]:
+    """Return the keys of a column with a role, and the hierarchy that they name."""
+    if role == "sensitive":
+        return {"role": role, "models": [{"type": "distinct_l_diversity", "l": 2}]}, None
+    if role != "quasi_identifier":
+        return {"role": role}, None
+    if found.otherwise == "drop":
+        drafted = DraftedHierarchy(SUPPRESS, "suppressed where it singles out")
+    else:
+        drafted = drafted_hierarchy(found, is_text=profile.is_text, records=profile.records)
+    return {"role": role, "hierarchy": dict(drafted.keys)}, drafted
 
 
 def _dropped_last(columns: Sequence[DraftedColumn]) -> list[DraftedColumn]:

@@ -26,8 +26,10 @@ LOOKS = (
     "atc", "free_text", "amount", "number", "flag", "category", "other",
 )  # fmt: skip
 """What a column can look like."""
-ROLES = ("identifier", "quasi_identifier", "sensitive", "keep")
-"""The roles that a profile suggests; a policy drops identifiers."""
+ROLES = ("identifier", "quasi_identifier", "sensitive", "keep", "drop")
+"""The roles that a profile suggests."""
+DROPPED = ("identifier", "drop")
+"""Those that a policy drops: what identifies a person by itself, and what is left out for another reason."""
 
 
 def percent(share: float) -> str:
@@ -109,12 +111,14 @@ class ColumnProfile:
         reads_as: ``whole``, ``number``, ``date``, ``moment`` or ``text``: what at least 95 % of the records with a
             value read as, whatever the type.
         misfits: records with a value that do not read so.
+        no_codes: records with a value that is no code of the system that the column looks like (ICD-10, countries, …).
         date_format: of dates that are written otherwise than 2024-12-31, in the words of STRPTIME.
         ambiguous: day and month could change places in all values.
         number_share: of the records with a value, those that read as a number.
         looks_like: one of ``LOOKS``, and ``because`` of what.
         topic: what its name is about (``sex``, ``health``, …).
         role: one of ``ROLES``; ``reason`` is a sentence, and ``question`` what a person must decide.
+        otherwise: the role that it would have if a person answered the question otherwise; None without such a one.
         follows_from: of a column with the role ``keep``: those published as they are whose values give its value away.
         shapes: share of the values that have a shape (``profiling/shapes.py``), where it is not 0.
         examined: values that shapes, lengths and spread were taken from.
@@ -132,6 +136,7 @@ class ColumnProfile:
     exact: bool = True
     reads_as: str = "text"
     misfits: int = 0
+    no_codes: int = 0
     date_format: str | None = None
     ambiguous: bool = False
     number_share: float = 0.0
@@ -141,6 +146,7 @@ class ColumnProfile:
     role: str = "keep"
     reason: str = ""
     question: str | None = None
+    otherwise: str | None = None
     follows_from: tuple[str, ...] = ()
     spread: Spread | None = None
     lengths: Lengths | None = None
@@ -153,6 +159,11 @@ class ColumnProfile:
     def filled(self) -> int:
         """The records with a value that is not NULL."""
         return self.records - self.nulls
+
+    @property
+    def policy_role(self) -> str:
+        """The role in a policy: what identifies a person by itself is dropped."""
+        return "drop" if self.role in DROPPED else self.role
 
     @property
     def uniqueness(self) -> float:

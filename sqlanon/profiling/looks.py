@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlanon.profiling.dates import FORMATS, ISO, SWAPPED
 from sqlanon.profiling.facts import ColumnProfile, Spread, percent
-from sqlanon.profiling.words import PERSONAL, kinds_of, parts_of, topic_of
+from sqlanon.source.words import PERSONAL, kinds_of, parts_of, topic_of
 
 NEARLY_ALL = 0.95
 """The share of the values that must have a shape."""

@@ -19,6 +19,8 @@ from sqlanon.audit.trees import TERMS
 from sqlanon.compiler.encoded_source import TakingPart
 from sqlanon.compiler.hierarchies import CountedColumn, distinct_values
 from sqlanon.engines.base import Engine
+from sqlanon.policy.hierarchy.code_builders import known_code
+from sqlanon.policy.hierarchy.code_specs import Codes, Zip3
 from sqlanon.profiling.dates import year_is_last
 from sqlanon.profiling.facts import FEWEST_FOR_SPREAD, TAIL, THRESHOLDS, Frequent
 from sqlanon.profiling.shapes import READ_BY, SHAPES
@@ -222,6 +224,27 @@ class Measures:
         for attribute, records in self._engine.run("values that do not fit", query):
             found[self.names[int(attribute)]] = int(records)
         return found
+
+    def no_codes(self, systems: Mapping[str, Codes | Zip3]) -> dict[str, int]:
+        """Return how many records hold a value that is no code of the system which their column seems to be written in.
+
+        Args:
+            systems: column -> system.
+        """
+        places = {place: systems[name] for place, name in enumerate(self.names) if name in systems}
+        if not places:
+            return {}
+        arms = [
+            exp.If(this=among([place]), true=is_null(known_code(system, column("value"))))
+            for place, system in places.items()
+        ]
+        query = (
+            exp.select(column("attribute"), total(column(names.COUNT)))
+            .from_(table(VALUES))
+            .where(among(list(places)), not_null(column("value")), exp.Case(ifs=arms, default=exp.false()))
+            .group_by(column("attribute"))
+        )
+        return {self.names[int(place)]: int(records) for place, records in self._engine.run("values no code", query)}
 
     def quantiles(self, read_as: Mapping[str, str]) -> dict[str, tuple[float, ...]]:
         """Return quantiles of the numbers of some columns, and of the years of others, by what they are read as.

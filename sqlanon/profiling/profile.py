@@ -11,15 +11,16 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon.audit.beside import JudgedColumn, SourceColumn, judge_columns
+from sqlanon.audit.beside import JudgedColumn, SourceColumn
 from sqlanon.engines.base import Engine
+from sqlanon.policy.hierarchy.code_specs import Codes, Zip3
 from sqlanon.policy.paths import TEXT_ENDINGS, flat_ending
+from sqlanon.policy.sources import csv_options
 from sqlanon.profiling.dates import ISO
 from sqlanon.profiling.facts import TAIL, ColumnProfile, Lengths, Profile, RankedSet, Spread
-from sqlanon.profiling.looks import is_ambiguous, look_of, reading_of
+from sqlanon.profiling.looks import NEARLY_ALL, is_ambiguous, look_of, reading_of
 from sqlanon.profiling.measuring import Counted, Examined, Measures
-from sqlanon.profiling.roles import refused, suggest
-from sqlanon.profiling.words import KNOWN, topic_of
+from sqlanon.profiling.roles import K, refused, settle_roles, suggest
 from sqlanon.risk.column_sets import (
     MOST_COLUMNS,
     ColumnSets,
@@ -33,8 +34,10 @@ from sqlanon.source.beside import compared, kind_of
 from sqlanon.source.columns import is_scalar, refuse_prefix
 from sqlanon.source.csv_records import csv_form, find_delimiter
 from sqlanon.source.files import Reading
+from sqlanon.source.known import judge_published
 from sqlanon.source.opening import ONLY_TABLE, Source, closed_on_error, open_source
 from sqlanon.source.rights import with_readable_columns, with_visible_rows
+from sqlanon.source.words import KNOWN, topic_of
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.data_types import without_values
 
@@ -49,6 +52,10 @@ BEST_KNOWN = (
 """Looks of quasi-identifiers, those that most people know of others first; topics such as sex count as ``age`` does."""
 NOT_COMBINED = ("identifier", "uuid", "email", "phone", "name", "address", "free_text", "empty", "constant")
 """Looks of columns whose sets are not looked at: they are dropped, or the same for all."""
+CODED: dict[str, Codes | Zip3] = {
+    "zip": Zip3(), "icd10": Codes("icd10"), "atc": Codes("atc"), "country": Codes("countries")
+}  # fmt: skip
+"""By what a column looks like, the system whose codes its draft would read."""
 
 
 def profile(source: object, table: str | None = None, *, csv: Mapping[str, Any] | None = None) -> Profile:
@@ -64,10 +71,12 @@ def profile(source: object, table: str | None = None, *, csv: Mapping[str, Any] 
             which all lines have the same number of fields.
 
     Raises:
-        SourceError: there is no such source or table, or the database has several tables and none is named.
+        PolicyError: an option of ``csv`` is not known, or cannot be used.
+        SourceError: there is no such source or table, or the database has several tables and none is named; several
+            delimiters fit.
         UnsupportedError: the engine lacks something, or a column has our prefix.
     """
-    options = _csv_options(source, dict(csv or {}))
+    options = _csv_options(source, csv_options(csv or {}))
     reading = Reading(options)
     with open_source(source, table or ONLY_TABLE, reading=reading) as opened:
         with closed_on_error(opened.engine):
@@ -112,14 +121,15 @@ def profile_source(opened: Source) -> Profile:
     engine, relation = opened.engine, opened.relation
     measures = Measures(engine, relation, types)
     try:
-        columns = _columns(measures, types)
+        columns = _with_codes(measures, _columns(measures, types))
     finally:
         measures.close()
     columns = [_with_role(item) if is_scalar(item.type) else item for item in columns]
     columns = _publishable(engine, relation, types, columns) if measures.records else columns
+    alone, columns = columns, settle_roles(columns)
     work = work_of(engine) // 2  # many columns may differ in most records, where a set costs most
     most = min(columns_to_combine(measures.records, work), MOST_CANDIDATES)
-    candidates = _candidates(columns, most) if measures.records else []
+    candidates = _candidates(alone, most) if measures.records else []
     sets = measure_column_sets(engine, relation, candidates, most_work=work) if candidates else None
     ranking = _ranking(sets) if sets is not None else ()
     kept = _kept_together(engine, relation, columns) if measures.records else None
@@ -154,10 +164,23 @@ def _columns(measures: Measures, types: Mapping[str, str]) -> list[ColumnProfile
             misfits=misfits.get(name, 0),
             date_format=None if written == ISO else written,
             ambiguous=is_ambiguous(written, examined[name].of_records),
-            spread=_spread(quantiles.get(name), item, of_years=reads_as in ("date", "moment")),
+            spread=_spread(
+                quantiles.get(name),
+                item,
+                examined[name].of_records,
+                of_years=reads_as in ("date", "moment"),
+            ),
         )
         columns.append(item)
     return columns
+
+
+def _with_codes(measures: Measures, columns: list[ColumnProfile]) -> list[ColumnProfile]:
+    """Return the columns with how many of their records hold no code of the system that they look like."""
+    scalar = [item for item in columns if item.name in measures.names]
+    systems = {item.name: CODED[kind] for item in scalar if (kind := look_of(item).kind) in CODED}
+    found = measures.no_codes(systems)
+    return [replace(item, no_codes=found.get(item.name, 0)) for item in columns]
 
 
 def _described(name: str, kind: str, records: int, counted: Counted, seen: Examined) -> ColumnProfile:
@@ -176,7 +199,9 @@ def _described(name: str, kind: str, records: int, counted: Counted, seen: Exami
     )  # fmt: skip
 
 
-def _spread(quantiles: tuple[float, ...] | None, item: ColumnProfile, *, of_years: bool) -> Spread | None:
+def _spread(
+    quantiles: tuple[float, ...] | None, item: ColumnProfile, of_records: Mapping[str, float], *, of_years: bool
+) -> Spread | None:
     """Return rounded quantiles: the outer ones outward, to two digits of what lies between them; the others to the
     next step."""
     if quantiles is None:
@@ -184,7 +209,9 @@ def _spread(quantiles: tuple[float, ...] | None, item: ColumnProfile, *, of_year
     low, q05, *middle, q95, high = quantiles
     shares = item.shapes
     whole = shares.get("whole", 0.0) + shares.get("point_zero", 0.0)
-    places = 0 if whole >= 0.99 or of_years else _places(whole, shares)
+    counted = of_records.get("whole", 0.0) + of_records.get("point_zero", 0.0)
+    is_whole = counted >= NEARLY_ALL * of_records.get("number", 0.0)  # of the records: a dirty value cuts no child
+    places = 0 if is_whole or of_years else _places(whole, shares)
     width = q95 - q05 or abs(q95) or 1.0
     step = 1.0 if of_years else 10.0 ** (math.floor(math.log10(width)) - 1)
     step = max(step, 10.0**-places)
@@ -251,14 +278,15 @@ def _publishable(
     for _ in columns:  # each turn takes a column away from those that are kept
         quasi = [of(item) for item in columns if item.role == "quasi_identifier"]
         kept = [of(item) for item in columns if item.role in ("sensitive", "keep")]
-        judged = {item.name: item for item in judge_columns(engine, relation, kept, quasi)}
-        wrong = {name for name, found in judged.items() if found.identifies}
+        found = judge_published(engine, relation, kept, quasi, k=K)
+        judged = {name: item for item in found if item.identifies for name in item.names}
+        wrong = set(judged)
         if not wrong:
             break
         columns = [refused(item, judged[item.name]) if item.name in wrong else item for item in columns]
     published = [of(item) for item in columns if item.role in ("sensitive", "keep")]
     alike = [replace(item, role="quasi_identifier") for item in published if item.role == "keep"]
-    judged = {item.name: item for item in judge_columns(engine, relation, published, alike)} if alike else {}
+    judged = {item.name: item for item in judge_published(engine, relation, published, alike, k=K)} if alike else {}
     return [replace(item, follows_from=_givers(item.name, judged)) if item.role == "keep" else item for item in columns]
 
 

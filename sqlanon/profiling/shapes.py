@@ -41,10 +41,11 @@ SHAPES: dict[str, str] = {
     "full_name": (
         r"^((Dr|Prof|Mr|Mrs|Ms|Herr|Frau)\.? )?[A-ZÀ-Þ][a-zà-ÿ'-]+( [A-ZÀ-Þ]\.)?( [A-ZÀ-Þ][a-zà-ÿ'-]+){1,2}$"
     ),
+    "date_like": r"^[0-9]{1,4}[-/. ]([0-9]{1,2}|[A-Za-z]{3,9})[-/., ]+[0-9]{2,4}([ T].*)?$",
     "code": r"^[A-Za-z0-9][A-Za-z0-9_./-]*$",
     "moment": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}",
     **{f"date {written}": pattern for written, pattern in FORMATS.items()},
 }  # fmt: skip
 """Name of a shape -> pattern of the values that have it."""
-READ_BY = ("whole", "number", "moment", *(shape for shape in SHAPES if shape.startswith("date ")))
+READ_BY = ("whole", "point_zero", "number", "moment", *(shape for shape in SHAPES if shape.startswith("date ")))
 """The shapes of numbers and dates, which a column can be read by."""

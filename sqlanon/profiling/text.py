@@ -12,9 +12,10 @@ WIDTH = 100
 LONGEST_NAME = 28
 ROLES = {
     "quasi_identifier": "Quasi-identifiers: others know or find them out, and together they point to a person",
-    "sensitive": "Sensitive: what others must not learn",
-    "identifier": "To be dropped: each identifies a person by itself",
+    "sensitive": "Sensitive: what others must not learn of a person",
+    "identifier": "To drop: each identifies a person by itself",
     "keep": "Kept as they are",
+    "drop": "Left out for other reasons",
 }
 """The roles in the order of the text, with their titles."""
 CONTRIBUTING = 5
@@ -32,7 +33,7 @@ def profile_lines(found: Profile) -> list[str]:
             lines += ["", f"{title}:"]
             lines += [line for item in items for line in _reason(item)]
     if asked := [item for item in found.columns if item.question]:
-        lines += ["", "What only a person can decide:"]
+        lines += ["", "Decisions for you:"]
         by_question: dict[str, list[str]] = {}
         for item in asked:
             by_question.setdefault(item.question or "", []).append(_shown(item.name))
@@ -60,8 +61,7 @@ def _table(found: Profile) -> Iterator[str]:
         missing = (item.nulls + item.empty) / item.records if item.records else 0.0
         cells = f"{reading(item):<9}  {item.looks_like.replace('_', ' '):<12}  {values:>10}"
         shares = f"{percent(item.uniqueness):>7}  {percent(missing):>7}"
-        role = "drop" if item.role == "identifier" else item.role
-        yield f"  {shown[item.name]:<{width}}  {cells}  {shares}  {role}"
+        yield f"  {shown[item.name]:<{width}}  {cells}  {shares}  {item.policy_role}"
 
 
 def reading(item: ColumnProfile) -> str:
@@ -95,8 +95,8 @@ def _sets(found: Profile) -> Iterator[str]:
         parts = sorted(minimal.contributions.items(), key=lambda pair: -pair[1])[:CONTRIBUTING]
         named = ", ".join(f"{_shown(name)} {share:.0%}".replace("%", " %") for name, share in parts if share)
         yield from _wrapped(
-            f"{minimal.records:,} records are alone on {minimal.largest} columns or fewer (minimal sample uniques); "
-            f"the share of their scores with a column: {named}."
+            f"{minimal.records:,} records are unique by {minimal.largest} columns or fewer (minimal sample uniques); "
+            f"share of their scores in which a column takes part: {named}."
         )
     yield from _wrapped(found.sets.scope())
     kept = found.kept_together

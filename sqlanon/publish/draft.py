@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from sqlglot import exp
 
@@ -33,6 +34,17 @@ class Draft:
     verify_source: Callable[[], None]
     target: Target
     papers: Papers | None = None
+
+    def compare(self, engine: Engine, written: exp.Expr, earlier: Callable[[], exp.Expr]) -> None:
+        """Compare a file or folder as it was written with the one at its place, if it will replace that."""
+        path = Path(self.target.output.target)
+        replacing = self.target.replacing
+        if replacing is not None and path.exists():
+            from sqlanon.publish.replaced import other_levels
+
+            levels = other_levels(path, None if self.papers is None else self.papers.manifest)
+            before = replacing.rows(engine, earlier, self.claim)
+            replacing.compare(engine, before, written, self.claim, levels)
 
     def last_look(self, digest: str | None = None) -> None:
         """Write down that the release is about to take its place, and verify the source; called last before it does.

@@ -34,6 +34,7 @@ def publish_folder(engine: Engine, draft: Draft, path: Path) -> dict[str, Any] |
         written = engine.write_folder("write", draft.query, workplace.partial)
         _tidy(workplace.partial)
         draft.audit(engine, written)
+        draft.compare(engine, written, lambda: engine.read_folder(path))
         document = workplace.prepare(draft.papers, draft.target.output.mode)
         draft.last_look(workplace.digest)
         check_folder(path, draft.target.if_exists)
@@ -78,14 +79,16 @@ def publish_file(engine: Engine, draft: Draft, path: Path) -> dict[str, Any] | N
         try:
             if path.suffix.lower() == ".duckdb":
                 _write_database(engine, draft, partial)
-                _audit_apart(engine, draft, partial, None)
+                _audit_apart(engine, draft, path, partial, None)
             elif form is not None:
                 with engine.batches("write", draft.query) as rows:
                     form.write(partial, rows, {})
-                _audit_apart(engine, draft, partial, form)
+                _audit_apart(engine, draft, path, partial, form)
             else:
                 write_flat(engine, draft.query, partial)
-                draft.audit(engine, written_flat(partial, draft.claim.columns))
+                columns = draft.claim.columns
+                draft.audit(engine, written := written_flat(partial, columns))
+                draft.compare(engine, written, lambda: written_flat(path, columns))
         except EngineError as error:
             failure = as_target_error(error, path)
         if failure:
@@ -129,25 +132,30 @@ def auditor_beside(engine: DuckDBEngine) -> DuckDBEngine:
     return auditor
 
 
-def _audit_apart(engine: DuckDBEngine, draft: Draft, path: Path, form: FileFormat | None) -> None:
+def _audit_apart(engine: DuckDBEngine, draft: Draft, path: Path, partial: Path, form: FileFormat | None) -> None:
     """Audit the closed file as a recipient would: by a new connection with only the file and what the audits need.
 
     Args:
+        path: where the file will be put, in the place of an earlier release.
         form: the format that reads the file back; None for a DuckDB file.
     """
+
+    def opened(file: Path, name: str) -> exp.Table:
+        if form is not None:
+            return _read_back(auditor, file, form, name)
+        auditor.attach(file, name, read_only=True)
+        return Place(name, "main", TABLE).table
+
     auditor = auditor_beside(engine)
     try:
-        if form is None:
-            auditor.attach(path, "release", read_only=True)
-            relation = Place("release", "main", TABLE).table
-        else:
-            relation = _read_back(auditor, path, form)
+        relation = opened(partial, names.WRITTEN)
         _with_references(engine, auditor, draft).audit(auditor, relation)
+        draft.compare(auditor, relation, lambda: opened(path, names.REPLACED))
     finally:
         auditor.close()
 
 
-def _read_back(auditor: DuckDBEngine, path: Path, form: FileFormat) -> exp.Table:
+def _read_back(auditor: DuckDBEngine, path: Path, form: FileFormat, into: str) -> exp.Table:
     """Return the records of a file of a format that the engine does not read itself, as its reader gives them back.
 
     Raises:
@@ -155,7 +163,7 @@ def _read_back(auditor: DuckDBEngine, path: Path, form: FileFormat) -> exp.Table
     """
     failure = ""
     try:
-        auditor.load_batches("read written file", names.WRITTEN, read_file(form, path, {}), replayed=False)
+        auditor.load_batches("read written file", into, read_file(form, path, {}), replayed=False)
     except SourceError as error:
         failure = error.message
     if failure:
@@ -163,7 +171,7 @@ def _read_back(auditor: DuckDBEngine, path: Path, form: FileFormat) -> exp.Table
             f"What was written cannot be read back. {failure}",
             hint="nothing was published; write Parquet or CSV, and report this as a fault of the format.",
         )
-    return exp.to_table(names.WRITTEN, quoted=True)
+    return exp.to_table(into, quoted=True)
 
 
 def _with_references(engine: Engine, auditor: DuckDBEngine, draft: Draft) -> Draft:

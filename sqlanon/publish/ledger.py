@@ -217,6 +217,17 @@ class Ledger:
 _DEFECT = "this is a defect of sqlanon or the source changed; run again, and report it if it stays."
 
 
+def in_steps(count: int, k: int) -> int | str:
+    """Return a count, rounded down to a multiple of k, for files that travel: one below k reads ``<k``.
+
+    Neither the count nor what is left of a known total can so be told from k - 1 others.
+
+    >>> in_steps(3, 5), in_steps(14, 5), in_steps(3, 1)
+    ('<5', 10, 3)
+    """
+    return f"<{k}" if count < k else count - count % k
+
+
 def is_small(count: int, k: int) -> bool:
     """Return whether a count must not travel: it is of fewer than k, and not zero (which k = 2 has to cover, too)."""
     return (1 if k > 2 else 0) <= count < k if k > 1 else False

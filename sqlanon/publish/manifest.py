@@ -15,7 +15,7 @@ from sqlanon.models import for_source, least_count
 from sqlanon.policy import Column, Policy
 from sqlanon.policy.hierarchy.specs import Suppress, lists_its_values
 from sqlanon.policy.keyed import KEYED_ROLES
-from sqlanon.publish.ledger import Ledger
+from sqlanon.publish.ledger import Ledger, in_steps
 from sqlanon.publish.openlineage import manifest_facets
 from sqlanon.search.certificate import Certificate
 
@@ -54,6 +54,8 @@ def manifest(
         a.name: {"level": own[0], "height": a.height} if len(own) == 1 else {"levels": list(own), "height": a.height}
         for a, own in zip(catalog.attributes, levels, strict=True)
     }
+    for name, records in catalog.at_root.items():
+        published[name]["at_root"] = in_steps(records, k) if ledger.entities is None else "some"
     document = {
         "manifest_version": 1,
         "policy_fingerprint": policy.fingerprint(),

@@ -131,8 +131,9 @@ def audit_folder(engine: DuckDBEngine, draft: Draft, folder: Path) -> None:
             "published.",
             hint="report it as a defect of sqlanon.",
         )
-    written = exp.select(*[column(name) for name in claim.columns]).from_(relation)
-    draft.audit(engine, written.subquery("written"))
+    written = exp.select(*[column(name) for name in claim.columns]).from_(relation).subquery("written")
+    draft.audit(engine, written)
+    draft.compare(engine, written, lambda: partitions_relation(Path(draft.target.output.target)))
 
 
 def _has_columns(engine: DuckDBEngine, folder: Path, columns: Sequence[str], by: tuple[str, ...]) -> bool:

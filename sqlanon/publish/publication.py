@@ -106,7 +106,8 @@ def publish(
             document = publish_file(engine, draft, path)
         else:
             _publish_relation(engine, draft, place(engine, output.target, target.catalog))
-    return Publication({output.kind: output.target}, marker, document)
+    warnings = () if target.replacing is None else tuple(target.replacing.warnings)
+    return Publication({output.kind: output.target}, marker, document, warnings)
 
 
 def _publish_relation(engine: Engine, draft: Draft, where: Place) -> None:
@@ -114,11 +115,16 @@ def _publish_relation(engine: Engine, draft: Draft, where: Place) -> None:
     output, view = draft.target.output, draft.target.output.kind == "view"
     base = where.named(where.name + RELEASED) if view else where
     temporary = where.named(f"{names.PREFIX}release_{token_hex(4)}")
+    replacing, before = draft.target.replacing, None
+    if replacing is not None and engine.existing(where):
+        before = replacing.rows(engine, lambda: where.table, draft.claim)
     with engine.transaction():
         engine.make_schema(where)
         engine.run("write", exp.Create(this=temporary.table, kind="TABLE", expression=draft.query))
         engine.analyze(temporary.table)
         draft.audit(engine, temporary.table)
+        if replacing is not None:
+            replacing.compare(engine, before, temporary.table, draft.claim)
         draft.last_look()
         if draft.target.if_exists == "replace":
             beneath = tables_beneath(engine, where)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
@@ -23,6 +23,9 @@ from sqlanon.policy.paths import TARGET_ENDINGS, is_folder, same_file
 from sqlanon.publish.papers import MANIFEST, PAPERS
 from sqlanon.publish.workplace import Workplace, working_at
 from sqlanon.source.opening import Source
+
+if TYPE_CHECKING:  # loaded where a release is replaced
+    from sqlanon.publish.replaced import Replacing
 
 RELEASED = "_released"
 """A view release stands on a table of its own: the view's name with this ending."""
@@ -83,6 +86,7 @@ class Target:
         read, read_files: the relations and files that were read.
         workplace: of a file, held by the run that this target is of (``reserved``).
         recorder: writes the release down.
+        replacing: compares it with an earlier release that it replaces; None where a ledger judges them.
     """
 
     output: Output
@@ -95,6 +99,7 @@ class Target:
     workplace: Workplace | None = None
     recorder: Recorder | None = None
     source_frame: str | None = None
+    replacing: Replacing | None = None
 
     @classmethod
     def of(cls, source: Source, policy: Policy, output: Output) -> Target:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ def risk(
     entity: str | None = None,
     population_size: int | None = None,
     column_sets: bool = False,
+    csv: Mapping[str, Any] | None = None,
 ) -> Risk:
     """Return what an attacker finds in a relation as it stands; ``Plan.risk`` compares a source with its release.
 
@@ -52,12 +54,14 @@ def risk(
         entity: the column whose values are counted instead of records.
         population_size: people in the population, for estimates of who is unique in it.
         column_sets: look also at which sets of the quasi-identifiers single records out.
+        csv: how text files are read, as in a policy (``{"encoding": "latin-1"}``). Without a delimiter the one is taken
+            by which all lines have the same number of fields.
 
     Raises:
         InputError: the relation holds no records, or something is said twice.
         SourceError: there is no such source, table or column.
     """
-    policy = _policy_of(quasi_identifiers, k=k, entity=entity, models={}, fallback=DEFAULT_K)
+    policy = _policy_of(quasi_identifiers, k=k, entity=entity, csv=csv, models={}, fallback=DEFAULT_K)
     with _opened(source, policy, table) as opened:
         names = tuple(match_columns(opened, [item.name for item in policy.quasi_identifiers]))
         owner = None if policy.entity is None else match_columns(opened, [policy.entity])[0]
@@ -84,6 +88,7 @@ def check(
     table: str | None = None,
     entity: str | None = None,
     reference: object = None,
+    csv: Mapping[str, Any] | None = None,
 ) -> CheckResult:
     """Test whether every class of a relation, as it stands, meets privacy models; ``holds`` says so.
 
@@ -96,13 +101,14 @@ def check(
         entity: the column whose values are counted instead of records.
         reference: a file or frame that models are judged against: all records before suppression (t-closeness,
             δ-disclosure, β-likeness), or the population, generalized in the same way (δ-presence, k-map).
+        csv: how text files are read, as ``risk`` has it.
 
     Raises:
         PolicyError: a model has faults.
         InputError: the relation holds no records, a reference is missing, or something is said twice.
         SourceError: there is no such source, table or column.
     """
-    policy = _policy_of(quasi_identifiers, k=k, entity=entity, models=sensitive or {}, fallback=None)
+    policy = _policy_of(quasi_identifiers, k=k, entity=entity, csv=csv, models=sensitive or {}, fallback=None)
     with _opened(source, policy, table) as opened:
         return check_relation(
             opened.engine,
@@ -115,7 +121,13 @@ def check(
 
 
 def _policy_of(
-    asked: Asked, *, k: int | None, entity: str | None, models: Mapping[str, Any], fallback: int | None
+    asked: Asked,
+    *,
+    k: int | None,
+    entity: str | None,
+    csv: Mapping[str, Any] | None,
+    models: Mapping[str, Any],
+    fallback: int | None,
 ) -> Policy:
     """Return what is asked as a policy, which knows the models and finds their faults.
 
@@ -124,8 +136,8 @@ def _policy_of(
     """
     if not isinstance(asked, list | tuple):
         policy = as_policy(asked)
-        if k is not None or entity is not None or models:
-            raise InputError("The policy says what k, sensitive or entity would say.", hint="leave them out.")
+        if k is not None or entity is not None or models or csv is not None:
+            raise InputError("The policy says what k, sensitive, entity or csv would say.", hint="leave them out.")
         return policy
     if not asked:
         raise InputError("No quasi-identifiers are named.", hint='name columns, e.g. ["age", "zip"].')
@@ -144,6 +156,7 @@ def _policy_of(
         "columns": {**dict.fromkeys(asked, known), **watched},
         "privacy": [] if k is None else [{"type": "k_anonymity", "k": k}],
         "undeclared": "drop",
+        "csv": csv or {},
     }
     return Policy.from_dict(document if entity is None else {**document, "entity": entity})
 
@@ -163,10 +176,16 @@ def _opened(source: object, policy: Policy, table: str | None) -> Source:
         given = policy.patterns if policy.files else None if policy.source is None else policy.resolve(policy.source)
     if given is None:
         raise InputError("There is no source.", hint="pass one, or add the key source to the policy.")
-    reading = Reading(policy.csv, policy.formats, policy.extensions, needs_records=True)
+    reading = replace(_reading(policy), needs_records=True)
     opened = open_source(given, table or policy.table or ONLY_TABLE, reading=reading, settings=policy.engine.embedded)
     with closed_on_error(opened.engine):
         return with_readable_columns(with_visible_rows(opened, accepted=policy.row_security == "accept"))
+
+
+def _reading(policy: Policy) -> Reading:
+    """Return how files are read: as a run of the policy does, or with the delimiter that fits where there is none."""
+    named = policy.source is not None or bool(policy.files)
+    return Reading(policy.csv, policy.formats, policy.extensions, finds_delimiter=not named)
 
 
 def _reference(opened: Source, reference: object, policy: Policy, *, same: bool) -> exp.Expr:
@@ -187,9 +206,8 @@ def _reference(opened: Source, reference: object, policy: Policy, *, same: bool)
             f"A reference of the type {type(reference).__name__} cannot be read.",
             hint="give the path of a file, or a frame.",
         )
-    reading = Reading(policy.csv, policy.formats, policy.extensions)
     try:
-        return other_records(opened, str(reference), ONLY_TABLE, reading, name=REFERENCE).relation
+        return other_records(opened, str(reference), ONLY_TABLE, _reading(policy), name=REFERENCE).relation
     except EngineError as error:
         kind = error.kind
     raise SourceError(f"The reference cannot be read ({kind}).", hint="check its path and its format.")

@@ -201,12 +201,13 @@ Block = Sentence | Listing | Table | Parts | Sizes | ComparedSizes | Pictures
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled part of a report; two ``narrow`` ones may stand side by side."""
+    """A titled part of a report; two ``narrow`` ones may stand side by side, a ``folded`` one shows its title first."""
 
     key: str
     title: str
     blocks: tuple[Block, ...]
     narrow: bool = False
+    folded: bool = False
 
 
 def facts(rows: Iterable[tuple[str, str]], *, width: int | None = None) -> tuple[Table, ...]:

@@ -174,7 +174,11 @@ def _figures(plan: Planned) -> Figures:
     measure = ", ".join(name.replace("_", " ") for name in (certificate.measure, certificate.aggregate) if name)
     published = "none" if not ledger.records else share(ledger.published / ledger.records)
     figures = [
-        ("Published", published, f"{count(ledger.suppressed)} suppressed, {count(ledger.excluded)} excluded"),
+        (
+            "Published",
+            published,
+            f"{counted(ledger.suppressed, 'record')} suppressed, {count(ledger.excluded)} excluded",
+        ),
         ("Loss", figure(certificate.loss), f"{measure}; {certificate.nearness}"),
         ("Classes", count(ledger.classes), "" if smallest is None else f"the smallest holds {counted(smallest, unit)}"),
     ]
@@ -217,14 +221,14 @@ def _of_profile(found: Profile) -> Card:
         missing = (item.nulls + item.empty) / item.records if item.records else 0.0
         values = count(item.distinct) if item.exact else f"about {count(item.distinct)}"
         shares = (part(item.uniqueness), part(missing))
-        role = "drop" if item.role == "identifier" else item.role.replace("_", " ")
+        role = item.policy_role.replace("_", " ")
         rows.append((item.name, reading(item), item.looks_like.replace("_", " "), values, *shares, role))
-    blocks: list[Block] = [Table(fields, tuple(rows), style="wide")] if rows else []
+    blocks: list[Block] = [Table(fields, tuple(rows), style="stack")] if rows else []
     for role, title in ROLES.items():
         if reasons := tuple(f"{item.name}: {item.reason}" for item in found.with_role(role) if item.reason):
             blocks.append(Listing(reasons, title))
     if asked := tuple(f"{item.name}: {item.question}" for item in found.columns if item.question):
-        blocks.append(Listing(asked, "What only a person can decide"))
+        blocks.append(Listing(asked, "Decisions for you"))
     if found.ranking:
         blocks.append(Listing(tuple(item.sentence for item in found.ranking), "What singles records out"))
     lead = f"{what}: {counted(found.records, 'record')}, {counted(len(found.columns), 'column')}."
@@ -237,9 +241,19 @@ def _of_risk(risk: Risk) -> Card:
     each = "" if risk.unit == "record" else " (each once in every class of theirs)"
     what = f"{counted(risk.records, risk.unit)}{each} in {counted(risk.classes, 'class')}"
     least = "" if risk.smallest_class is None else f", the smallest has {count(risk.smallest_class)}"
-    blocks = list(of_release(risk.figures, (), risk.k, where="In the relation"))
+    blocks = list(of_release(risk.figures, (), risk.k, where="In the relation", unit=risk.unit))
     if risk.sizes:
-        blocks.insert(1, Sizes(risk.sizes, risk.k, False, "Records by the size of their class."))
+        blocks.insert(
+            1,
+            Sizes(
+                risk.sizes,
+                risk.k,
+                False,
+                "Entities by the size of their class."
+                if risk.unit == "entity"
+                else "Records by the size of their class.",
+            ),
+        )
     remarks = [risk.left_out] if risk.left_out else []
     return Card("Risk", f"{what}{least}.", (*remarks, _attacker(risk)), (), tuple(blocks))
 
@@ -267,7 +281,7 @@ def _of_frontier(found: Frontier) -> Card:
         Field("k", "number"),
         Field("Limit", "number"),
         Field("Loss", "number"),
-        Field("Suppressed", "number"),
+        Field(f"Suppressed {found.unit}", "number"),
         Field("Classes", "number"),
         Field("Highest risk", "number"),
         Field("Remark", width=40),
@@ -279,7 +293,7 @@ def _of_frontier(found: Frontier) -> Card:
             shown = ("none", "", "", "", point.reason or "")
         else:
             shown = (
-                figure(point.loss), count(ledger.suppressed), count(ledger.classes), shown_risk(point),
+                figure(point.loss), count(point.suppressed), count(ledger.classes), shown_risk(point),
                 found.remark(point),
             )  # fmt: skip
         rows.append((str(point.k), percent(point.limit), *shown))
@@ -288,8 +302,8 @@ def _of_frontier(found: Frontier) -> Card:
         f"{knee.point.k}, limit {percent(knee.point.limit)}."
         for knee in found.knees
     )
-    lead = f"{counted(len(found.points), 'point')} of k and limit, {count(proven)} of them proven optima."
-    blocks = (Table(fields, tuple(rows), style="wide"),)
+    lead = f"{counted(len(found.points), 'combination')} of k and limit, {count(proven)} of them proven optima."
+    blocks = (Table(fields, tuple(rows), style="stack"),)
     return Card("Frontier", lead, knees, (), blocks, found.warnings, picture=drawing(found))
 
 
@@ -307,7 +321,8 @@ def _of_check(found: CheckResult) -> Card:
         for item in found.models
     )
     verdict = "All models hold" if found.holds else "Not all models hold"
-    lead = f"{verdict}: {extent}, the smallest has {count(found.smallest_class)}."
+    least = counted(found.smallest_class, "record" if found.entities is None else "entity")
+    lead = f"{verdict}: {extent}, the smallest has {least}."
     return Card("Check", lead, (), (), (Table(fields, rows),) if rows else ())
 
 

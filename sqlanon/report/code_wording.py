@@ -12,7 +12,7 @@ from sqlanon.policy.hierarchy import specs
 from sqlanon.policy.hierarchy.code_builders import PREFIXES
 
 NAMED = specs.Ages | specs.Prefix | specs.FrequentValues | specs.Codes | specs.Zip3
-EVERYTHING = "everything (*)"
+EVERYTHING = "fully suppressed (*)"
 TITLES = {
     "atc": "ATC codes", "countries": "countries", "geohash": "geohashes", "icd10": "ICD-10 codes", "nuts": "NUTS codes"
 }  # fmt: skip

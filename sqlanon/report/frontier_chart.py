@@ -28,9 +28,9 @@ WIDTH, HEIGHT = 760.0, 440.0
 """The size of the picture, in its own units."""
 LEFT, RIGHT, TOP, BOTTOM = 70.0, 126.0, 46.0, 58.0
 """The margins of the plot."""
-APART = 46.0
+APART = 62.0
 """The least distance of two labels of the axis of risk."""
-LINE_APART = 16.0
+LINE_APART = 20.0
 """The least distance of the names of two lines."""
 KINDS = 6
 """The colours of lines; more lines begin again."""

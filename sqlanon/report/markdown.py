@@ -53,6 +53,8 @@ def _head(view: View) -> Iterator[str]:
     yield escaped(view.headline if failure is None else f"{view.headline} {failure.error}:")
     if view.proof:
         yield from ("", escaped(view.proof))
+    if view.lost:
+        yield from ("", f"**{escaped(view.lost)}**")
     if failure is not None:
         for line in [*failure.message.splitlines(), *([f"Hint: {failure.hint}"] if failure.hint else [])]:
             yield from ("", escaped(line))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlanon.audit.beside import JudgedColumn
-from sqlanon.publish.ledger import Ledger, is_small
+from sqlanon.publish.ledger import Ledger, in_steps, is_small
 from sqlanon.report.story import DROPPED
 from sqlanon.report.summary import AttributeSummary, RunSummary
 
@@ -36,6 +36,7 @@ class PublishedColumn:
     Attributes:
         levels: at which it is published, of ``height`` levels.
         loss: its part of the loss; None where the manifest withholds the loss, or no part may be shown.
+        at_root: the records whose values no hierarchy lists, as the manifest has them; None: there are none.
     """
 
     name: str
@@ -43,6 +44,7 @@ class PublishedColumn:
     height: int
     description: str
     loss: float | None = None
+    at_root: int | str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
@@ -52,6 +54,7 @@ class PublishedColumn:
             "height": self.height,
             "published_as": self.description,
             "loss": self.loss,
+            **({} if self.at_root is None else {"at_root": self.at_root}),
         }
 
 
@@ -208,7 +211,8 @@ def _certificate(run: RunSummary, *, hides: bool) -> Mapping[str, Any] | None:
 def _column(a: AttributeSummary, run: RunSummary, *, hides: bool) -> PublishedColumn:
     public = run.public_certificate
     told = not hides and run.measure in ADDS_UP and (public is None or public["loss"] is not None)
-    return PublishedColumn(a.name, a.levels, a.height or 1, a.description or "", a.loss if told else None)
+    unread = (SOME if run.counts_entities else in_steps(a.at_root, run.least)) if a.at_root else None
+    return PublishedColumn(a.name, a.levels, a.height or 1, a.description or "", a.loss if told else None, unread)
 
 
 def _rules(run: RunSummary) -> tuple[PublishedRule, ...]:

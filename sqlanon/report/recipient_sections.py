@@ -105,7 +105,8 @@ def _columns(run: RecipientSummary) -> Iterable[Block]:
     for column in run.columns:
         levels = f"{', '.join(map(str, column.levels))} of {column.height - 1}"
         loss = (figure(column.loss or 0.0), Bar(column.loss or 0.0, 1.0)) if losses else ()
-        rows.append((column.name, levels, column.description, *loss))
+        unread = "" if column.at_root is None else shown(column.at_root)
+        rows.append((column.name, levels, wording.with_root(column.description, unread), *loss))
     yield Table(tuple(fields), tuple(rows), style="attributes stack" if losses else "")
     if losses and run.certificate is not None:
         yield Sentence(f"Loss: {wording.LOSS_OF_ATTRIBUTE[run.certificate['measure']]}")
@@ -136,8 +137,8 @@ def _beside(run: RecipientSummary) -> Iterable[Block]:
         return
     fields = (
         Field("Column", width=40, plain=""),
-        Field("Alone by it", "number", plain="alone by it"),
-        Field("Few by it", "number", plain="few by it"),
+        Field("Unique with it", "number", plain="unique with it"),
+        Field("Rare with it", "number", plain="rare with it"),
     )
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (

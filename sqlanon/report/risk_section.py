@@ -1,4 +1,4 @@
-"""The section about risk: figures before and after, class sizes side by side, thresholds that people cite."""
+"""The section about risk: figures before and after, class sizes side by side, commonly cited thresholds."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ if TYPE_CHECKING:
     from sqlanon.risk.facts import CitedThreshold, Figure, Risk, RiskComparison
 
 TITLES = {
-    "prosecutor_highest": "highest risk of a record (prosecutor)",
-    "prosecutor_average": "average risk of a record",
-    "prosecutor_lowest": "lowest risk of a record",
+    "prosecutor_highest": "highest risk of {one} (prosecutor)",
+    "prosecutor_average": "average risk of {one}",
+    "prosecutor_lowest": "lowest risk of {one}",
     "journalist_highest": "highest risk, target perhaps not in the table (journalist)",
     "journalist_average": "average risk, target perhaps not in the table",
-    "marketer": "share of records that linking finds (marketer)",
-    "sample_uniques": "records that are alone in their class",
-    "sample_pairs": "records in a class of two",
-    "population_uniques_zayatz": "alone in the population (estimate, Zayatz)",
-    "population_uniques_pitman": "alone in the population (estimate, Pitman)",
+    "marketer": "{many} that linking identifies on average (marketer)",
+    "sample_uniques": "unique {many} (alone in their class)",
+    "sample_pairs": "{many} in a class of two",
+    "sample_below_k": "{many} in classes below {k}",
+    "entities_below_k": "entities in a class below {k}, each once",
+    "population_uniques_zayatz": "unique in the population (estimate, Zayatz)",
+    "population_uniques_pitman": "unique in the population (estimate, Pitman)",
     "individual_highest": "highest individual risk, by weights",
     "individual_average": "average individual risk, by weights",
     "expected_reidentifications": "expected re-identifications, by weights",
-    "distinction": "combinations per record (distinction)",
-    "separation": "pairs of records that differ (separation)",
+    "distinction": "distinct combinations per {unit} (distinction)",
+    "separation": "pairs of {many} that differ (separation)",
 }
-"""The names of figures, by their keys; those with a number in them are named by ``title``."""
+"""The names of figures, by their keys, with what is counted; ``title`` names all."""
 IN_WORDS = ("prosecutor_highest", "prosecutor_average", "sample_uniques")
 """The figures whose sentences are printed."""
 LEFT_OUT = ("prosecutor_lowest", "sample_pairs")
@@ -40,25 +42,28 @@ BEFORE_AFTER = (
     "quasi-identifiers of a target; whoever does not even know that the target is in the table succeeds no more often."
 )
 WITHOUT_SOME = ", without those with a NULL in a quasi-identifier"
+ENTITIES = (
+    "Entities (persons) are counted. Where a figure sums over classes, one with records in several classes counts once "
+    "in each of them."
+)
 AFTER = "The published records alone. An attacker is taken to know all quasi-identifiers of a target."
 NO_COMPLIANCE = (
-    "Each threshold was set for one kind of data, readers and measurement. That a figure stays within it proves no "
+    "Each threshold was set for one kind of data, readers and measurement. A figure within it is no proof of "
     "compliance."
 )
 DASH = "–"
 
 
-def title(figure: Figure, k: int) -> str:
-    """Return the name of a figure."""
-    if figure.key == "sample_below_k":
-        return f"records in classes below {k}"
+def title(figure: Figure, k: int, unit: str = "record") -> str:
+    """Return the name of a figure, which says whether it counts records or entities (``unit``)."""
+    one, many = ("a record", "records") if unit == "record" else ("an entity", "entities")
     if figure.key.startswith("records_at_risk_over_"):
-        return f"records at risk over {share(float(figure.key.rpartition('_')[2]))}"
-    return TITLES.get(figure.key, figure.key.replace("_", " "))
+        return f"{many} at risk over {share(float(figure.key.rpartition('_')[2]))}"
+    return TITLES.get(figure.key, figure.key.replace("_", " ")).format(one=one, many=many, unit=unit, k=k)
 
 
 def compared(risk: RiskComparison, *, cite: bool = True) -> Iterable[Block]:
-    """Yield the section of the operator's report, without the thresholds that people cite unless ``cite``."""
+    """Yield the section of the operator's report, without the commonly cited thresholds unless ``cite``."""
     before, after = risk.before, risk.after
     if before.left_out:
         yield Sentence(f"Before: {before.left_out}", soft=False)
@@ -72,7 +77,7 @@ def compared(risk: RiskComparison, *, cite: bool = True) -> Iterable[Block]:
         if figure is None or figure.key in LEFT_OUT or figure.bound:
             continue
         values = (_drawn(first), _drawn(second))
-        rows.append((title(figure, before.k), _value(first), _value(second), Pair(*values, 1.0)))
+        rows.append((title(figure, before.k, before.unit), _value(first), _value(second), Pair(*values, 1.0)))
     fields = (
         Field("Figure", width=48, style="figure", plain=""),
         Field("Before", "number"),
@@ -81,6 +86,8 @@ def compared(risk: RiskComparison, *, cite: bool = True) -> Iterable[Block]:
     )
     yield Table(fields, tuple(rows), style="stack", legend=PAIRS)
     yield Sentence(BEFORE_AFTER.format(WITHOUT_SOME if before.left_out else ""))
+    if before.unit != "record":
+        yield Sentence(ENTITIES)
     unit = "records" if before.unit == "record" else "entities"
     if before.sizes and after.sizes:
         caption = f"{_classes(before)} before, {_classes(after)} after."
@@ -91,7 +98,12 @@ def compared(risk: RiskComparison, *, cite: bool = True) -> Iterable[Block]:
 
 
 def of_release(
-    figures: Sequence[Figure], thresholds: Sequence[CitedThreshold], k: int, *, where: str = "In the release"
+    figures: Sequence[Figure],
+    thresholds: Sequence[CitedThreshold],
+    k: int,
+    *,
+    where: str = "In the release",
+    unit: str = "record",
 ) -> Iterable[Block]:
     """Yield the section of the recipient's report: of the release alone, or of another relation."""
     if figures:
@@ -99,18 +111,20 @@ def of_release(
         shown = [figure for figure in figures if figure.key not in LEFT_OUT]
         yield Listing(sentences)
         fields = (Field("Figure", width=60, style="figure", plain=""), Field(where, "number"))
-        yield Table(fields, tuple((title(figure, k), _value(figure)) for figure in shown))
+        yield Table(fields, tuple((title(figure, k, unit), _value(figure)) for figure in shown))
+        if unit != "record":
+            yield Sentence(ENTITIES)
         if where == "In the release":
             yield Sentence(AFTER)
     yield from cited(thresholds)
 
 
 def cited(after: Sequence[CitedThreshold], before: Sequence[CitedThreshold] = ()) -> Iterable[Block]:
-    """Yield the thresholds that people cite, each with its source."""
+    """Yield the commonly cited thresholds, each with its source."""
     if not after:
         return
     earlier = {threshold.key: threshold for threshold in before}
-    fields = [Field("Threshold that people cite", width=40, style="threshold")]
+    fields = [Field("Commonly cited threshold", width=40, style="threshold")]
     fields += [Field("Before", width=9)] if before else []
     fields += [Field("After" if before else "The release", width=10), Field("Source")]
     rows: list[tuple[Cell, ...]] = []
@@ -123,7 +137,7 @@ def cited(after: Sequence[CitedThreshold], before: Sequence[CitedThreshold] = ()
 
 def _met(threshold: CitedThreshold | None) -> str:
     if threshold is None or threshold.met is None:
-        return "no figure of these"
+        return "not judged"
     return "within" if threshold.met else "beyond"
 
 

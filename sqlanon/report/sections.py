@@ -33,6 +33,7 @@ from sqlanon.report.story import REVIEW
 from sqlanon.report.summary import AttributeSummary, FailureSummary, RecodingSummary, RunSummary, SearchSummary
 from sqlanon.report.utility_section import lost
 from sqlanon.report.wording import count, counted, duration, figure, search_extent, share
+from sqlanon.risk.words import probability
 
 PHASES = 4
 """Colours for the phases of a run. Further phases start again with the first colour."""
@@ -57,10 +58,10 @@ def sections_of(run: RunSummary) -> tuple[Section, ...]:
         Section("beside", "Published as they are", _beside(run)),
         Section("nulls", "NULLs in the release", tuple(_nulls(run))),
         Section("bias", "Records with a NULL are excluded", tuple(_bias(run.bias)) if run.bias else ()),
-        Section("search", "Search", _search(run.search, kind) if run.search else (), narrow=True),
-        Section("time", "Time", _seconds(run.seconds), narrow=True),
-        Section("settings", "Settings", facts(run.settings), narrow=True),
         Section("columns", "Other columns", columns, narrow=True),
+        Section("settings", "Settings", facts(run.settings), narrow=True),
+        Section("search", "Search", _search(run.search, kind) if run.search else (), folded=True),
+        Section("time", "Time", _seconds(run.seconds), folded=True),
     )
     return tuple(section for section in found if section.blocks)
 
@@ -100,15 +101,21 @@ def key_figures(run: RunSummary) -> tuple[tuple[str, str, str], ...]:
     limit = "" if run.k is None else f", k\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{run.k}"
     measure = ", ".join(name.replace("_", " ") for name in (certificate.measure, certificate.aggregate) if name)
     proof = "proven optimal" if certificate.optimal else "not proven optimal"
-    kind = run.recoding.kind if run.recoding is not None else None
-    noun, extent, _ = search_extent(kind, run.search.evaluated, run.search.lattice_size)
     published = f"{count(ledger.published)} of {count(ledger.records)} records"
     return (
         ("Published", share_of(ledger.published, ledger.records) or "none", published),
         ("Loss", figure(certificate.loss), f"{measure}; {proof}"),
         ("Classes", count(ledger.classes), smallest + limit),
-        ("Time", duration(sum(value for _, value in run.seconds)), f"{extent} {noun}"),
+        *_highest_risk(run),
     )
+
+
+def _highest_risk(run: RunSummary) -> tuple[tuple[str, str, str], ...]:
+    after = None if run.risk is None else run.risk.after.get("prosecutor_highest")
+    if after is None or after.value is None:
+        return ()
+    known = "of being found, for a person whose quasi-identifiers are known"
+    return (("Highest risk", probability(after.value), known),)
 
 
 def _beside(run: RunSummary) -> tuple[Block, ...]:
@@ -118,10 +125,10 @@ def _beside(run: RunSummary) -> tuple[Block, ...]:
     fields = (
         Field("Column", width=25, plain=""),
         Field("Values", "number"),
-        Field("Nobody else's", "number", plain="nobody else's"),
-        Field("Alone by it", "number", plain="alone by it"),
-        Field("Few by it", "number", plain="few by it"),
-        Field("Gives away"),
+        Field("Unique values", "number", plain="unique values"),
+        Field("Unique with it", "number", plain="unique with it"),
+        Field("Rare with it", "number", plain="rare with it"),
+        Field("Determines"),
     )
     rows = tuple(
         (
@@ -133,7 +140,7 @@ def _beside(run: RunSummary) -> tuple[Block, ...]:
         )
         for found, counts in run.beside
     )
-    return (Table(fields, rows), Sentence(wording.BESIDE))
+    return (Table(fields, rows, style="stack"), Sentence(wording.BESIDE))
 
 
 def _nearest(failure: FailureSummary) -> Iterable[Block]:
@@ -183,7 +190,7 @@ def _sizes(run: RunSummary) -> tuple[Block, ...]:
         text += f": the smallest holds {count(run.ledger.smallest_class)}, "
         text += f"the largest {counted(run.ledger.largest_class, 'record')}"
     apart = run.recoding is None or any(bucket.suppressed_records for bucket in run.sizes)
-    return (Sizes(run.sizes, run.k, apart, f"{text}."),)
+    return (Sizes(run.sizes, None if run.counts_entities else run.k, apart, f"{text}."),)
 
 
 def _attributes(run: RunSummary) -> Iterable[Block]:
@@ -229,10 +236,14 @@ def _attribute_rows(attributes: Sequence[AttributeSummary], scale: float | None 
     rows = []
     for a in attributes:
         name = Noted(a.name, f"weight {figure(a.weight)}") if weighted else a.name
-        left = "by record," if a.values_left is None else count(a.values_left)
+        left = f"{'by record,' if a.values_left is None else count(a.values_left)} of {count(a.values or 0)}"
         loss = () if scale is None else (figure(a.loss or 0.0), Bar(a.loss or 0.0, scale))
         levels = f"{', '.join(map(str, a.levels))} of {(a.height or 1) - 1}"
-        rows.append((name, levels, a.description or "", f"{left} of {count(a.values or 0)}", *loss))
+        if a.fully_suppressed:
+            published, left = wording.EVERYTHING, wording.FULLY_SUPPRESSED if a.values == a.values_left else left
+        else:
+            published = wording.with_root(a.description or "", count(a.at_root) if a.at_root else "")
+        rows.append((name, levels, published, left, *loss))
     return tuple(rows)
 
 

@@ -388,7 +388,7 @@ def _transformation(policy: Policy) -> str:
         return "by patterns: a record keeps some of its quasi-identifiers as they are, and loses the others"
     if isinstance(policy.transformation, LocalRecoding):
         return "by local recoding: records may be generalized to different levels"
-    return "all alike: every quasi-identifier is generalized to one level for all records (full domain)"
+    return "full-domain generalization: every quasi-identifier at one level in all records"
 
 
 def meaning_of_nulls(policy: Policy) -> tuple[str, ...]:

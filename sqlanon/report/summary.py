@@ -27,6 +27,7 @@ from sqlanon.report.settings import file_name, settings_of
 from sqlanon.report.story import IDENTITY, asked, meaning_of_nulls, not_promised, promised
 from sqlanon.report.utility_section import QUERIES, without_values
 from sqlanon.report.wording import (
+    FULLY_SUPPRESSED,
     RULE,
     count,
     counted,
@@ -60,6 +61,8 @@ class AttributeSummary:
         values, values_left: distinct values in the source and at the level, NULL among them. ``values_left`` is None
             where there are several levels.
         loss: its own loss by the policy's measure, before weights; None for measures of classes and several rules.
+        at_root: records whose values no hierarchy lists, and that are the root at every level (``uncovered: top``).
+        fully_suppressed: the release has one value of it, the source several, or some that no hierarchy lists.
     """
 
     name: str
@@ -71,6 +74,8 @@ class AttributeSummary:
     values: int | None = None
     values_left: int | None = None
     loss: float | None = None
+    at_root: int = 0
+    fully_suppressed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +270,12 @@ class RunSummary:
                 extent += f" records and {counted(ledger.entities.smallest_class, 'entity')}"
         return f"Published: {extent}." if self.output else f"Nothing was written. The release would hold {extent}."
 
+    @property
+    def lost(self) -> str:
+        """Return which quasi-identifiers are fully suppressed, in one sentence; empty if none is."""
+        lost = [a.name for a in self.attributes if a.fully_suppressed]
+        return f"{FULLY_SUPPRESSED.capitalize()}, in every record: {', '.join(lost)}." if lost else ""
+
     def to_dict(self) -> dict[str, Any]:
         """Return the facts for JSON; for the operator."""
         pairs = ("versions", "settings", "columns", "asked", "seconds", "output")
@@ -410,6 +421,8 @@ def attributes_of(plan: Planned, losses: Mapping[str, float]) -> tuple[Attribute
             values=a.widths[0],
             values_left=a.widths[levels[0]] if len(levels) == 1 else None,
             loss=losses.get(a.name),
+            at_root=plan.catalog.at_root.get(a.name, 0),
+            fully_suppressed=a.name in plan.nothing_left,
         )
         for a, levels in zip(plan.catalog.attributes, plan.published_levels, strict=True)
     )

@@ -49,6 +49,8 @@ def _head(view: View) -> Iterator[str]:
     paragraphs = [view.headline if failure is None else f"{view.headline} {failure.error}:"]
     if view.proof:
         paragraphs.append(view.proof)
+    if view.lost:
+        paragraphs.append(view.lost)
     if failure is not None:
         paragraphs += [*failure.message.splitlines(), *([f"Hint: {failure.hint}"] if failure.hint else [])]
     yield from ("sqlanon: report of a run", view.notice, "")

@@ -26,6 +26,7 @@ class View:
         notice: for whom it is.
         about: what was read, beside the title; empty if nothing is said of it.
         proof: what is proven, in one sentence; empty after a failed run.
+        lost: the columns that are fully suppressed, in one sentence; empty if there are none.
         origin: where it comes from, as names with values.
         figures: what most readers look for first: names, values and a remark on each.
         facts: the same as data, for JSON.
@@ -44,6 +45,7 @@ class View:
     figures: tuple[tuple[str, str, str], ...]
     sections: tuple[Section, ...]
     facts: dict[str, Any]
+    lost: str = ""
 
 
 def check_audience(audience: str) -> None:
@@ -77,6 +79,7 @@ def _for_operator(run: RunSummary) -> View:
         figures=key_figures(run),
         sections=sections_of(run),
         facts=run.to_dict(),
+        lost=run.lost,
     )
 
 

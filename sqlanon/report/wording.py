@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from sqlanon.policy.hierarchy import specs
+from sqlanon.report.code_wording import EVERYTHING as EVERYTHING
 from sqlanon.report.code_wording import describe_code_level, describe_codes
 from sqlanon.risk.words import count as count
 from sqlanon.risk.words import counted as counted
@@ -21,11 +22,11 @@ FOR_THE_RECIPIENT = (
 NOTICES = {"operator": FOR_THE_OPERATOR, "recipient": FOR_THE_RECIPIENT}
 """For whom a report is, by its audience; each form begins with it."""
 UNGENERALIZED = "ungeneralized"
-EVERYTHING = "everything (*)"
+FULLY_SUPPRESSED = "fully suppressed"
 LOSS_OF_ATTRIBUTE = {
-    "loss": "0: every value as in the source, 1: nothing left of it; a suppressed record counts as 1 everywhere.",
-    "precision": "0: level 0, 1: the top of the hierarchy; a suppressed record counts as 1 everywhere.",
-    "non_uniform_entropy": "Bits that it takes to determine the original values from what is published.",
+    "loss": "0: every value as in the source, 1: fully suppressed; a suppressed record counts as 1 in every column.",
+    "precision": "0: level 0, 1: the top of the hierarchy; a suppressed record counts as 1 in every column.",
+    "non_uniform_entropy": "Bits needed to find the original values from what is published.",
     "weighted_information_loss": "What the level loses by its hierarchy, before the column's weight; "
     "suppressed records do not count.",
     "height": "The level itself; suppressed records do not count.",
@@ -60,14 +61,14 @@ NOT_PUBLISHED = {
 }
 """Reasons that read otherwise where several rules publish records, by kind: what no rule publishes forms no class."""
 BESIDE = (
-    "Nobody else's: the share of records whose value no other record has. Alone by it: the share of published records "
-    "that nobody shares the quasi-identifiers and this column with. Few by it: the share of those in such groups of "
-    "fewer than k."
+    "Unique values: the share of records whose value no other record has. Unique with it: the share of published "
+    "records that share the quasi-identifiers and this column with no other. Rare with it: the share of those in such "
+    "groups of fewer than k."
 )
 """What the figures of columns that are published as they are mean."""
 BESIDE_FOR_RECIPIENTS = (
-    "Alone by it: published records that nobody shares the quasi-identifiers and this column with. Few by it: those in "
-    "such groups of fewer than k. Whoever knows the column of a person finds these records by it."
+    "Unique with it: published records that share the quasi-identifiers and this column with no other. Rare with it: "
+    "those in such groups of fewer than k. Whoever knows this column of a person finds these records by it."
 )
 """The same for recipients, of the release alone."""
 RULE = {"patterns": "pattern", "local_recoding": "node"}
@@ -128,11 +129,17 @@ def describe_level(spec: specs.HierarchySpec | None, level: int, height: int | N
     return f"{place} of the {describe_hierarchy(spec)}"
 
 
+def with_root(description: str, records: str) -> str:
+    """Return how a column is published, with the records whose values no hierarchy lists, so that they lose them."""
+    more = f"; {EVERYTHING} in {records} records, whose values the hierarchy does not list"
+    return f"{description}{more}" if records else description
+
+
 def describe_levels(spec: specs.HierarchySpec | None, levels: Sequence[int], height: int | None) -> str:
     """Return what several levels publish, those without a description of their own together.
 
     >>> describe_levels(specs.Dates(("month", "year")), [1, 2, 3], 4)
-    'month, year or everything (*)'
+    'month, year or fully suppressed (*)'
     >>> describe_levels(specs.TableHierarchy("codes"), [0, 1, 3], 4)
     'ungeneralized or level 1 or 3 of 3 of the table codes'
     """

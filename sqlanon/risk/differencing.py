@@ -7,7 +7,7 @@ that came to its class alone is singled out by the difference, whatever k is, wi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlglot import exp
@@ -26,6 +26,9 @@ class Differences:
         came_alone, went_alone: those that are the only one that came to, or went from, their class.
         came_among_few, went_among_few: those with which fewer than k came to, or went from, their class.
         replaced: the classes to which one came and from which one went: as a rule, a record whose values changed.
+        classes_in_both: the classes that both states have.
+        close_classes: the classes to which 1 to k - 1 came, from which so many went, or whose sizes differ by so many.
+        close_rows: the rows that came to these classes or went from them.
     """
 
     came: int = 0
@@ -35,6 +38,9 @@ class Differences:
     came_among_few: int = 0
     went_among_few: int = 0
     replaced: int = 0
+    classes_in_both: int = 0
+    close_classes: int = 0
+    close_rows: int = 0
 
     @property
     def rows(self) -> int:
@@ -53,10 +59,7 @@ class Differences:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts for JSON; for the operator, because they are exact."""
-        return {
-            "came": self.came, "went": self.went, "came_alone": self.came_alone, "went_alone": self.went_alone,
-            "came_among_few": self.came_among_few, "went_among_few": self.went_among_few, "replaced": self.replaced,
-        }  # fmt: skip
+        return asdict(self)
 
 
 def count_differences(

@@ -48,7 +48,7 @@ LABELS = {
 ALL_RECORDS = "The policy is about a subset; these figures are of all records of the source."
 """A note on the figures of a source as it stands."""
 AT_RISK_OVER = "records_at_risk_over_"
-"""What the keys of the shares of records at risk begin with; the threshold follows."""
+"""What the keys of the shares of records at risk begin with; the threshold follows (0.333 is 1/3)."""
 
 
 @dataclass(frozen=True, slots=True)

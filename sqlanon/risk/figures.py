@@ -18,9 +18,11 @@ from sqlanon.sizes.histogram import PopulationClasses, SizeHistogram, in_buckets
 
 DEFAULT_K = 5
 """The size below which a class is counted as small, where nobody names one."""
+EACH = ", each once in every class of theirs"
+"""Said of a number of entities that is a sum over classes."""
 WITHOUT_NULL = "without a NULL in a quasi-identifier"
 AT_RISK = {"0.05": Fraction(1, 20), "0.09": Fraction(9, 100), "0.2": Fraction(1, 5), "0.333": Fraction(1, 3)}
-"""The cited thresholds over which records are counted, by the text of their keys."""
+"""The cited thresholds over which records are counted, by the text of their keys; 0.333 is 1/3."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class Setting:
         k: the size below which a class is small.
         population_size: N, for the estimates of population uniqueness; None leaves them out.
         partial: the relation has records that take no part (basic match): sentences name those that do.
+        entities: distinct entities, where these are counted and their number is known: classes may count them more
+            than once.
     """
 
     quasi_identifiers: tuple[str, ...]
@@ -59,6 +63,11 @@ class Setting:
     k: int = DEFAULT_K
     population_size: int | None = None
     partial: bool = False
+    entities: int | None = None
+
+    def each(self, number: int) -> str:
+        """Return what to say after a sum over classes of so many entities: more than there are count more than once."""
+        return EACH if self.entities is not None and number > self.entities else ""
 
     @property
     def attributes(self) -> str:
@@ -85,7 +94,7 @@ class Setting:
 
     def counted(self, number: int) -> str:
         """So many records or entities that take part."""
-        return counted(number, self.unit) + self.whom
+        return counted(number, self.unit) + self.whom + self.each(number)
 
 
 def assess(
@@ -136,12 +145,15 @@ def assess(
     )
 
 
-def with_entities(risk: Risk, setting: Setting, entities: int, below: int) -> Risk:
+def with_entities(risk: Risk, setting: Setting, below: int) -> Risk:
     """Return the figures of classes of entities with how many entities these are.
 
     Args:
         below: entities that stand in a class of fewer than k, each once.
     """
+    entities = setting.entities
+    if not entities or not risk.figures:
+        return risk
     value = below / entities
     these = f"{_those(below, entities, setting)} in a class of fewer than {spelled(setting.k)} {setting.plural}"
     found = Figure(
@@ -181,7 +193,7 @@ def _knows(setting: Setting) -> str:
     """Return who the attacker of the prosecutor model is."""
     if not setting.quasi_identifiers:
         return "An attacker who knows nothing but that a target is in the table"
-    return f"An attacker who knows a target's {_known(setting)} and that she is in the table"
+    return f"An attacker who knows a target's {_known(setting)} and that they are in the table"
 
 
 def _known(setting: Setting) -> str:
@@ -196,16 +208,19 @@ def _prosecutor(sizes: SizeHistogram, setting: Setting) -> Iterator[Figure]:
     highest, lowest = 1 / sizes.smallest, 1 / sizes.largest
     who = _knows(setting)
     if sizes.smallest > 1:
-        sentence = f"{who} finds her with a probability of {probability(highest)} at most."
+        sentence = f"{who} finds them with a probability of {probability(highest)} at most."
     else:
         alone = sizes.classes_of(1)
         those = (
             f"the one {setting.unit} that is" if alone == 1 else f"one of the {counted(alone, setting.unit)} that are"
         )
-        when = f" if hers is {those} alone in a class"
+        target = "the target's record" if setting.unit == "record" else "the target"
+        several = setting.each(sizes.records)
+        when = f" if {target} is {'one of those that are' if several else those} alone in a class"
         if 1 < alone == sizes.records:
-            when = f": every {setting.unit}{setting.whom} is alone in its class"
-        sentence = f"{who} finds her with certainty{when}."
+            place = "each of its classes" if several else "its class"
+            when = f": every {setting.unit}{setting.whom} is alone in {place}"
+        sentence = f"{who} finds them with certainty{when}."
     yield Figure("prosecutor_highest", "prosecutor", "probability", highest, highest, sentence)
     average = sizes.classes / sizes.records
     sentence = f"On average over the {setting.plural}{setting.whom}, such an attacker succeeds {_chance(average)}"
@@ -240,6 +255,9 @@ def _at_risk(sizes: SizeHistogram, setting: Setting) -> Iterator[Figure]:
 
 def _those(records: int, of: int, setting: Setting) -> str:
     """Return the subject of a sentence about some records, with its verb."""
+    if records and setting.each(of):
+        which = "all" if records == of else f"{count(records)} ({share(records / of)})"
+        return f"Of the {setting.counted(of)}, {which} {'is' if records == 1 else 'are'}"
     if records == of:
         some = f"All {count(of)} {setting.plural}" if of > 1 else f"The one {setting.unit}"
         return f"{some}{setting.whom} {'are' if of > 1 else 'is'}"
@@ -272,8 +290,8 @@ def _journalist(sizes: SizeHistogram, setting: Setting, population: PopulationCl
         average = sum(size * classes / members for size, members, classes in population.sizes) / sizes.records
         known = f"a target's {_known(setting)} and" if setting.quasi_identifiers else "nothing of a target but"
         texts = (
-            f"An attacker who knows {known} that she is in the population, and not whether she is in the table, finds "
-            f"her with a probability of {probability(highest)} at most.",
+            f"An attacker who knows {known} that they are in the population, and not whether they are in the table, "
+            f"finds them with a probability of {probability(highest)} at most.",
             f"On average over the {setting.plural}{setting.whom}, such an attacker succeeds {_chance(average)}",
         )
         marketer = "who links the whole table with the table of the population"

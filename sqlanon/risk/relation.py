@@ -49,9 +49,12 @@ def measure_relation(sample: Sample, setting: Setting, beside: Beside = NOTHING_
         )
     population = None if beside.population is None else sample.in_population(beside.population.members())
     weighted = None if beside.weights is None else sample.weighted(beside.weights)
-    risk = assess(replace(sizes, suppressed=suppressed), setting, population=population, weighted=weighted)
+    below = 0
     if sample.entity is not None:
-        risk = with_entities(risk, setting, *sample.entities(setting.k))
+        entities, below = sample.entities(setting.k)
+        setting = replace(setting, entities=entities)
+    risk = assess(replace(sizes, suppressed=suppressed), setting, population=population, weighted=weighted)
+    risk = with_entities(risk, setting, below)
     return with_column_sets(risk, sample) if beside.column_sets else risk
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from string import Template
 
 from sqlglot import exp
 
@@ -30,6 +31,7 @@ from sqlanon.scripts.script_source import (
     with_entity,
 )
 from sqlanon.sqltrees import names
+from sqlanon.sqltrees.files import read
 from sqlanon.sqltrees.trees import among, both, by_position, column, equal, named, number, row_number, table, total
 
 RELEASE = names.PREFIX + "release"
@@ -84,10 +86,15 @@ class ScriptParts:
 
 @dataclass(frozen=True, slots=True)
 class ScriptStatement:
-    """A statement of a script: its title and its text."""
+    """A statement of a script: its title and its text.
+
+    Attributes:
+        audit: of a statement that fails where an audit finds rows, the query of these rows.
+    """
 
     title: str
     text: str
+    audit: str | None = None
 
     @property
     def ended(self) -> str:
@@ -141,8 +148,12 @@ def dialect_script(
         "Quasi-identifying values of the table that no hierarchy lists, or that these widths have no room for, have no "
         "row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class, "
         "but for the audits it does.",
-        f"The audits at the end say whether {RELEASE} meets the policy: each must give no row. They decide, because "
-        "the table may hold other records than those above. Its name is for the time of the audits: rename it after.",
+        f"The audits at the end say whether {RELEASE} meets the policy. They decide, because the table may hold other "
+        "records than those above. An audit that finds rows fails, which ends the script in most clients "
+        f"({dialect.stops}). Until then the release is nobody's to read; its name is for that time: rename it after.",
+        f"Costs: {_reading(parts)} statements read the table, each {len(parts.types)} of its columns or fewer beside "
+        "those that are kept; the others read tables of its distinct combinations. Let the warehouse estimate one such "
+        "scan.",
         *dialect.notes,
         *([f"It loads {', '.join(files)} of {lookups}. {dialect.loads}"] if files else []),
     ]
@@ -155,6 +166,13 @@ def dialect_script(
             hint="add --lookups FOLDER: hierarchies become CSV files there, which the script loads.",
         )
     return script
+
+
+def _reading(parts: ScriptParts) -> int:
+    """Return how many statements read the source."""
+    queries = [tree for _, tree in (*_encoding(parts), *parts.staged_audits, *parts.audits)]
+    trees = [*queries, parts.counts, parts.release, *([parts.staged] if parts.staged is not None else [])]
+    return sum(any(is_source(item, parts.source) for item in tree.find_all(exp.Table)) for tree in trees)
 
 
 def lookup_files(parts: ScriptParts) -> dict[str, str]:
@@ -217,6 +235,22 @@ class _Writer:
             if isinstance(piece.this, exp.Index) and not piece.this.args["table"].name.startswith(part_prefix):
                 self.indexed.add(text)
 
+    def audit(self, title: str, query: exp.Query, *, stops: bool = True) -> Iterator[ScriptStatement]:
+        """Yield the statements of an audit; the one that returns the offending rows fails where there are any.
+
+        Args:
+            stops: otherwise they are returned: another number of rows is no fault of a table that has changed.
+        """
+        ending = (
+            "it stops the script if it finds a row" if stops else "no row, if the table is the one that was planned on"
+        )
+        titled = " ".join(f"{title}: {ending}".split())
+        template = Template(read(f"stop/{self.dialect.name}.sql"))
+        for item in self.statements(titled, query):
+            if stops and item.title == titled:
+                item = ScriptStatement(titled, template.substitute(query=item.text).strip(), item.text)
+            yield item
+
 
 def script_statements(
     parts: ScriptParts, dialect: Dialect, *, source_table: str | None = None, lookups: str | None = None
@@ -274,7 +308,7 @@ def script_statements(
         if dialect.analyzes:
             yield from rendered("statistics for the planner", analysis(table(STAGED)))
     for name, query in parts.staged_audits:
-        yield from rendered(f"audit {name}, by entities: no row", query)
+        yield from writer.audit(f"audit {name}, by entities", query)
     rows = shuffled_in_parts(parts.release) if dialect.shuffles_in_parts else parts.release.copy()
     release = exp.Create(this=table(RELEASE), kind="TABLE", expression=rows)
     yield from rendered("the release", release, *dialect.release_properties)
@@ -282,8 +316,7 @@ def script_statements(
     if dialect.analyzes:
         yield from rendered("statistics for the planner", analysis(table(RELEASE)))
     for name, query in parts.audits:
-        unless = ", if the table is the one that was planned on" if name == "row_count" else ""
-        yield from rendered(f"audit {name}: no row{unless}", query)
+        yield from writer.audit(f"audit {name}", query, stops=name != "row_count")
     if not dialect.temporary:
         for relation in created:
             yield from rendered("drop", exp.Drop(tables=[relation.copy()], kind="TABLE", exists=True))

@@ -142,6 +142,7 @@ class Progress:
         lower_bound: a proven lower bound on the loss of every feasible node not yet judged or pruned, None when there
             is none; valid whenever the strategy is suspended.
         finished: the strategy has ended by itself.
+        stopped: the limit that ended the search, ``time_limit``, ``max_evaluations`` or ``interrupt``; empty: none.
         claims: the steps of a proof, of a strategy that keeps one; with ``frontier``, the claims about what is open.
         statistics: what a strategy counts of its own work, by name.
     """
@@ -151,6 +152,7 @@ class Progress:
     nearest: Verdict | None = None
     lower_bound: float | None = None
     finished: bool = False
+    stopped: str = ""
     solutions: list[Verdict] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
     statistics: dict[str, float] = field(default_factory=dict)

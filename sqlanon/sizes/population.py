@@ -17,15 +17,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sqlanon.sizes.histogram import SizeHistogram
 from sqlanon.sizes.special import (
+    Array,
+    Floats,
     harmonic_sum,
     harmonic_sums,
+    inverse_square_sums,
     log_falling_ratio,
     log_gamma_ratio,
+    log_gamma_ratios,
     weighted_harmonic_sum,
 )
 
@@ -37,6 +42,10 @@ LARGEST = 1e16
 """The largest θ that is looked for; with a larger one, all records are expected to be uniques."""
 HALVINGS = 200
 """More than it takes to halve an interval of doubles until nothing lies between its ends."""
+PITMAN_HALVINGS = 40
+"""Halvings of α in ``may_meet_pitman``, which leave it known to some 1e-12."""
+PITMAN_NOISE = 1e-9
+"""Relative: what is so near to a threshold is solved by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +107,123 @@ def pitman(sizes: SizeHistogram) -> Pitman | None:
         right = float(classes @ harmonic_sums(1 - alpha, found - 1))
         return weighted_harmonic_sum(theta / alpha, number - 1) / alpha - right
 
-    odds = np.linspace(math.log(LEAST), -math.log(1 - MOST), PLACES)
-    places = [float(place) for place in 1 / (1 + np.exp(-odds))]
+    places = _places()
+    end = _end(float(number), float(records))
+    places = [*(place for place in places if place < end), *([end] if LEAST < end < MOST else [])]
     values = [second(alpha) for alpha in places]
     solutions: list[Pitman] = []
-    for i in range(PLACES - 1):
+    for i in range(len(places) - 1):
         if values[i] * values[i + 1] <= 0:  # false of NaN
             alpha = _root(second, places[i], places[i + 1])
             theta = theta_of(alpha)
             if theta is not None:
                 solutions.append(Pitman(theta, alpha))
     return max(solutions, key=lambda model: _log_likelihood(model, sizes), default=None)
+
+
+def _places() -> list[float]:
+    """Return the values of α, ascending, at which the sign of an equation is looked at."""
+    odds = np.linspace(math.log(LEAST), -math.log(1 - MOST), PLACES)
+    return [float(place) for place in 1 / (1 + np.exp(-odds))]
+
+
+def _end(number: Any, records: Any) -> Any:
+    """Return the α, but for the last digits, at which the θ that solves the first equation is 0; above, none does."""
+    return harmonic_sums(1.0, number - 1) / harmonic_sums(1.0, records - 1) * (1 - 1e-12)
+
+
+def _shares(theta: Floats, alpha: Floats, population: int) -> Floats:
+    """Return the shares of population uniques by the parameters, at most 1."""
+    logs: Floats = log_gamma_ratios(theta + alpha, 1 - alpha) + (alpha - 1) * math.log(population)
+    shares: Floats = np.exp(np.minimum(logs, 0.0))
+    return shares
+
+
+def may_meet_pitman(sizes: SizeHistogram, population: int, threshold: float, removed: Floats) -> Array:
+    """Return which releases may meet a threshold by ``pitman``, each by its place, up to one that surely does.
+
+    Each release is that of the classes without so many of those of one record. No other of those before the last that
+    is returned has a solution by which the share of population uniques is at most the threshold, so that only the
+    returned ones are worth solving one by one.
+
+    On every solution ``θ Σ 1/(θ+i) + α Σ_j Σ 1/(i-α) = C - 1`` (θ times the first equation plus α times the second).
+    The left side rises with θ, and is concave in it, so that Newton's steps from below never pass its root θ(α), which
+    falls with α. Along these roots the sign changes of the first equation are looked for at the same α as by
+    ``pitman``. The share rises with θ, and with α up to a θ of N - 1 (ψ(θ+α) < ln N; above, it is more than a half: by
+    Gautschi's inequality it is at least (θ/N)^(1-α)). So between α and α' it is at least that at θ(α') and α, and at
+    most that at θ(α) and α'.
+
+    Args:
+        removed: whole numbers, ascending, at most the classes of one record.
+    """
+    found, counts = sizes.arrays()
+    everything = np.arange(len(removed))
+
+    def along(alpha: Floats, which: Array, begin: Floats) -> tuple[Floats, Floats]:
+        """Return the roots θ at α for some of the releases, and the first equation there; NaN where there is none."""
+        each, of_each = np.unique(alpha, return_inverse=True)  # the second sum is that of all releases
+        sums = np.array([counts @ harmonic_sums(1 - one, found - 1) for one in each])[of_each]
+        number, records = sizes.classes - removed[which], sizes.records - removed[which]
+        theta, has_root = _joint_theta(number - 1 - alpha * sums, records, begin)
+        value = harmonic_sums(theta / alpha + 1, number - 1) / alpha - harmonic_sums(theta + 1, records - 1)
+        return theta, np.where(has_root, value, np.nan)
+
+    def rises_at_end(some: Array, low: float, high: float) -> Array:
+        """Return whether the first equation is positive where θ(α) ends at 0, between two α: it is up to ``_end``."""
+        number, ends = sizes.classes - removed[some], _end(sizes.classes - removed[some], sizes.records - removed[some])
+        between = (ends > low) & (ends < high)
+        sums = np.zeros(ends.shape)
+        for size, count in sizes.sizes if between.any() else ():
+            sums[between] += count * harmonic_sums(1 - ends[between], size - 1.0)
+        rises: Array = np.where(between, ends * sums > number - 1, ends >= high)
+        return rises
+
+    places = _places()
+    thetas, values, tried = np.zeros(len(removed)), np.full(len(removed), np.nan), []
+    for at in reversed(range(len(places))):  # θ(α) at a larger α is below that at a smaller one
+        theta, value = along(np.full(len(removed), places[at]), everything, thetas)
+        changes = value * values <= 0
+        if at + 1 < len(places):
+            ends = np.flatnonzero(~np.isnan(value) & np.isnan(values))
+            changes[ends] = (value[ends] > 0) != rises_at_end(ends, places[at], places[at + 1])
+            some = np.flatnonzero(changes)
+            ones = np.ones(len(some))
+            tried.append((some, ones * places[at], ones * places[at + 1], value[some] > 0, theta[some], thetas[some]))
+        thetas, values = theta, value
+    which, low, high, rises, of_low, of_high = map(np.concatenate, zip(*tried, strict=True))
+    bounds = threshold * (1 + PITMAN_NOISE), threshold * (1 - PITMAN_NOISE)
+    for _ in range(PITMAN_HALVINGS):
+        kept = (_shares(of_high, low, population) <= bounds[0]) | (threshold >= 0.5)
+        surely = which[kept & (_shares(of_low, high, population) <= bounds[1])]
+        kept &= which <= surely.min(initial=len(removed))
+        which, low, high, rises, of_low, of_high = (a[kept] for a in (which, low, high, rises, of_low, of_high))
+        if not len(which) or (surely.size and (which == surely.min()).all()):
+            break
+        middle = (low + high) / 2
+        theta, value = along(middle, which, of_high)
+        same = ((value > 0) == rises) & ~np.isnan(value)
+        low, of_low = np.where(same, middle, low), np.where(same, theta, of_low)
+        high, of_high = np.where(same, high, middle), np.where(same, of_high, theta)
+    return np.unique(which)
+
+
+def _joint_theta(wanted: Floats, records: Floats, begin: Floats) -> tuple[Floats, Array]:
+    """Return the θ at which ``θ Σ 1/(θ+i)`` over i < n is what is wanted, by Newton's steps up, and whether one does.
+
+    Args:
+        begin: not above the θ.
+    """
+    theta = begin.copy()
+    for _ in range(HALVINGS):
+        sums = harmonic_sums(theta + 1, records - 1)
+        slope = sums - theta * inverse_square_sums(theta + 1, records - 1)
+        lacking = wanted - theta * sums
+        rises = (lacking > 0) & (slope > 0) & (theta < LARGEST)
+        step = np.divide(lacking, slope, out=np.zeros_like(theta), where=rises)
+        theta = np.minimum(theta + step, LARGEST)
+        if not (step > 1e-13 * theta).any():
+            break
+    return theta, (wanted >= 0) & (theta < LARGEST)
 
 
 def _log_likelihood(model: Pitman, sizes: SizeHistogram) -> float:

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Array = NDArray[Any]
+"""Places, flags or numbers."""
 
 FAR = 16
 """From this argument on, the series give all digits of a double."""
@@ -44,19 +47,34 @@ def harmonic_sum(start: float, terms: float) -> float:
     return found + sum(c * (first ** (-2 * k) - last ** (-2 * k)) for k, c in enumerate(HARMONIC, start=1))
 
 
-def harmonic_sums(start: float, terms: Floats) -> Floats:
-    """Return ``harmonic_sum`` for each number of ``terms``; the array has the shape of theirs."""
-    found = np.zeros_like(terms)
-    near = max(0, math.ceil(FAR - start))
-    for i in range(near):
-        found += np.where(terms > i, 1 / (start + i), 0.0)
-    rest = np.maximum(terms - near, 0.0)
-    first = start + near
-    last = first + rest
+def harmonic_sums(start: float | Floats, terms: float | Floats) -> Floats:
+    """Return ``harmonic_sum`` for each start and number of terms; the array has the shape of both together."""
+    found, first, last = _near_terms(start, terms, 1)
+    rest = last - first
     found += np.log1p(rest / first) + rest / (2 * first * last)
     for k, coefficient in enumerate(HARMONIC, start=1):
         found += coefficient * (first ** (-2.0 * k) - last ** (-2.0 * k))
     return found
+
+
+def inverse_square_sums(start: float | Floats, terms: float | Floats) -> Floats:
+    """Return ``Σ 1/(start + i)²`` over i = 0 … terms - 1, as ``harmonic_sums`` does."""
+    found, first, last = _near_terms(start, terms, 2)
+    found += 1 / first - 1 / last + (first**-2.0 - last**-2.0) / 2
+    for k, coefficient in enumerate(HARMONIC, start=1):
+        found += 2 * k * coefficient * (first ** (-2.0 * k - 1) - last ** (-2.0 * k - 1))
+    return found
+
+
+def _near_terms(start: float | Floats, terms: float | Floats, power: int) -> tuple[Floats, Floats, Floats]:
+    """Return the sum of the first ``1/(start + i)^power``, and where the terms that are left begin and end."""
+    begin, terms = np.broadcast_arrays(np.asarray(start, np.float64), np.asarray(terms, np.float64))
+    found = np.zeros(begin.shape)
+    near = max(0, math.ceil(FAR - float(np.min(begin, initial=FAR))))
+    for i in range(near):
+        found += np.where(terms > i, (begin + i) ** -float(power), 0.0)
+    first = begin + near
+    return found, first, first + np.maximum(terms - near, 0.0)
 
 
 def weighted_harmonic_sum(offset: float, terms: int) -> float:
@@ -89,6 +107,13 @@ def log_gamma_ratio(base: float, step: float) -> float:
     moved = base + step
     found += (base - 0.5) * math.log1p(step / base) + step * math.log(moved) - step
     return found + sum(c * (moved ** (1 - 2 * k) - base ** (1 - 2 * k)) for k, c in enumerate(STIRLING, start=1))
+
+
+def log_gamma_ratios(base: Floats, step: Floats) -> Floats:
+    """Return ``log_gamma_ratio`` for each base and step; the arrays are of one shape."""
+    found, moved = _log_rising(base, step)
+    ratios: Floats = found + step * np.log(moved) - step
+    return ratios
 
 
 def log_falling_ratio(left: int, whole: int, steps: Floats) -> Floats:

@@ -1,6 +1,7 @@
 """Refuse a policy that publishes columns which identify persons, and warn of what else protects nobody.
 
-``audit/beside.py`` judges the columns; here are the policy's own facts, and what follows from the figures.
+``audit/beside.py`` and ``source/known.py`` judge the columns; here are the policy's own facts, and what follows from
+the figures.
 """
 
 from __future__ import annotations
@@ -10,14 +11,15 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon.audit.beside import JudgedColumn, SourceColumn, in_words, judge_columns
+from sqlanon.audit.beside import JudgedColumn, SourceColumn
 from sqlanon.engines.base import Engine
 from sqlanon.errors import IdentifyingColumnError
 from sqlanon.lattice.catalog import Catalog
-from sqlanon.models import for_source, least_size
+from sqlanon.models import for_source, least_count, least_size
 from sqlanon.policy import Policy
 from sqlanon.source.columns import is_scalar
 from sqlanon.source.encoding import Encoding
+from sqlanon.source.known import in_words, judge_published
 from sqlanon.sqltrees.trees import canonical, column, own_text
 
 NUMBERS = (
@@ -56,7 +58,7 @@ class BesideSource:
 def judged_for(policy: Policy) -> tuple[object, ...]:
     """Return what the judgement of a source depends on; policies that agree in it can share one."""
     columns = tuple((c.name, c.role, c.max_level, c.travels) for c in policy.columns)
-    return (columns, policy.accept, policy.entity, policy.undeclared)
+    return (columns, policy.accept, policy.entity, policy.undeclared, least_count(policy.models))
 
 
 def judge_source(engine: Engine, encoding: Encoding, policy: Policy) -> BesideSource:
@@ -84,8 +86,8 @@ def judge_source(engine: Engine, encoding: Encoding, policy: Policy) -> BesideSo
     ]
     relation = exp.select("*").from_(source.relation.copy()).where(source.taking_part.condition()).subquery("source")
     entity = None if policy.entity is None else own_text(policy.entity, types[policy.entity])
-    found = judge_columns(engine, relation, beside, quasi, entity=entity)
-    _refuse([item for item in found if item.identifies and item.name not in policy.accept])
+    found = judge_published(engine, relation, beside, quasi, entity=entity, k=least_count(policy.models))
+    _refuse([item for item in found if item.identifies and not {*item.names} <= {*policy.accept}])
     return BesideSource(found, tuple(_warnings(policy, encoding.catalog, found)))
 
 
@@ -97,11 +99,12 @@ def rewarned(beside: BesideSource, policy: Policy, catalog: Catalog) -> BesideSo
 def _refuse(identifying: list[JudgedColumn]) -> None:
     if not identifying:
         return
-    names = ", ".join(item.name for item in identifying)
+    names = ", ".join(dict.fromkeys(name for item in identifying for name in item.names))
     raise IdentifyingColumnError(
         f"The policy publishes what identifies persons, beside its quasi-identifiers: {in_words(identifying)}.",
         hint="give each the role drop, or make it a quasi-identifier with a hierarchy; "
-        f"{_travelling_cure(identifying)}where persons may be identified by it, say accept: [{names}].",
+        f"{_travelling_cure(identifying)}{_entity_cure(identifying)}where persons may be identified by it, say "
+        f"accept: [{names}].",
         columns={item.name: item.to_dict() for item in identifying},
     )
 
@@ -113,6 +116,12 @@ def _travelling_cure(identifying: list[JudgedColumn]) -> str:
         return ""
     item, name = pairs[0]
     return f"if {item.name!r} follows from {name!r} too, say {item.name}: {{role: keep, with: {name}}}; "
+
+
+def _entity_cure(identifying: list[JudgedColumn]) -> str:
+    """Return, for a column that repeats like the key of persons, how persons are counted instead of records."""
+    keys = [item.name for item in identifying if item.repeats_like_a_key]
+    return f"if it says whose record it is, drop it from columns and say entity: {keys[0]}; " if keys else ""
 
 
 def _warnings(policy: Policy, catalog: Catalog, found: tuple[JudgedColumn, ...]) -> list[str]:

@@ -53,8 +53,8 @@ def _columns_hint(source: Source, known: Iterable[str]) -> str:
     found = [name for name in dict.fromkeys(known) if name in source.types]
     named = f", of those that were named {', '.join(map(repr, found))}" if found else ""
     return (
-        f"it has {len(source.types)} columns{named}; check the delimiter, and that the first line of the file is a "
-        "header that names the columns."
+        f"it has {len(source.types)} columns{named}; check csv: {{delimiter: …, skip: …}}, and that the first line "
+        "of the file is a header that names the columns."
     )
 
 

@@ -35,6 +35,10 @@ BLANKS = " \t\n\r\v\f"
 DELIMITERS = (";", ",", "\t", "|")
 LOOKED_AT = 1000
 """Records that show which delimiter a file has, and how many fields."""
+LOOKED_INTO = 2**20
+"""Bytes in which these records are looked for."""
+NEARLY_ALL = 0.9
+"""Share of these records that show a delimiter where others have faults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,32 +269,64 @@ def _refuse_other_delimiter(path: Path, form: CsvForm) -> None:
     if delimiter is not None:
         raise SourceError(
             f"The file {path.name!r} has one column, but the same number of {delimiter!r} in every line.",
-            hint=f"say csv: {{delimiter: {delimiter!r}}} (--delimiter), or put the fields in quotes.",
+            hint=f"say csv: {{delimiter: {delimiter!r}}}, or put the fields in quotes.",
         )
 
 
 def _other_delimiter(path: Path, form: CsvForm) -> str | None:
     """Return another delimiter by which the first records have the same number of fields, more than one."""
-    with closing(_blocks(path, form)) as blocks:
-        block = next(blocks)
-        records = [block.record(int(number)) for number in np.flatnonzero(~block.blank())[:LOOKED_AT]]
-    for delimiter in DELIMITERS:
-        marks = replace(block.marks, delimiter=delimiter.encode())
-        counts = {len(marks.fields(record)) for record in records}
-        if marks != block.marks and len(counts) == 1 and counts != {1} and len(records) > 1:
-            return delimiter
-    return None
+    shares = _shares_alike(path, form).items()
+    return next((delimiter for delimiter, (share, _) in shares if share == 1 and delimiter != form.delimiter), None)
 
 
 def find_delimiter(path: Path, form: CsvForm) -> str | None:
-    """Return the delimiter by which the first records of a file have the same number of fields, more than one; None
-    where they have with the delimiter of ``form``, or with none that is known."""
-    with closing(_blocks(path, form)) as blocks:
-        block = next(blocks, None)
-        records = [] if block is None else [block.record(int(n)) for n in np.flatnonzero(~block.blank())[:LOOKED_AT]]
-    if block is None or {len(block.marks.fields(record)) for record in records} != {1}:
-        return None
-    return _other_delimiter(path, form)
+    """Return the delimiter by which the first records of a file have the same number of fields, more than one.
+
+    Where none does that for all, the best one is taken that does for nearly all: then a line with a fault is named.
+    None: it is the delimiter of ``form``, or none that is known.
+
+    Raises:
+        SourceError: several do.
+    """
+    shares = _shares_alike(path, form)
+    found = [delimiter for delimiter, (share, _) in shares.items() if share == 1]
+    if not found and form.delimiter in shares and max(shares.values())[0] >= NEARLY_ALL:
+        found = [max(shares, key=shares.__getitem__)]
+    if len(found) > 1:
+        raise SourceError(
+            f"All first lines of the file {path.name!r} have the same number of fields by {len(found)} delimiters: "
+            f"{', '.join(map(repr, found))}.",
+            hint=f"say which one it is: csv: {{delimiter: {found[0]!r}}}.",
+        )
+    return found[0] if found and found[0] != form.delimiter else None
+
+
+def _shares_alike(path: Path, form: CsvForm) -> dict[str, tuple[float, int]]:
+    """Return, per delimiter, the share of the first records that have the usual number of fields, and this, if several.
+
+    A record counts where its quotes stand around whole fields only.
+    """
+    shares = {}
+    for delimiter in dict.fromkeys((form.delimiter, *DELIMITERS)):
+        marks, records = _first_records(path, replace(form, delimiter=delimiter))
+        found = [marks.fields(record) for record in records]
+        counts = Counter(len(fields) if all(sound for _, sound in fields) else 0 for fields in found)
+        usual, count = counts.most_common(1)[0] if counts else (0, 0)
+        if usual > 1 and len(records) > 1:
+            shares[delimiter] = (count / len(records), usual)
+    return shares
+
+
+def _first_records(path: Path, form: CsvForm) -> tuple[_Marks, list[bytes]]:
+    """Return the first records of a file that are not blank, and the bytes that separate them and their fields."""
+    with closing(_chunks(path, form, LOOKED_INTO)) as chunks:
+        first = next(chunks, b"")
+        marks = _marks_in(first, form)
+        data = b"".join(_without_lines(iter([first]), bytes([marks.line_end]), form.skip))
+        ends = marks.ends(data, last=next(chunks, None) is None)[:LOOKED_AT]
+    starts = [0, *(int(end) + 1 for end in ends[:-1])]
+    records = [data[start : int(end)].removesuffix(b"\r") for start, end in zip(starts, ends, strict=False)]
+    return marks, [record for record in records if record]
 
 
 def column_names(names: Sequence[str]) -> tuple[str, ...]:
@@ -328,11 +364,10 @@ def _undecodable_line(block: _Block) -> int | None:
 
 def _blocks(path: Path, form: CsvForm) -> Generator[_Block, None, None]:
     """Yield the records of a file below the lines that ``skip`` leaves out, block by block."""
-    marks, carried, line, last = _Marks(form.delimiter.encode(), form.quote.encode()), b"", form.skip + 1, False
+    carried, line, last = b"", form.skip + 1, False
     chunks = _chunks(path, form)
     chunk = next(chunks, b"")
-    if b"\n" not in chunk and b"\r" in chunk:
-        marks = replace(marks, line_end=RETURN)
+    marks = _marks_in(chunk, form)
     left = _without_lines(chain([chunk], chunks), bytes([marks.line_end]), form.skip)
     while not last:
         chunk = next(left, b"")
@@ -355,6 +390,12 @@ def _blocks(path: Path, form: CsvForm) -> Generator[_Block, None, None]:
         carried = data[cut:]
 
 
+def _marks_in(chunk: bytes, form: CsvForm) -> _Marks:
+    """Return the bytes that separate records and fields in a file that begins with ``chunk``."""
+    line_end = RETURN if b"\n" not in chunk and b"\r" in chunk else LINE_FEED
+    return _Marks(form.delimiter.encode(), form.quote.encode(), line_end)
+
+
 def _without_lines(chunks: Iterator[bytes], line_end: bytes, count: int) -> Iterator[bytes]:
     """Yield what stands below the first lines of a text, whether or not these have quotes."""
     for chunk in chunks:
@@ -365,7 +406,7 @@ def _without_lines(chunks: Iterator[bytes], line_end: bytes, count: int) -> Iter
             yield chunk[start:]
 
 
-def _chunks(path: Path, form: CsvForm) -> Iterator[bytes]:
+def _chunks(path: Path, form: CsvForm, size: int = CHUNK) -> Generator[bytes, None, None]:
     """Yield the text of a file as UTF-8, decompressed by its ending, without a byte order mark.
 
     Raises:
@@ -379,7 +420,7 @@ def _chunks(path: Path, form: CsvForm) -> Iterator[bytes]:
             pa.input_stream(str(path), compression=None if form.compression == "none" else form.compression)
         ) as stream:
             mark = codecs.BOM_UTF8
-            while chunk := stream.read(CHUNK):
+            while chunk := stream.read(size):
                 text = chunk if decoder is None else decoder.decode(chunk).encode()
                 text, mark = text.removeprefix(mark), b""
                 yield text

@@ -24,6 +24,7 @@ from sqlanon.engines.base import Engine
 from sqlanon.engines.columns import text_column, whole_column
 from sqlanon.errors import HierarchyError, SourceChangedError, UncoveredValuesError, UnsupportedError
 from sqlanon.lattice.catalog import Attribute, Catalog, SensitiveAttribute
+from sqlanon.models.release import SizeModel
 from sqlanon.policy import Column, Policy
 from sqlanon.policy.hierarchy.expressions import ROOT
 from sqlanon.policy.hierarchy.specs import Rows, lists_its_values
@@ -109,14 +110,16 @@ def encode_source(
     label, words = earlier_field(items, words, earlier)
     source = replace(source, items=items, earlier=label)
     sensitive_attributes = _write_lookups(engine, source, measured, words, numbered=numbered)
+    ordered = bool(quasi) and any(isinstance(model, SizeModel) for model in policy.models)
     if quasi:
-        _write_masks(engine, measured[: len(quasi)], masks, words)
+        _write_masks(engine, measured[: len(quasi)], masks, words, ordered)
     base_rows = engine.create("base", names.BASE, encode.base(source, words))
     uncovered = _reconciled(engine, source, policy, measured, included)
     # of a subset, or of what a hierarchy leaves out, the base counts fewer records than the lookups
     attributes = _attributes(engine, measured, items, words, from_base=members or uncovered > 0)
     entities, included_entities, shares = count_entities(engine, source)
     catalog = Catalog(
+        ordered=ordered,
         attributes=attributes,
         words=words,
         records=records,
@@ -269,6 +272,19 @@ def _matchings(
                 uncovered_top=top and single_root is not None,
             )
         )
+    return _with_two_leaves(engine, matchings)
+
+
+def _with_two_leaves(engine: Engine, matchings: list[encode.Matching]) -> list[encode.Matching]:
+    """Return the matchings where a root that unlisted values stand at has two leaves at least.
+
+    Of a single leaf the root says as much as the value, so that publishing it costs nothing. One that stands for other
+    values too says less (``measures.loss``).
+    """
+    lone = [i for i, found in enumerate(matchings) if found.uncovered_top and found.domain == 1 and found.height > 1]
+    if lone:
+        for (position,) in engine.run("unlisted values", hierarchies.unlisted(lone)):
+            matchings[int(position)] = replace(matchings[int(position)], domain=2)
     return matchings
 
 
@@ -284,13 +300,12 @@ def _refuse_uncovered(engine: Engine, policy: Policy, measured: Sequence[Measure
     summary = "; ".join(
         f"column {name!r}: {values} values in {records} records" for name, (values, records) in counts.items()
     )
-    listing = "\n".join(f"  {name}: {query}" for name, query in queries.items())
     quasi = any(not fact.item.sensitive for fact in uncovered.values())
     way_out = ", or say uncovered: top (publish them at the root) or uncovered: suppress" if quasi else ""
     raise UncoveredValuesError(
         f"Hierarchies do not list all values of the source ({summary}).",
-        hint=f"add the rows{way_out}. "
-        f"These queries list the values of the source, compare them with the hierarchy:\n{listing}",
+        hint=f"add the rows{way_out}; a query for each column lists the values (with --json: queries; in Python: "
+        "error.queries).",
         counts=counts,
         queries=queries,
     )
@@ -317,13 +332,15 @@ def _write_lookups(
 
 
 def _write_masks(
-    engine: Engine, quasi: Sequence[MeasuredColumn], masks: Sequence[Sequence[Sequence[int]]], words: int
+    engine: Engine, quasi: Sequence[MeasuredColumn], masks: Sequence[Sequence[Sequence[int]]], words: int, ordered: bool
 ) -> None:
-    """Write the masks of the levels of all quasi-identifiers, and what suppressing their values costs."""
+    """Write the masks of all levels, what suppressing their values costs, and if it is asked for, their order."""
     of_quasi = [[[*own, *[0] * (words - len(own))] for own in masks[position]] for position in range(len(quasi))]
     engine.load("load masks", names.MASKS, pa.table(_mask_columns(of_quasi, words)))
-    tallest = max(map(len, of_quasi))
-    engine.create("leaf", names.LEAF, encode.leaf_rows([fact.domain for fact in quasi], tallest, words))
+    domains, tallest = [fact.domain for fact in quasi], max(map(len, of_quasi))
+    engine.create("leaf", names.LEAF, encode.leaf_rows(domains, tallest, words))
+    if ordered:
+        engine.create("order of values", names.VALUE_PLACES, encode.value_places(domains, tallest, words))
 
 
 def _count_uncovered(engine: Engine, source: EncodedSource, policy: Policy, measured: Sequence[MeasuredColumn]) -> int:

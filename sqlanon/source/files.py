@@ -12,15 +12,16 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.engines.base import Engine
+from sqlanon.engines.confined import allowed_files
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.engines.duckdb.files import CsvForm, csv_relation, parquet_relation
 from sqlanon.errors import EngineError, InputError, SourceError, UnsupportedError
 from sqlanon.policy.extensions import NOTHING, Extensions
 from sqlanon.policy.formats.base import FileFormat
-from sqlanon.policy.paths import TEXT_ENDINGS, flat_ending, is_connection_text, is_file
-from sqlanon.source.csv_records import CsvRecords, count_records, csv_form, find_fault, line_of
+from sqlanon.policy.paths import TEXT_ENDINGS, flat_ending, is_connection_text, is_file, is_url
+from sqlanon.source.csv_records import CsvRecords, count_records, csv_form, find_delimiter, find_fault, line_of
 from sqlanon.source.csv_types import Misfit, Wanted, find_conversions
-from sqlanon.source.lake_folders import refuse_files_of_lakes
+from sqlanon.source.lake_folders import is_lake_path, refuse_files_of_lakes
 from sqlanon.sqltrees.trees import column, named, row_number, table, union_all
 
 PARQUET_ENDINGS = (".parquet", ".pq")
@@ -46,6 +47,7 @@ class Reading:
     Attributes:
         wanted: columns of texts that have to be read as numbers or dates; what is not there is not looked for.
         needs_records: a text without records is refused as a source.
+        finds_delimiter: where the options name no delimiter, the one is taken by which all lines are alike.
     """
 
     csv: Mapping[str, Any] = field(default_factory=dict)
@@ -53,6 +55,7 @@ class Reading:
     extensions: Extensions = NOTHING
     wanted: Mapping[str, Wanted] = field(default_factory=dict)
     needs_records: bool = False
+    finds_delimiter: bool = False
 
     def records(self, engine: Engine, *files: Path, into: str) -> Records:
         """Return the records of files with the same columns; what the engine does not read itself, and texts, are
@@ -101,7 +104,7 @@ class Reading:
 
     def _read_texts(self, engine: DuckDBEngine, files: Sequence[Path], into: str) -> Records:
         """Return the records of CSV files: read once, counted, and with the types that are wanted."""
-        read = [(file, form, count_records(file, form)) for file in files for form in [csv_form(file, self.csv)]]
+        read = [(file, form, count_records(file, form)) for file in files for form in [self._form(file)]]
         _refuse_differing([(file, held.columns) for file, _, held in read])
         wanted = self._wanted(read[0])
         texts = into + TEXTS if wanted else into
@@ -123,6 +126,11 @@ class Reading:
         ]
         note = f"Types found in {files[0].name!r}: {', '.join(notes)}. Other columns stay text (csv: {{types: …}})."
         return Records(table(into), count, (note,) if notes else ())
+
+    def _form(self, file: Path) -> CsvForm:
+        form = csv_form(file, self.csv)
+        found = None if self.csv.get("delimiter") or not self.finds_delimiter else find_delimiter(file, form)
+        return form if found is None else replace(form, delimiter=found)
 
     def _wanted(self, first: Read) -> dict[str, Wanted]:
         """Return what columns of CSV files have to be read as.
@@ -236,6 +244,18 @@ def read_file(file_format: FileFormat, path: Path, options: Mapping[str, Any]) -
             hint="rename them.",
         )
     return rows
+
+
+def refuse_beyond_files(source: object, on_cluster: bool) -> None:
+    """Raise UnsupportedError for what is no file, where databases may open named files alone (``confined``)."""
+    if allowed_files() is None:
+        return
+    named = isinstance(source, str | Path)  # the text of a relation would be its records
+    if on_cluster or not named or is_url(str(source)) or is_lake_path(Path(str(source))):
+        raise UnsupportedError(
+            "A server, an object store, a cluster or a table of a lakehouse is not opened here.",
+            hint="ask about a file, or ask the operator.",
+        )
 
 
 def refuse_connections(source: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -267,8 +267,20 @@ def _base(kind: pa.DataType) -> str:
     return str(kind).split("<")[0]
 
 
+def lacking_features(table: str, kind: str, features: Sequence[str]) -> SourceError:
+    """Return the error of a Delta table that needs features of its reader, such as deletion vectors."""
+    listed = ", ".join(sorted(features))
+    return SourceError(
+        f"The {table} cannot be read ({kind}). It needs features of its reader: {listed}.",
+        hint="install the newest deltalake; or let the engine that writes the table remove them (REORG TABLE … APPLY "
+        "(PURGE) applies deletion vectors, then ALTER TABLE … DROP FEATURE …); or copy its records to Parquet.",
+    )
+
+
 def _unreadable(source: object, kind: str) -> SourceError:
     name = kind_of_frame(source)
+    if _package(source) == "deltalake" and (features := source.protocol().reader_features):  # type: ignore[attr-defined]
+        return lacking_features(name, kind, features)
     cure = "it must be a table whose columns have types of Arrow, and a query must run by itself"
     return SourceError(f"The {name} cannot be read ({kind}).", hint=f"{cure}: check it with pyarrow.table(…).")
 

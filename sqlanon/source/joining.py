@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -74,14 +75,18 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
         return _joined(opened, policy) if policy.join else opened
 
 
-def _tables_beside(opened: Source, policy: Policy) -> list[exp.Expr]:
+def _tables_beside(opened: Source, policy: Policy) -> list[exp.Table]:
     """Return the relations of the source's database that hold hierarchies, a subset, a population, or what
     is joined."""
     tables = [str(join.table) for join in policy.join if join.source is None]
     tables += [c.hierarchy.table for c in policy.columns if isinstance(c.hierarchy, specs.TableHierarchy)]
     beside = [(where or {}).get("table") for where in (policy.subset, policy.population)]
     tables += [str(name) for name in beside if name is not None]
-    return [opened.engine.source_table(name) for name in tables]
+    found = []
+    for name in tables:
+        with suppress(EngineError):  # it is not there; what reads it says so, and what it is for
+            found.append(opened.engine.source_table(name))
+    return found
 
 
 def _joined(opened: Source, policy: Policy) -> Source:

@@ -23,7 +23,7 @@ from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.engines.duckdb.files import GLOB
 from sqlanon.errors import EngineError, InputError, SourceChangedError, SourceError, UnsupportedError
 from sqlanon.source.files import PARQUET_ENDINGS
-from sqlanon.source.frames import load_frame
+from sqlanon.source.frames import lacking_features, load_frame
 from sqlanon.source.lake_folders import DELETED, DELTA_LOG, HUDI, METADATA, METADATA_ENDING, WHOLE, holds_metadata
 from sqlanon.source.partition_columns import TEXT, type_of_partitions
 
@@ -42,6 +42,8 @@ PACKAGES = {DELTA: "delta", ICEBERG: "iceberg"}
 STORE_VARIABLES = {"s3.endpoint": "AWS_ENDPOINT_URL", "s3.region": "AWS_REGION"}
 """What the package of Iceberg does not take from the environment by itself, as Arrow and the package of Delta do."""
 HINT = "version-hint.text"
+FEATURE = re.compile(r"Feature '(\w+)' is not supported")
+"""What the package of Delta says of a table that it cannot read, among other things."""
 ARROW_TYPES = {"BIGINT": pa.int64(), "DATE": pa.date32(), TEXT: pa.string()}
 """The types of columns that folders make, to Arrow."""
 HIDDEN = (".", "_")
@@ -164,7 +166,10 @@ def load_lake(engine: DuckDBEngine, source: Path | str, into: str) -> tuple[dict
     except ImportError:
         opened = None
     except Exception as error:  # of the package, and its message may hold paths and more
-        raise _unreadable(kind, place.name, type(error).__name__) from None
+        found = FEATURE.findall(str(error)) if kind == DELTA else []
+        reason = type(error).__name__
+        name = f"{kind} {place.name!r}"
+        raise (lacking_features(name, reason, found) if found else _unreadable(kind, place.name, reason)) from None
     if opened is None:
         return _load_by_extension(engine, kind, where, into), None
     if kind == ICEBERG:

@@ -38,10 +38,9 @@ def named_records(
         csv = {**policy.csv, "types": None, **{k: v for k, v in where.items() if k != "file"}}
         wanted = {name: Wanted(kind) for name, kind in types.items() if is_read_as(kind)}
         reading = Reading(csv, policy.formats, policy.extensions, wanted)
-        relation = reading.records(engine, path.absolute(), into=into).relation
-    else:
-        relation = engine.source_table(where["table"])
+        records = reading.records(engine, path.absolute(), into=into)
     try:
+        relation = records.relation if "file" in where else engine.source_table(where["table"])
         return relation, dict(engine.columns(relation))
     except EngineError as error:
         kind = error.kind

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from sqlanon.errors import (
     UnsupportedError,
     listing,
 )
+from sqlanon.parameters import suggest
 from sqlanon.policy.paths import (
     FilePatterns,
     is_connection_text,
@@ -35,7 +35,7 @@ from sqlanon.policy.paths import (
     is_server,
     is_url,
 )
-from sqlanon.source.files import Reading, Records, refuse_connections
+from sqlanon.source.files import Reading, Records, refuse_beyond_files, refuse_connections
 from sqlanon.source.frames import is_frame, is_lake_table, is_lazy, kind_of_frame, load_frame
 from sqlanon.source.lake_folders import is_lake_path, refuse_files_of_lakes
 from sqlanon.source.spark import Cluster, is_session, parquet_files, spark_path, start_engine
@@ -148,6 +148,7 @@ def open_source(
         InputError: a server refuses the session, its driver is not installed, or the URL holds a password.
         UnsupportedError: a URL of a database that this version cannot reach.
     """
+    refuse_beyond_files(source, cluster is not None)
     if cluster is not None or is_session(source):
         return _open_spark(source, table_name, cluster)
     if is_connection(source):
@@ -453,8 +454,8 @@ def _table_source(
             "The source is a database, and no table of it is named.",
             hint=tables_hint(engine, "") or "name one: table, or schema.table.",
         )
-    relation = engine.source_table(table_name)
     try:
+        relation = engine.source_table(table_name)
         types = dict(engine.columns(relation))
     except EngineError as error:
         failure = error.message
@@ -473,9 +474,8 @@ def tables_hint(engine: Engine, wanted: str) -> str:
         listed = engine.relations()
     if not listed or wanted in listed:
         return ""
-    close = difflib.get_close_matches(wanted, listed, 1)
-    meant = f"did you mean {close[0]!r}? " if close else ""
-    return f"{meant}the source has {listing(listed)}."
+    meant = suggest(wanted, listed, "")
+    return f"{meant} the source has {listing(listed)}.".lstrip()
 
 
 @contextmanager

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import reduce
+from functools import cache, reduce
 
 from sqlglot import exp
 
@@ -18,6 +19,8 @@ TRIMMED = "TRIM_SCALE"
 HMAC, HEX_NUMBER, SHIFTED = "SQLANON_HMAC", "SQLANON_HEX_NUMBER", "SQLANON_SHIFTED"
 """The functions of engines that have ``keyed``, which each writes in its own words: the keyed hash of a text from two
 blocks of a key (hexadecimal digits); the number of the first 15 digits of a hash; a date or time so many days later."""
+NORMAL = "SQLANON_NORMAL"
+"""The function of these engines that returns the normal form of a text (``normal_text``), as far as they know it."""
 
 
 def column(name: str, table: str | None = None) -> exp.Column:
@@ -300,3 +303,35 @@ def _one_of_equals(value: exp.Expr, type_name: str) -> exp.Expr:
     if type_name.upper() in FLOATS:
         return exp.Add(this=value, expression=number(0))
     return exp.Anonymous(this=TRIMMED, expressions=[value]) if type_name.upper() == "DECIMAL" else value
+
+
+def normal_text(text: str) -> str:
+    """Return the normal form of a key or a name: in NFKC, in lower case, without blanks at its ends and what no font
+    shows. ``Ministry ``, ``ministry`` and fullwidth letters are one text."""
+    shown = unicodedata.normalize("NFKC", text.translate(blanks())).casefold()
+    return unicodedata.normalize("NFKC", shown).strip()
+
+
+@cache
+def blanks() -> dict[int, str | None]:
+    """Return what stands for white space, a blank, and for the characters that no font shows, which is nothing."""
+    every = [code for code in range(0xFFFF) if not 0xD800 <= code < 0xE000]
+    shown: dict[int, str | None] = {code: " " for code in every if chr(code).isspace()}
+    return shown | {code: None for code in every if unicodedata.category(chr(code)) == "Cf"}
+
+
+@cache
+def widths() -> dict[int, str | None]:
+    """Return, beside ``blanks``, what stands for a fullwidth or halfwidth character."""
+    wide = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFF01, 0xFFEF)}
+    return {code: text for code, text in wide.items() if len(text) == 1 and text != chr(code)} | blanks()
+
+
+def translated(text: str, characters: Mapping[int, str | None]) -> str:
+    """Return SQL that replaces single characters of a text, itself SQL; what has nothing in its place is removed."""
+    replaced = {chr(code): new for code, new in characters.items() if new is not None}
+    removed = "".join(chr(code) for code, new in characters.items() if new is None)
+    old, new = (
+        exp.Literal.string(part).sql("postgres") for part in ("".join(replaced) + removed, "".join(replaced.values()))
+    )
+    return f"TRANSLATE({text}, {old}, {new})"

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import nullcontext
 
 from sqlanon.engines.journal import Step, Watcher
 from sqlanon.evaluate.driver import run_search
 from sqlanon.interrupts import finishing
+from sqlanon.plan.beside import root_warnings
 from sqlanon.plan.planned import versions
 from sqlanon.publish.ledger import Entities
 from sqlanon.publish.papers import Papers
+from sqlanon.publish.replaced import Replacing
 from sqlanon.publish.targets import Target
 from sqlanon.search.base import Problem, Verdict
+from sqlanon.search.certificate import Certificate
 from sqlanon.tables.drafting import ChosenNode, drafted
 from sqlanon.tables.encoding import EncodedTables, encode_tables
 from sqlanon.tables.linking import LinkedSource, open_tables
@@ -79,7 +83,7 @@ def _release(
         certificate=found.certificate,
         versions=versions(engine),
     )
-    publishing = time.perf_counter()
+    publishing, replacing = time.perf_counter(), Replacing(policy.k, persons=True)
     if target is not None:
         engine.journal.report("publishing")
         ending = f".{policy.folder_format or 'duckdb'}"
@@ -87,7 +91,7 @@ def _release(
             finishing("The interrupt came while the release was being put in place: it was published."),
             drafted(engine, encoded, policy, chosen, ending) as drafts,
         ):
-            document = publish_tables(linked, target, drafts, policy, Papers(document)) or document
+            document = publish_tables(linked, target, drafts, policy, Papers(document), replacing) or document
         seconds["publish"] = time.perf_counter() - publishing
     return TablesRelease(
         policy=policy,
@@ -101,10 +105,16 @@ def _release(
         certificate=found.certificate,
         output={} if policy.output is None else {policy.output.kind: policy.output.target},
         manifest=document,
-        warnings=encoded.warnings,
+        warnings=(*encoded.warnings, *_root_warnings(policy, encoded, found.certificate), *replacing.warnings),
         seconds=seconds,
         statements=engine.journal.statements,
     )
+
+
+def _root_warnings(policy: TablesPolicy, encoded: EncodedTables, certificate: Certificate) -> Iterator[str]:
+    """Yield, by table, which columns hold values that no hierarchy lists (``uncovered: top``)."""
+    for item, encoding in zip(policy.tables, encoded.encodings, strict=True):
+        yield from (f"Table {item.name!r}: {text}" for text in root_warnings(encoding.catalog, certificate))
 
 
 def _persons(problem: Problem, verdict: Verdict) -> Entities:

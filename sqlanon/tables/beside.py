@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from sqlanon.audit.beside import JudgedColumn, SourceColumn, in_words, judge_columns
+from sqlanon.audit.beside import JudgedColumn, SourceColumn
 from sqlanon.engines.base import Engine
 from sqlanon.errors import IdentifyingColumnError
 from sqlanon.source.beside import compared, kind_of
 from sqlanon.source.columns import is_scalar
+from sqlanon.source.known import in_words, judge_published
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, equal, named, table
 from sqlanon.tables.policy import TablesPolicy
@@ -49,7 +50,7 @@ def judge_beside(engine: Engine, policy: TablesPolicy, types: Sequence[Mapping[s
     if kept and any(policy.published_keys):
         warnings.append(
             f"The rows of a person are linked by pseudonyms, so that {', '.join(map(repr, kept))} add up over them: "
-            "whoever knows some of these values of a person may find all of her rows, however many persons have "
+            "whoever knows some of these values of a person may find all of their rows, however many persons have "
             "the same tree of rows. Drop them, or declare them as quasi-identifiers."
         )
     return list(dict.fromkeys(warnings))
@@ -85,7 +86,7 @@ def _judge(
     for place, above in itertools.pairwise(chain):
         met = equal(column(names.PARENT_ROW, _alias(place)), column(names.OWN_ROW, _alias(above)))
         rows = rows.join(table(names.linked(above), _alias(above)), on=met)
-    return judge_columns(engine, rows.subquery("source"), kept, quasi, entity=column(names.PERSON))
+    return judge_published(engine, rows.subquery("source"), kept, quasi, entity=column(names.PERSON), k=policy.k)
 
 
 def _alias(position: int) -> str:
@@ -95,7 +96,7 @@ def _alias(position: int) -> str:
 def _refuse(policy: TablesPolicy, identifying: Sequence[JudgedColumn]) -> None:
     """Raise IdentifyingColumnError for columns that are not accepted."""
     accepted = {f"{item.name}.{name}" for item in policy.tables for name in item.policy.accept}
-    refused = [item for item in identifying if item.name not in accepted]
+    refused = [item for item in identifying if not {*item.names} <= accepted]
     if not refused:
         return
     raise IdentifyingColumnError(

@@ -1,8 +1,8 @@
 """The rows of all tables as arrays of codes, and the classes of persons at a node.
 
 **Profiles.** The profile of a row at a node is its generalized values together with, for each table below, the multiset
-of the profiles of its child rows. Whoever sees the published tables sees of each person the tree of her rows, linked by
-pseudonyms that reveal nothing else: what is known of a person is her profile. So persons with equal profiles are a
+of the profiles of its child rows. Whoever sees the published tables sees of each person the tree of their rows, linked
+by pseudonyms that reveal nothing else: what is known of a person is the profile. So persons with equal profiles are a
 class. (The rows of a join are not enough: visits with the diagnoses {x, y}, {x', y'} and {x, x'}, {y, y'} give the same
 ones.)
 
@@ -111,7 +111,7 @@ class Forest:
         return tuple(int(chosen[item.persons].sum()) for item in self.tables)
 
     def costs(self) -> list[Amounts]:
-        """Return per quasi-identifier a row a level: what suppressing each person costs, times whom she stands for."""
+        """Return per quasi-identifier a row a level: what suppressing each person costs, times whom they stand for."""
         found = []
         for item in self.tables:
             for values, codes in zip(item.values, item.codes, strict=True):

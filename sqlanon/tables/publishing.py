@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial as bound
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -18,11 +19,12 @@ from sqlanon.engines.base import Place
 from sqlanon.engines.duckdb.engine import DuckDBEngine
 from sqlanon.engines.duckdb.files import parquet_relation
 from sqlanon.engines.relation_names import relation_parts
-from sqlanon.errors import AuditError, EngineError, TargetError
+from sqlanon.errors import AuditError, EngineError, SqlanonError, TargetError
 from sqlanon.interrupts import no_return
 from sqlanon.policy.paths import same_file
 from sqlanon.publish.files import as_target_error, auditor_beside, write_flat, written_flat
 from sqlanon.publish.papers import PAPERS, Papers
+from sqlanon.publish.replaced import Replacing
 from sqlanon.publish.targets import Target, check_target
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import table
@@ -81,9 +83,17 @@ def _check_folder(target: Target, policy: TablesPolicy) -> None:
 
 
 def publish_tables(
-    linked: LinkedSource, target: Target, drafts: Sequence[TableDraft], policy: TablesPolicy, papers: Papers
+    linked: LinkedSource,
+    target: Target,
+    drafts: Sequence[TableDraft],
+    policy: TablesPolicy,
+    papers: Papers,
+    replacing: Replacing,
 ) -> dict[str, Any] | None:
     """Write the tables, audit them, and put them in place with their papers; return the manifest.
+
+    Args:
+        replacing: receives what the tables reveal together with those that they replace.
 
     Raises:
         AuditError: what was written does not satisfy the policy.
@@ -102,7 +112,7 @@ def publish_tables(
                 for draft in drafts:
                     write_flat(engine, draft.query, partial / f"{draft.place.name}.{policy.folder_format}")
             with engine.journal.phase("auditing"):
-                audit_tables(engine, drafts, policy, partial)
+                audit_tables(engine, drafts, policy, partial, path if path.exists() else None, replacing)
         except EngineError as error:
             failure = as_target_error(error, path)
         if failure:
@@ -126,8 +136,18 @@ def _write_database(engine: DuckDBEngine, drafts: Sequence[TableDraft], partial:
         engine.detach(alias)
 
 
-def audit_tables(engine: DuckDBEngine, drafts: Sequence[TableDraft], policy: TablesPolicy, partial: Path) -> None:
+def audit_tables(
+    engine: DuckDBEngine,
+    drafts: Sequence[TableDraft],
+    policy: TablesPolicy,
+    partial: Path,
+    old: Path | None,
+    replacing: Replacing,
+) -> None:
     """Audit what was written as a recipient would: by a new connection with the files and what they are compared with.
+
+    Args:
+        old: the tables that they will replace, with which they are compared last.
 
     Raises:
         AuditError: there is something else than the tables, a table does not hold what it must, rows lost their
@@ -159,13 +179,36 @@ def audit_tables(engine: DuckDBEngine, drafts: Sequence[TableDraft], policy: Tab
             audit_release(auditor, relation, replace(draft.claim, lookups=lookups))
             audited.append(replace(draft.place, relation=relation))
         audit_links(auditor, audited, k=policy.k)
+        if old is not None:
+            _compare(auditor, drafts, policy, partial, old, replacing)
     finally:
         auditor.close()
 
 
-def _written(draft: TableDraft, policy: TablesPolicy, partial: Path) -> exp.Expr:
+def _compare(
+    auditor: DuckDBEngine,
+    drafts: Sequence[TableDraft],
+    policy: TablesPolicy,
+    partial: Path,
+    old: Path,
+    replacing: Replacing,
+) -> None:
+    """Compare each table with the one that it will replace."""
+    if policy.folder_format is None:
+        try:
+            auditor.attach(old, names.REPLACED, read_only=True)
+        except SqlanonError:
+            return
+    for draft in drafts:
+        own = replace(replacing, warnings=[])
+        before = own.rows(auditor, bound(_written, draft, policy, old, names.REPLACED), draft.claim)
+        own.compare(auditor, before, _written(draft, policy, partial), draft.claim)
+        replacing.warnings.extend(f"Table {draft.place.name!r}: {warning}" for warning in own.warnings)
+
+
+def _written(draft: TableDraft, policy: TablesPolicy, partial: Path, alias: str = ALIAS) -> exp.Expr:
     """Return the rows of a table as they were written."""
     if policy.folder_format is None:
-        return Place(ALIAS, "main", draft.place.name).table
+        return Place(alias, "main", draft.place.name).table
     file = partial / f"{draft.place.name}.{policy.folder_format}"
     return written_flat(file, draft.claim.columns) if file.suffix == ".csv" else parquet_relation([file])

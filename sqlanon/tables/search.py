@@ -107,7 +107,7 @@ class ForestEvaluator:
     """Judges nodes by the profiles of persons; nodes in, verdicts out, as ``evaluate.Evaluator``.
 
     Args:
-        forest: merged, so that each of its persons stands for all with her values.
+        forest: merged, so that each of its persons stands for all with the same values.
     """
 
     def __init__(self, problem: Problem, forest: Forest, k: int, journal: Journal) -> None:
@@ -144,7 +144,7 @@ class ForestEvaluator:
         return [self._memo[request.node] for request in requests]
 
     def suppressed(self, node: Node) -> np.ndarray:
-        """Return per person of the forest whether she is suppressed at a node."""
+        """Return per person of the forest whether they are suppressed at a node."""
         classes = self._forest.classes(node)
         fails: np.ndarray = (classes.sizes < self._k)[classes.of_person]
         return fails

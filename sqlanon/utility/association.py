@@ -12,20 +12,25 @@ import numpy as np
 from sqlanon.compiler import compared_records as compiler
 from sqlanon.engines.base import Engine
 from sqlanon.utility.facts import Association, PairAssociation
-from sqlanon.utility.released import Whole
+from sqlanon.utility.released import ReleasedTypes, Whole
 
 TOGETHER = 60
 """A statement counts so many pairs of columns at most: an engine limits how long one may be."""
 
 
-def association(
-    engine: Engine, columns: tuple[str, ...], left_out: tuple[str, ...], published: int
-) -> Association | None:
+def association(types: ReleasedTypes, columns: tuple[str, ...], left_out: tuple[str, ...]) -> Association | None:
     """Return the association of every two compared columns; None for fewer than two, or where nothing is published."""
     pairs = list(combinations(range(len(columns)), 2))
-    if not pairs or not published:
+    if not pairs or not types.records_published:
         return None
-    before, after = (_strengths(engine, pairs, released=released) for released in (False, True))
+    places = {values.attribute.name: position for position, values in enumerate(types.values)}
+    before, after = (_strengths(types.engine, pairs, released=released) for released in (False, True))
+    for place, pair in enumerate(pairs):
+        known = [places[columns[number]] for number in pair if columns[number] in places]
+        if types.held and len(known) == 2 and min(before[place], after[place]) < 1:
+            for strengths, released in ((before, False), (after, True)):
+                if strengths[place] < 1 and _determined(types, known, released=released):
+                    strengths[place] = 1.0
     found = tuple(
         PairAssociation(columns[first], columns[second], before[place], after[place])
         for place, (first, second) in enumerate(pairs)
@@ -47,8 +52,28 @@ def _strengths(engine: Engine, pairs: list[tuple[int, int]], *, released: bool) 
     return strengths
 
 
+def _determined(types: ReleasedTypes, positions: list[int], *, released: bool) -> bool:
+    """Return whether one of two quasi-identifiers follows from the other by their values, before they are merged into
+    categories; of the released records, by what is published."""
+    margin = types.margin(positions)
+    taken = (margin.n > 0) & (margin.levels[0] >= 0 if released else True)
+    sides = []
+    for position, value, level in zip(positions, margin.values, margin.levels, strict=True):
+        values, side = types.values[position], value.copy()
+        for own in values.levels if released else ():
+            at = level == own
+            side[at] = own * len(values.places) + values.covering(own).cell[value[at]]
+        sides.append(side[taken])
+    cells = np.unique(np.stack(sides), axis=1).shape[1]
+    several = [len(np.unique(side)) for side in sides]
+    return min(several) > 1 and cells == max(several) and int(margin.n[taken].sum()) >= 2 * cells
+
+
 def cramers_v(first: Whole, second: Whole, n: Whole) -> float:
     """Return Cramér's V without its bias, of the cells of a table; 0 where a column has one category.
+
+    It is 1 where one category determines the other and each stands for two records on average, which the correction
+    takes for chance where categories are many. With fewer records, chance determines as well.
 
     Args:
         first, second: the categories of each cell that is not empty.
@@ -60,6 +85,8 @@ def cramers_v(first: Whole, second: Whole, n: Whole) -> float:
     rows, columns = int(row.max(initial=-1)) + 1, int(column.max(initial=-1)) + 1
     if rows < 2 or columns < 2 or whole < 2:
         return 0.0
+    if len(n) == max(rows, columns) and whole >= 2 * len(n):
+        return 1.0
     of_row, of_column = np.bincount(row, weights=n), np.bincount(column, weights=n)
     square = float((n.astype(np.float64) ** 2 / (of_row[row] * of_column[column])).sum()) - 1
     square = max(0.0, square - (rows - 1) * (columns - 1) / (whole - 1))

@@ -9,11 +9,12 @@ import pyarrow as pa
 
 from sqlanon.compiler import released_types as compiler
 from sqlanon.engines.columns import whole_column
+from sqlanon.lattice.catalog import Catalog
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import union_all
 from sqlanon.utility.charts import Chart, buckets, chart_of
 from sqlanon.utility.distances import total_variation, wasserstein, with_suppressed
-from sqlanon.utility.facts import ColumnUtility, LevelShare
+from sqlanon.utility.facts import ColumnUtility, LevelShare, ShapeBar
 from sqlanon.utility.released import QuasiValues, Real, ReleasedTypes
 
 NORMALIZED = "loss"
@@ -46,10 +47,7 @@ def quasi_columns(
                 ordered=values.ordered,
                 loss=normalized_loss(values, uncovered) if losses is None else losses[name],
                 loss_measure=NORMALIZED if losses is None else measure,
-                levels=tuple(
-                    LevelShare(level, int(per_level[level + 1]), per_level[level + 1] / max(records, 1))
-                    for level in values.levels
-                ),
+                levels=_levels(values, records),
                 suppressed=suppressed,
                 suppressed_share=suppressed / max(published + suppressed, 1),
                 values_before=int(values.occurs.sum()),
@@ -60,9 +58,19 @@ def quasi_columns(
                 wasserstein_published=moved_published,
                 buckets=buckets(chart, texts[position], records=records, suppressed=suppressed),
                 bucket_level=chart_level(values),
+                fully_suppressed=types.catalog.fully_suppressed(values.attribute, values.levels),
+                shape=_shape(types.catalog, values),
             )
         )
     return found
+
+
+def _levels(values: QuasiValues, records: int) -> tuple[LevelShare, ...]:
+    """Return the records by level; values that the hierarchy does not list are published at the last one."""
+    published = values.records[1:]
+    per_level = published[:, ~values.unlisted].sum(axis=1)
+    per_level[-1] += published[:, values.unlisted].sum()
+    return tuple(LevelShare(level, int(n), n / max(records, 1)) for level, n in enumerate(per_level.tolist()) if n)
 
 
 def normalized_loss(values: QuasiValues, uncovered: int) -> float:
@@ -109,6 +117,30 @@ def distances(values: QuasiValues, uncovered: int) -> tuple[float, float | None,
 def chart_level(values: QuasiValues) -> int:
     """Return the highest level at which the column is published; the top where nothing is."""
     return max(values.levels, default=values.attribute.height - 1)
+
+
+def _shape(catalog: Catalog, values: QuasiValues) -> tuple[ShapeBar, ...]:
+    """Return the shares by value of level 0, before and after, of a column that is generalized; otherwise nothing."""
+    fully = catalog.fully_suppressed(values.attribute, values.levels)
+    if not fully and not any(values.levels):
+        return ()
+    before, records = values.before, max(catalog.population, 1)
+    after = np.zeros(len(before)) if fully else spread(values)
+    places = values.places if values.ordered else np.argsort(np.argsort(-before, kind="stable")).astype(np.float64)
+    bars = chart_of(before, before, places, 1).bars
+    found = [
+        ShapeBar(
+            "value" if len(bar) == 1 else "range", *(float(side[list(bar)].sum()) / records for side in (before, after))
+        )
+        for bar in bars
+    ]
+    rest = np.ones(len(before), bool)
+    rest[[value for bar in bars for value in bar]] = False
+    if before[rest].any():
+        found.append(ShapeBar("other", *(float(side[rest].sum()) / records for side in (before, after))))
+    if not fully and (gone := catalog.population - int(values.records[1:].sum())):
+        found.append(ShapeBar("suppressed", 0.0, gone / records))
+    return tuple(found)
 
 
 def _chart(values: QuasiValues, least: int) -> Chart:

@@ -51,6 +51,12 @@ DEFINITIONS: Mapping[str, str] = MappingProxyType(
             "column with many values is cut into ranges of about equally many records; the suppressed records are a "
             "part of their own."
         ),
+        "shape": (
+            "The shares of the records before and after by the values of level 0, where the column is generalized: "
+            "a published value counts in equal parts as each value that it covers; of a fully suppressed column, none "
+            "counts. A column with many values is cut into ranges of about equally many records, in the order of "
+            "numbers and dates, others by frequency."
+        ),
         "queries": (
             "Random COUNT queries (Xiao, Tao 2006; LeFevre, DeWitt, Ramakrishnan 2006): 1 to 3 quasi-identifiers with "
             "more than one value, d of them; a selectivity s between 1 % and 10 %; of each column a share s^(1/d) of "
@@ -58,10 +64,11 @@ DEFINITIONS: Mapping[str, str] = MappingProxyType(
             "|estimate - truth| / max(truth, sanity bound); the truth counts the suppressed records, no estimate does."
         ),
         "association": (
-            "Cramér's V without its bias (Bergsma 2013) of every two columns, by categories: numbers and dates in 10 "
+            "Cramér's V without its bias (Bergsma 2013) of every two columns, and 1 where one determines the "
+            "other, with two records a value on average or more; by categories: numbers and dates in 10 "
             "quantiles, NULL apart; of other values the 19 most frequent and all others. After: of the released "
-            "records, a generalized value being a category (of many the 19 most frequent); suppressed records count "
-            "nowhere. change: the absolute difference."
+            "records, a generalized value being a category (of many the 19 most frequent); suppressed records "
+            "count nowhere. change: the absolute difference."
         ),
         "prediction": (
             "Every third record, in the order of the categories, is for the test; the others are learnt from. "
@@ -136,6 +143,19 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True)
+class ShapeBar:
+    """The share of the records with one value of level 0, or a range of them, before and after."""
+
+    kind: Kind
+    before_share: float
+    after_share: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fact as JSON has it."""
+        return {"kind": self.kind, "before_share": self.before_share, "after_share": self.after_share}
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnUtility:
     """The utility of one column.
 
@@ -148,6 +168,8 @@ class ColumnUtility:
         values_before, values_after: distinct values, NULL among them.
         total_variation, total_variation_published, wasserstein, wasserstein_published: see ``DEFINITIONS``.
         buckets: of the chart, in its order; ``bucket_level`` is the level of their values.
+        fully_suppressed: one value is published in all records, and there were several before, or unlisted ones.
+        shape: of a generalized column, the shares by its values of level 0 (see ``DEFINITIONS``); otherwise empty.
     """
 
     name: str
@@ -166,6 +188,8 @@ class ColumnUtility:
     wasserstein_published: float | None
     buckets: tuple[Bucket, ...]
     bucket_level: int
+    fully_suppressed: bool = False
+    shape: tuple[ShapeBar, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as JSON has them."""
@@ -186,6 +210,8 @@ class ColumnUtility:
             "wasserstein_published": self.wasserstein_published,
             "buckets": [bucket.to_dict() for bucket in self.buckets],
             "bucket_level": self.bucket_level,
+            "fully_suppressed": self.fully_suppressed,
+            "shape": [bar.to_dict() for bar in self.shape],
         }
 
 

@@ -122,7 +122,7 @@ def _compared(
     with ComparedRecords(types, others, target) as compared:
         if len(compared.names) < 2:
             return None, None
-        found = association(engine, compared.names, compared.left_out, types.records_published)
+        found = association(types, compared.names, compared.left_out)
         if target is None:
             return found, None
         try:

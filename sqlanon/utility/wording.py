@@ -12,10 +12,11 @@ MOST_LEVELS = 3
 MOST_PAIRS = 5
 """The pairs of columns that are listed: those whose association changes most."""
 ESTIMATES = {
-    "contained": "as published, cells within the query",
-    "overlapping": "as published, cells that touch it",
-    "uniform": "spread evenly within cells",
+    "contained": "lower bound: records that surely match",
+    "overlapping": "upper bound: records that may match",
+    "uniform": "estimate: records spread evenly over their values",
 }
+"""How counts are estimated from a release, by the names of the facts."""
 LEARNERS = {
     "naive_bayes": "naive Bayes",
     "logistic_regression": "logistic regression",
@@ -29,13 +30,14 @@ def lines(found: Utility) -> list[str]:
     excluded = f"; {found.excluded:,} more are excluded for a NULL" if found.excluded else ""
     text = [f"{counts}{excluded}. For the operator: counts are exact.", ""]
     text += _table(
-        ("column", "loss", "published at level", "values", "distance", "of published", "moved"),
+        ("column", "loss", "published at level", "values", "distance", "of published", "shift"),
         [_column(column) for column in found.columns],
     )
     text += [
         "",
-        "  distance: total variation, suppressed records counting as a value of their own; of published: among the",
-        "  released records alone; moved: Wasserstein distance, as a share of the range, of numbers and dates.",
+        "  distance: total variation between source and release, suppressed records counting as a value of",
+        "  their own; of published: among the published records alone; shift: Wasserstein distance of numbers",
+        "  and dates, as a share of their range.",
         "",
     ]
     text += _queries(found.queries)
@@ -43,8 +45,9 @@ def lines(found: Utility) -> list[str]:
         strongest = sorted(found.association.pairs, key=lambda pair: -pair.change)[:MOST_PAIRS]
         text += [
             "",
-            f"Association of {len(found.association.pairs)} pairs of columns (Cramér's V): it changes by "
-            f"{found.association.mean_change:.3f} on the mean, at most by {found.association.max_change:.3f}.",
+            "Association of two columns (Cramér's V; 1: one determines the other). Over "
+            f"{len(found.association.pairs):,} pairs it changes by {found.association.mean_change:.3f} on average, by "
+            f"{found.association.max_change:.3f} at most. The pairs that change most:",
         ]
         text += _table(
             ("pair", "before", "after"),
@@ -70,9 +73,11 @@ def _column(column: ColumnUtility) -> tuple[str, ...]:
         _figure(column.loss),
         ", ".join(shown) or "-",
         f"{column.values_before:,} to {column.values_after:,}",
-        _figure(column.total_variation),
-        _figure(column.total_variation_published),
-        _figure(column.wasserstein),
+        *(
+            ("fully suppressed", "-", "-")
+            if column.fully_suppressed
+            else map(_figure, (column.total_variation, column.total_variation_published, column.wasserstein))
+        ),
     )
 
 
@@ -80,21 +85,21 @@ def _queries(found: QueryErrors | None) -> list[str]:
     if found is None:
         return ["No random COUNT queries were asked."]
     head = (
-        f"Relative error of {found.queries:,} random COUNT queries over the quasi-identifiers (seed {found.seed}, "
-        f"sanity bound {found.sanity_bound:g} records):"
+        f"Relative error of {found.queries:,} random COUNT queries over the quasi-identifiers (seed {found.seed}; "
+        f"true counts below {found.sanity_bound:g} records count as that many):"
     )
     rows = [(ESTIMATES[error.estimate], f"{error.median:.3g}", f"{error.percentile_95:.3g}") for error in found.errors]
-    return [head, *_table(("answered", "median", "95th percentile"), rows)]
+    return [head, *_table(("answered by", "median", "95th percentile"), rows)]
 
 
 def _prediction(found: Prediction) -> list[str]:
     head = (
         f"Prediction of {printable(found.target)} ({found.classes} classes) for {found.tests:,} records, of which "
-        f"{found.tests_suppressed:,} are suppressed:"
+        f"{found.tests_suppressed:,} are suppressed, held out from training:"
     )
     rows = [("majority guess", f"{found.majority:.1%}", "")]
     rows += [(LEARNERS[item.learner], f"{item.original:.1%}", f"{item.release:.1%}") for item in found.accuracies]
-    return [head, *_table(("accuracy", "learnt from the source", "from the release"), rows)]
+    return [head, *_table(("accuracy", "trained on the source", "on the release"), rows)]
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

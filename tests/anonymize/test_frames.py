@@ -437,8 +437,8 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> str:
     stored.pipe("s3://bucket/visits.parquet", held.getvalue().to_pybytes())
     connect = Spill.connect
 
-    def connected(self: Spill, settings: Any) -> duckdb.DuckDBPyConnection:
-        connection = connect(self, settings)
+    def connected(self: Spill, *settings: Any) -> duckdb.DuckDBPyConnection:
+        connection = connect(self, *settings)
         connection.register_filesystem(stored)
         return connection
 

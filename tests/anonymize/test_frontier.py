@@ -32,6 +32,7 @@ from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.frontier import with_point
 from sqlanon.plan.frontier_points import Effort, Frontier, FrontierPoint, dominated_points, knee_of
 from sqlanon.publish.ledger import Ledger
+from sqlanon.report.cards import html_card
 from sqlanon.report.frontier_chart import html_chart, svg_chart
 from sqlanon.search.certificate import Certificate
 
@@ -361,16 +362,32 @@ def test_dominated_points_and_knees() -> None:
     assert knee_of([point(2, 2, 0.5)] * 4) is None
 
 
+def test_a_frontier_of_entities_counts_them_wherever_it_is_shown(tmp_path: Path) -> None:
+    rows = [(person, person % 7 if person < 60 else person) for person in range(63) for _ in range(1 + person % 3)]
+    (tmp_path / "t.csv").write_text("person,age\n" + "".join(f"{p},{a}\n" for p, a in rows))
+    document = {
+        "source": str(tmp_path / "t.csv"), "entity": "person", "privacy": [{"type": "k_anonymity", "k": 5}],
+        "columns": {"person": {"role": "drop"}, "age": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}},
+    }  # fmt: skip
+    found = sqlanon.frontier(None, sqlanon.Policy.from_dict(document), k=[5], limit=["0.1"])
+    [best] = found.points
+    assert best.ledger is not None and (best.suppressed, best.ledger.suppressed) == (3, 6)
+    assert best.suppressed_share == 3 / 63 and best.to_dict()["suppressed"] == 6, "the key counts records as before"
+    page = html_chart(found)
+    assert 'data-label="suppressed entities">3</td>' in page and "highest risk of an entity" in page
+    assert "Suppressed entities" in html_card(found) and "4.8% suppressed" in page
+
+
 def test_a_step_says_what_it_costs() -> None:
     effort = Effort(3, 3, 3, 1, {"encode": 0.0, "search": 0.0})
     points = (point(5, 5, 0.1), point(10, 10, 0.112), point(20, 23, 0.112), FrontierPoint(50, Decimal(0), reason="No."))
     found = Frontier(points, "loss", None, "records", effort)
     first, second = [step.sentence for step in found.steps]
     assert first == (
-        "At a limit of 0 %, from k = 5 to k = 10 costs 0.012 of loss (12.0%), and halves the highest risk, from 1 in 5 "
-        "to 1 in 10."
+        "At a limit of 0 %, going from k = 5 to k = 10 raises the loss by 0.012 (12 % of it) and halves the highest "
+        "risk, from 1 in 5 to 1 in 10."
     )
-    assert second.endswith("costs no loss, and lowers the highest risk from 1 in 10 to 1 in 23.")
+    assert second.endswith("leaves the loss as it is and lowers the highest risk from 1 in 10 to 1 in 23.")
     document = found.to_dict()
     assert document["points"][3] | {"reason": ""} == {
         **dict.fromkeys(document["points"][3]), "k": 50, "limit": 0.0, "found": False, "optimal": False, "reason": "",

@@ -886,8 +886,8 @@ def test_the_statements_of_a_joined_source_are_these(first, tmp_path: Path) -> N
     join = stored("duckdb", tmp_path, "other", ["id", "b"], OTHER)
     with open_policy_source(first, policy(tmp_path, {**join, "key": "id"})) as opened:
         assert [entry.name for entry in opened.engine.journal.entries] == [
-            "private relations", "collations", "describe", "databases", "databases", "databases", "attach",
-            "collations", "describe", "repeated keys", "join",
+            "private relations", "collations", "relations", "describe", "databases", "databases", "databases", "attach",
+            "collations", "relations", "describe", "repeated keys", "join",
             "records before the join", "joined records", "rows to join", "used rows", "drop", "drop column", "detach",
             "describe",
         ]  # fmt: skip

@@ -100,8 +100,8 @@ def lost(world: World, nodes: Sequence[Node], given: Given, policy: dict[str, An
     """The loss of what is published, cell by cell."""
     quality, losses = policy["quality"], []
     for i, tree in enumerate(world.trees):
-        has_nulls = any(record[0][i] is None for record in world.taking_part)
-        whole = (tree.domain(has_nulls) if quality["measure"] == "loss" else tree.height) - 1
+        seen = tree.seen(record[0][i] for record in world.taking_part)
+        whole = (tree.domain(seen) if quality["measure"] == "loss" else tree.height) - 1
         cells = 0.0
         for record, number in given:
             if whole <= 0:
@@ -109,7 +109,7 @@ def lost(world: World, nodes: Sequence[Node], given: Given, policy: dict[str, An
             if number is None:
                 cells += 1
             elif quality["measure"] == "loss":
-                cells += (tree.leaves(record[0][i], nodes[number][i], has_nulls) - 1) / whole
+                cells += (tree.leaves(record[0][i], nodes[number][i], seen) - 1) / whole
             else:
                 cells += nodes[number][i] / whole
         losses.append(cells / len(given))

@@ -163,7 +163,12 @@ def compare_columns(
     for i, tree in enumerate(trees):
         column = measured.column(f"c{i}")
         values = [brute_utility.value_of(tree, row[i]) for row, _ in records]
-        by_level = Counter(levels[i] for _, levels in records if levels is not None)
+        last = tree.height - 1
+        by_level = Counter(
+            last if row[i] is not None and row[i] not in tree.map else levels[i]
+            for row, levels in records
+            if levels is not None
+        )
         assert {level.level: level.records for level in column.levels} == dict(by_level)
         assert column.suppressed == whole - published
         assert column.values_before == len(set(values))

@@ -57,14 +57,14 @@ def test_findings_in_json_and_text() -> None:
     assert (kept["attempts"], kept["successes"], kept["risk"]) == (6, 2, "singling_out")
     assert kept["interval"] == pytest.approx([0.096771, 0.700007], abs=1e-6)
     text = sqlanon("attack", "released.parquet", "--policy", "p.yaml").stdout
-    assert text.startswith("released.parquet: 6 rows, of 6 records of the source.\n")
-    assert "singling_out_kept_columns: 2 of 6 attempts succeed (33.3%" in text
+    assert text.startswith("released.parquet: 6 records, of 6 records of the source.\n")
+    assert "singling_out_kept_columns: 2 of 6 attempts succeed (33.3 %" in text
 
 
 @pytest.mark.slow
 def test_a_limit_makes_the_exit_code() -> None:
     passed = sqlanon("attack", "released.parquet", "--policy", "p.yaml", "--fail-over", "1")
-    assert passed.returncode == 0 and "Above 100.0%: none." in passed.stdout
+    assert passed.returncode == 0 and "Attacks above 100.0%: none." in passed.stdout
     failed = sqlanon(
         "attack", "released.parquet", "--policy", "p.yaml", "--fail-over", "0.3", "--holdout", "0", "--json"
     )

@@ -117,7 +117,7 @@ def test_a_model_whose_parameter_stands_twice_is_an_error() -> None:
 def test_the_output_names_what_was_judged_and_what_was_not(folder: Path) -> None:
     code, printed, _ = sqlanon("check", "t.csv", "--qi", "b", "--k", 2, "--sensitive", "C:distinct_l_diversity:l=2")
     lines = [line.strip() for line in printed.splitlines()]
-    assert code == 0 and lines[0].startswith("4 records in 1 classes")
+    assert code == 0 and lines[0].startswith("4 records in 1 class,")
     assert {"quasi-identifiers: b", "sensitive: c", "not judged: 1 other column"} < {*lines}
     _, document = checked("--qi", "b", "--sensitive", "C:distinct_l_diversity:l=2", "--entity", "A")
     assert [(item["column"], item["model"].split("(")[0]) for item in document["models"]] == [
@@ -156,3 +156,15 @@ def test_a_policy_does_not_repeat_a_record_in_the_place_of_the_header(folder: Pa
     (folder / "p.json").write_text(json.dumps(document))
     code, printed, errors = sqlanon("run", "p.json")
     assert code == 2 and "Meier" not in printed + errors and "'name'" in errors and "3 columns" in errors
+
+
+def test_the_help_lists_every_command_by_task_with_a_whole_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    _, printed, _ = sqlanon("--help")
+    tasks = ("Start", "Publish", "Judge", "Prove", "Work with")
+    listed = printed[printed.index("Start:\n") : printed.index("Exit codes:")]
+    assert tuple(line.rstrip(":") for line in listed.splitlines() if line.endswith(":")) == tasks
+    rows = [line.split(maxsplit=1) for line in listed.splitlines() if line.startswith("  ")]
+    assert sorted(name for name, _ in rows) == sorted(main.commands)
+    for name, sentence in rows:
+        assert len(sentence) <= 60 and sentence.endswith(".") and "..." not in sentence, name

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import notebooks
@@ -42,3 +44,31 @@ def test_a_notebook_prints_what_it_shows(path: Path, tmp_path: Path) -> None:
     shown = notebooks.printed(nbformat.read(path, as_version=4))
     assert str(shown).count("image/png") >= 2
     assert notebooks.printed(notebooks.execute(path, tmp_path)) == shown
+
+
+@pytest.mark.slow
+def test_notebooks_run_again_and_in_one_folder(tmp_path: Path) -> None:
+    """Twice the cells that make and write something, each one twice, one notebook after the other."""
+    for module in NEEDED:
+        pytest.importorskip(module, reason=f"{module} is not installed: pip install 'sqlanon[docs]'")
+    import nbformat
+
+    for path in (*notebooks.NOTEBOOKS, *notebooks.NOTEBOOKS):
+        notebook = nbformat.read(path, as_version=4)
+        making = [cell for cell in notebook.cells if re.search(r"^import sqlanon|connect\(|output", cell.source, re.M)]
+        assert any("demo" in cell.source for cell in making)
+        notebook.cells = [nbformat.from_dict({**cell, "id": f"{cell.id}-{n}"}) for cell in making for n in range(2)]
+        nbformat.write(notebook, tmp_path / path.name)
+        notebooks.execute(tmp_path / path.name, tmp_path)
+
+
+def test_a_command_that_fails_in_a_notebook_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    failed = subprocess.CompletedProcess([], 2, "", "no room for the demo")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
+    for path in notebooks.NOTEBOOKS:
+        cells = [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+        [source] = [text for cell in cells if "subprocess.run" in (text := "".join(cell["source"]))]
+        commands = source[source.index("folder =") :]
+        with pytest.raises(RuntimeError, match="no room for the demo"):
+            exec(commands, {"Path": Path, "subprocess": subprocess, "sys": sys})

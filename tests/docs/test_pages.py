@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 
 import click
+import command_line
+import duckdb
 import pages
 import pytest
 import yaml
@@ -195,6 +197,27 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
             assert [line for line in lines if line not in before and "statements" not in line] == [], block
             shown += 1
     assert shown >= 6
+
+
+@pytest.mark.slow
+def test_readme_prints_what_the_demo_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every line and figure but the seconds; ``…`` stands for what README leaves out. The release of its policy is one
+    that researchers would want: ages in bands of ten years, the first digit of the ZIP code."""
+    monkeypatch.chdir(tmp_path)
+    [shown] = [block.text for block in section("README.md", "Two commands") if block.language == "text"]
+    done = command_line.sqlanon("demo")
+    printed, wanted = (
+        re.sub(r"\d+\.\d+ s\b", "0 s", text)
+        for text in (done.stderr + done.stdout, shown.removeprefix("$ ./run demo\n"))
+    )
+    pattern = r"\s+".join(".*?".join(map(re.escape, word.split("…"))) for word in wanted.split())
+    assert re.fullmatch(pattern, printed.strip(), re.DOTALL), printed
+    [policy] = [block.text for block in section("README.md", "A policy") if block.language == "yaml"]
+    Path("sqlanon-demo/research.yaml").write_text(policy, encoding="utf-8")
+    assert command_line.sqlanon("run", "sqlanon-demo/research.yaml").returncode == 0
+    released = duckdb.read_parquet("sqlanon-demo/research.parquet")
+    ages, zips = ({row[0] for row in released.unique(name).fetchall()} for name in ("age", "zip"))
+    assert {"[30, 40)", "[60, 70)"} <= ages and {"1****", "9****"} <= zips and "*" not in ages | zips
 
 
 def test_the_table_of_what_engines_lack_is_what_they_declare() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 import sys
@@ -86,3 +87,15 @@ def test_the_launcher_lists_its_tasks_and_knows_their_extras(launcher: ModuleTyp
         assert f"./run {name} " in done.stdout
         assert set(extras.split()) <= set(PROJECT["optional-dependencies"])
     assert subprocess.run([sys.executable, ROOT / "run", "walk"], capture_output=True, check=False).returncode == 2
+
+
+def test_the_parts_of_ci_run_every_test_once() -> None:
+    words = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    chosen = re.findall(r'^(?:part|beside) .* -m "?([^"\n#]+?)"?(?: *#.*)?$', words, re.MULTILINE)
+    assert len(chosen) == 5 and re.search(r"^part .* \./run test$", words, re.MULTILINE)
+    marks = ("postgres", "spark", "dbt", "chdb", "shared", "slow")
+    assert all(f'"{mark}": ' in (ROOT / "tests" / "conftest.py").read_text(encoding="utf-8") for mark in marks)
+    for count in range(1, len(marks) + 1):
+        for has in itertools.combinations(marks, count):
+            known = {mark: mark in has for mark in marks}
+            assert sum(bool(eval(selection, {}, known)) for selection in chosen) == 1, has

@@ -51,6 +51,12 @@ def test_the_generated_pages_are_up_to_date(generator: ModuleType) -> None:
     assert generator.stale() == [], "run: python docs/generate.py"
 
 
+def test_options_for_help_are_the_same_in_every_context(generator: ModuleType) -> None:
+    """click keeps the option that it makes for the first context, and pages and help would show what came first."""
+    for _, command in generator._commands(main, ("sqlanon",)):
+        assert command.get_help_option_names(click.Context(command)) == ["-h", "--help"]
+
+
 def test_pages_of_the_reference_exist_and_have_their_sections() -> None:
     for entry in entries():
         name, _, anchor = entry.page.partition("#")

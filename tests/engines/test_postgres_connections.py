@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import sqlanon as sqlanon_command
 from postgres_server import Server, execute
 
 import sqlanon
@@ -205,3 +209,48 @@ def test_a_session_has_a_name_that_the_user_may_choose(
         assert other.run("name", query) == [("nightly",)]
     finally:
         other.close()
+
+
+@pytest.fixture
+def small_disk(postgres: Server) -> Iterator[Path]:
+    """A disk of two megabytes that the server may write to."""
+    place = Path(tempfile.mkdtemp(prefix="disk", dir=postgres.folder))
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "none", str(place)], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip("this machine, or this user, mounts no disks")
+    owner = (postgres.folder / "data").stat()
+    os.chown(place, owner.st_uid, owner.st_gid)
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def _refusal_of_large_records(folder: Path, postgres: Server, *settings: str) -> str:
+    """What a run says of records that take more room than the temporary files of its role have."""
+    large = "SELECT md5(i::text) AS a, md5((i + 1)::text) AS b FROM generate_series(1, 100000) AS t(i)"
+    execute(postgres, "DROP TABLE IF EXISTS large", "DROP ROLE IF EXISTS narrow", "CREATE ROLE narrow LOGIN",
+            f"CREATE TABLE large AS {large}", "GRANT SELECT ON large TO narrow",
+            *(f"ALTER ROLE narrow SET {setting}" for setting in ("work_mem = '64kB'", *settings)))  # fmt: skip
+    spec = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
+    document = {"source": postgres.uri(user="narrow"), "table": "large", "columns": {"a": spec, "b": spec},
+                "privacy": [{"type": "k_anonymity", "k": 5}]}  # fmt: skip
+    (folder / "p.json").write_text(json.dumps(document))
+    done = sqlanon_command("run", folder / "p.json")
+    execute(postgres, "DROP TABLE large", "DROP ROLE narrow")
+    assert done.returncode == 2
+    return done.stderr
+
+
+def test_a_full_temporary_tablespace_is_not_taken_for_a_lack_of_memory(
+    postgres: Server, tmp_path: Path, small_disk: Path
+) -> None:
+    execute(postgres, f"CREATE TABLESPACE small LOCATION '{small_disk}'", "GRANT CREATE ON TABLESPACE small TO PUBLIC")
+    said = _refusal_of_large_records(tmp_path, postgres, "temp_tablespaces = 'small'")
+    execute(postgres, "DROP TABLESPACE small")
+    assert "a disk of the server is full" in said and "temp_tablespaces" in said and "memory" not in said
+
+
+def test_the_limit_on_temporary_files_is_named(postgres: Server, tmp_path: Path) -> None:
+    said = _refusal_of_large_records(tmp_path, postgres, "temp_file_limit = '1MB'")
+    assert "temp_file_limit" in said.partition("Hint:")[0] and "ALTER ROLE" in said and "memory" not in said

@@ -197,7 +197,7 @@ def test_no_error_and_no_log_holds_a_value(
         (exp.select(column("nothing")).from_(table("t")), [], "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
         (f"SELECT '{SECRET}", [], "PARSE_SYNTAX_ERROR"),
         (f"SELECT raise_error('{SECRET}' || a) FROM t", [], "USER_RAISED_EXCEPTION"),
-        (f"SELECT * FROM parquet.`/{SECRET}`", [], "PATH_NOT_FOUND"),
+        (f"SELECT * FROM parquet.`/{SECRET}`", [], "TABLE_OR_VIEW_NOT_FOUND"),
     ]
     for statement, parameters, kind in statements:
         with pytest.raises(EngineError) as raised:
@@ -285,6 +285,12 @@ def test_what_spark_lacks_is_refused_and_not_passed_on(engine: Any) -> None:
             engine.render(exp.select(tree))
     with pytest.raises(UnsupportedError):
         engine.source_table("t", "other")
+
+
+def test_a_path_is_no_table(engine: Any, tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"secret": [1]}), tmp_path / "x.parquet")
+    with pytest.raises(EngineError):
+        engine.columns(engine.source_table(f"parquet.`{tmp_path}/x.parquet`"))
 
 
 class Judged:

@@ -122,7 +122,7 @@ def ran(texts: list[ScriptStatement], table: Table, columns: list[str]) -> tuple
     run = duckdb_run(table)
     offending = {}
     for statement in texts:
-        rows = run(statement.text) if not statement.title.startswith("the verdicts") else []
+        rows = run(statement.audit or statement.text) if not statement.title.startswith("the verdicts") else []
         if statement.title.startswith("audit") and rows:
             offending[statement.title.split(":")[0]] = len(rows)
     return run(f"SELECT {', '.join(columns)} FROM {RELEASE}"), offending

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import struct
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from command_line import sqlanon as sqlanon_command
 from pyarrow import dataset, parquet
 from sqlglot import exp
 
@@ -72,6 +75,56 @@ def delta(tmp_path: Path) -> Path:
     deltalake.DeltaTable(path).delete(DELETED)
     assert sum(parquet.read_metadata(file).num_rows for file in path.rglob("*.parquet")) > RECORDS
     return path
+
+
+def rewrite_log(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change every action in the only commit of a Delta table."""
+    [log] = (path / "_delta_log").glob("*.json")
+    actions = [json.loads(line) for line in log.read_text().splitlines()]
+    for action in actions:
+        change(action)
+    log.write_text("\n".join(map(json.dumps, actions)))
+
+
+def deletion_vector(places: Sequence[int]) -> dict[str, Any]:
+    """A deletion vector as it stands in a log: a roaring bitmap in Z85, by the protocol of Delta."""
+    digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+    header = struct.pack("<iqiIIHHI", 1681511377, 1, 0, 12346, 1, 0, len(places) - 1, 16)
+    data = header + b"".join(struct.pack("<H", place) for place in places)
+    text = ""
+    for start in range(0, len(data), 4):
+        word = int.from_bytes(data[start : start + 4].ljust(4, b"\0"), "big")
+        text += "".join(digits[word // 85**power % 85] for power in (4, 3, 2, 1, 0))
+    return {"storageType": "i", "pathOrInlineDv": text, "sizeInBytes": len(data), "cardinality": len(places)}
+
+
+@pytest.mark.parametrize("stored", ["in the log", "in a file that is gone", "by a feature that nobody knows"])
+def test_records_deleted_by_a_vector_do_not_come_back(tmp_path: Path, stored: str) -> None:
+    deltalake = pytest.importorskip("deltalake")
+    deltalake.write_deltalake(tmp_path / "people", records())
+    features = ["deletionVectors", *(["otherFeature"] if "nobody" in stored else [])]
+    protocol = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": features, "writerFeatures": features}
+    vector = deletion_vector(range(100))
+    if "gone" in stored:
+        vector |= {"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^", "offset": 1}
+
+    def change(action: dict[str, Any]) -> None:
+        if "protocol" in action:
+            action["protocol"] = protocol
+        if "metaData" in action:
+            action["metaData"]["configuration"]["delta.enableDeletionVectors"] = "true"
+        if "add" in action:
+            action["add"]["deletionVector"] = vector
+
+    rewrite_log(tmp_path / "people", change)
+    done = sqlanon_command("profile", tmp_path / "people", "--json")
+    if stored == "in the log":
+        assert done.returncode == 0 and json.loads(done.stdout)["records"] == RECORDS - 100, done.stderr
+    else:
+        said = "otherFeature" if "nobody" in stored else "deletionVectors"
+        assert (
+            done.returncode == 2 and f"features of its reader: {said}." in done.stderr and "DROP FEATURE" in done.stderr
+        )
 
 
 @pytest.fixture

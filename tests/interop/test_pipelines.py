@@ -129,7 +129,7 @@ def test_files_of_an_earlier_check_do_not_stand_for_one_that_was_stopped(monkeyp
     files("r.csv", "--qi", "region", "--k", 1)
     given = CheckOptions(
         source="r.csv", table=None, qi=("region",), k=1, entity=None, sensitive=(), bounded_knowledge=None,
-        delta_presence=None, model=(), reference=None, reference_table=None, delimiter=None, manifest=None,
+        delta_presence=None, model=(), reference=None, reference_table=None, csv=(), manifest=None,
         as_json=False,
     )  # fmt: skip
 

@@ -16,15 +16,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from effort import seeds
 
 import sqlanon
 from sqlanon.errors import InputError
 from sqlanon.policy import as_policy
 from sqlanon.policy.documents import read_document
 from sqlanon.profiling.drafted_hierarchies import _bounds, _widths, drafted_hierarchy
-from sqlanon.profiling.drafting import DECIDE, MOST_KEPT, MOST_QUASI_IDENTIFIERS, draft
+from sqlanon.profiling.drafting import DECIDE, draft
 from sqlanon.profiling.facts import ColumnProfile, Frequent, Profile, Spread
 from sqlanon.profiling.profile import profile
+from sqlanon.profiling.roles import MOST_KEPT, MOST_QUASI_IDENTIFIERS, settle_roles
+from sqlanon.profiling.text import profile_lines
 
 NAMES = [
     "no", "y", "a: b", "# x", "Größe", "it's", 'say "hi"', "on", "null", "1", "1.5", "- a", "[a]", "{b}", "*", "&x",
@@ -139,7 +142,7 @@ def test_a_draft_runs_as_it_stands(kind: str, seed: int, tmp_path: Path) -> None
 
 
 def _profile(*columns: ColumnProfile) -> Profile:
-    return Profile("t.csv", None, {"delimiter": ";"}, "DuckDB", True, 1000, columns)
+    return Profile("t.csv", None, {"delimiter": ";"}, "DuckDB", True, 1000, tuple(settle_roles(columns)))
 
 
 def _found(name: str, **facts: Any) -> ColumnProfile:
@@ -224,6 +227,104 @@ def test_what_a_column_looks_like_decides_its_hierarchy(facts: dict[str, Any], k
     assert drafted.nodes >= 2
 
 
+@pytest.mark.parametrize("forms", [("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y"), ("%d-%b-%Y",), ("%d/%m/%y",)], ids=str)
+def test_dates_in_several_formats_are_not_cut_to_their_first_characters(tmp_path: Path, forms: tuple[str, ...]) -> None:
+    """The year would be hidden of some, and the day of others; which day it was would be published."""
+    draw = random.Random(2)
+    days = [datetime.date(2001, 1, 1) + datetime.timedelta(draw.randrange(8_000)) for _ in range(90 // len(forms))]
+    texts = [draw.choice(days).strftime(draw.choice(forms)) for _ in range(900)]
+    pq.write_table(pa.table({"seen": texts, "age": [draw.randrange(18, 90) for _ in texts]}), tmp_path / "t.parquet")
+    drafted = draft(profile(tmp_path / "t.parquet"), folder=tmp_path)
+    [seen] = [item for item in drafted.policy.quasi_identifiers if item.name == "seen"]
+    assert seen.hierarchy is not None and seen.hierarchy.kind in ("frequent", "suppress")
+    assert any("Are these dates?" in item.sentence for item in drafted.decisions if item.column == "seen")
+
+
+def test_whole_numbers_have_whole_bands_whatever_a_few_records_hold(tmp_path: Path) -> None:
+    """One half child, or a few NaN, made bands of 0.2: shares were those of the values, not of the records."""
+    draw = random.Random(4)
+    counts = [float(draw.choice([0, 0, 1, 2, 3, 4, 5])) for _ in range(500)]
+    data = {"children": [*counts, 2.5], "siblings": [*counts, float("nan")], "days": [*counts, None]}
+    pq.write_table(pa.table(data), tmp_path / "t.parquet")
+    found = profile(tmp_path / "t.parquet")
+    for item in found.columns:
+        assert item.spread is not None and item.spread.places == 0, item.name
+        keys = drafted_hierarchy(item, is_text=False, records=501).keys
+        assert all(isinstance(number, int) for number in keys["intervals"].values() if not isinstance(number, list))
+
+
+def test_codes_have_no_intervals_and_parts_of_a_date_of_birth_are_known_to_others(tmp_path: Path) -> None:
+    """As the table of persons of OMOP has them: numbers that name a place or a concept, the month and day of birth."""
+    draw = random.Random(6)
+    data = {
+        "race_concept_id": [draw.choice([0, 8515, 8516, 8527, 8657]) for _ in range(500)],
+        "location_id": [draw.randrange(30) for _ in range(500)],
+        "month_of_birth": [draw.randrange(1, 13) for _ in range(500)],
+        "day_of_birth": [draw.randrange(1, 29) for _ in range(500)],
+    }
+    pq.write_table(pa.table(data), tmp_path / "t.parquet")
+    kinds = {
+        column.name: column.hierarchy.kind
+        for column in draft(profile(tmp_path / "t.parquet"), folder=tmp_path).policy.quasi_identifiers
+        if column.hierarchy is not None
+    }
+    assert set(kinds) == set(data) and kinds["month_of_birth"] == kinds["day_of_birth"] == "intervals"
+    assert "intervals" not in (kinds["race_concept_id"], kinds["location_id"])
+
+
+def test_what_is_unique_is_not_published_in_full_precision_as_sensitive(tmp_path: Path) -> None:
+    draw = random.Random(5)
+    first = datetime.date(2000, 1, 1)
+    data = {
+        "hiv_test": [first + datetime.timedelta(days=place) for place in range(450)] + [first] * 50,
+        "diagnosis_time": [datetime.datetime(2001, 1, 1) + datetime.timedelta(seconds=61 * i) for i in range(500)],
+        "salary": [Decimal(draw.randrange(10**9)) / 100 for _ in range(500)],
+        "income": [round(draw.gauss(4e4, 9e3), 2) for _ in range(500)],
+    }
+    pq.write_table(pa.table(data), tmp_path / "t.parquet")
+    for item in profile(tmp_path / "t.parquet").columns:
+        assert item.role == "quasi_identifier", item.name
+
+
+def _agree(found: Profile, folder: Path) -> dict[str, str]:
+    """The role of each column in the table, in the JSON document and in the draft, which are the same."""
+    drafted = draft(found, folder=folder)
+    roles = {name: keys["role"] for name, keys in yaml.safe_load(drafted.yaml)["columns"].items()}
+    assert roles == {item.name: item.policy_role for item in found.columns}
+    start = next(place for place, line in enumerate(profile_lines(found)) if line.split()[:1] == ["column"]) + 1
+    printed = [line.split()[-1] for line in profile_lines(found)[start : start + len(found.columns)]]
+    assert printed == [roles[item.name] for item in found.columns]
+    asked = {item.column for item in drafted.decisions if item.key == "columns"}
+    assert {item.name for item in found.columns if item.question} <= asked
+    return roles
+
+
+@seeds(6, 2)
+def test_the_table_of_a_profile_has_the_roles_of_its_draft(block: Any, tmp_path: Path) -> None:
+    seen = set()
+    for seed in block:
+        draw = random.Random(seed)
+        data = _table(seed, records=draw.choice([3, 40, 120]))
+        names = draw.sample(list(data), draw.choice([1, 4, len(data)]))
+        pq.write_table(_arrow({name: data[name] for name in names}), tmp_path / "t.parquet")
+        try:
+            seen |= set(_agree(profile(tmp_path / "t.parquet"), tmp_path).values())
+        except InputError as error:
+            assert "No column" in str(error)
+    assert seen >= {"quasi_identifier", "drop"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name, table", [
+    ("adult/adult.csv", None), ("cmc/cmc.csv", None), ("omop/omop-synthea-1130.duckdb", "person"),
+    ("omop/omop-synthea-1130.duckdb", "condition_occurrence"),
+])  # fmt: skip
+def test_the_table_has_the_roles_of_the_draft_on_real_tables(
+    shared: Path, tmp_path: Path, name: str, table: str | None
+) -> None:
+    _agree(profile(shared / "data" / name, table), tmp_path)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name, most", [("adult", 0.42), ("cmc", 0.6), ("creditcard_int", 0.35), ("cup", 0.37)])
 def test_data_without_their_hierarchies(shared: Path, tmp_path: Path, name: str, most: float) -> None:
@@ -236,14 +337,25 @@ def test_data_without_their_hierarchies(shared: Path, tmp_path: Path, name: str,
 
 
 @pytest.mark.slow
+def test_a_draft_takes_no_codes_that_less_than_half_of_the_records_hold(tmp_path: Path) -> None:
+    """Codes of three letters in a column called country need not be those of countries."""
+    drafted = {}
+    for name, codes in {"known": ["DE", "FR", "AT", "ZZ"], "other": ["QA1", "QB", "XC", "DE"]}.items():
+        path = tmp_path / f"{name}.csv"
+        path.write_text("country,age\n" + "".join(f"{codes[i % 4]},{20 + i % 60}\n" for i in range(400)))
+        found = draft(sqlanon.profile(path), folder=tmp_path).policy.quasi_identifiers[0].hierarchy
+        drafted[name] = found.kind
+    assert drafted["known"] == "codes" and drafted["other"] != "codes"
+
+
 def test_what_follows_from_a_sensitive_column_is_not_generalized_beside_it(tmp_path: Path) -> None:
     """A run would refuse it: the sensitive column gives away what was generalized."""
     draw = random.Random(5)
-    codes = [draw.choice("ABCDEFGHIKLM") + f"{draw.randrange(30):02d}.1" for _ in range(600)]
+    codes = [draw.choice("ABCDEFGHIKLM") + f"{draw.randrange(7):02d}.1" for _ in range(600)]
     data = {
         "sex": [draw.choice("mf") for _ in codes],
         "diagnosis": codes,
-        "unit": [f"unit {code[:2]}" for code in codes],
+        "unit": [f"unit {code[0]}{int(code[2]) % 3}" for code in codes],
         "kind": [draw.choice([f"kind {i}" for i in range(25)]) for _ in codes],
     }
     source, table = _csv(data, tmp_path)

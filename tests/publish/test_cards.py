@@ -12,6 +12,7 @@ import pytest
 import sqlanon
 from sqlanon.display.cards import WithCard
 from sqlanon.report.cards import card_style
+from sqlanon.report.wording import counted
 
 SECRET = "planted"
 HOSTILE = '<script>"a&\u202e'
@@ -132,7 +133,7 @@ def test_a_card_shows_levels_loss_proof_ledger_and_risk(made: dict[str, Any]) ->
         words = re.sub(r"<[^>]*>", " ", shown)
         for fact in ("Proven optimal", "119", "120", "1 in ", "k_anonymity(k=5)"):
             assert fact in words, fact
-    assert f"{release.ledger.suppressed} suppressed" in str(release)
+    assert f"{counted(release.ledger.suppressed, 'record')} suppressed" in str(release)
 
 
 def test_a_card_counts_nothing(made: dict[str, Any]) -> None:

@@ -130,6 +130,23 @@ def test_a_memory_limit_that_is_too_small_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_full_folder_of_temporary_files_is_named(disk: Path, tmp_path: Path) -> None:
+    """Not the memory, of which there may be enough for another machine."""
+    wide = ", ".join(f"md5(CAST(i + {n} AS VARCHAR)) AS c{n}" for n in range(2))
+    duckdb.sql(f"SELECT {wide} FROM range(600000) r(i)").write_parquet(str(tmp_path / "s.parquet"))
+    policy = {
+        "source": "s.parquet",
+        "columns": {f"c{n}": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for n in range(2)},
+        "privacy": [{"type": "k_anonymity", "k": 5}],
+        "engine": {"memory_limit": "80MB", "threads": 1, "temp_directory": str(disk)},
+    }
+    (tmp_path / "p.yaml").write_text(json.dumps(policy))
+    code, document = run(tmp_path, "p.yaml")
+    assert code == 2 and "temporary files" in document["message"] and "OutOfMemory" not in document["message"]
+    assert "engine.temp_directory" in document["hint"] and not [*disk.iterdir()]
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="runs are forked to be killed")
 def test_a_run_that_is_killed_at_a_random_moment_is_settled() -> None:
     script = Path(kills.__file__)

@@ -434,3 +434,29 @@ def test_a_process_that_is_stopped_in_the_middle_leaves_its_folder_as_it_was(pol
         output, _ = process.communicate(timeout=60)
     assert process.returncode == SIGNALS[sent] and json.loads(output)["error"] == "Interrupted"
     assert contents(policy) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process cannot interrupt itself there")
+@pytest.mark.parametrize("program", ["script", "module"])
+@pytest.mark.parametrize("late", [False, True], ids=["while it begins", "while it ends"])
+def test_an_interrupt_outside_commands_ends_without_a_traceback(tmp_path: Path, program: str, late: bool) -> None:
+    """The interrupt comes while click is imported, or in an exit function after the command."""
+    interrupt = "import os, signal, time\ndef stop(): os.kill(os.getpid(), signal.SIGINT); time.sleep(5)\n"
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    if late:
+        (modules / "sitecustomize.py").write_text(f"import atexit\n{interrupt}atexit.register(stop)")
+    else:
+        (modules / "click.py").write_text(f"{interrupt}stop()")
+    (tmp_path / "sqlanon").write_text("from sqlanon.cli import start\nstart()\n")  # as an installation writes it
+    words = ["-m", "sqlanon.cli"] if program == "module" else [str(tmp_path / "sqlanon")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(modules), str(Path(__file__).parents[2])])}
+    done = subprocess.run(
+        [sys.executable, *words, "--version"],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (130, "")

@@ -84,7 +84,7 @@ def test_releases_that_were_not_judged_together_fail(tmp_path: Path) -> None:
     publish(tmp_path, "two", ledger=own | {"recipient": "b"}, columns=ageless)
     apart = run("check", found)
     assert (apart["code"], [group["releases"] for group in apart["groups"]]) == (0, [[1], [2]])
-    with duckdb.connect(str(found)) as connection:  # as if a policy had said so
+    with duckdb.connect(str(found)) as connection:  # as if a policy had said so; without it nobody checks the seals
         connection.execute('UPDATE releases SET facts = replace(facts, \'"colludes": "none"\', \'"colludes": "all"\')')
     together = run("check", found)
     [group] = together["groups"]
@@ -105,24 +105,28 @@ def test_releases_that_were_not_judged_together_fail(tmp_path: Path) -> None:
 def test_forgetting_needs_a_yes_and_leaves_no_byte(ledger: Path) -> None:
     [first, second] = run("show", ledger)["releases"]
     before = ledger.read_bytes()
-    refused = run("forget", ledger, "1")
+    policy = ledger.parents[1] / "policy.json"
+    policy.write_text(json.dumps(worlds.document(ledger.parents[1])))
+    refused = run("forget", policy, "1")
     assert (refused["code"], refused["error"]) == (2, "InputError")
+    assert run("forget", ledger, "1", "--yes")["error"] == "InputError", "its seals take the key"
     assert ledger.read_bytes() == before
     assert first["release"].encode() in before
-    assert run("forget", ledger, first["release"], "--yes")["forgotten"]["number"] == 1
+    assert run("forget", policy, first["release"], "--yes")["forgotten"]["number"] == 1
     after = ledger.read_bytes()
     assert first["release"].encode() not in after
     assert second["release"].encode() in after
     assert ledger.stat().st_mode & 0o777 == 0o600
     assert worlds.rows_of(ledger, "SELECT DISTINCT number FROM members") == [(2,)]
     assert [item["number"] for item in run("show", ledger)["releases"]] == [2]
-    unknown = run("forget", ledger, "1", "--yes")
+    unknown = run("forget", policy, "1", "--yes")
     assert (unknown["code"], unknown["error"]) == (2, "InputError")
 
 
 @pytest.mark.slow
 def test_forgetting_leaves_the_numbers_of_others(ledger: Path, tmp_path: Path) -> None:
-    run("forget", ledger, "1", "--yes")
+    (tmp_path / "policy.json").write_text(json.dumps(worlds.document(tmp_path)))
+    run("forget", tmp_path / "policy.json", "1", "--yes")
     publish(tmp_path, "three")
     assert [item["number"] for item in run("show", ledger)["releases"]] == [2, 3]
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import ledger_worlds as worlds
+import pyarrow as pa
 import pytest
 from effort import scaled
 from postgres_server import Server, execute
 
 import sqlanon
+from sqlanon.ledger.review import accept_release, check_ledger_file
 
 COLUMNS = "case_id text, sex text, place text, age integer, ill text, tag text"
 
@@ -30,15 +33,104 @@ def check(ledger: Path, number: int, found: tuple[list[dict[str, Any]], int]) ->
     worlds.check_values(ledger, number, released)
 
 
-@pytest.mark.slow
-def test_sqlite(tmp_path: Path) -> None:
-    ledger, source = worlds.prepare(tmp_path), tmp_path / "source.sqlite"
+def write_sqlite(source: Path, data: pa.Table) -> None:
+    source.unlink(missing_ok=True)
     connection = sqlite3.connect(source)
     connection.execute(f"CREATE TABLE t({COLUMNS})")
-    rows = [tuple(row.values()) for row in worlds.records(1).to_pylist()]
+    rows = [tuple(row.values()) for row in data.to_pylist()]
     connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", rows)
     connection.commit()
     connection.close()
+
+
+def write_postgres(server: Server, data: pa.Table) -> None:
+    def literal(value: Any) -> str:
+        return "NULL" if value is None else str(value) if isinstance(value, int) else f"'{value}'"
+
+    rows = [f"({', '.join(map(literal, row.values()))})" for row in data.to_pylist()]
+    execute(server, "DROP TABLE IF EXISTS t", "DROP TABLE IF EXISTS released", f"CREATE TABLE t({COLUMNS})")
+    execute(server, f"INSERT INTO t VALUES {', '.join(rows)}")
+
+
+def known_again(ledger: Path, write: Callable[[pa.Table], None], **changes: Any) -> None:
+    """Publish, write every key in another way, and publish again, for the same recipient under another spelling; then
+    give keys anew, and give everybody the key of somebody else."""
+    folder, data = ledger.parents[1], worlds.records(1, 300)
+    keys = data.column("case_id").to_pylist()
+
+    def publish_with(case_ids: list[str], recipient: str, source: str) -> int:
+        write(data.set_column(0, "case_id", [case_ids]))
+        own = {"file": str(ledger), "record": "case_id", "source": source, "recipient": recipient, "colludes": "none"}
+        return publish(folder, ledger=own, **changes)[1]
+
+    publish_with(keys, "ministry", "Cases")
+    respelled = [f"Ｋ{key[1:]}" + " \t\xa0"[number % 3] for number, key in enumerate(keys)]
+    assert publish_with(respelled, "Ｍinistry ", " cases") == 1
+    assert worlds.members_of(ledger, 1).keys() == worlds.members_of(ledger, 2).keys()
+    with pytest.raises(sqlanon.InputError, match=r"fewer than a tenth of the .* persons of release 1 are in it"):
+        publish_with([f"new{key}" for key in keys], "ministry", "cases")
+    with pytest.raises(sqlanon.InputError, match="no more to do with its classes than by chance"):
+        publish_with([*keys[150:], *keys[:150]], "ministry", "cases")
+    publish_with([f"new{key}" for key in keys], "press", "cases")
+    policy = sqlanon.Policy.from_dict(worlds.document(folder))
+    for number in ("1", "2"):
+        accept_release(ledger, policy, number)
+    assert publish_with([f"new{key}" for key in keys], "ministry", "cases") == 2
+    assert check_ledger_file(ledger, policy).holds
+
+
+@pytest.mark.slow
+def test_a_person_is_known_again(tmp_path: Path) -> None:
+    known_again(worlds.prepare(tmp_path), lambda data: worlds.write_source(tmp_path, data))
+
+
+@pytest.mark.slow
+def test_a_person_is_known_again_in_sqlite(tmp_path: Path) -> None:
+    source = tmp_path / "source.sqlite"
+    known_again(worlds.prepare(tmp_path), lambda data: write_sqlite(source, data), source=str(source))
+
+
+def test_a_person_is_known_again_in_postgres(tmp_path: Path, postgres: Server) -> None:
+    known_again(worlds.prepare(tmp_path), lambda data: write_postgres(postgres, data), source=postgres.uri())
+
+
+@pytest.mark.slow
+def test_a_source_whose_keys_differ_in_capitals_alone_keeps_them_apart(tmp_path: Path) -> None:
+    worlds.prepare(tmp_path)
+    data = worlds.records(1)
+    keys = data.column("case_id").to_pylist()
+    twins = data.set_column(0, "case_id", [[keys[1].upper(), *keys[1:]]])
+    publish(tmp_path)
+    worlds.write_source(tmp_path, twins)
+    with pytest.raises(sqlanon.InputError, match="1 values of the column 'case_id' differ from others only in blanks"):
+        publish(tmp_path)
+    other = worlds.prepare(tmp_path / "other", twins)
+    for number in range(1, 3):
+        with sqlanon.anonymize(None, worlds.document(tmp_path / "other")) as release:
+            assert any("persons of their own" in warning for warning in release.warnings) == (number == 1)
+    assert len(worlds.members_of(other, 1)) == len(release.to_arrow())
+
+
+@pytest.mark.slow
+def test_keys_that_an_older_ledger_digested_as_they_stood_are_known_again(tmp_path: Path) -> None:
+    data = worlds.records(1)
+    keys = data.column("case_id").to_pylist()
+    ledger = worlds.prepare(tmp_path, data.set_column(0, "case_id", [[f" {key.upper()}" for key in keys]]))
+    publish(tmp_path)
+    worlds.make_older(ledger, {key: f" {key.upper()}" for key in keys})
+    old = worlds.members_of(ledger, 1)
+    assert publish(tmp_path)[1] == 1
+    assert not old.keys() & worlds.members_of(ledger, 1).keys()
+    assert worlds.members_of(ledger, 1) == worlds.members_of(ledger, 2)
+    worlds.write_source(tmp_path, data)
+    assert publish(tmp_path)[1] == 2
+    assert worlds.members_of(ledger, 3).keys() == worlds.members_of(ledger, 1).keys()
+
+
+@pytest.mark.slow
+def test_sqlite(tmp_path: Path) -> None:
+    ledger, source = worlds.prepare(tmp_path), tmp_path / "source.sqlite"
+    write_sqlite(source, worlds.records(1))
     outputs = [{"file": str(tmp_path / "out" / "released.csv")}, {"table": "released"}]
     for number, output in enumerate(outputs, 1):
         check(ledger, number, publish(tmp_path, source=str(source), output=output))
@@ -46,13 +138,7 @@ def test_sqlite(tmp_path: Path) -> None:
 
 def test_postgres(tmp_path: Path, postgres: Server) -> None:
     ledger = worlds.prepare(tmp_path)
-
-    def literal(value: Any) -> str:
-        return "NULL" if value is None else str(value) if isinstance(value, int) else f"'{value}'"
-
-    rows = [f"({', '.join(map(literal, row.values()))})" for row in worlds.records(1).to_pylist()]
-    execute(postgres, "DROP TABLE IF EXISTS t", "DROP TABLE IF EXISTS released", f"CREATE TABLE t({COLUMNS})")
-    execute(postgres, f"INSERT INTO t VALUES {', '.join(rows)}")
+    write_postgres(postgres, worlds.records(1))
     outputs = [{"file": str(tmp_path / "out" / "released.parquet")}, {"table": "released"}, {"table": "released"}]
     for number, output in enumerate(outputs, 1):
         check(ledger, number, publish(tmp_path, source=postgres.uri(), output=output))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +20,8 @@ import sqlanon
 from sqlanon.disk.folders import PrivateFolder
 from sqlanon.disk.writing import workplace_of
 from sqlanon.ledger import database as files
+from sqlanon.ledger.review import accept_state, check_ledger_file
+from sqlanon.ledger.seals import head_file
 from sqlanon.source.opening import Source
 
 
@@ -415,3 +418,85 @@ def test_two_runs_at_once_are_both_recorded(tmp_path: Path) -> None:
     answers = [json.loads(run.communicate()[0])["ledger"]["earlier"] for run in runs]
     assert sorted(answers) == [0, 1]
     assert worlds.states(ledger) == ["published"] * 2
+
+
+# -- edited, rolled back, deleted --------------------------------------------------------------------------------------
+
+EDITS = {
+    "entries": "UPDATE releases SET facts = replace(facts, 'all', 'none') WHERE number = 1",
+    "persons": "UPDATE members SET class = 1 WHERE number = 1",
+    "deleted": "DELETE FROM releases WHERE number = 2; DELETE FROM members WHERE number = 2",
+    "cut": "DELETE FROM seals WHERE write > 2; DELETE FROM releases WHERE number = 2; DELETE FROM members "
+    "WHERE number = 2; DELETE FROM contents WHERE number = 2; DELETE FROM sensitive WHERE number = 2",
+    "unsealed": "DROP TABLE seals; DROP TABLE contents; UPDATE ledger SET value = 'sqlanon ledger 1' "
+    "WHERE name = 'format'; DELETE FROM members WHERE class = 1",
+}
+WORDS = "changed or deleted|other persons|earlier day|older than its seals"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edited_ledger_is_refused_until_somebody_accepts_it(edit: str, tmp_path: Path) -> None:
+    ledger = worlds.prepare(tmp_path)
+    for _ in range(2):
+        publish(tmp_path)
+    with duckdb.connect(str(ledger)) as connection:
+        connection.execute(EDITS[edit])
+    before = ledger.read_bytes()
+    refused(tmp_path, WORDS)
+    policy = sqlanon.Policy.from_dict(worlds.document(tmp_path))
+    assert not check_ledger_file(ledger, policy).holds
+    assert ledger.read_bytes() == before
+    accept_state(ledger, policy)
+    if edit == "unsealed":
+        refused(tmp_path, "more or fewer persons of release 1 than its entry states")
+    else:
+        publish(tmp_path)
+
+
+@pytest.mark.slow
+def test_a_ledger_that_is_rolled_back_or_missing_is_refused_until_somebody_accepts_it(tmp_path: Path) -> None:
+    ledger, copy = worlds.prepare(tmp_path), tmp_path / "copy.duckdb"
+    policy = sqlanon.Policy.from_dict(worlds.document(tmp_path))
+    publish(tmp_path)
+    shutil.copy2(ledger, copy)
+    publish(tmp_path)
+    shutil.copy2(copy, ledger)
+    refused(tmp_path, "written to 4 times, and this copy 2 times")
+    ledger.unlink()
+    refused(tmp_path, "is missing")
+    head_file(ledger).unlink()
+    refused(tmp_path, "no release of the ledger")
+    accept_state(ledger, policy)
+    publish(tmp_path)
+    assert worlds.states(ledger) == ["published"]
+    (tmp_path / "out" / "released.parquet").write_bytes(b"other")
+    head_file(ledger).unlink()
+    refused(tmp_path, "no release of the ledger")
+    for _ in range(2):
+        publish(tmp_path, output={"table": "released"})
+    with duckdb.connect(str(tmp_path / "source.duckdb")) as connection:
+        connection.execute("CREATE TABLE other AS SELECT 1 AS a")
+    refused(tmp_path, "no release of the ledger", output={"table": "other"})
+
+
+@pytest.mark.slow
+def test_a_head_that_cannot_be_kept_is_said_and_stops_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = worlds.prepare(tmp_path)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "file"))
+    with sqlanon.anonymize(None, worlds.document(tmp_path)) as release:
+        assert any("XDG_STATE_HOME" in warning for warning in release.warnings)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another"))
+    publish(tmp_path)
+    assert head_file(ledger).exists()
+
+
+@pytest.mark.slow
+def test_a_ledger_of_a_newer_version_is_named_as_one(tmp_path: Path) -> None:
+    ledger = worlds.prepare(tmp_path)
+    publish(tmp_path)
+    with duckdb.connect(str(ledger)) as connection:
+        connection.execute("UPDATE ledger SET value = 'sqlanon ledger 3' WHERE name = 'format'")
+    refused(tmp_path, "newer sqlanon: its form is 'sqlanon ledger 3'")

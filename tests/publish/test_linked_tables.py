@@ -81,6 +81,15 @@ def anonymize(folder: Path, **changes: Any) -> sqlanon.TablesRelease:
     return sqlanon.anonymize_tables(sqlanon.TablesPolicy.from_dict(document(**changes), base_directory=folder))
 
 
+def test_values_that_no_hierarchy_reads_are_warned_of_by_table(clinic: Path) -> None:
+    groups = {"role": "quasi_identifier", "hierarchy": {"groups": {"early": ["1990"], "late": ["1991"]}}}
+    tables = {name: dict(item) for name, item in document()["tables"].items()}
+    tables["visits"]["columns"] = {"year": groups}
+    warnings = anonymize(clinic, tables=tables, uncovered="top").warnings
+    [warning] = [text for text in warnings if "cannot read" in text]
+    assert warning.startswith("Table 'visits': ") and "'year': 30 of 30" in warning
+
+
 def change(folder: Path, statement: str) -> None:
     with duckdb.connect(str(folder / "clinic.duckdb")) as connection:
         connection.execute(statement)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,12 @@ from typing import Any
 import command_line
 import duckdb
 import pytest
-from brute_risk import zayatz
+from brute_risk import pitman_equations, pitman_share, zayatz
 from effort import Block, enough, seeds
 from random_worlds import document, load, random_release_world
 
 import sqlanon
+from sqlanon.evaluate.verified_sizes import least_removed
 from sqlanon.models.average_risk import AverageRisk
 from sqlanon.models.population_uniqueness import PopulationUniqueness
 from sqlanon.models.release import SizeCut, cut_of
@@ -61,9 +63,71 @@ def test_no_class_more_than_needed_is_removed() -> None:
             (PopulationUniqueness(threshold, 2_000, "zayatz"), lambda found: zayatz(found, 2_000)),
         ):
             removed = model.removed(sizes)
+            assert least_removed(model, sizes) == removed
             kept, one_more = left(sizes, removed), left(sizes, removed - 1) if removed else []
             assert not kept or figure(kept) <= threshold + 1e-12, (model, sizes)
             assert not one_more or figure(one_more) > threshold, (model, sizes)
+
+
+@pytest.fixture
+def twenty(tmp_path: Path) -> dict[str, Any]:
+    """Eight records alone, classes of 2, 2 and 8: Pitman's equations lose their solution without six of them."""
+    values = [f"alone {i}" for i in range(8)] + ["x", "x", "y", "y"] + ["z"] * 8
+    source = tmp_path / "twenty.csv"
+    source.write_text("q\n" + "".join(f"{value}\n" for value in values))
+    model = {"type": "population_uniqueness", "threshold": 0.02, "population": 500, "estimator": "pitman"}
+    columns = {"q": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}}
+    return {"source": str(source), "columns": columns, "privacy": [model], "suppression_count": 6}
+
+
+@pytest.mark.parametrize("where", ["local", "engine"])
+def test_every_number_is_tried_where_pitman_has_a_solution_for_some(
+    twenty: dict[str, Any], where: str, tmp_path: Path
+) -> None:
+    policy = {**twenty, "search": {"where": where}, "output": {"file": str(tmp_path / "release.csv")}}
+    with sqlanon.anonymize(None, sqlanon.Policy.from_dict(policy)) as release:
+        assert release.ledger.suppressed == 5
+        assert release.certificate.loss == 0.25
+        assert release.certificate.optimal
+    found = sqlanon.verify(f"{policy['output']['file']}.certificate.json", sqlanon.Policy.from_dict(policy))
+    assert found.holds and found.optimal, found.faults
+
+
+def test_a_verification_does_not_ask_the_function_that_chose(
+    twenty: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search that halves suppresses eight; the verification finds that fewer do."""
+    policy = {**twenty, "suppression_count": 8, "output": {"file": str(tmp_path / "release.csv")}}
+    monkeypatch.setattr(PopulationUniqueness, "removed", lambda self, sizes: sum(c for s, c in sizes if s == 1))
+    with sqlanon.anonymize(None, sqlanon.Policy.from_dict(policy)) as release:
+        assert release.ledger.suppressed == 8
+    found = sqlanon.verify(f"{policy['output']['file']}.certificate.json", sqlanon.Policy.from_dict(policy))
+    assert not found.holds
+
+
+def test_pitman_agrees_with_the_sums_of_the_definition() -> None:
+    rng, lost = random.Random(11), 0
+    for _ in range(12):
+        alone = rng.randint(3, 10)
+        sizes = [(1, alone), *sorted({rng.randint(2, 8): rng.randint(1, 2) for _ in range(rng.randint(1, 3))}.items())]
+        population = rng.choice([40, 500, 100_000]) + sum(size * count for size, count in sizes)
+        shares = [pitman_share(left(sizes, number), population) for number in range(alone)]
+        known = sorted(share for share in shares if share is not None)
+        lost += any(one is not None and other is None for one, other in itertools.pairwise(shares))
+        for threshold in {0.01, *(share * 1.0001 for share in known[:1] + known[-1:])}:
+            model = PopulationUniqueness(threshold, population, "pitman")
+            holding = (number for number, share in enumerate(shares) if share is not None and share <= threshold)
+            expected = next(holding, alone)
+            assert (model.removed(sizes), least_removed(model, sizes)) == (expected, expected), (sizes, threshold)
+    assert lost > 3
+
+
+def test_pitman_is_solved_up_to_the_end_of_the_first_equation() -> None:
+    """θ is near 0 there, between the last two of the α that are looked at."""
+    model = pitman(SizeHistogram(((1, 10), (5, 1))))
+    assert model is not None
+    one, other, third, fourth = pitman_equations([1] * 10 + [5], model.theta, model.alpha)
+    assert (one, third) == (pytest.approx(other, rel=1e-9), pytest.approx(fourth, rel=1e-9))
 
 
 def test_pitman_without_a_solution_does_not_hold() -> None:

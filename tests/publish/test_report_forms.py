@@ -91,7 +91,7 @@ def test_a_page_is_valid(make: Any, audience: str) -> None:
     ids = page.xpath("//@id")
     assert len(ids) == len(set(ids))
     assert {link.removeprefix("#") for link in page.xpath("//@href")} <= set(ids)
-    assert [link.removeprefix("#") for link in page.xpath("//nav//a/@href")] == page.xpath("//section/h2/@id")
+    assert [link.removeprefix("#") for link in page.xpath("//nav//a/@href")] == page.xpath("//section//h2/@id")
     levels = [int(element.tag[1]) for element in page.iter("h1", "h2", "h3")]
     assert levels[0] == 1 and levels.count(1) == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))

@@ -30,6 +30,12 @@ def brute(earlier: Sequence[Row], later: Sequence[Row], quasi: int, k: int) -> D
         arrivals[row[:quasi]] += n
     for row, n in went.items():
         departures[row[:quasi]] += n
+    sizes = [Counter(row[:quasi] for row in rows) for rows in (earlier, later)]
+    close = {
+        key
+        for key in {*sizes[0], *sizes[1]}
+        if any(0 < n < k for n in (arrivals[key], departures[key], abs(sizes[1][key] - sizes[0][key])))
+    }
     return Differences(
         came=came.total(),
         went=went.total(),
@@ -38,6 +44,9 @@ def brute(earlier: Sequence[Row], later: Sequence[Row], quasi: int, k: int) -> D
         came_among_few=sum(n for n in arrivals.values() if n < k),
         went_among_few=sum(n for n in departures.values() if n < k),
         replaced=sum(n == 1 and departures[key] == 1 for key, n in arrivals.items()),
+        classes_in_both=len(sizes[0].keys() & sizes[1].keys()),
+        close_classes=len(close),
+        close_rows=sum(arrivals[key] + departures[key] for key in close),
     )
 
 

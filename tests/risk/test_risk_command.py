@@ -50,7 +50,7 @@ def test_figures_in_json_and_text() -> None:
     text = sqlanon("risk", "t.csv", "--qi", "a,b").stdout
     assert text.startswith("6 records in 4 classes, the smallest has 1.\n")
     assert "2 records (33.3 %) are alone: no other record shares these attributes." in text
-    assert "proves no compliance" in text and "SUDA" in text
+    assert "no proof of compliance" in text and "SUDA" in text
     assert "SUDA" not in sqlanon("risk", "t.csv", "--qi", "a,b", "--no-column-sets").stdout
 
 
@@ -136,12 +136,29 @@ def test_a_release_that_lacks_a_column(folder: Path) -> None:
     found = measured("t.csv", "--qi", "a,b", "--compare", "less.parquet")
     assert found["after"]["classes"] == 2 and "no column 'a'" in found["after"]["notes"][0]
     entities = measured("t.csv", "--qi", "a,b", "--compare", "less.parquet", "--entity", "person")
-    assert entities["before"]["unit"] == "entity" and entities["after"]["unit"] == "record"
-    assert any("counted in records" in note for note in entities["after"]["notes"])
+    assert entities["before"]["unit"] == entities["after"]["unit"] == "record"
+    assert any("both sides count records" in note for note in entities["after"]["notes"])
     duckdb.sql("COPY (SELECT w FROM 't.csv') TO 'other.parquet'")
     assert "none of the quasi-identifiers" in refused("t.csv", "--qi", "a,b", "--compare", "other.parquet")
     duckdb.sql("COPY (FROM 't.csv' UNION ALL FROM 't.csv') TO 'more.parquet'")
     assert "6 more records than the source" in refused("t.csv", "--qi", "a,b", "--compare", "more.parquet")
+
+
+def test_records_are_not_compared_with_persons(folder: Path) -> None:
+    """Forty persons of five records each, in classes of ten persons: in rows, a class of 50 meets any threshold."""
+    duckdb.sql("COPY (SELECT range // 5 AS person, range // 50 AS a, 'x' AS b FROM range(200)) TO 'v.parquet'")
+    path = policy(folder, source="v.parquet", entity="person")
+    assert sqlanon("run", path, "--report", "report.json").returncode == 0
+    counted = json.loads((folder / "report.json").read_text())["facts"]["risk"]
+    assert counted["before"]["unit"] == counted["after"]["unit"] == "entity"
+    found = measured("--policy", path, "--compare", "r.parquet")
+    assert (found["before"]["unit"], found["before"]["records"]) == ("record", 200)
+    assert (found["after"]["unit"], found["after"]["records"]) == ("record", 200)
+    for side in ("before", "after"):
+        assert not any(threshold["met"] for threshold in found[side]["thresholds"])
+    text = sqlanon("risk", "--policy", path, "--compare", "r.parquet").stdout
+    assert text.startswith("200 records in ") and "  within  " not in text and ": within it" not in text
+    assert "both sides count records" in " ".join(text.split())
 
 
 def test_what_is_missing_or_said_twice(folder: Path) -> None:

@@ -179,13 +179,13 @@ def test_a_population_that_is_smaller_than_the_sample_is_refused() -> None:
 def test_sentences_agree_with_their_numbers() -> None:
     risk = assess(sizes_of(5, 5), Setting(tuple("abcdefg")))
     assert risk["prosecutor_highest"].sentence == (
-        "An attacker who knows a target's seven attributes and that she is in the table finds her with a probability "
-        "of 1 in 5 at most."
+        "An attacker who knows a target's seven attributes and that they are in the table finds them with a "
+        "probability of 1 in 5 at most."
     )
     assert "one attribute and" in assess(sizes_of(5), Setting(("a",)))["prosecutor_highest"].sentence
     assert "this attribute" in assess(sizes_of(5, 1), Setting(("a",)))["sample_uniques"].sentence
     nobody = assess(sizes_of(5), Setting(()))["prosecutor_highest"].sentence
-    assert nobody.startswith("An attacker who knows nothing but that a target is in the table finds her")
+    assert nobody.startswith("An attacker who knows nothing but that a target is in the table finds them")
     entities = assess(sizes_of(1, 1, 3), Setting(("a", "b"), unit="entity"))
     assert entities["sample_uniques"].sentence.startswith("2 entities (40 %) are alone: no other entity")
     assert "1 record (" in assess(sizes_of(1, 3), Setting(("a", "b")))["sample_uniques"].sentence
@@ -251,3 +251,18 @@ def test_the_figures_of_adult_are_those_that_are_known() -> None:
         assert after["prosecutor_highest"].value == 0.2
         assert after["prosecutor_average"].value == pytest.approx(0.0137771, abs=5e-8)
         assert after.suppressed == plan.ledger.suppressed and after.records == plan.ledger.published
+
+
+def test_a_sum_over_classes_is_no_number_of_entities() -> None:
+    """Seven entities, alone in two or three classes each: nobody may read that there are 19 of them."""
+    setting = Setting(("a", "b"), unit="entity", entities=7)
+    alone = assess(sizes_of(*[1] * 19), setting)
+    assert alone["sample_uniques"].sentence.startswith(
+        "Of the 19 entities, each once in every class of theirs, all are alone"
+    )
+    assert "alone in each of its classes" in alone["prosecutor_highest"].sentence
+    some = assess(sizes_of(*[1] * 3, 8, 8), setting)
+    assert "one of those that are alone in a class" in some["prosecutor_highest"].sentence
+    assert all("19 entities" not in figure.sentence or "each once" in figure.sentence for figure in (*alone, *some))
+    once = assess(sizes_of(1, 3, 3), setting)  # each of the seven stands in one class
+    assert not any("each once" in figure.sentence for figure in once)

@@ -46,8 +46,8 @@ def persons(number: int = 600, seed: int = 3) -> pa.Table:
     )
 
 
-IDENTIFYING = ("email", "name", "ssn", "account", "note", "years", "age_copy")
-OTHERS = ("about", "surname", "salary", "weight", "seen", "diagnosis", "stay")
+IDENTIFYING = ("email", "name", "ssn", "account", "note", "years", "age_copy", "surname")
+OTHERS = ("about", "salary", "weight", "seen", "diagnosis", "stay")
 
 
 def visits(people: int = 400, seed: int = 5) -> pa.Table:

@@ -7,9 +7,17 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 Text = str | None
 ROOT_MARK = ("top",)
+
+
+class Seen(NamedTuple):
+    """What of a column's values its leaves depend on."""
+
+    nulls: bool
+    unlisted: bool
 
 
 @dataclass
@@ -36,11 +44,17 @@ class Tree:
             return self.root if self.root is not None and self.height > 1 and level == self.height - 1 else None
         return self.root
 
-    def domain(self, has_nulls: bool) -> int:
-        return len(self.rows) + (1 if has_nulls and None not in self.map else 0)
+    def seen(self, values: Iterable[Text]) -> Seen:
+        values = list(values)
+        unlisted = [v for v in values if self.uncovered == "top" and v is not None and v not in self.map]
+        return Seen(None in values, bool(unlisted) and self.height > 1)
 
-    def leaves(self, value: Text, level: int, has_nulls: bool) -> int:
-        whole = self.domain(has_nulls)
+    def domain(self, seen: Seen) -> int:
+        """All leaves. Where unlisted values stand at the root beside a single one, the root stands for two at least."""
+        return max(len(self.rows) + (1 if seen.nulls and None not in self.map else 0), 2 if seen.unlisted else 1)
+
+    def leaves(self, value: Text, level: int, seen: Seen) -> int:
+        whole = self.domain(seen)
         listed = value in self.map
         if not listed and value is not None:
             return whole
@@ -90,7 +104,7 @@ def judge(
     excluded = len(rows) - len(taking)
     covered = [r for r in taking if all(t.covers(v) for t, v in zip(trees, r))]
     n, uncovered = len(taking), len(taking) - len(covered)
-    has_nulls = [any(r[i] is None for r in taking) for i in range(len(trees))]
+    seen = [tree.seen(r[i] for r in taking) for i, tree in enumerate(trees)]
     classes: dict[tuple, list] = defaultdict(list)
     for r in covered:
         classes[tuple(t.generalize(v, l) for t, v, l in zip(trees, r, node))].append(r)
@@ -103,13 +117,11 @@ def judge(
             share = node[i] / (tree.height - 1) if tree.height > 1 else 0
             losses.append(((n - suppressed) * share + suppressed) / n if tree.height > 1 and n else 0.0)
             continue
-        domain = tree.domain(has_nulls[i])
+        domain = tree.domain(seen[i])
         if domain <= 1 or n == 0:
             losses.append(0.0)
             continue
-        total = sum(
-            tree.leaves(r[i], node[i], has_nulls[i]) / domain for members in published.values() for r in members
-        )
+        total = sum(tree.leaves(r[i], node[i], seen[i]) / domain for members in published.values() for r in members)
         losses.append(max(0.0, (total + suppressed - n / domain) / (n - n / domain)))
     return Answer(
         suppressed,

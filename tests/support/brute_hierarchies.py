@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import datetime
+import math
 import re
 from pathlib import Path
 
@@ -114,4 +115,6 @@ def interval(number: int, widths: list[int], lower: int | None, upper: int | Non
         return [*[f"<{lower}"] * len(widths), "*"]
     if upper is not None and number >= upper:
         return [*[f">={upper}"] * len(widths), "*"]
-    return [*[f"[{number // width * width}, {number // width * width + width})" for width in widths], "*"]
+    least, most = (-math.inf if lower is None else lower), (math.inf if upper is None else upper)
+    starts = [number // width * width for width in widths]
+    return [*[f"[{max(s, least)}, {min(s + width, most)})" for s, width in zip(starts, widths, strict=True)], "*"]

@@ -94,11 +94,11 @@ def loss(
             share = node[i] / (tree.height - 1) if tree.height > 1 else 0.0
             losses.append((len(published) * share + n - len(published)) / n if tree.height > 1 else 0.0)
             continue
-        nulls = any(row[i] is None for row in rows.values())
-        domain = tree.domain(nulls)
+        seen = tree.seen(row[i] for row in rows.values())
+        domain = tree.domain(seen)
         if domain <= 1:
             losses.append(0.0)
             continue
-        shown = sum(tree.leaves(rows[person][i], node[i], nulls) / domain for person in published)
+        shown = sum(tree.leaves(rows[person][i], node[i], seen) / domain for person in published)
         losses.append(max(0.0, (shown + n - len(published) - n / domain) / (n - n / domain)))
     return sum(w * own for w, own in zip(weights, losses)) / sum(weights)

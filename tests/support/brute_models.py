@@ -32,6 +32,8 @@ class World:
     """Of the quasi-identifiers; () is 1 for each."""
     population: list[tuple[Text, ...]] | None = None
     """The quasi-identifiers of the records of a population beside the records (k-map)."""
+    quality: tuple[str, str | None] = ("loss", None)
+    """Measure and aggregate: of equal classes, models of a release suppress those that add least to it."""
 
     def people(self, node: Sequence[int]) -> Counter:
         """The records of the population by their class at a node: those that the hierarchies list."""
@@ -177,7 +179,15 @@ def judge(world: World, node: Sequence[int]) -> Answer:
             removed += members
         else:
             passing[key] = members
-    cut = set(brute_release.suppressed(world, node, passing, [world.models[i][1] for i in of_release]))
+
+    def loss_without(gone: list[tuple]) -> float:
+        left = [members for key, members in passing.items() if key not in gone]
+        more = [*removed, *(r for key in gone for r in passing[key])]
+        answer = Answer(len(more), len(left), None, [], True, Counter(), left, more)
+        return loss(world, node, answer, *world.quality, world.weights or [1.0] * len(world.trees))
+
+    models = [world.models[i][1] for i in of_release]
+    cut = set(brute_release.suppressed(world, node, passing, models, loss_without))
     for key, members in passing.items():
         if key in cut:
             removed += members
@@ -217,12 +227,12 @@ def loss(
             gone = Counter(tree.generalize(r[0][i], node[i]) for r in answer.removed)
             parts.append(first + sum(c * math.log2(s / c) for c in gone.values()))
         else:
-            has_nulls = any(r[0][i] is None for r in world.taking_part)
-            domain = tree.domain(has_nulls)
+            seen = tree.seen(r[0][i] for r in world.taking_part)
+            domain = tree.domain(seen)
             if domain <= 1:
                 parts.append(0.0)
                 continue
-            kept = sum(tree.leaves(r[0][i], node[i], has_nulls) / domain for c in answer.published for r in c)
+            kept = sum(tree.leaves(r[0][i], node[i], seen) / domain for c in answer.published for r in c)
             parts.append(max(0.0, (kept + s - n / domain) / (n - n / domain)))
     weighted = [w * p for w, p in zip(weights, parts)]
     default = "sum" if measure == "non_uniform_entropy" else "arithmetic_mean"

@@ -80,6 +80,41 @@ def pitman_equations(sizes: Sequence[int], theta: float, alpha: float) -> tuple[
     )
 
 
+def pitman_share(sizes: Sequence[int], population: int) -> float | None:
+    """The share of the population that is unique in it; None where the equations have no solution.
+
+    By α in small steps, with the θ that solves the first equation, until the second changes its sign.
+    """
+    c, n = len(sizes), sum(sizes)
+    if c < 2 or c == n:
+        return None
+
+    def gaps(theta: float, alpha: float) -> tuple[float, float]:
+        one, other, third, fourth = pitman_equations(sizes, theta, alpha)
+        return one - other, third - fourth
+
+    def theta_of(alpha: float) -> float:
+        low, high = -9.0, 6.0
+        for _ in range(55):
+            middle = (low + high) / 2
+            low, high = (middle, high) if gaps(10**middle, alpha)[0] > 0 else (low, middle)
+        return 10**low
+
+    def second(alpha: float) -> float:
+        return gaps(theta_of(alpha), alpha)[1]
+
+    end = sum(1 / i for i in range(1, c)) / sum(1 / i for i in range(1, n))  # beyond, the first has no θ
+    places = [1e-4 + (end - 1e-9 - 1e-4) * (i / 60) ** 2 for i in range(61)]
+    for low, high in itertools.pairwise(places):
+        if (second(low) > 0) != (second(high) > 0):
+            begins = second(low) > 0
+            for _ in range(45):
+                middle = (low + high) / 2
+                low, high = (middle, high) if (second(middle) > 0) == begins else (low, middle)
+            return min(pitman_uniques(theta_of(low), low, population) / population, 1.0)
+    return None
+
+
 def pitman_uniques(theta: float, alpha: float, population: int) -> float:
     return math.exp(math.lgamma(theta + 1) - math.lgamma(theta + alpha) + alpha * math.log(population))
 

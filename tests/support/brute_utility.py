@@ -79,14 +79,12 @@ def moved(tree: Tree, records: Sequence[Record], column: int, place: Callable[[T
 
 def loss(tree: Tree, records: Sequence[Record], column: int, uncovered: int) -> float:
     """The mean of (leaves - 1) / (D - 1), suppressed records counting 1."""
-    has_nulls = any(values[column] is None for values, _ in records)
-    domain = tree.domain(has_nulls)
+    seen = tree.seen(values[column] for values, _ in records)
+    domain = tree.domain(seen)
     if domain <= 1:
         return 0.0
     lost = [
-        Fraction(1)
-        if levels is None
-        else Fraction(tree.leaves(values[column], levels[column], has_nulls) - 1, domain - 1)
+        Fraction(1) if levels is None else Fraction(tree.leaves(values[column], levels[column], seen) - 1, domain - 1)
         for values, levels in records
     ]
     return float((sum(lost) + uncovered) / (len(records) + uncovered))
@@ -112,12 +110,16 @@ def answers(trees: Sequence[Tree], records: Sequence[Record], wanted: dict[int, 
 
 
 def cramers_v(pairs: Sequence[tuple[object, object]]) -> float:
-    """Cramér's V without its bias, by the sum over all cells of the table (Bergsma 2013)."""
+    """Cramér's V without its bias, by the sum over all cells of the table (Bergsma 2013); 1 where one column determines
+    the other."""
     n = len(pairs)
     rows, columns = (Counter(pair[side] for pair in pairs) for side in (0, 1))
     cells = Counter(pairs)
     if len(rows) < 2 or len(columns) < 2:
         return 0.0
+    determined = any(len(cells) == len(side) for side in (rows, columns))  # each category beside one of the other only
+    if determined and n >= 2 * len(cells):
+        return 1.0
     chi = 0.0
     for row in rows:
         for column in columns:

@@ -13,6 +13,8 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from sqlanon.ledger.seals import head_file
+
 SECRET = bytes(range(7, 57))
 TEXTS = ["", "NULL", "*", "a", "b", None]
 
@@ -87,6 +89,25 @@ def rows_of(ledger: Path, query: str) -> list[tuple[Any, ...]]:
     """Return rows of a ledger that no run works with."""
     with duckdb.connect(str(ledger), read_only=True) as connection:
         return connection.execute(query).fetchall()
+
+
+def make_older(ledger: Path, spelled: Mapping[str, str]) -> None:
+    """Make a ledger one of the first form, which has no seals and digests keys as they stand.
+
+    Args:
+        spelled: how the keys stood, by their normal forms.
+    """
+    with duckdb.connect(str(ledger)) as connection:
+        for change in ("DROP TABLE seals", "DROP TABLE contents", "DELETE FROM ledger WHERE name = 'id'"):
+            connection.execute(change)
+        connection.execute("UPDATE ledger SET value = 'sqlanon ledger 1' WHERE name = 'format'")
+        connection.execute(
+            'UPDATE releases SET facts = replace(facts, \'"person_form": "normal"\', \'"person_form": ""\')'
+        )
+        for name in ("members", "sensitive"):
+            pairs = [(person(old), person(new)) for new, old in spelled.items()]
+            connection.executemany(f"UPDATE {name} SET person = ?::UUID WHERE person = ?::UUID", pairs)
+    head_file(ledger).unlink()
 
 
 def states(ledger: Path) -> list[str]:

@@ -158,7 +158,7 @@ def transformations(draw: st.DrawFn, made: dict) -> dict:
     node = st.dictionaries(st.sampled_from(quasi), st.integers(0, 3), max_size=2) if quasi else st.just({})
     seed = some(seed=st.integers(0, 2**62))
     local = st.tuples(
-        some(nodes=st.integers(1, 9) | st.lists(node, min_size=1, max_size=3), hold=st.sampled_from([0.01, 0.25, 0.9])),
+        some(nodes=st.integers(1, 9) | st.lists(node, min_size=1, max_size=3), hold=st.sampled_from([0, 0.05, 0.9])),
         seed,
     )
     kinds = [

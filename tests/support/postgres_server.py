@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import pwd
 import shutil
@@ -12,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -110,6 +112,21 @@ def _wait(process: subprocess.Popen[bytes], folder: Path, seconds: float = 60) -
     raise TimeoutError("PostgreSQL did not start: " + (folder / "server.log").read_text())
 
 
+@cache
+def _cluster(programs: Path) -> Path:
+    """Return a folder with the files of a new server, made once in a process: copying them costs a tenth of making."""
+    account = _account()
+    folder = Path(tempfile.mkdtemp(prefix="pgnew"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    if account is not None:
+        os.chown(folder, account.pw_uid, account.pw_gid)
+    made = [programs / "initdb", "-D", folder / "data", "-U", "owner", "-A", "trust", "-E", "UTF8", "--locale=C"]
+    command = [*map(str, made), "--no-sync"]
+    reported = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=folder, **_identity(account))
+    assert reported.returncode == 0, reported.stdout
+    return folder / "data"
+
+
 @contextmanager
 def server() -> Iterator[Server]:
     """Start a server, and stop it and remove its folder at the end; skip where PostgreSQL is not installed."""
@@ -122,9 +139,8 @@ def server() -> Iterator[Server]:
         if account is not None:
             os.chown(folder, account.pw_uid, account.pw_gid)
         identity = {"cwd": folder, **_identity(account)}
-        built = [programs / "initdb", "-D", folder / "data", "-U", "owner", "-A", "trust", "-E", "UTF8", "--locale=C"]
-        reported = subprocess.run([*map(str, built), "--no-sync"], stdout=subprocess.PIPE, text=True, **identity)
-        assert reported.returncode == 0, reported.stdout
+        subprocess.run(["cp", "-R", str(_cluster(programs)), str(folder / "data")], check=True, **identity)
+        (folder / "data").chmod(0o700)
         options = [part for name, value in (SETTINGS | {"unix_socket_directories": str(folder)}).items()
                    for part in ("-c", f"{name}={value}")]  # fmt: skip
         with (folder / "server.log").open("w") as log:

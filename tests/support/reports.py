@@ -86,7 +86,7 @@ def made_by_hand(**changes: Any) -> RunSummary:
 def recoded_by_hand(kind: str, **changes: Any) -> RunSummary:
     """A run by patterns or local recoding, as a release of it is summarized."""
     patterns = kind == "patterns"
-    top = "everything (*)"
+    top = "fully suppressed (*)"
     attributes = (
         AttributeSummary("sex", "one level above the values", 1.0, 2, (0, 1), f"ungeneralized or {top}", 2),
         AttributeSummary("town", "one level above the values", 1.0, 2, (0,), "ungeneralized", 7, 7),
@@ -199,7 +199,7 @@ def full_report(**changes: Any) -> RunSummary:
     )
     judged = (
         (JudgedColumn("disease", "sensitive", "text", 9, 105, 2), (1, 20)),
-        (JudgedColumn("stay", "keep", "number", 31, 105, 11, True, 20, {"age": 0.85}), (40, 41)),
+        (JudgedColumn("stay", "keep", "number", 31, 105, 11, whole=True, most=20, determines={"age": 0.85}), (40, 41)),
     )
     keys: dict[str, Any] = {
         "columns": (("name", "drop"), ("disease", "sensitive"), ("stay", "keep")),

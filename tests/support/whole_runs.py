@@ -26,6 +26,7 @@ def compare(world: brute_models.World, seed: int, judge: Judge) -> tuple[bool, i
     """Hold a world against the brute force; whether it has a solution, and how many bounds were compared."""
     policy, population = document(world, random.Random(seed)), len(world.members)
     world.weights = weights_of(policy)
+    world.quality = policy["quality"]["measure"], policy["quality"]["aggregate"]
     allowed = math.floor(policy["suppression_limit"] * population + 1e-9)
     answers = {node: judge(world, node) for node in brute.nodes(world.trees)}
     losses = losses_of(world, answers, policy) if population else {}

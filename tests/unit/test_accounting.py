@@ -106,7 +106,8 @@ def document(counts: Ledger, output: dict[str, str], levels: Sequence[int] = (1,
             ],
         }
     )
-    age = Attribute("age", "INTEGER", 3, 9, ((1,), (2,), (4,)), (0, 0, 0), (9, 3, 1), (True, False, False))
+    costs = (8 * (counts.records - counts.excluded), 0, 0)
+    age = Attribute("age", "INTEGER", 3, 9, ((1,), (2,), (4,)), costs, (9, 3, 1), (True, False, False))
     return manifest(
         policy,
         Catalog((age,), 1, counts.records, counts.excluded, 0, 0, 0),

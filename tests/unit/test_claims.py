@@ -63,6 +63,7 @@ def test_the_statements_of_a_small_run_are_these(connection: duckdb.DuckDBPyConn
     with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
         assert plan._session.source.engine.journal.counts() == {
             "describe": 1,
+            "relations": 1,
             "private relations": 1,
             "collations": 1,
             "distinct values": 1,

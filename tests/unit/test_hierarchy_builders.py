@@ -59,12 +59,20 @@ def decimal_text(number: Fraction, scale: int) -> str:
     return format(Decimal(whole.numerator).scaleb(-scale), "f") if scale else str(whole.numerator)
 
 
+def edge_text(cut: Decimal | None, edge: Fraction, nearer: Any, scale: int, labels: str) -> str:
+    """The edge of an interval, or the bound that cuts it, with the places that it has."""
+    if cut is None or labels == "start" or nearer(Fraction(cut), edge) == edge:
+        return decimal_text(edge, scale)
+    return f"{cut:f}" if places(cut) > scale else decimal_text(Fraction(cut), scale)
+
+
 def interval(spec: Intervals, number: Fraction, scale: int) -> list[str]:
     result = []
     for depth in range(len(spec.fanouts) + 1):
         width = Fraction(spec.width) * math.prod(spec.fanouts[:depth])
         start = Fraction(spec.origin) + (number - Fraction(spec.origin)) // width * width
-        edges = [decimal_text(start, scale), decimal_text(start + width, scale)]
+        cuts = (spec.lower, start, max), (spec.upper, start + width, min)
+        edges = [edge_text(cut, edge, nearer, scale, spec.labels) for cut, edge, nearer in cuts]
         label = f"[{edges[0]}, {edges[1]})" if spec.labels == "range" else edges[0]
         if spec.lower is not None and number < Fraction(spec.lower):
             label = f"<{spec.lower:f}"

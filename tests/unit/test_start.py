@@ -109,7 +109,7 @@ def test_a_run_on_duckdb_loads_duckdb_alone(policy: Path) -> None:
     assert not [name for name in modules if name in UNUSED or name.startswith(tuple(f"{each}." for each in UNUSED))]
     dialects = {name for name in modules if name.startswith(("sqlglot.dialects.", "sqlglot.generators."))}
     assert {name.rpartition(".")[2] for name in dialects} == {"dialect", "duckdb"}
-    assert len(ours(modules)) < 320
+    assert len(ours(modules)) <= 325
 
 
 def test_the_help_knows_the_words_of_the_rooms() -> None:
@@ -128,7 +128,7 @@ def test_a_command_takes_the_options_that_its_usage_names(path: tuple[str, ...],
     assert command.callback is not None
     execute = command.callback()
     assert execute.__module__ == f"sqlanon.commands.{path[0]}"
-    inspect.signature(execute).bind(**{str(param.name): None for param in command.params})
+    inspect.signature(execute).bind(**{str(param.name): None for param in command.params if param.expose_value})
 
 
 @pytest.mark.slow

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 from sqlanon.audit.check import CheckResult
-from sqlanon.commands.agents.sieve import Sieve
+from sqlanon.commands.agents.looks import looks_of
+from sqlanon.commands.agents.sieve import Sieve, shown
 from sqlanon.plan.planned import Planned
 from sqlanon.plan.recoding.recoded_plan import RecodedPlan
 from sqlanon.profiling.facts import Profile
 from sqlanon.publish.ledger import Entities
 from sqlanon.risk.facts import AT_RISK_OVER, Risk
+from sqlanon.risk.figures import AT_RISK
 
-FIGURES = ("prosecutor_average", "sample_uniques", "sample_below_k", "distinction", "separation")
-"""Figures of risk that answers contain, beside the shares of records at risk."""
+OF_CLASSES = ("prosecutor_average", "distinction")
+"""Figures of risk that are the classes as a share of the records."""
+SMALL = "sample_below_k"
+"""The records in classes of fewer than k."""
 OF_PERSONS = "entities_below_k"
 """The one that counts persons."""
 
@@ -25,14 +30,13 @@ def profile_answer(found: Profile, sieve: Sieve) -> dict[str, Any]:
         "records": sieve.count(n),
         "columns": [
             {
-                "name": item.name,
-                "type": item.type.split("(")[0],  # the values of an ENUM stand in its type
-                "looks_like": item.looks_like,
+                "name": shown(item.name),
+                "type": shown(item.type.split("(")[0]),  # the values of an ENUM stand in its type
+                **looks_of(item, sieve),
                 "topic": item.topic,
-                "suggested_role": item.role,
-                "records_without_a_value": sieve.share(item.nulls, n) if item.nulls else 0,
-                "distinct_values": sieve.count(item.distinct),
-                "records_whose_value_nobody_else_has": sieve.share(item.alone, n) if item.alone else 0,
+                "records_without_a_value": sieve.share(item.nulls, n),
+                "distinct_values": sieve.count(item.distinct, n),
+                "records_whose_value_nobody_else_has": sieve.share(item.alone, n),
             }
             for item in found.columns
         ],
@@ -42,6 +46,9 @@ def profile_answer(found: Profile, sieve: Sieve) -> dict[str, Any]:
 def risk_answer(found: Risk, sieve: Sieve) -> dict[str, Any]:
     """Return how many records stand in small classes, by the figures of ``sqlanon risk``, or how many persons do.
 
+    A class is small if it has fewer records than a multiple of the sieve's k: a figure with another limit, of records
+    alone in their class for example, would tell small classes apart, and a limit nearby what lies between both.
+
     A record more in a class may be the same person's: no answer contains a figure that counts persons once a class.
     """
     n, figures = found.records if found.entities is None else found.entities, {}
@@ -49,15 +56,14 @@ def risk_answer(found: Risk, sieve: Sieve) -> dict[str, Any]:
         if found.entities is not None:
             is_told = item.key == OF_PERSONS
         else:
-            is_told = item.key in FIGURES or item.key.startswith(AT_RISK_OVER)
-        if not is_told:
-            continue
-        if item.records is not None:
-            figures[item.key] = sieve.share(item.records, n) if item.records else 0.0
-        else:
-            figures[item.key] = sieve.mean(item.value, n)
+            limit = AT_RISK.get(item.key.removeprefix(AT_RISK_OVER))
+            is_told = item.key == SMALL or (limit is not None and ceil(1 / limit) % sieve.k == 0)
+            if item.key in OF_CLASSES and isinstance(_classes(found, sieve), int):
+                figures[item.key] = sieve.share(found.classes, n)
+        if is_told:
+            figures[item.key] = sieve.share(item.records, n)
     return {
-        "quasi_identifiers": list(found.quasi_identifiers),
+        "quasi_identifiers": list(map(shown, found.quasi_identifiers)),
         "k": found.k,
         **_extent(found, sieve),
         "figures": figures,
@@ -65,14 +71,23 @@ def risk_answer(found: Risk, sieve: Sieve) -> dict[str, Any]:
 
 
 def check_answer(found: CheckResult, sieve: Sieve) -> dict[str, Any]:
-    """Return whether the models hold, and how many records fail each; of persons whether they hold alone."""
-    models = []
-    for item in found.models:
-        told: dict[str, Any] = {"model": item.model, "holds": item.holds}
-        if found.entities is None:
-            told["failing_records"] = 0 if item.holds else sieve.share(item.failing_records, found.records)
+    """Return whether the models hold, and how many records fail each; of persons whether they hold alone.
+
+    Where a class is smaller than k, only k-anonymity is judged: two values of a column that differ in all records, for
+    example, would tell a class of one record from one of two.
+    """
+    models: list[dict[str, Any]] = []
+    small = found.smallest_class is not None and found.smallest_class < sieve.k
+    for place, item in enumerate(found.models):  # k-anonymity is the first
+        told: dict[str, Any] = {"model": shown(item.model)}
+        if small and place > 0:
+            told["holds"] = None
+        else:
+            told["holds"] = item.holds
+            if found.entities is None:
+                told["failing_records"] = sieve.share(item.failing_records, found.records)
         models.append(told)
-    return {"holds": found.holds, **_extent(found, sieve), "models": models}
+    return {"holds": all(told["holds"] for told in models), **_extent(found, sieve), "models": models}
 
 
 def _extent(found: Risk | CheckResult, sieve: Sieve) -> dict[str, Any]:
@@ -81,9 +96,19 @@ def _extent(found: Risk | CheckResult, sieve: Sieve) -> dict[str, Any]:
     return {
         "counts": unit,
         unit: sieve.count(n),
-        "classes": sieve.count(found.classes),
+        "classes": _classes(found, sieve),
         "smallest_class": sieve.size(found.smallest_class),
     }
+
+
+def _classes(found: Risk | CheckResult, sieve: Sieve) -> int | str | None:
+    """Return the number of classes; of few, where some are smaller than k, only that they are few.
+
+    Whoever knows how many combinations are common would learn how many are not.
+    """
+    few, n = sieve.k**2, found.records if found.entities is None else found.entities
+    small = found.smallest_class is not None and found.smallest_class < sieve.k
+    return f"<{few}" if small and found.classes < few else sieve.count(found.classes, n)
 
 
 def plan_answer(found: Planned, sieve: Sieve) -> dict[str, Any]:
@@ -92,22 +117,21 @@ def plan_answer(found: Planned, sieve: Sieve) -> dict[str, Any]:
     n = account.total if isinstance(account, Entities) else account.records
     rules = {"rules": len(found.rules)} if isinstance(found, RecodedPlan) else {}
     levels = {
-        attribute.name: own[0] if len(own) == 1 else list(own)
+        shown(attribute.name): own[0] if len(own) == 1 else list(own)
         for attribute, own in zip(found.catalog.attributes, found.published_levels, strict=True)
     }
     return {
         "levels": levels,
-        "heights": {attribute.name: attribute.height - 1 for attribute in found.catalog.attributes},
+        "heights": {shown(attribute.name): attribute.height - 1 for attribute in found.catalog.attributes},
         **rules,
-        "models": [model.label for model in found.models],
+        "models": [shown(model.label) for model in found.models],
         "optimal": certificate.optimal,
         "measure": certificate.measure,
         "loss": sieve.mean(certificate.loss, n),
         "counts": "persons" if isinstance(account, Entities) else "records",
         "all": sieve.count(n),
-        "published": sieve.share(account.published, n) if account.published < n else 1.0,
-        "suppressed": sieve.share(account.suppressed, n) if account.suppressed else 0.0,
-        "classes": sieve.count(found.ledger.classes),
+        "published": sieve.share(account.published, n),
+        "suppressed": sieve.share(account.suppressed, n),
+        "classes": sieve.count(found.ledger.classes, n),
         "smallest_class": sieve.size(account.smallest_class),
-        "warnings": len(found.all_warnings),
     }

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlanon.errors import InputError
+from sqlanon.engines.confined import confined
+from sqlanon.errors import InputError, SourceChangedError
+from sqlanon.policy.documents import read_document
+from sqlanon.policy.paths import is_url
+from sqlanon.policy.variables import KeyPath, expand, map_places
 from sqlanon.publish.papers import PAPERS
+from sqlanon.source.opening import stamp
 
 POLICIES = (".yaml", ".yml", ".json", ".toml")
 SOURCES = (".duckdb", ".db", ".sqlite", ".parquet")
@@ -28,15 +35,53 @@ class Places:
         return sorted(path.relative_to(self.folder).as_posix() for path in listed)
 
     def path(self, name: str, endings: tuple[str, ...]) -> Path:
-        """Return the path of a listed file.
+        """Return the path of a listed file, without links.
 
         Raises:
             InputError: it is not one of them.
         """
         if name not in self.listed(endings):
             raise InputError("There is no such file to ask about.", hint="list_files names those that there are.")
-        return self.folder / name
+        return (self.folder / name).resolve()
+
+    def holds(self, path: Path) -> bool:
+        """Return whether a path leads into the folder, by whatever links."""
+        return path.resolve().is_relative_to(self.folder.resolve())
+
+    def holds_all_of(self, policy: Path) -> bool:
+        """Return whether all files that a policy names lead into the folder; it is read as a document only.
+
+        Whoever checks a policy looks for its files, and a fault would reveal which exist elsewhere.
+
+        Raises:
+            SqlanonError: the document cannot be read, or a variable of the environment is not set.
+        """
+        document, named = read_document(policy), []
+
+        def noted(keys: KeyPath, text: str) -> str:
+            if keys[0] != "output" and not {"file", "files", "source", "populations"}.isdisjoint(keys):
+                named.append(text)
+            return text
+
+        if isinstance(document, Mapping):
+            map_places(expand(document)[0], noted)
+        return all(is_url(name) or self.holds(policy.parent / name) for name in named)
+
+    @contextmanager
+    def opened(self, files: Sequence[Path]) -> Iterator[None]:
+        """Let databases read these files alone, which must be the same at the end.
+
+        Raises:
+            SourceChangedError: one was replaced by another file, or written to.
+        """
+        before = [stamp(file.resolve()) for file in files]
+        try:
+            with confined(files):
+                yield
+        finally:  # an error may say what is in the other file
+            if before != [stamp(file.resolve()) for file in files]:
+                raise SourceChangedError("A file changed while it was asked about.", hint="ask again.") from None
 
     def _inside(self, path: Path) -> bool:
         hidden = any(part.startswith(".") for part in path.relative_to(self.folder).parts)
-        return not hidden and path.is_file() and path.resolve().is_relative_to(self.folder.resolve())
+        return not hidden and path.is_file() and self.holds(path)

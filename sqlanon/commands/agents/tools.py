@@ -10,14 +10,15 @@ from typing import Any
 
 from sqlanon.anonymizer import encoded_session, plan, recode
 from sqlanon.commands.agents.answers import check_answer, plan_answer, profile_answer, risk_answer
-from sqlanon.commands.agents.places import POLICIES, Places
-from sqlanon.commands.agents.sieve import Sieve, without_values
+from sqlanon.commands.agents.places import POLICIES, TEXTS, Places
+from sqlanon.commands.agents.sieve import Sieve, shown, without_values
 from sqlanon.commands.check import model_named
 from sqlanon.commands.explain import planned_at
 from sqlanon.errors import InputError, SqlanonError, UnsupportedError
 from sqlanon.frontier import with_point
 from sqlanon.plan.planned import Planned
 from sqlanon.policy import Model, Policy
+from sqlanon.policy.paths import TEXT_ENDINGS, flat_ending, is_folder, is_url
 from sqlanon.profiling.profile import profile
 from sqlanon.relations.verbs import check, risk
 
@@ -28,12 +29,14 @@ class Tools:
 
     Attributes:
         entity: the column of persons. Every answer counts the persons of this column, and what cannot is refused.
+        elsewhere: a policy may read what does not lie in the folder.
     """
 
     places: Places
     sieve: Sieve
     sources: tuple[str, ...]
     entity: str | None = None
+    elsewhere: bool = False
 
     def list_files(self) -> dict[str, Any]:
         """List the policies and the sources that the other tools can be asked about, and what the operator set: k, and
@@ -56,7 +59,8 @@ class Tools:
                 "A profile counts records, and the operator lets only persons be counted.", hint="ask risk or check."
             )
         path = self.places.path(source, self.sources)
-        return profile_answer(profile(str(path), table), self.sieve)
+        with self.places.opened([path]):
+            return profile_answer(profile(str(path), table), self.sieve)
 
     def risk(
         self,
@@ -76,9 +80,9 @@ class Tools:
             entity: the column that says whose a record is, where a person may have several: persons are counted then.
         """
         path, least = self.places.path(source, self.sources), self._least(k)
-        return risk_answer(
-            risk(str(path), quasi_identifiers, k=least, table=table, entity=self._counted(entity)), self.sieve
-        )
+        with self.places.opened([path]):
+            found = risk(str(path), quasi_identifiers, k=least, table=table, entity=self._counted(entity))
+        return risk_answer(found, self.sieve)
 
     def check(
         self,
@@ -100,9 +104,9 @@ class Tools:
             entity: the column that says whose a record is, where a person may have several: persons are counted then.
         """
         path, least, models = self.places.path(source, self.sources), self._least(k), self._diversities(sensitive or [])
-        found = check(
-            str(path), quasi_identifiers, k=least, sensitive=models, table=table, entity=self._counted(entity)
-        )
+        counted = self._counted(entity)
+        with self.places.opened([path]):
+            found = check(str(path), quasi_identifiers, k=least, sensitive=models, table=table, entity=counted)
         return check_answer(found, self.sieve)
 
     def plan(self, policy: str, k: int | None = None, suppression_limit: float | None = None) -> dict[str, Any]:
@@ -114,12 +118,8 @@ class Tools:
             suppression_limit: the share of records that may be suppressed, in place of the policy's; their number is
                 rounded down to a multiple of the k of list_files.
         """
-        loaded = self._policy(policy)
-        if k is not None:
-            if all(model.type != "k_anonymity" for model in loaded.privacy):
-                raise InputError("The policy asks for no k-anonymity.", hint="leave k out.")
-            loaded = replace(loaded, privacy=with_point(loaded, self._least(k), Decimal(0)).privacy)
-        with _concealed(loaded):
+        loaded = self._policy(policy, k)
+        with _concealed(loaded), self._reading(loaded):
             if suppression_limit is not None:
                 loaded = self._limited(loaded, suppression_limit)
             return self._planned(loaded)
@@ -129,26 +129,34 @@ class Tools:
             assert isinstance(found, Planned)
             return plan_answer(found, self.sieve)
 
-    def explain(self, policy: str) -> dict[str, Any]:
+    def explain(self, policy: str, k: int | None = None) -> dict[str, Any]:
         """Show the SQL by which the solution of a policy is judged. Texts in it read '…', and numbers `?`.
 
         Args:
             policy: one of the policies of list_files.
+            k: in place of the k of its k-anonymity; a multiple of the k of list_files.
         """
-        loaded = self._policy(policy)
+        loaded = self._policy(policy, k)
         if loaded.transformation is not None:
             raise UnsupportedError("The SQL of a transformation is for the operator.", hint="ask plan about it.")
-        with _concealed(loaded), planned_at(loaded, None) as found:
+        with _concealed(loaded), self._reading(loaded), planned_at(loaded, None) as found:
             levels = found.catalog.levels(found.node)
             return {
-                "levels": levels,
+                "levels": {shown(name): level for name, level in levels.items()},
                 "classes": loaded.conceal(without_values(found.node_sql(levels))),
                 "verdict": loaded.conceal(without_values(found.verdict_sql(levels))),
             }
 
-    def _policy(self, name: str) -> Policy:
-        """Return a listed policy that writes nothing."""
-        found = Policy.from_file(self.places.path(name, POLICIES))
+    def _policy(self, name: str, k: int | None) -> Policy:
+        """Return a listed policy that writes nothing, with another k if one is asked for.
+
+        Raises:
+            UnsupportedError: its own k would tell classes below the operator's apart.
+        """
+        path = self.places.path(name, POLICIES)
+        if not self.elsewhere and not self.places.holds_all_of(path):
+            raise _outside()
+        found = Policy.from_file(path)
         if found.ledger is not None:
             raise UnsupportedError(
                 "A policy with a ledger is judged together with earlier releases.",
@@ -159,7 +167,43 @@ class Tools:
                 "The policy does not count the persons that the operator lets be counted.",
                 hint="give it the entity that the operator names.",
             )
+        asked = [model.parameters.get("k", 0) for model in found.privacy if model.type == "k_anonymity"]
+        if k is not None:
+            if not asked:
+                raise InputError("The policy asks for no k-anonymity.", hint="leave k out.")
+            found = replace(found, privacy=with_point(found, self._least(k), Decimal(0)).privacy)
+        elif any(least < self.sieve.k for least in asked):
+            raise UnsupportedError(
+                "The policy asks for a smaller k than the operator lets be asked about.",
+                hint="ask with a k, a multiple of that of list_files.",
+            )
         return replace(found, output=None, report=None, certificate=None)
+
+    @contextmanager
+    def _reading(self, policy: Policy) -> Iterator[None]:
+        """Let a policy read what it names in the folder, and nothing else, unless the operator allows that.
+
+        Raises:
+            UnsupportedError: it names something else.
+        """
+        named = [name for name in (policy.source, *policy.files, *(join.source for join in policy.join)) if name]
+        texts = [flat_ending(name) in TEXT_ENDINGS for name in (*named, *map(str, policy.patterns.files()))]
+        if any(texts) and not set(TEXTS) <= set(self.sources):
+            raise UnsupportedError(
+                "The first line of a CSV file may be a record, and the policy reads one.",
+                hint="the operator declares with --headers that these lines are names.",
+            )
+        if self.elsewhere:
+            yield
+            return
+        files = list(policy.read_files)
+        for folder in [file for file in files if is_folder(file)]:
+            files += [file for file in folder.rglob("*") if file.is_file()]
+        outside = not all(map(self.places.holds, files)) or any(map(is_url, named))
+        if outside or policy.engine.name == "spark" or policy.engine.temp_directory is not None:
+            raise _outside()
+        with self.places.opened(files):
+            yield
 
     def _counted(self, entity: str | None) -> str | None:
         """Return the column whose persons are counted: the operator's, or else the agent's.
@@ -217,6 +261,14 @@ class Tools:
                 "The operator lets only some k be asked about.", hint="ask for a multiple of list_files' k."
             )
         return k
+
+
+def _outside() -> UnsupportedError:
+    """Return the error of a policy that names what the operator does not serve, whether or not it is there."""
+    return UnsupportedError(
+        "The policy reads or writes something outside the folder that the operator serves.",
+        hint="keep all that it reads in that folder. The operator allows more with --allow-elsewhere.",
+    )
 
 
 @contextmanager

@@ -14,19 +14,20 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.engines.base import Capabilities, Engine, Job, Lack, Place, Row
+from sqlanon.engines.confined import allowed_files
 from sqlanon.engines.duckdb import dialect
 from sqlanon.engines.duckdb.dialect import DIALECT, quoted
 from sqlanon.engines.duckdb.errors import describe, hint
 from sqlanon.engines.duckdb.lanes import Lane, Lanes, hide_progress
 from sqlanon.engines.duckdb.private import PrivateRelations, as_before
 from sqlanon.engines.duckdb.spill import Spill
-from sqlanon.engines.relation_names import relation_parts, table_reference, written_name
+from sqlanon.engines.relation_names import relation_parts, table_reference, unlisted, written_name
 from sqlanon.engines.sqlstate import WITHHELD
 from sqlanon.engines.texts import DUCKDB
 from sqlanon.errors import EngineError, InputError
 from sqlanon.interrupts import interruptible
 from sqlanon.sqltrees.names import PREFIX
-from sqlanon.sqltrees.trees import equal, number
+from sqlanon.sqltrees.trees import column, equal, number, union_all
 
 VERSION = duckdb.__version__
 Relation = duckdb.DuckDBPyRelation
@@ -83,17 +84,20 @@ class DuckDBEngine(Engine):
         self._collated = False
         """A column of a table that may be read declares a collation."""
         failure: tuple[str, str] | None = None
+        allowed = allowed_files()
         try:
             if self._spill is not None:
-                self._connection = self._spill.connect(self.settings)
+                self._connection = self._spill.connect(self.settings, allowed)
             elif connection is not None:
                 self._connection = connection.cursor()
                 self._private = PrivateRelations(connection, self._connection)
             self._connection.execute("SET SESSION TimeZone = 'UTC'")
             self._connection.execute("SET SESSION default_collation = ''")  # the user's own may merge texts that differ
             hide_progress(self._connection)
-            self._lanes = Lanes(self._connection, own=self._own)
+            self._lanes = Lanes(self._connection, own=self._own, locked=allowed is not None)
             self.lanes = len(self._lanes)
+            if self._own and allowed is not None:
+                self._connection.execute("SET lock_configuration = true")
         except duckdb.Error as error:
             failure = describe(error)
         if failure:
@@ -294,7 +298,27 @@ class DuckDBEngine(Engine):
         catalog = catalog or self.source_catalog
         if catalog and len(parts) < 3:
             parts = [catalog, *(parts if len(parts) == 2 else ["main", *parts])]
+        if not self._holds(parts, catalog):
+            raise unlisted("CatalogException")
         return table_reference(parts)
+
+    def _holds(self, parts: Sequence[str], catalog: str | None) -> bool:
+        """Return whether a name means a listed relation: DuckDB would look for a file of the name of any other.
+
+        Its own relations (``information_schema``, ``pg_catalog``, ``duckdb_settings``) are none of the source's.
+
+        Args:
+            catalog: the database that the relation must stand in; None: any that is attached.
+        """
+        wanted = [part.lower() for part in parts]
+        if catalog is not None and wanted[0] != catalog.lower():
+            return False
+        for row in self._all_relations():
+            held = [part.lower() for part in row]
+            of_database = len(wanted) == 2 and [held[0], held[2]] == wanted  # database.relation
+            if held[-len(wanted) :] == wanted or of_database:
+                return True
+        return False
 
     def _private_relation(self, parts: Sequence[str]) -> exp.Table | None:
         """Return the copy of a relation that only the user's connection sees; None if the name means another one.
@@ -375,16 +399,21 @@ class DuckDBEngine(Engine):
     def relations(self) -> list[str]:
         here = self._current()
         home = (self.source_catalog, "main") if self.source_catalog is not None else tuple(map(str, here))
-        found = []
-        for kind in ("table", "view"):
-            columns = [exp.column(name, quoted=True) for name in ("database_name", "schema_name", f"{kind}_name")]
-            listed = exp.select(*columns).from_(exp.Anonymous(this=f"duckdb_{kind}s"))
-            found += self.run("relations", listed.where(exp.Not(this=exp.column("internal", quoted=True))))
-        parts = [list(map(str, row)) for row in found if self.source_catalog in (None, row[0])]
+        parts = [row for row in self._all_relations() if self.source_catalog in (None, row[0])]
         parts = [row for row in parts if not row[2].casefold().startswith(PREFIX)]
         alone = (home, ("temp", "main"))
         near = [row[2:] if (row[0], row[1]) in alone else row[1:] if row[0] == home[0] else row for row in parts]
         return sorted(written_name(row, DIALECT) for row in near)
+
+    def _all_relations(self) -> list[list[str]]:
+        """Return database, schema and name of all tables and views that are not DuckDB's own."""
+        listed = union_all(
+            exp.select(*map(column, ("database_name", "schema_name", f"{kind}_name")))
+            .from_(exp.Anonymous(this=f"duckdb_{kind}s"))
+            .where(exp.Not(this=column("internal")))
+            for kind in ("table", "view")
+        )
+        return [list(map(str, row)) for row in self.run("relations", listed)]
 
     def databases(self) -> list[tuple[str, str | None, bool]]:
         columns = [exp.column(name, quoted=True) for name in ("database_name", "path", "readonly")]

@@ -22,7 +22,12 @@ SAFE_KINDS = (
 PARTITION = re.compile(r"(?<=[/\\])([^/\\=]+)=[^/\\]*(?=[/\\])")
 """A folder in a path that is called ``key=value``: it names a value of a partitioned source or release."""
 
+FULL = "OutOfTemporarySpace"
+"""The kind of an error of memory, of input or of output that says that the folder of temporary files is full."""
+SPILLED = re.compile(r"failed to offload|duckdb_temp_.*No space left on device")
+
 HINTS: dict[str, str] = {
+    FULL: "name a folder with more room in engine.temp_directory, or raise engine.memory_limit.",
     "OutOfMemoryException": "raise engine.memory_limit, or give engine.temp_directory more room.",
     "IOException": "check that the path exists, that it can be read or written, and that the disk has room.",
     "TransactionException": "check that the disk has room, and that nobody else changes the tables; run again.",
@@ -38,7 +43,10 @@ def describe(error: duckdb.Error) -> tuple[str, str]:
     kind = type(error).__name__
     if not isinstance(error, SAFE_KINDS):
         return kind, WITHHELD
-    return kind, PARTITION.sub(r"\1=…", str(error).strip().splitlines()[0])
+    message = PARTITION.sub(r"\1=…", str(error).strip().splitlines()[0])
+    if SPILLED.search(message):
+        return FULL, "what does not fit into memory is written to temporary files, and there is no more room for them"
+    return kind, message
 
 
 def hint(kind: str) -> str:

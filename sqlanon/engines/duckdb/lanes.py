@@ -49,10 +49,12 @@ class Lanes:
     Args:
         own: the database is our own, and each thread of it has a lane. A connection of the user's has one lane, its
             only cursor of ours, which alone sees our temporary tables.
+        locked: no setting can be changed any more.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, *, own: bool) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, *, own: bool, locked: bool = False) -> None:
         self._connection = connection
+        self._locked = locked
         self._threads = 1
         self._pool: ThreadPoolExecutor | None = None
         self._lanes = [Lane(connection)]
@@ -83,7 +85,7 @@ class Lanes:
 
         A small statement that is spread over threads costs half as much again as on one.
         """
-        if len(self._lanes) == 1:
+        if len(self._lanes) == 1 or self._locked:
             yield
             return
         self._connection.execute("SET threads = 1")

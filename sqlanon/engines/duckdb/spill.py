@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +43,30 @@ class Spill:
             )
         self.remove = weakref.finalize(self, self._folder.remove)
 
-    def connect(self, settings: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
-        """Return a new database in memory that spills to the folder, encrypted."""
-        config = {"preserve_insertion_order": "false", **settings}
+    def connect(self, settings: Mapping[str, Any], files: Collection[Path] | None) -> duckdb.DuckDBPyConnection:
+        """Return a new database in memory that spills to the folder, encrypted.
+
+        Args:
+            files: all that it may open; None is everything.
+        """
+        config = {"preserve_insertion_order": "false", "python_enable_replacements": "false", **settings}
         config |= {"temp_directory": str(self._folder.path), "temp_file_encryption": "true"}
         connection = duckdb.connect(":memory:", config=config)
         try:
             connection.execute("LOAD httpfs")
         except duckdb.Error:  # not installed, and nothing is installed behind the user's back
             connection.execute("SET force_mbedtls_unsafe = true")
+        if files is not None:
+            close_door(connection, files)
         return connection
+
+
+def close_door(connection: duckdb.DuckDBPyConnection, files: Collection[Path]) -> None:
+    """Let a database open these files alone, beside its own folder: no other file, extension, secret or address.
+
+    A view may read files, by a function, a macro or a quoted name. Nothing opens the door again.
+    """
+    logs = [log for file in files if not (log := Path(f"{file}.wal")).is_symlink()]  # a link may lead anywhere
+    connection.execute("SET allowed_paths = ?", [[*map(str, files), *map(str, logs)]])
+    connection.execute("SET allow_persistent_secrets = false")
+    connection.execute("SET enable_external_access = false")

@@ -43,6 +43,11 @@ PATIENT = (
 TIMEOUT = "SELECT CAST(setting AS BIGINT) FROM pg_catalog.pg_settings WHERE name = 'statement_timeout'"
 
 
+def is_of_the_server(schema: str) -> bool:
+    """Return whether a schema belongs to the server, which lists none of its relations as somebody's data."""
+    return schema == "information_schema" or schema.startswith("pg_")
+
+
 def kind_of(ask: Ask, schema: str, name: str) -> str | None:
     """Return the kind of what has a name in a schema: one of ``KINDS``, ``type``, or None."""
     relations = (

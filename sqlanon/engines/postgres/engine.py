@@ -24,7 +24,7 @@ from sqlanon.engines.postgres.dialect import DIALECT, HELPERS, NAMED_TYPES, chec
 from sqlanon.engines.postgres.errors import describe
 from sqlanon.engines.postgres.session import PostgresSession
 from sqlanon.engines.postgres.values import decimals, modifier, precision, values
-from sqlanon.engines.relation_names import relation_parts, table_reference, written_name
+from sqlanon.engines.relation_names import relation_parts, table_reference, unlisted, written_name
 from sqlanon.engines.rendering import INSTEAD
 from sqlanon.engines.serial import SerialEngine
 from sqlanon.engines.sqlstate import WITHHELD
@@ -311,6 +311,8 @@ class PostgresEngine(SerialEngine):
             found = pg_catalog.schemas_with(self.run, name, self.default_schema)
             schemas = [schema for schema in self.default_schema if schema in found] or self.default_schema
             parts = [schemas[0], name]
+        if len(parts) > 1 and pg_catalog.is_of_the_server(parts[-2]):
+            raise unlisted("UndefinedTable")
         return table_reference(parts)
 
     def place(self, parts: Sequence[str], target_catalog: str | None) -> Place:

@@ -25,12 +25,15 @@ SAFE_STATES = (
     "53100",
     "53200",
     "53300",
+    "53400",
     "55P03",
 )
 """Errors whose message contains names and sizes only, if it is the server's own: a function beneath a view may raise
 any of them with a text of its own (``_is_own``). The text of all others may quote a value."""
 LOST = "08006"
 """The SQLSTATE of a connection that is gone."""
+DISK_FULL, TOO_LARGE = "53100", "53400"
+"""The SQLSTATEs of temporary files for which there is no room, or which are larger than the server allows."""
 CANCELLED = "57014"
 """The SQLSTATE of a statement that was cancelled."""
 TOO_SLOW = (
@@ -46,6 +49,8 @@ STATES: dict[str, str] = {
     "42704": "a role, type or collation is not there",
     CANCELLED: "an administrator of the server cancelled the statement",
     "72000": "the state that the run reads is older than the server keeps",
+    DISK_FULL: "a disk of the server is full",
+    TOO_LARGE: "a limit of the server is reached, which is temp_file_limit where temporary files grow",
     "57P01": "an administrator of the server ended the session",
     "57P02": "the server crashed, and ended the session",
     "57P03": "the server is starting or stopping",
@@ -59,6 +64,9 @@ HINTS: dict[str, str] = {
     "25P02": "plan again.",
     CANCELLED: "run again, or ask the administrator why.",
     "72000": "raise old_snapshot_threshold, or let the run begin when less is written.",
+    DISK_FULL: "make room there: temporary files are written to pgsql_tmp of the data directory, or to a tablespace "
+    "(temp_tablespaces).",
+    TOO_LARGE: "let the role write more (ALTER ROLE … SET temp_file_limit, as a superuser), or raise its work_mem.",
     "57": "run again when the server accepts sessions.",
     LOST: "see the server's log for the reason, and run again.",
     "08": "check that the server runs, and where the driver looks for it (PGHOST, PGSERVICE).",

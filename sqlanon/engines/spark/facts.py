@@ -38,6 +38,7 @@ SETTINGS = {
     "spark.sql.ansi.enforceReservedKeywords": "false",
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.variable.substitute": "false",
+    "spark.sql.runSQLOnFiles": "false",  # parquet.`/path` would be a table
     "spark.sql.storeAssignmentPolicy": "ANSI",
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # it reads the folders 01 and 1 as one number

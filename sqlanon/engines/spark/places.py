@@ -119,6 +119,11 @@ class SparkPlaces(SerialEngine):
         self._guard(name, write)
         return exp.to_table(table, quoted=True)
 
+    def read_folder(self, folder: Path) -> exp.Expr:
+        table = f"{names.PREFIX}read_{uuid4().hex}"
+        self._guard("read", lambda: self._register(table, self._session.read.parquet(folder.as_uri())))
+        return exp.to_table(table, quoted=True)
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         # Spark has no transactions: the tables that were created within are dropped on any error.

@@ -173,6 +173,10 @@ class SQLiteWriter(OwnMethods, SQLiteGenerator, replaces=(exp.AnyValue, exp.TryC
         """Count characters; SQLite's own function ends at the character NUL."""
         return self.func(LENGTH, expression.this)
 
+    def left_sql(self, expression: exp.Left) -> str:
+        """Write ``LEFT``, which SQLite lacks."""
+        return self.func("SUBSTRING", expression.this, exp.Literal.number(1), expression.expression)
+
     def struct_sql(self, expression: exp.Struct) -> str:
         """Write values side by side as one text that no other values have."""
         return self.func(KEY, *[item.expression if isinstance(item, exp.PropertyEQ) else item

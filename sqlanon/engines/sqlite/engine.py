@@ -18,8 +18,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.engines.base import Capabilities, Computed, Lack, Place, Row
+from sqlanon.engines.confined import allowed_files
 from sqlanon.engines.duckdb.engine import DuckDBEngine
-from sqlanon.engines.relation_names import relation_parts, table_reference, written_name
+from sqlanon.engines.relation_names import relation_parts, table_reference, unlisted, written_name
 from sqlanon.engines.serial import SerialEngine
 from sqlanon.engines.sqlite import dialect
 from sqlanon.engines.sqlite.dialect import DIALECT, compare_bytes, quoted
@@ -128,6 +129,9 @@ class SQLiteEngine(SerialEngine):
     def _prepare(self) -> None:
         self._functions.register(self._connection.create_function)
         self._connection.set_progress_handler(lambda: 0, STEPS)  # where Python hears of Ctrl-C
+        if allowed_files() is not None:  # a view calls no function that reads more than its arguments
+            self.run("session", "PRAGMA trusted_schema = OFF")
+            self._connection.set_authorizer(_refuse_attaching)
         self.run("session", f"PRAGMA temp.cache_size = {CACHE}")
         self.run("session", "SELECT COUNT(*) FROM sqlite_schema")  # the first look into the file
         missing = not self.run("session", "SELECT 1 FROM pragma_function_list WHERE name = 'ln'")
@@ -409,6 +413,8 @@ class SQLiteEngine(SerialEngine):
             raise UnsupportedError(
                 "Of a SQLite file only its own tables and views can be read.", hint="copy the table into that file."
             )
+        if parts[-1].casefold().startswith("sqlite_") or self.existing(Place("", MAIN, parts[-1])) is None:
+            raise unlisted("SQLITE_ERROR")  # its own tables, and functions that SQLite reads as tables (pragma_…)
         return table_reference([MAIN, parts[-1]])
 
     # -- where releases go ---------------------------------------------------------------------------------------------
@@ -454,3 +460,8 @@ def _connect(path: Path | None, *, read_only: bool) -> sqlite3.Connection:
     """Return a connection that commits at once; a file is never created."""
     target = f"file:{quote(str(path))}?mode={'ro' if read_only else 'rw'}" if path else ":memory:"
     return sqlite3.connect(target, uri=path is not None, isolation_level=None, check_same_thread=False)
+
+
+def _refuse_attaching(action: int, *_: object) -> int:
+    """Tell SQLite that no statement opens another file, and that it may do everything else."""
+    return sqlite3.SQLITE_DENY if action in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_CREATE_VTABLE) else sqlite3.SQLITE_OK

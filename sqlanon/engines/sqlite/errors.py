@@ -24,7 +24,7 @@ HINTS: dict[str, str] = {
     "SQLITE_CANTOPEN": "check that the file exists, and that it and its folder can be read.",
     "SQLITE_NOTADB": "check that the file is a SQLite database, and not encrypted.",
     "SQLITE_CORRUPT": "the file is damaged; run PRAGMA integrity_check on a copy.",
-    "SQLITE_FULL": "make room on the disk.",
+    "SQLITE_FULL": "make room on the disk, and where temporary files are written (SQLITE_TMPDIR).",
     "SQLITE_IOERR": "make room on the disk, and check the folder of temporary files (SQLITE_TMPDIR).",
 }
 REFUSALS: dict[str, tuple[str, str]] = {

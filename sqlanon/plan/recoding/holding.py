@@ -29,7 +29,8 @@ published sensitive values are those of the class.
 
 A draw is accepted or drawn again by what it publishes alone: the limit on suppression, and the loss. The first of
 ``TRIES`` draws that is accepted is published; that changes odds by a factor of ``TRIES`` at most, and hardly at all
-where the first is nearly always accepted.
+where the first is nearly always accepted. Where none is, and models judge sensitive values, a larger size of classes is
+tried with draws of its own: by this, too, these values have a part in the size alone.
 
 **What does not hold.** Draws are made from a seed, so all of this is as good as the seed is hard to guess. The nodes
 and the least size are chosen from the data as a whole, like the one node of full domain (under models about sensitive

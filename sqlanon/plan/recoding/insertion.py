@@ -165,9 +165,8 @@ class _Choice:
 
     def _report(self) -> None:
         """Say how far the choice is, to whoever watches."""
-        self.state.engine.journal.report(
-            "inserting nodes", done=self.state.evaluated, unit="sets of nodes judged", loss=self.loss
-        )
+        unit = f"sets of nodes judged ({len(self.state.nodes)} of {self.most} nodes chosen)"
+        self.state.engine.journal.report("inserting nodes", done=self.state.evaluated, unit=unit, loss=self.loss)
 
     def _step(self) -> bool:
         """Insert one node; False when none is found that gains."""
@@ -243,12 +242,12 @@ class _Choice:
         if not wanted:
             return 0
         limit, most = self.limits.time_limit, self.limits.max_evaluations
-        if limit is not None and time.perf_counter() - self.started >= limit:
-            raise _Stopped("time limit")
         room = len(wanted)
         if most is not None:
             room = max(most - self.state.evaluated, 0)
         for some in batched(wanted[:room], AT_ONCE):
+            if limit is not None and time.perf_counter() - self.started >= limit:
+                raise _Stopped("time limit")
             for candidate in self.state.judge(some):
                 self.fresh[candidate.node] = candidate
                 self.old[candidate.node] = self._gain(candidate.node)

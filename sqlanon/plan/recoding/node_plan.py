@@ -9,18 +9,18 @@ from dataclasses import replace
 from secrets import randbits
 
 from sqlanon.compiler.question import Question
-from sqlanon.errors import HierarchyError, NoSolutionError
+from sqlanon.errors import HierarchyError, NoSolutionError, SearchStoppedError
 from sqlanon.evaluate.problem import build_problem
 from sqlanon.evaluate.session import Session
 from sqlanon.lattice.nodes import Node
 from sqlanon.models import least_size
-from sqlanon.plan.full_domain import search_plan
+from sqlanon.plan.full_domain import Plan, search_plan
 from sqlanon.plan.recoding.holding import TRIES, Starts
 from sqlanon.plan.recoding.insertion import unproven
 from sqlanon.plan.recoding.recoded_plan import RecodedPlan, accounted, load_rules
 from sqlanon.plan.recoding.rules import Recoding
 from sqlanon.plan.recoding.trials import Trial, Trials
-from sqlanon.policy import LocalRecoding
+from sqlanon.policy import LocalRecoding, SearchOptions
 from sqlanon.search.base import TIE, Problem
 
 HELD = (
@@ -45,7 +45,11 @@ SHORT = (
     "that: leave transformation.seed out, and another one is drawn for each release."
 )
 SINGLE_SHARE = 0.25
-"""The search for the single node may take this share of a time limit; a large lattice would take all of it."""
+"""The search for the single node may take this share of a time limit, and more only until it has found one; a large
+lattice would take all of it."""
+CHOOSING_SECONDS = 300.0
+"""Nodes are chosen for so long where the policy sets no limit."""
+STOPPED = "The choice of nodes was stopped ({}): a longer one may lose less (docs/patterns.md)."
 
 
 def nodes_plan(session: Session) -> RecodedPlan:
@@ -68,34 +72,31 @@ def nodes_plan(session: Session) -> RecodedPlan:
 def _chosen(session: Session, asked: LocalRecoding, most: int, seed: int) -> RecodedPlan:
     """Choose nodes by what they gain over the best single node, which is published where nothing is gained."""
     limits = session.policy.search
-    full_domain = search_plan(_limited(session, limits.time_limit))
     start = time.perf_counter()
+    full_domain = _best_single(session, limits.time_limit)
     problem, single = full_domain.problem, full_domain.solution.loss
-    deadline = None
-    if limits.time_limit is not None:
-        deadline = time.monotonic() + max(0.0, limits.time_limit - full_domain.seconds["search"])
-    trials = Trials(session.engine, problem, full_domain.question, asked.hold, deadline)
+    deadline = _deadline(limits, time.perf_counter() - start)
+    trials = Trials(session.engine, problem, full_domain.question, asked.hold, deadline, limits.on_interrupt)
+    if full_domain.search.stopped == "interrupt":
+        trials.stop("interrupted")
     trial = trials.chosen(full_domain.node, most, seed, limits)
-    trials.deadline = None  # what was chosen is published
-    size = trials.question.size if trial is None else trial.size
-    recoding, starts = None, None
+    recoding, starts, size = None, None, trials.question.size
     if trial is not None and _lossless(trial.recoding, single):
-        recoding, starts = _held(trials, trial, asked.hold, seed, single)
+        recoding, starts, size = _held(trials, trial, asked.hold, seed, single)
     warnings = _warnings(asked, starts)
-    if recoding is None or trial is None:
-        size, starts = trials.question.size, None
+    if recoding is None:
+        starts, size = None, trials.question.size
         recoding = trials.fitted([full_domain.node], size)
         warnings = [SINGLE]
     elif len(recoding.rules) == 1 and starts is None:
         warnings = [SINGLE]
     planned = _plan(session, problem, recoding, full_domain.certificate.evaluated, starts, trials, size)
     if trials.stopped is not None:
-        warnings.append(f"The choice of nodes was stopped ({trials.stopped}).")
+        warnings.append(STOPPED.format(trials.stopped))
     found = None if trial is None else trial.chosen
-    search = full_domain.seconds["search"] + time.perf_counter() - start
     return replace(
         planned,
-        seconds={**full_domain.seconds, "search": search},
+        seconds={**full_domain.seconds, "search": time.perf_counter() - start},
         warnings=(*full_domain.warnings, *warnings),
         full_domain=full_domain.solution,
         full_domain_certificate=full_domain.certificate,
@@ -103,6 +104,25 @@ def _chosen(session: Session, asked: LocalRecoding, most: int, seed: int) -> Rec
         candidates=trials.candidates,
         seed=seed,
     )
+
+
+def _best_single(session: Session, limit: float | None) -> Plan:
+    """Search for the best single node in its share of the time; beyond that, until one is found."""
+    start = time.perf_counter()
+    try:
+        return search_plan(_limited(session, None if limit is None else limit * SINGLE_SHARE))
+    except SearchStoppedError:
+        left = 0.0 if limit is None else limit - (time.perf_counter() - start)
+        if limit is None or not 0 < left <= limit * (1 - SINGLE_SHARE):
+            raise
+    return search_plan(_limited(session, left))
+
+
+def _deadline(limits: SearchOptions, spent: float) -> float | None:
+    """Return when choosing ends, after so many seconds of searching; None where evaluations alone are limited."""
+    if limits.time_limit is None:
+        return None if limits.max_evaluations is not None else time.monotonic() + CHOOSING_SECONDS
+    return time.monotonic() + max(0.0, limits.time_limit - spent)
 
 
 def _warnings(asked: LocalRecoding, starts: Starts | None) -> list[str]:
@@ -120,27 +140,33 @@ def _lossless(recoding: Recoding, single: float) -> bool:
 
 def _held(
     trials: Trials, trial: Trial, hold: float, seed: int, single: float = math.inf
-) -> tuple[Recoding | None, Starts | None]:
-    """Return what the nodes publish when chance holds records back, and the draw; no recoding when none is allowed.
+) -> tuple[Recoding | None, Starts | None, int]:
+    """Return what the nodes publish when chance holds records back, the draw, and the least size of a class.
 
-    A single node excludes nothing, so that nothing is held back from it.
+    There is no recoding when no draw is allowed. Where models judge sensitive values, records that are held back leave
+    other classes, of which other numbers fail: larger ones are tried when no draw of a size stays within the limit. A
+    single node excludes nothing, so that nothing is held back from it.
     """
     if not hold or len(trial.nodes) == 1:
-        return trials.fitted(trial.nodes, trial.size), None
-    for attempt in range(TRIES):
-        starts = Starts.of(hold, len(trial.nodes), trials.limit, seed, attempt)
-        recoding = trials.fitted(trial.nodes, trial.size, starts)
-        if trials.suppressed(recoding) <= trials.problem.catalog.allowed and _lossless(recoding, single):
-            return recoding, starts
-    return None, None
+        return trials.fitted(trial.nodes, trial.size), None, trial.size
+    for number, size in enumerate(trials.sizes(trial.size)):
+        for attempt in range(number * TRIES, (number + 1) * TRIES):
+            starts = Starts.of(hold, len(trial.nodes), trials.limit, seed, attempt)
+            recoding = trials.fitted(trial.nodes, size, starts)
+            within = trials.suppressed(recoding) <= trials.problem.catalog.allowed
+            if within and _lossless(recoding, single):
+                return recoding, starts, size
+        if within:  # the last draw loses too much, and classes of a larger size lose more
+            break
+    return None, None, trial.size
 
 
 def _limited(session: Session, seconds: float | None) -> Session:
-    """Return the session with what the search for the single node may take of a time limit."""
+    """Return the session with what a search for the single node may take."""
     if seconds is None:
         return session
     policy = session.encoded_policy
-    search = replace(policy.search, time_limit=seconds * SINGLE_SHARE)
+    search = replace(policy.search, time_limit=seconds)
     return replace(session, encoded_policy=replace(policy, search=search))
 
 
@@ -151,13 +177,14 @@ def _given(session: Session, asked: LocalRecoding, given: Sequence[Mapping[str, 
     question = Question(problem.catalog, models, least_size(models), problem.measure.needs)
     nodes = tuple(dict.fromkeys(_node(problem, levels, number) for number, levels in enumerate(given)))
     limit = policy.search.time_limit
-    trials = Trials(session.engine, problem, question, asked.hold, None if limit is None else time.monotonic() + limit)
+    deadline = None if limit is None else time.monotonic() + limit
+    trials = Trials(session.engine, problem, question, asked.hold, deadline, policy.search.on_interrupt)
 
     def tried(size: int) -> Trial:
         return Trial(nodes, size, trials.fitted(nodes, size))
 
     trial = trials.best(tried, trials.sizes(question.size)) or tried(question.size)
-    recoding, starts = _held(trials, trial, asked.hold, seed)
+    recoding, starts, size = _held(trials, trial, asked.hold, seed)
     if recoding is None:
         catalog = problem.catalog
         raise NoSolutionError(
@@ -168,7 +195,7 @@ def _given(session: Session, asked: LocalRecoding, given: Sequence[Mapping[str, 
         )
     several = [*_warnings(asked, starts), GIVEN] if len(nodes) > 1 else []
     return replace(
-        _plan(session, problem, recoding, len(nodes), starts, trials, trial.size),
+        _plan(session, problem, recoding, len(nodes), starts, trials, size),
         seconds={**session.seconds, "search": time.perf_counter() - start},
         warnings=(*session.warnings, *several),
         seed=seed if starts else None,

@@ -154,7 +154,8 @@ def _one_by_one(
     trials = Trials(session.engine, problem, question, 0.0, deadline)
     best, least = question.size, math.inf
     for size in trials.sizes(question.size):
-        found = trials.fitted(nodes, size)
+        left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
+        found = trials.fitted(nodes, size, time_limit=left)
         lost = _loss(catalog, found.rules, trials.suppressed(found))
         if lost >= least:
             break

@@ -67,7 +67,8 @@ class Trials:
     Attributes:
         question: the models of the policy.
         hold: the share of the records that is held back.
-        deadline: by ``time.monotonic``; None: none.
+        deadline: of choosing, by ``time.monotonic``; None: none. An interrupt that publishes moves it to that moment.
+        on_interrupt: as in ``SearchOptions``.
         candidates: sets of nodes that were judged so far.
         stopped: why a choice of nodes was stopped; None: none was.
     """
@@ -77,8 +78,14 @@ class Trials:
     question: Question
     hold: float
     deadline: float | None
+    on_interrupt: str = "discard"
     candidates: int = 0
     stopped: str | None = None
+
+    @property
+    def late(self) -> bool:
+        """Whether nothing more is chosen."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
 
     @property
     def judge(self) -> Question | None:
@@ -91,11 +98,28 @@ class Trials:
         catalog = self.problem.catalog
         return Fraction(catalog.allowed, max(catalog.population, 1))
 
-    def fitted(self, nodes: Sequence[Node], size: int, starts: Starts | None = None) -> Recoding:
-        """Publish the records by some nodes (``first_fit``)."""
-        question = of_size(self.question, size)
-        left = None if self.deadline is None else max(self.deadline - time.monotonic(), 0.0)
-        return first_fit(self.engine, self.problem, question, nodes, time_limit=left, starts=starts, judge=self.judge)
+    def fitted(
+        self, nodes: Sequence[Node], size: int, starts: Starts | None = None, *, time_limit: float | None = None
+    ) -> Recoding:
+        """Publish the records by some nodes (``first_fit``).
+
+        The deadline is one of choosing: what was chosen is fitted after it, too, unless a time limit is given here.
+        """
+        return first_fit(
+            self.engine,
+            self.problem,
+            of_size(self.question, size),
+            nodes,
+            time_limit=time_limit,
+            starts=starts,
+            judge=self.judge,
+        )
+
+    def stop(self, reason: str | None) -> None:
+        """Note why a choice was stopped; after an interrupt nothing more is chosen."""
+        self.stopped = self.stopped or reason
+        if reason == "interrupted":
+            self.stopped, self.deadline = reason, time.monotonic()
 
     def suppressed(self, recoding: Recoding) -> int:
         """Return the suppressed records, ``uncovered`` included."""
@@ -113,9 +137,16 @@ class Trials:
         """Return the trial that loses least, of sizes that grow until the loss does; None when none fits."""
         best: Trial | None = None
         for size in sizes:
-            if self.deadline is not None and time.monotonic() >= self.deadline:
+            if self.late:
+                self.stop("time limit")
                 break
-            trial = tried(size)
+            try:
+                trial = tried(size)
+            except KeyboardInterrupt:
+                if self.on_interrupt == "discard":
+                    raise
+                self.stop("interrupted")
+                break
             if trial is None or not self.fits(trial):
                 continue
             if best is not None and _loss(trial) >= _loss(best):
@@ -139,13 +170,14 @@ class Trials:
         Raises:
             Interrupted: see ``choose``.
         """
-        first = self.question.size
+        first, few = self.question.size, None
         if self.judge is not None and most > FEW:
             few = self.best(lambda size: self._with_top(start, FEW, seed, size, limits), self.sizes(first))
-            if few is None:
-                return None
+            if few is None or self.late:
+                return few
             first = few.size
-        return self.best(lambda size: self._with_top(start, most, seed, size, limits), self.sizes(first))
+        found = self.best(lambda size: self._with_top(start, most, seed, size, limits), self.sizes(first))
+        return few if few is not None and (found is None or _loss(few) < _loss(found)) else found
 
     def _with_top(self, start: Node, most: int, seed: int, size: int, limits: SearchOptions) -> Trial:
         """Choose nodes; where too many records would be left over, the last is the most general of all."""
@@ -153,9 +185,11 @@ class Trials:
         top = self.problem.lattice.top
         if self.fits(trial) or top in trial.nodes or most == 1 or not self.hold:
             return trial
-        if len(trial.nodes) == most:
-            trial = self._choose(start, most - 1, seed, size, limits)
-        nodes = (*trial.nodes, top)
+        if len(trial.nodes) == most and not self.late:
+            again = self._choose(start, most - 1, seed, size, limits)
+            if again.chosen is not None and again.chosen.stopped is None:
+                trial = again
+        nodes = (*trial.nodes[: most - 1], top)
         return replace(trial, nodes=nodes, recoding=self.fitted(nodes, size))
 
     def _choose(self, start: Node, most: int, seed: int, size: int, limits: SearchOptions) -> Trial:
@@ -164,7 +198,7 @@ class Trials:
         question = of_size(self.question, size)
         found = choose(self.engine, self.problem, question, start, most=most, seed=seed, limits=limits)
         self.candidates += found.evaluated
-        self.stopped = self.stopped or found.stopped
+        self.stop(found.stopped)
         nodes = found.nodes or (start,)
         return Trial(nodes, size, self.fitted(nodes, size), found)
 

@@ -7,7 +7,7 @@ column, the hierarchy and the published text, and reveal nothing more of a recor
 A value without bounds has NULL: the only root of a hierarchy (it stands for NULL too, and for what is not listed),
 NULL, ``far``, NaN and infinities, and what stands for a listed value that is no number or date (``90+``, NULL). The
 open ends of intervals (``<0``, ``>=100``) have one bound, and cut the intervals that they lie in: with an ``upper`` of
-90, ``[80, 100)`` stands for 80 to 89.
+90, ``[80, 90)`` stands in the place of ``[80, 100)`` (and the start 80, with ``labels: start``, for 80 to 89).
 
 Of whole numbers and dates, ``high`` is the last one that belongs to the value: 24 of ``[20, 25)``, 2024-03-31 of
 ``2024-Q1``. Of other numbers and of timestamps it is the bound itself, which does not belong to a half-open interval:

@@ -169,7 +169,8 @@ def _intervals(spec: Intervals, value: exp.Expr, type_name: str) -> list[exp.Exp
     A tree: the index of a value's interval on level 1 is an integer, and each coarser level is a function of it.
     The index is counted from an offset below all values, a multiple of every fan-out, so that dividing is flooring.
     Values below ``lower`` or at least ``upper``, NaN, infinities, and values too large to compute with (``far``) keep
-    one label each on all levels, apart from the intervals; ``lower`` and ``upper`` need not be edges.
+    one label each on all levels, apart from the intervals; ``lower`` and ``upper`` need not be edges. The label of an
+    interval that one of them cuts ends there, so that no two labels overlap: ``[80, 90)`` beside ``>=90``.
     """
     base_type = type_name.upper().split("(")[0]
     if base_type not in (*INTEGERS, *FLOATS, "DECIMAL"):
@@ -201,9 +202,10 @@ def _intervals(spec: Intervals, value: exp.Expr, type_name: str) -> list[exp.Exp
     if base_type in FLOATS:
         number, index = _float_index(spec, value, base_type, scale, shift, offset)
         text = exp.cast(value.copy(), "VARCHAR")
+        side: Side = _double_side
         special = [
             exp.If(this=bind_template("NOT ISFINITE(:number)", number=number), true=text),
-            *_beyond(spec, number, lambda bound: bind_template("CAST(:bound AS DOUBLE)", bound=_plain(bound))),
+            *_beyond(spec, number, side),
             exp.If(this=bind_template("ABS(:bucket) > :reach", bucket=_bucket(spec, number), reach=reach), true=_far()),
         ]
     else:
@@ -212,9 +214,10 @@ def _intervals(spec: Intervals, value: exp.Expr, type_name: str) -> list[exp.Exp
         index = bind_template("(:number - :shift) // :width", number=number, shift=shift, width=width)
         outside = "(:number BETWEEN :least AND :most) IS NOT TRUE"
         far = exp.If(this=bind_template(outside, number=number, least=-LIMIT, most=LIMIT), true=_far())
-        beyond = _beyond(spec, number, lambda bound: bind_template(":bound", bound=_scaled_bound(bound, scale)))
+        side = _scaled_side(scale)
+        beyond = _beyond(spec, number, side)
         special = [far, *beyond] if boundless else [*beyond, far]  # one without bound may be NaN, above every number
-    return _labelled(spec, value, index, special, width, shift, scale)
+    return _labelled(value, index, special, _Cuts(spec, number, side, scale), width, shift)
 
 
 def _narrow_intervals(spec: Intervals, value: exp.Expr, width: int, origin: int, widest: int) -> list[exp.Expr]:
@@ -223,8 +226,9 @@ def _narrow_intervals(spec: Intervals, value: exp.Expr, width: int, origin: int,
     shift = origin - offset * width
     number = exp.cast(value.copy(), "BIGINT")
     index = bind_template("(:number - :shift) // :width", "BIGINT", number=number, shift=shift, width=width)
-    special = _beyond(spec, number, lambda bound: bind_template(":bound", "BIGINT", bound=_scaled_bound(bound, 0)))
-    return _labelled(spec, value, index, special, width, shift, 0, "BIGINT")
+    side = _scaled_side(0, "BIGINT")
+    special, cuts = _beyond(spec, number, side), _Cuts(spec, number, side, 0)
+    return _labelled(value, index, special, cuts, width, shift, "BIGINT")
 
 
 def _long_intervals(spec: Intervals, value: exp.Expr, width: int, origin: int) -> list[exp.Expr]:
@@ -234,7 +238,8 @@ def _long_intervals(spec: Intervals, value: exp.Expr, width: int, origin: int) -
     negative, or downwards from the edge before. The intervals that reach beyond an end of the type have known texts.
     """
     number = exp.cast(value.copy(), "BIGINT")
-    beyond = _beyond(spec, number, lambda bound: bind_template(":bound", "BIGINT", bound=_scaled_bound(bound, 0)))
+    side = _scaled_side(0, "BIGINT")
+    beyond, cuts = _beyond(spec, number, side), _Cuts(spec, number, side, 0)
     missing = exp.If(this=exp.Is(this=value.copy(), expression=exp.null()), true=exp.null())
     result: list[exp.Expr] = []
     for depth in range(len(spec.fanouts) + 1):
@@ -259,7 +264,8 @@ def _long_intervals(spec: Intervals, value: exp.Expr, width: int, origin: int) -
         if spec.labels == "range":
             end = _number_text(bind_template(":start + :width", "BIGINT", start=start, width=joined), 0)
             label = bind_template("'[' || :start || ', ' || :end || ')'", start=label, end=end)
-        result.append(exp.Case(ifs=[item.copy() for item in (missing, *beyond, *ends)], default=label))
+        special = (missing, *beyond, *cuts.at(joined, LEAST_LONG, MOST_LONG), *ends)
+        result.append(exp.Case(ifs=[item.copy() for item in special], default=label))
     return [*result, unless_null(value, exp.Literal.string(ROOT))]
 
 
@@ -269,16 +275,16 @@ def _known_label(spec: Intervals, start: int, width: int) -> exp.Expr:
 
 
 def _labelled(
-    spec: Intervals,
     value: exp.Expr,
     index: exp.Expr,
     special: list[exp.If],
+    cuts: _Cuts,
     width: int,
     shift: int,
-    scale: int,
     integer: str = "INT128",
 ) -> list[exp.Expr]:
     """Return the labels of the intervals, level by level, and of the special values."""
+    spec, scale = cuts.spec, cuts.scale
     missing = exp.If(this=exp.Is(this=value.copy(), expression=exp.null()), true=exp.null())
     result: list[exp.Expr] = []
     for depth in range(len(spec.fanouts) + 1):
@@ -290,7 +296,8 @@ def _labelled(
                 bind_template(":coarse + :shift", integer, coarse=coarse, shift=shift + joined * width), scale
             )
             label = bind_template("'[' || :start || ', ' || :end || ')'", start=label, end=end)
-        result.append(exp.Case(ifs=[item.copy() for item in (missing, *special)], default=label))
+        cut = cuts.at(joined * width, -LIMIT, LIMIT)
+        result.append(exp.Case(ifs=[item.copy() for item in (missing, *special, *cut)], default=label))
     return [*result, unless_null(value, exp.Literal.string(ROOT))]
 
 
@@ -315,7 +322,63 @@ def _far() -> exp.Expr:
     return exp.Literal.string("far")
 
 
-def _beyond(spec: Intervals, number: exp.Expr, side: Callable[[Decimal], exp.Expr]) -> list[exp.If]:
+Side = Callable[[Decimal], exp.Expr]
+"""The number that another one is compared with, in the units of that one."""
+
+
+def _double_side(bound: Decimal) -> exp.Expr:
+    return bind_template("CAST(:bound AS DOUBLE)", bound=_plain(bound))
+
+
+def _scaled_side(scale: int, integer: str = "INT128") -> Side:
+    return lambda bound: bind_template(":bound", integer, bound=_scaled_bound(bound, scale))
+
+
+@dataclass(frozen=True, slots=True)
+class _Cuts:
+    """The labels of the intervals that ``lower`` and ``upper`` cut, of numbers that lie between these.
+
+    Attributes:
+        number: what is compared with edges, which ``side`` gives.
+        scale: the decimal places of an edge.
+    """
+
+    spec: Intervals
+    number: exp.Expr
+    side: Side
+    scale: int
+
+    def at(self, width: int, least: int, most: int) -> list[exp.If]:
+        """Return them for intervals of a width in units of 10^-scale; edges beyond least and most cut nothing off."""
+        lower, upper = self.spec.lower, self.spec.upper
+        found: list[exp.If] = []
+        for bound, compare, far in ((lower, ":number < :edge", width), (upper, ":number >= :edge", 0)):
+            if bound is None or self.spec.labels != "range":
+                continue
+            unit, origin = 10**self.scale, int(Fraction(self.spec.origin) * 10**self.scale)
+            start = (math.floor(Fraction(bound) * unit) - origin) // width * width + origin
+            if Fraction(start, unit) == Fraction(bound) or not least <= start <= start + width <= most:
+                continue
+            edge = self._number(start + far)
+            ends = (
+                self._text(start, lower, is_cut=lower is not None and Fraction(lower) * unit > start),
+                self._text(start + width, upper, is_cut=upper is not None and Fraction(upper) * unit < start + width),
+            )
+            this = bind_template(compare, number=self.number, edge=self.side(edge))
+            found.append(exp.If(this=this, true=exp.Literal.string(f"[{ends[0]}, {ends[1]})")))
+        return found
+
+    def _number(self, scaled: int) -> Decimal:
+        return Decimal(f"{scaled}E-{self.scale}")
+
+    def _text(self, scaled: int, bound: Decimal | None, *, is_cut: bool) -> str:
+        """Return the text of an edge, or of the bound before it, with as many places."""
+        if bound is None or not is_cut:
+            return _plain(self._number(scaled))
+        return _plain(bound) if _scale(bound) > self.scale else f"{bound:.{self.scale}f}"
+
+
+def _beyond(spec: Intervals, number: exp.Expr, side: Side) -> list[exp.If]:
     result = []
     for bound, compare, sign in ((spec.lower, ":number < :bound", "<"), (spec.upper, ":number >= :bound", ">=")):
         if bound is not None:

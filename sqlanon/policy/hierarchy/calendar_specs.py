@@ -86,7 +86,7 @@ class Dates:
         option(
             "levels",
             shaped({"type": "array", "items": {"enum": list(DATE_LEVELS)}}, f"list of {', '.join(DATE_LEVELS)}"),
-            about="The periods, finest first.",
+            about="The periods, finest first. A column of dates has no level for day: level 0 reads the same.",
             example="[month, quarter, year]",
         ),
         option(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sqlanon.parameters import Parameter, ValueCheck, choice, option, or_nothing, shaped, text, whole, words_of
+from sqlanon.parameters import Parameter, ValueCheck, choice, option, or_nothing, shaped, suggest, text, whole, words_of
 from sqlanon.policy.hierarchy.spec_values import Found, is_list, set_fields
 
 OTHER = "(other)"
@@ -143,7 +143,7 @@ class Codes:
     def faults(self) -> Found:
         """Yield a system that is not known."""
         if self.system not in SYSTEMS:
-            yield "", "This is not a system of codes that is shipped.", f"choose one of {', '.join(SYSTEMS)}."
+            yield "", "This is not a system of codes that is shipped.", suggest(self.system, SYSTEMS)
 
 
 SYSTEMS = words_of(Codes.options, "system")

@@ -30,7 +30,7 @@ def literal(text: str) -> exp.Expr:
 
 def first(value: exp.Expr, count: int) -> exp.Expr:
     """Return the first characters of a text."""
-    return exp.Anonymous(this="LEFT", expressions=[value.copy(), exp.Literal.number(count)])
+    return exp.Left(this=value.copy(), expression=exp.Literal.number(count))
 
 
 def character_at(value: exp.Expr, place: int) -> exp.Expr:

@@ -65,7 +65,7 @@ MODE = "0?[4-7][0-7][0-7]"
 MODE_KEY = option(
     "mode",
     or_nothing(shaped({"type": "string", "pattern": f"^{MODE}$"}, "text of three or four octal digits, in quotes")),
-    about="The permissions of a file and its papers, as chmod writes them.",
+    about="The permissions of a file and its accompanying files, as chmod writes them.",
     example='output: {file: released.parquet, mode: "0640"}',
     page="policy.md#output-and-engine",
     default='those of the file that is replaced, or else "0600"',

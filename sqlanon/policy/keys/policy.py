@@ -242,7 +242,9 @@ TOP_KEYS = (
     option(
         "if_exists",
         choice(error="the run ends", replace="it is replaced, once the new release has passed its audit"),
-        about="What happens to a target that is there already.",
+        about="What happens to a target that is there already. A release that is replaced without a ledger is compared "
+        "with the new one, and a warning counts the classes that almost agree.",
+        page="ledger.md#a-release-that-is-replaced-without-a-ledger",
         example="replace",
     ),
     option(
@@ -258,7 +260,7 @@ TOP_KEYS = (
         or_nothing(text()),
         about="The file of the operator's proof, for sqlanon verify. It is not to be handed on.",
         example="../proof.json",
-        page="commands.md#a-release-and-its-papers",
+        page="commands.md#a-release-and-its-accompanying-files",
         default="none",
     ),
     option(

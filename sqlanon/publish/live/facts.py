@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -46,6 +46,11 @@ def facts_of(
         *(("level", name, str(level)) for name, level in levels.items()),
         *(("height", name, str(height)) for name, height in heights.items()),
     ]
+
+
+def levels_of(facts: Sequence[Fact]) -> dict[str, str]:
+    """Return the level of each quasi-identifier."""
+    return {name: level for kind, name, level in facts if kind == "level"}
 
 
 def file_facts(engine: Engine, policy: Policy) -> list[Fact]:

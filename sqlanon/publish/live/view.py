@@ -8,7 +8,9 @@ hold. All are created in one transaction, and the view is audited in it, as it w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from sqlglot import exp
@@ -25,14 +27,19 @@ from sqlanon.models.base import is_of_release
 from sqlanon.policy import Output, Policy
 from sqlanon.policy.keyed import KEYED_ROLES
 from sqlanon.publish.live.epochs import begin, compare_states, epoch_view, facts_of_epoch, keep_state
-from sqlanon.publish.live.facts import Fact
+from sqlanon.publish.live.facts import Fact, frozen_facts, levels_of
 from sqlanon.publish.live.lookups import has_lookup, sensitive_with_lookup, told_by_hierarchy
 from sqlanon.publish.targets import FACT_COLUMNS, FROZEN, LEFT, LOOKUP, SHOWN, frozen_tables, place, tables_beneath
 from sqlanon.source.opening import Source
 from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import column, count_rows
+from sqlanon.sqltrees.trees import column, count_rows, table
+
+if TYPE_CHECKING:  # loaded where a view is replaced
+    from sqlanon.publish.replaced import Replacing
 
 KIND = "live_view"
+Kept = tuple[exp.Select, dict[str, tuple[str, str]]]
+"""What an earlier view shows, and the quasi-identifiers whose levels differ, with both."""
 WARNING = (
     "A live view shows the present state of its source. Whoever reads it twice sees what changed between: a record "
     "that came or went alone is singled out by the difference, whatever k is. Where that matters, publish snapshots "
@@ -255,6 +262,7 @@ class LiveDraft:
         claim: what the view claims, with its models also where entities are counted.
         verify_source: raises SourceChangedError; called last.
         output: the target, with its owner and readers.
+        replacing: compares the view with an earlier one that it replaces.
     """
 
     view: LiveView
@@ -263,12 +271,13 @@ class LiveDraft:
     claim: ReleaseClaim
     verify_source: Callable[[], None]
     output: Output
+    replacing: Replacing | None = None
 
 
 def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> tuple[str, ...]:
     """Create lookups and view, audit the view, commit; an earlier one is dropped in the same transaction.
 
-    Returns warnings: of an earlier state of a view with an epoch, what it reveals together with this one.
+    Returns warnings: of an earlier view, what it reveals together with this one.
 
     Raises:
         SourceChangedError: the view holds another number of records than the plan.
@@ -276,6 +285,7 @@ def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> tuple[str, .
         EngineError: the database refused a statement. In all cases, the old view stays.
     """
     earlier = draft.output.epoch is not None and keep_state(engine, where)
+    old = _keep_shown(engine, where, draft)
     with engine.transaction():
         engine.make_schema(where)
         _drop_old(engine, where)
@@ -296,7 +306,7 @@ def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> tuple[str, .
         engine.run("write facts", _table(where.named(where.name + FROZEN), rows_of(_facts_table(facts))))
         engine.create_view(where, shown)
         with engine.journal.phase("auditing"):
-            _audit(engine, where.table, draft)
+            _audit(engine, where.table, draft, old)
             if epoch is None:
                 _audit_entities(engine, draft)
         warnings = compare_states(engine, epoch) if epoch is not None and earlier else ()
@@ -305,7 +315,24 @@ def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> tuple[str, .
         if draft.output.owner is not None:
             _refuse_owner(engine, where, draft)
         no_return()
-    return warnings
+    if old is not None:
+        with suppress(EngineError):  # the view stands
+            engine.drop(names.REPLACED)
+    return warnings if draft.replacing is None else (*warnings, *draft.replacing.warnings)
+
+
+def _keep_shown(engine: Engine, where: Place, draft: LiveDraft) -> Kept | None:
+    """Keep what a view shows that is replaced (``names.REPLACED``); None where there is nothing to compare."""
+    if draft.replacing is None or draft.output.epoch is not None or engine.existing(where) is None:
+        return None
+    shown = draft.replacing.rows(engine, lambda: where.table, draft.claim)
+    if shown is None:
+        return None
+    facts = frozen_facts(engine, where) if frozen_tables(engine, where) else None
+    before, now = levels_of(facts or []), levels_of(draft.facts)
+    others = {name: (before[name], level) for name, level in now.items() if before.get(name, level) != level}
+    engine.create("keep old view", names.REPLACED, shown, replayed=False)
+    return exp.select(*map(column, shown.named_selects)).from_(table(names.REPLACED)), others
 
 
 def _refuse_owner(engine: Engine, where: Place, draft: LiveDraft) -> None:
@@ -353,7 +380,7 @@ def _facts_table(facts: Sequence[Fact]) -> pa.Table:
     return pa.table({key: pa.array(items, pa.string()) for key, items in zip(FACT_COLUMNS, columns, strict=True)})
 
 
-def _audit(engine: Engine, relation: exp.Expr, draft: LiveDraft) -> None:
+def _audit(engine: Engine, relation: exp.Expr, draft: LiveDraft, old: Kept | None) -> None:
     # read once: every audit would join, sort and shuffle the whole source again
     relation = engine.read_once("read live view", names.READ_LIVE, relation)
     rows = _count(engine, "count written rows", relation)
@@ -365,6 +392,8 @@ def _audit(engine: Engine, relation: exp.Expr, draft: LiveDraft) -> None:
         )
     claim = draft.claim if draft.view.entity is None else draft.claim.without_models()
     audit_release(engine, relation, claim)
+    if draft.replacing is not None and old is not None:
+        draft.replacing.compare(engine, old[0], relation, claim, old[1])
     engine.drop(names.READ_LIVE)
 
 

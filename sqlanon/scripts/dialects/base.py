@@ -117,6 +117,7 @@ class Dialect:
         shuffles_in_parts: an ORDER BY of all rows is not kept, or sorted by one worker, so that the rows of the release
             are shuffled part by part.
         steps: the statements that take the place of one.
+        stops: when a script ends at a statement that fails, a clause.
         loads: how the files of ``sql/load`` reach the database, a sentence; None: it loads none.
         analyzes: the planner knows nothing of the values of a new table before ANALYZE.
     """
@@ -143,6 +144,7 @@ class Dialect:
     analyzes: bool = False
     shuffles_in_parts: bool = False
     steps: Callable[[exp.Expr], Iterable[Step]] = alone
+    stops: str = "see that yours does"
     loads: str | None = None
 
     def rule(self, node: exp.Expr) -> Rule | None:

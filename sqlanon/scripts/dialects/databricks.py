@@ -36,6 +36,8 @@ DATABRICKS = Dialect(
     notes=(
         "Its tables are ordinary ones of the current schema, dropped at the end: views would be computed anew by each "
         "statement that reads them. Two runs at once need two schemas.",
+        "Run it in a schema of its own that grants nobody anything: the tables hold values of the source, and stay "
+        "where an audit ends the script. Move the release out after the audits.",
     ),
 )
 

@@ -22,6 +22,7 @@ DUCKDB = Dialect(
     texts=TEXTS | {"HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "UUID", "TIME"},
     functions={"ISFINITE": SAME},
     patterns=dict.fromkeys(("%Y-%m-%d", "%G-W%V", "%Y-%m", "%Y"), SAME),
+    stops="the shell duckdb needs -bail",
     loads="Paths begin in the folder in which DuckDB was started.",
     wide_literals=True,
     asof=True,

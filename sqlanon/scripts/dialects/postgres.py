@@ -27,6 +27,7 @@ POSTGRES = Dialect(
     patterns=dict.fromkeys(PATTERNS, SAME),
     longest_name=LONGEST_NAME,
     preamble=HELPERS,
+    stops="psql needs -v ON_ERROR_STOP=1",
     loads="\\copy is a command of psql, and its paths begin where that was started.",
     notes=(
         "Run it in one session: two functions and the tables are temporary, and go with it. "

@@ -89,6 +89,7 @@ SQLITE = Dialect(
     texts=TEXTS - {"BOOLEAN", "UBIGINT"},
     steps=steps,
     patterns=periods("STRFTIME", {pattern: pattern for pattern in PATTERNS[:3]}, format_first=True),
+    stops="the shell sqlite3 needs -bail",
     loads=".import is a command of the shell sqlite3, and its paths begin where that was started.",
     notes=(
         "LN, CEIL and FLOOR must be compiled in (SQLITE_ENABLE_MATH_FUNCTIONS).",

@@ -1,0 +1,202 @@
+"""A run that replaces a release without a ledger warns of what both show together, and of nothing else."""
+
+from __future__ import annotations
+
+import importlib
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from postgres_server import Server, execute
+
+import sqlanon
+from sqlanon.errors import EngineError
+
+Row = tuple[str, str, str, str]
+SAME: list[Row] = [(f"p{i}", "mf"[i % 2], f"8{i % 4 // 2}", ["flu", "cold"][i % 8 // 4]) for i in range(40)]
+"""Four classes of ten records each."""
+CHANGED = [*SAME[3:], ("q", "f", "80", "cold")]
+"""Two classes lost a record each, one lost one and got another, and one is as it was."""
+KINDS = ("r.csv", "r.parquet", "r.duckdb", "r.xml", "parts", "table", "view", "sqlite table", "sqlite r.parquet")
+ALMOST = "almost agrees with it: {} classes differ by fewer than 5 records, {} records in all"
+
+
+def write(folder: Path, rows: list[Row], *, sqlite: bool = False) -> Path:
+    """Write the records to a database, and return it."""
+    path = folder / ("source.sqlite" if sqlite else "source.duckdb")
+    opened: Any = sqlite3.connect(path) if sqlite else duckdb.connect(str(path))
+    opened.execute("DROP TABLE IF EXISTS t")
+    opened.execute("CREATE TABLE t (id TEXT, sex TEXT, zip TEXT, ill TEXT)")
+    opened.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
+    opened.commit()
+    opened.close()
+    return path
+
+
+def document(output: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {
+        "table": "t",
+        "columns": {
+            "id": {"role": "drop"},
+            "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
+            "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
+            "ill": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
+        },
+        "privacy": [{"type": "k_anonymity", "k": 5}],
+        "suppression_limit": 0,
+        "output": output,
+        "if_exists": "replace",
+        **changes,
+    }
+
+
+def output_of(folder: Path, kind: str) -> dict[str, Any]:
+    name = kind.removeprefix("sqlite ")
+    if name in ("table", "view", "live_view"):
+        return {name: "released"}
+    return {"file": str(folder / name)} | ({"partition_by": ["sex"]} if name == "parts" else {})
+
+
+def warned(source: Any, asked: dict[str, Any]) -> str:
+    """Publish, and return what was warned of the release that was replaced."""
+    with sqlanon.anonymize(source, sqlanon.Policy.from_dict(asked)) as release:
+        assert all("replace" not in str(item) for item in release.manifest.items())
+        return "\n".join(warning for warning in release.warnings if "replaces" in warning)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_classes_that_almost_agree_are_counted(tmp_path: Path, kind: str) -> None:
+    asked, sqlite = document(output_of(tmp_path, kind)), kind.startswith("sqlite")
+    for rows, wanted in ((SAME, ""), (SAME[::-1], ""), (CHANGED, ALMOST.format(3, 4)), (CHANGED, "")):
+        found = warned(write(tmp_path, rows, sqlite=sqlite), asked)
+        assert (wanted in found) if wanted else not found
+    keeps_rows = document(output_of(tmp_path, kind), suppressed="redact")
+    assert not warned(write(tmp_path, CHANGED, sqlite=sqlite), keeps_rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_levels_are_named(tmp_path: Path, kind: str) -> None:
+    sqlite = kind.startswith("sqlite")
+    source, asked = write(tmp_path, SAME, sqlite=sqlite), document(output_of(tmp_path, kind))
+    coarser = asked | {"columns": asked["columns"] | {"zip": {**asked["columns"]["zip"], "min_level": 1}}}
+    assert not warned(source, asked)
+    found = warned(source, coarser)
+    assert ("other levels (zip 0, now 1)" if "table" not in kind and kind != "view" else "no class is in both") in found
+
+
+@pytest.mark.parametrize("what", ["other columns", "no table", "nothing"])
+@pytest.mark.parametrize("kind", ["r.csv", "r.parquet", "r.duckdb", "table"])
+def test_a_target_that_cannot_be_compared_is_replaced_in_silence(tmp_path: Path, kind: str, what: str) -> None:
+    source, target = write(tmp_path, SAME), tmp_path / kind
+    if kind == "table":
+        with duckdb.connect(str(source)) as connection:
+            connection.execute({"other columns": "CREATE TABLE released AS SELECT 1 AS x"}.get(what, "SELECT 1"))
+    elif what != "nothing":
+        target.write_text("a,b\n1,2\n" if what == "other columns" else "\x00\xff")
+    assert not warned(source, document(output_of(tmp_path, kind)))
+
+
+def test_a_comparison_that_fails_does_not_stop_a_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise EngineError("It is too large.", statement="differences", kind="OutOfMemoryException")
+
+    asked = document({"table": "released"})
+    assert not warned(write(tmp_path, SAME), asked)
+    monkeypatch.setattr("sqlanon.publish.replaced.count_differences", fail)
+    source = write(tmp_path, CHANGED)
+    assert not warned(source, asked)
+    with duckdb.connect(str(source)) as connection:
+        assert connection.execute("SELECT COUNT(*) FROM released").fetchall() == [(len(CHANGED),)]
+
+
+def test_what_a_ledger_judges_is_not_compared(tmp_path: Path) -> None:
+    key = tmp_path / "secret.key"
+    key.write_text("0123456789abcdef" * 4)
+    key.chmod(0o600)
+    ledger = {"file": str(tmp_path / "ledger.duckdb"), "record": "id"}
+    asked = document({"file": str(tmp_path / "r.csv")}, key={"file": str(key)}, ledger=ledger, suppression_limit=1)
+    warned(write(tmp_path, SAME), asked)
+    assert not warned(write(tmp_path, CHANGED), asked)
+
+
+def test_persons_are_not_counted_and_the_warning_says_so(tmp_path: Path) -> None:
+    asked = document({"table": "released"}, entity="id")
+    assert not warned(write(tmp_path, SAME), asked)
+    assert "records are counted" in warned(write(tmp_path, [*SAME, *[("q", "f", "81", "flu")] * 6]), asked)
+
+
+def test_an_earlier_manifest_names_nothing_but_levels(tmp_path: Path) -> None:
+    asked = document({"file": str(tmp_path / "r.csv")})
+    warned(source := write(tmp_path, SAME), asked)
+    manifest = tmp_path / "r.csv.manifest.json"
+    manifest.write_text(manifest.read_text().replace('"level": 0', '"level": "canary"'))
+    assert not warned(source, asked)
+
+
+@pytest.mark.slow
+def test_a_live_view_that_is_planned_anew_is_compared(tmp_path: Path) -> None:
+    source, asked = write(tmp_path, [*SAME, *CHANGED[-1:] * 2]), document({"live_view": "released"})
+    with sqlanon.anonymize(source, sqlanon.Policy.from_dict(asked)) as release:
+        assert not [warning for warning in release.warnings if "replaces" in warning]
+    stricter = sqlanon.Policy.from_dict(asked | {"privacy": [{"type": "k_anonymity", "k": 12}]})
+    found = sqlanon.refresh(source, stricter)
+    assert found.refreshed and "other levels" in "\n".join(found.warnings)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("output", [{"file": "r.duckdb"}, {"folder": "r", "format": "csv"}], ids=["file", "folder"])
+def test_several_tables_are_compared_each(tmp_path: Path, output: dict[str, str]) -> None:
+    names = {"id": "id", "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}}
+    asked = {
+        "source": "source.duckdb",
+        "tables": {"t": {"key": "id", "columns": {"sex": names["sex"]}}},
+        "undeclared": "drop",
+        "privacy": [{"type": "profile_k", "k": 5}],
+        "suppression_limit": 1,
+        "output": output,
+        "if_exists": "replace",
+    }
+    found = []
+    for rows in (SAME, SAME, SAME[1:]):
+        write(tmp_path, rows)
+        release = sqlanon.anonymize_tables(sqlanon.TablesPolicy.from_dict(asked, base_directory=tmp_path))
+        found.append("\n".join(warning for warning in release.warnings if "replaces" in warning))
+    assert found[:2] == ["", ""]
+    assert found[2].startswith("Table 't': The release replaces one that " + ALMOST.format(1, 1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["table", "view", "live_view"])
+def test_postgres_compares_in_its_transaction(postgres: Server, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
+    execute(postgres, "DROP SCHEMA IF EXISTS replacing CASCADE", "CREATE SCHEMA replacing")
+    asked = document({kind: "replacing.released"}, table="replacing.t")
+
+    def publish(rows: list[Row], **changes: Any) -> str:
+        values = ", ".join(str(row) for row in rows)
+        execute(postgres, "CREATE TABLE IF NOT EXISTS replacing.t (id text, sex text, zip text, ill text)")
+        execute(postgres, "TRUNCATE replacing.t", f"INSERT INTO replacing.t VALUES {values}")
+        return warned(postgres.uri(), asked | changes)
+
+    assert not publish(SAME)
+    wanted = "" if kind == "live_view" else ALMOST.format(3, 4)  # an old live view shows the new records
+    assert wanted in publish(CHANGED)
+    module = importlib.import_module("sqlanon.risk.differencing")
+    bind: Callable[..., Any] = module.bind
+    monkeypatch.setattr(module, "bind", lambda *a, **b: bind(*a, **b).select("1 / 0", append=True))
+    assert not publish(SAME)
+    execute(postgres, "DROP SCHEMA replacing CASCADE")
+
+
+@pytest.mark.slow
+def test_spark_compares_folders(spark: Any, tmp_path: Path) -> None:
+    asked, found = document({"file": str(tmp_path / "r.parquet")}), []
+    for rows in (SAME, CHANGED):
+        spark._started.createDataFrame(rows, ["id", "sex", "zip", "ill"]).createOrReplaceTempView("t")
+        found.append(warned(spark._started, asked))
+    assert not found[0] and ALMOST.format(3, 4) in found[1]
