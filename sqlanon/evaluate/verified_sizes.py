@@ -23,8 +23,8 @@ from sqlanon.models.release import SizeModel, Sizes
 from sqlanon.sizes.special import Array, Floats, harmonic_sums, inverse_square_sums, log_gamma_ratio
 
 LEAST, MOST = 1e-4, 1 - 1e-6
-"""Where Pitman's α is looked for, and θ up to ``FAREST``: this is part of the definition."""
-FAREST = 1e16
+"""Where Pitman's α is looked for, and θ up to ``LARGEST_THETA``: this is part of the definition."""
+LARGEST_THETA = 1e16
 PLACES = 64
 STEPS = 100
 """Most steps by which θ is found, or α."""
@@ -149,10 +149,10 @@ def _second(alpha: Floats, terms: Floats, wanted: Floats, begin: Floats) -> tupl
         above = terms - ratio * harmonic_sums(ratio + 1, terms) - wanted
         slope = (harmonic_sums(ratio + 1, terms) - ratio * inverse_square_sums(ratio + 1, terms)) / alpha
         step = np.where((above > 0) & (slope > 0), above / np.where(slope > 0, slope, 1.0), 0.0)
-        theta = np.minimum(theta + step, FAREST)
+        theta = np.minimum(theta + step, LARGEST_THETA)
         if not (step > 1e-14 * theta).any():
             break
-    return theta, (terms >= wanted) & (theta < FAREST)
+    return theta, (terms >= wanted) & (theta < LARGEST_THETA)
 
 
 def _changes(
